@@ -1,0 +1,1 @@
+"""The command line: one file a command, options in, one public function called."""

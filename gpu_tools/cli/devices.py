@@ -1,0 +1,27 @@
+"""``gpu-tools devices``: what can be used."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools.cli import options
+from gpu_tools.device import list_gpus
+from gpu_tools.formats import tables
+
+COLUMNS = ("device", "name", "compute_capability", "memory_bytes", "cuda_driver")
+
+
+@click.command("devices")
+@options.output
+@options.common
+def command(output: str, quiet: bool) -> None:
+    """List the GPUs that the tools can use, as TSV, or say why there is none.
+
+    Without a usable GPU the exit code is 1 and the reason is on standard error; the tools then
+    run on the CPU.
+    """
+    rows = (
+        (f"cuda:{gpu.ordinal}", gpu.name, gpu.compute_capability, gpu.memory, gpu.driver)
+        for gpu in list_gpus()
+    )
+    tables.write_table(output, COLUMNS, rows)

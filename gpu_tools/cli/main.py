@@ -1,0 +1,81 @@
+"""The entry point: finds the subcommand, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from gpu_tools.errors import GpuToolsError
+
+COMMANDS = {
+    "devices": "gpu_tools.cli.devices",
+    "exons": "gpu_tools.cli.exons",
+    "spliced-align": "gpu_tools.cli.spliced_align",
+}
+BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+
+
+def _version() -> str:
+    try:
+        return version("gpu-tools")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module only when it is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of all subcommands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import and return one subcommand, or None if there is no such name."""
+        return importlib.import_module(COMMANDS[name]).command if name in COMMANDS else None
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="gpu-tools")
+def cli() -> None:
+    """Exact sequence algorithms on a GPU, or without one, with the same answer."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; the process's own by default.
+
+    Returns
+    -------
+    int
+        0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return cli.main(arguments, prog_name="gpu-tools", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # the reader went away: leave quietly, and keep Python from flushing into the closed pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_INPUT
+    except (GpuToolsError, MemoryError) as error:
+        if "--debug" in arguments:
+            raise
+        return _failed(str(error) or "out of memory", BAD_INPUT)
+
+
+def _failed(reason: str, code: int) -> int:
+    click.echo(f"gpu-tools: error: {reason}", err=True)
+    return code

@@ -1,0 +1,71 @@
+"""Options that several commands share, declared once."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+import click
+
+from gpu_tools.device import is_specification
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+class DeviceType(click.ParamType):
+    """A device specification: auto, cpu, cuda, cuda:0 or cuda:0,1."""
+
+    name = "device"
+
+    def convert(self, value, param, context):
+        """Return `value` if it is well formed; whether the device is there is asked later."""
+        if not is_specification(value):
+            self.fail(f"{value!r} is not one of auto, cpu, cuda, cuda:0, cuda:0,1", param, context)
+        return value
+
+
+def _start_logging(context: click.Context, param: click.Parameter, level: str) -> None:
+    logging.basicConfig(format="gpu-tools: %(levelname)s: %(message)s", force=True)
+    logging.addLevelName(logging.WARNING, "warning")
+    logging.addLevelName(logging.INFO, "info")
+    logging.getLogger("gpu_tools").setLevel(level.upper())
+
+
+def _set_threads(context: click.Context, param: click.Parameter, threads: int | None) -> None:
+    if threads is not None:
+        # numba reads its pool's size when it is first imported, and cannot exceed it later
+        os.environ["NUMBA_NUM_THREADS"] = str(threads)
+
+
+output = click.option(
+    "--output", "-o", default="-", show_default=True, metavar="FILE",
+    help="Table to write; - is standard output.",
+)  # fmt: skip
+
+_device = click.option(
+    "--device", type=DeviceType(), default="auto", show_default=True,
+    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto takes a GPU if there is one.",
+)  # fmt: skip
+_threads = click.option(
+    "--threads", type=click.IntRange(min=1), callback=_set_threads, expose_value=False,
+    is_eager=True, metavar="N", help="CPU threads.  [default: all]",
+)  # fmt: skip
+_quiet = click.option("--quiet", is_flag=True, help="No progress on standard error.")
+_log_level = click.option(
+    "--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True,
+    callback=_start_logging, expose_value=False, is_eager=True, help="What to log.",
+)  # fmt: skip
+_debug = click.option(
+    "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
+)
+
+
+def device(function: Callable) -> Callable:
+    """Add --device and --threads to a command; it receives ``device``."""
+    return _device(_threads(function))
+
+
+def common(function: Callable) -> Callable:
+    """Add --quiet, --log-level and --debug to a command; it receives ``quiet``."""
+    return _quiet(_log_level(_debug(function)))

@@ -1,0 +1,82 @@
+"""The exceptions that gpu_tools raises on purpose.
+
+Everything derives from `GpuToolsError`; its text is one line that a person can
+act on: what is wrong, where, and what was expected.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+
+class GpuToolsError(Exception):
+    """Base of all deliberate errors; the command line turns it into exit code 1."""
+
+
+class InputError(GpuToolsError):
+    """Bad input data.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, without a trailing full stop.
+    path : str or PathLike, optional
+        File at fault; ``-`` is shown as standard input.
+    record : str, optional
+        Name of the sequence, exon or case at fault.
+    line : int, optional
+        1-based line number in `path`.
+    position : int, optional
+        1-based position in the record.
+    expected : str, optional
+        What a correct input holds.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | PathLike | None = None,
+        record: str | None = None,
+        line: int | None = None,
+        position: int | None = None,
+        expected: str | None = None,
+    ):
+        self.problem = problem
+        self.path = None if path is None else str(path)
+        self.record = record
+        self.line = line
+        self.position = position
+        self.expected = expected
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        where = [
+            None if self.path is None else ("standard input" if self.path == "-" else self.path),
+            None if self.line is None else f"line {self.line}",
+            None if self.record is None else f"record {self.record}",
+            None if self.position is None else f"position {self.position}",
+        ]
+        place = ", ".join(part for part in where if part)
+        text = f"{place}: {self.problem}" if place else self.problem
+        return f"{text}; expected {self.expected}" if self.expected else text
+
+    def located(self, **where) -> InputError:
+        """Return the same error with missing parts of its place (`path`, `record`, `line`) filled in."""
+        known = {
+            key: getattr(self, key) for key in ("path", "record", "line", "position", "expected")
+        }
+        filled = {key: where.get(key) if value is None else value for key, value in known.items()}
+        return InputError(self.problem, **filled)
+
+
+class OutputError(GpuToolsError):
+    """A result cannot be written."""
+
+
+class DeviceError(GpuToolsError):
+    """The requested device cannot be used."""
+
+
+class ScoringError(GpuToolsError, ValueError):
+    """Scoring parameters that have no meaning or could overflow."""

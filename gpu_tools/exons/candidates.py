@@ -1,0 +1,117 @@
+"""A set of candidate exons of one sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import InputError
+
+EXON_TYPES = ("", "Init", "Intr", "Term", "Sngl")
+"""Names of the exon types by code; code 0 means that the type is not known."""
+
+
+@dataclass(frozen=True)
+class ExonSet:
+    """Candidate exons of one sequence, as parallel arrays.
+
+    Attributes
+    ----------
+    starts, ends : ndarray of int64, shape (B,)
+        0-based, half-open intervals on the forward strand.
+    reverse : ndarray of bool, shape (B,)
+        True for exons of the reverse strand.
+    scores : ndarray of float64, shape (B,)
+        The source's score of each candidate, 0 where it gives none.
+    types : ndarray of uint8, shape (B,)
+        Index into `EXON_TYPES`.
+    probabilities : ndarray of float64, shape (B,)
+        The source's probability of each candidate, NaN where it gives none.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    reverse: NDArray[np.bool_]
+    scores: NDArray[np.float64] = field(default=None)
+    types: NDArray[np.uint8] = field(default=None)
+    probabilities: NDArray[np.float64] = field(default=None)
+
+    def __post_init__(self):
+        n = len(self.starts)
+        optional = {
+            "scores": (np.float64, 0.0),
+            "types": (np.uint8, 0),
+            "probabilities": (np.float64, np.nan),
+        }
+        for name, (dtype, missing) in optional.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.full(n, missing, dtype=dtype))
+        if {len(getattr(self, name)) for name in self._columns()} != {n}:
+            raise ValueError("the columns of an ExonSet must have equal lengths")
+
+    @staticmethod
+    def _columns() -> tuple[str, ...]:
+        return ("starts", "ends", "reverse", "scores", "types", "probabilities")
+
+    @classmethod
+    def from_intervals(
+        cls, intervals: Iterable[tuple[int, int]], strand: str = "+", scores=None
+    ) -> ExonSet:
+        """Build a set of one strand from (start, end) pairs, 0-based and half-open."""
+        pairs = np.array(list(intervals), dtype=np.int64).reshape(-1, 2)
+        reverse = np.full(len(pairs), strand == "-")
+        scores = None if scores is None else np.asarray(scores, dtype=np.float64)
+        return cls(pairs[:, 0].copy(), pairs[:, 1].copy(), reverse, scores)
+
+    @classmethod
+    def empty(cls) -> ExonSet:
+        """Return a set without any exon."""
+        return cls.from_intervals([])
+
+    @classmethod
+    def concatenate(cls, sets: Iterable[ExonSet]) -> ExonSet:
+        """Return all exons of several sets of the same sequence, in the order given."""
+        sets = [cls.empty(), *sets]
+        return cls(*(np.concatenate([getattr(s, name) for s in sets]) for name in cls._columns()))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, selection) -> ExonSet:
+        """Return the exons that a boolean mask or an index array selects, in its order."""
+        return ExonSet(*(getattr(self, name)[selection] for name in self._columns()))
+
+    def unique(self) -> ExonSet:
+        """Return the set sorted by strand (+ first), start and end, equal intervals once.
+
+        Of equal intervals the one of the highest score stays; of equal scores the first given.
+        """
+        order = np.lexsort((-self.scores, self.ends, self.starts, self.reverse))
+        ordered = self.take(order)
+        if len(ordered) < 2:
+            return ordered
+        new = np.ones(len(ordered), dtype=bool)
+        new[1:] = (
+            (np.diff(ordered.starts) != 0)
+            | (np.diff(ordered.ends) != 0)
+            | (ordered.reverse[1:] != ordered.reverse[:-1])
+        )
+        return ordered.take(new)
+
+    def on_strand(self, strand: str) -> ExonSet:
+        """Return the exons of one strand, ``+`` or ``-``."""
+        return self.take(self.reverse == (strand == "-"))
+
+    def check_within(self, length: int, record: str) -> None:
+        """Raise `InputError` if an interval is empty or leaves a sequence of `length` symbols."""
+        wrong = (self.starts < 0) | (self.ends > length) | (self.starts >= self.ends)
+        if wrong.any():
+            k = int(np.flatnonzero(wrong)[0])
+            raise InputError(
+                f"exon {self.starts[k] + 1}-{self.ends[k]} does not lie within the sequence",
+                record=record,
+                expected=f"positions 1 to {length}, start not after end",
+            )

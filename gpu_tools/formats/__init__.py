@@ -1,0 +1,1 @@
+"""Files to arrays and back; no algorithm lives here."""

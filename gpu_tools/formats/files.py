@@ -1,0 +1,112 @@
+"""Opening inputs of any compression and writing outputs that are complete or absent."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from gpu_tools.errors import InputError, OutputError
+
+STANDARD_STREAM = "-"
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextmanager
+def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Open a plain, gzip or bgzip file, or standard input for ``-``, for reading bytes.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or unreadable, or its compression is broken or cut short,
+        also when that shows only while reading.
+    """
+    try:
+        with _raw(path) as raw:
+            compressed = raw.peek(2)[:2] == _GZIP_MAGIC
+            with gzip.open(raw) if compressed else nullcontext(raw) as stream:
+                yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"broken compression ({error})", path=path, expected="a complete gzip or bgzip file"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+
+
+def _raw(path):
+    if str(path) == STANDARD_STREAM:
+        return nullcontext(sys.stdin.buffer)
+    return open(path, "rb")
+
+
+def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """Yield (1-based line number, line without its end) of a text file in UTF-8.
+
+    Raises
+    ------
+    InputError
+        As `open_binary`, and for a line that is not UTF-8.
+    """
+    with open_binary(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                yield number, line.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise InputError("not UTF-8 text", path=path, line=number) from None
+
+
+@contextmanager
+def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a temporary path beside `path`; it takes `path`'s name when the block ends well.
+
+    When the block raises, the temporary file is removed and `path` stays as it was.
+
+    Raises
+    ------
+    OutputError
+        If the folder or the file cannot be written.
+    """
+    path = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+        )
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _take_name(temporary, path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _take_name(temporary: Path, path: Path) -> None:
+    # mkstemp makes private files; give the result the permissions of any new file
+    mask = os.umask(0)
+    os.umask(mask)
+    temporary.chmod(0o666 & ~mask)
+    temporary.replace(path)
+
+
+@contextmanager
+def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
+    """Open a text output that appears only when complete; ``-`` is standard output."""
+    if str(path) == STANDARD_STREAM:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    with replaced_when_complete(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream

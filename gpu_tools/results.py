@@ -1,0 +1,73 @@
+"""Result types of the tools, free of any algorithm or file format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CigarOperation = tuple[str, int]
+"""One run of an alignment: operation letter and length."""
+
+
+@dataclass(frozen=True)
+class SplicedAlignment:
+    """The best chain of candidate exons for one case.
+
+    Attributes
+    ----------
+    base, target : str
+        Names of the genomic sequence and of the target.
+    base_length, target_length : int
+        Lengths in symbols.
+    strand : {"+", "-"} or None
+        Strand of the chain; None if the case has no candidate exon.
+    score : int or None
+        Score of the best chain; None if the case has no candidate exon.
+    n_exons : int
+        Candidates of the strand that won, equal intervals counted once.
+    cells : int
+        Nominal cells, sum of exon lengths times target length over both strands.
+    chain : tuple of (int, int)
+        The chain's exons in transcript order (falling positions on ``-``), each 0-based
+        half-open on the forward strand of the base.
+    target_start, target_end : int
+        Aligned part of the target, 0-based half-open; 0 and `target_length` if ends are global.
+    cigar : tuple of (str, int)
+        The alignment in transcript order: ``=`` equal, ``X`` unequal, ``I`` target symbol without
+        a base symbol, ``D`` base symbol without a target symbol, ``N`` intron. Adjacent runs differ.
+    exon_scores : tuple of float
+        The candidates' own scores, in the order of `chain`.
+    """
+
+    base: str
+    target: str
+    base_length: int
+    target_length: int
+    strand: str | None = None
+    score: int | None = None
+    n_exons: int = 0
+    cells: int = 0
+    chain: tuple[tuple[int, int], ...] = ()
+    target_start: int = 0
+    target_end: int = 0
+    cigar: tuple[CigarOperation, ...] = ()
+    exon_scores: tuple[float, ...] = ()
+
+    @property
+    def n_chain(self) -> int:
+        """Number of exons in the chain."""
+        return len(self.chain)
+
+    @property
+    def matches(self) -> int:
+        """Number of alignment columns with equal symbols."""
+        return sum(n for op, n in self.cigar if op == "=")
+
+    @property
+    def columns(self) -> int:
+        """Number of alignment columns; introns have none."""
+        return sum(n for op, n in self.cigar if op != "N")
+
+    @property
+    def identity(self) -> float | None:
+        """Matches / alignment columns, or None if there is no column."""
+        return self.matches / self.columns if self.columns else None

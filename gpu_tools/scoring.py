@@ -1,0 +1,82 @@
+"""Scoring of alignments: substitution scores, gaps, and proofs of integer width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpu_tools.errors import ScoringError
+
+N_SYMBOLS = 5
+LIMIT_INT32 = 2**30
+"""Scores stay below this magnitude in 32-bit cells, so that adding one more never overflows."""
+
+ENDS = ("global", "free-target")
+
+
+@dataclass(frozen=True)
+class SplicedScoring:
+    """Scoring of spliced alignment.
+
+    Parameters
+    ----------
+    match, mismatch : int
+        Scores of an aligned pair of equal and of unequal nucleotides.
+    gap : int
+        Score added for each gap symbol, normally negative.
+    matrix : array_like of int, shape (5, 5), optional
+        Substitution scores by code (A, C, G, T, other), base symbol first; replaces
+        `match` and `mismatch`.
+    exon_weight : float
+        round(`exon_weight` * candidate's score) is added once for each exon of the chain; halves
+        are rounded to the even neighbour.
+    intron_penalty : int
+        Subtracted for each exon after the chain's first.
+    ends : {"global", "free-target"}
+        ``free-target``: the target's ends may stay unaligned at no cost.
+    """
+
+    match: int = 1
+    mismatch: int = -1
+    gap: int = -2
+    matrix: ArrayLike | None = None
+    exon_weight: float = 0.0
+    intron_penalty: int = 0
+    ends: str = "global"
+
+    def __post_init__(self):
+        if self.ends not in ENDS:
+            raise ScoringError(f"unknown ends {self.ends!r}; expected one of {', '.join(ENDS)}")
+        if not np.isfinite(self.exon_weight):
+            raise ScoringError(f"exon weight {self.exon_weight} is not a finite number")
+        largest = max(
+            int(np.abs(self.substitution()).max()), abs(self.gap), abs(self.intron_penalty)
+        )
+        if largest >= LIMIT_INT32:
+            raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
+
+    def substitution(self) -> NDArray[np.int64]:
+        """Return the 5 x 5 substitution scores, base symbol first; ambiguity codes mismatch."""
+        if self.matrix is not None:
+            return self._checked_matrix()
+        scores = np.full((N_SYMBOLS, N_SYMBOLS), self.mismatch, dtype=np.int64)
+        np.fill_diagonal(scores[:4, :4], self.match)
+        return scores
+
+    def _checked_matrix(self) -> NDArray[np.int64]:
+        matrix = np.asarray(self.matrix)
+        if matrix.shape != (N_SYMBOLS, N_SYMBOLS) or not np.issubdtype(matrix.dtype, np.integer):
+            raise ScoringError(
+                f"substitution matrix has shape {matrix.shape} and type {matrix.dtype}; "
+                "expected 5 x 5 integers"
+            )
+        return matrix.astype(np.int64)
+
+    def exon_bonus(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the integer that each candidate's own score adds to a chain, halves to even."""
+        bonus = np.rint(self.exon_weight * np.asarray(scores, dtype=np.float64))
+        if bonus.size and not np.abs(bonus).max() < LIMIT_INT32:
+            raise ScoringError("exon weight times a candidate's score is too large or not a number")
+        return bonus.astype(np.int64)

@@ -1,0 +1,107 @@
+"""Nucleotide sequences as arrays of codes.
+
+A, C, G and T (or U, in either case) are 0 to 3. N and every other IUPAC code
+are `OTHER`, which matches nothing, itself included. Any other symbol is an
+error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import InputError
+
+OTHER = 4
+_LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
+_IUPAC = b"NRYSWKMBDHV"
+_ILLEGAL = 255
+
+
+def _encoding_table() -> NDArray[np.uint8]:
+    table = np.full(256, _ILLEGAL, dtype=np.uint8)
+    for symbols, code in ((b"A", 0), (b"C", 1), (b"G", 2), (b"TU", 3), (_IUPAC, OTHER)):
+        for symbol in symbols + symbols.lower():
+            table[symbol] = code
+    return table
+
+
+_ENCODING = _encoding_table()
+_COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
+
+
+def encode(symbols: str | bytes) -> NDArray[np.uint8]:
+    """Encode nucleotide symbols.
+
+    Parameters
+    ----------
+    symbols : str or bytes
+        IUPAC nucleotide letters in either case; U counts as T.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n,)
+        0 to 3 for A, C, G, T; `OTHER` for every ambiguity code.
+
+    Raises
+    ------
+    InputError
+        For any other symbol; its ``position`` is 1-based.
+    """
+    raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
+    codes = _ENCODING[np.frombuffer(raw, dtype=np.uint8)]
+    illegal = np.flatnonzero(codes == _ILLEGAL)
+    if illegal.size:
+        first = int(illegal[0])
+        raise InputError(
+            f"illegal symbol {_shown(raw[first])}",
+            position=first + 1,
+            expected="IUPAC nucleotide letters",
+        )
+    return codes
+
+
+def _shown(byte: int) -> str:
+    return repr(chr(byte)) if 32 <= byte < 127 else f"0x{byte:02x}"
+
+
+def decode(codes: NDArray[np.uint8]) -> str:
+    """Return the upper-case letters of `codes`; every ambiguity code becomes N."""
+    return _LETTERS[codes].tobytes().decode("ascii")
+
+
+def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the reverse complement of encoded nucleotides as a new array."""
+    return _COMPLEMENT[codes[::-1]]
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A named nucleotide sequence.
+
+    Parameters
+    ----------
+    name : str
+        Identifier, the first word of a FASTA header.
+    codes : ndarray of uint8, shape (n,)
+        Encoded symbols, see `encode`.
+    description : str, optional
+        The rest of the header.
+    """
+
+    name: str
+    codes: NDArray[np.uint8] = field(repr=False)
+    description: str = ""
+
+    @classmethod
+    def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> Sequence:
+        """Encode `symbols`; an illegal one raises `InputError` with this record's name."""
+        try:
+            return cls(name, encode(symbols), description)
+        except InputError as error:
+            raise error.located(record=name) from None
+
+    def __len__(self) -> int:
+        return len(self.codes)
