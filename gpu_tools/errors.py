@@ -62,7 +62,7 @@ class InputError(GpuToolsError):
         return f"{text}; expected {self.expected}" if self.expected else text
 
     def located(self, **where) -> InputError:
-        """Return the same error with missing parts of its place (`path`, `record`, `line`) filled in."""
+        """Return the same error with the missing parts of its place filled in from `where`."""
         known = {
             key: getattr(self, key) for key in ("path", "record", "line", "position", "expected")
         }

@@ -8,7 +8,7 @@ _HERE = Path(__file__).parent
 
 
 def resource_path(*parts: str) -> Path:
-    """Return the path of a shipped file, for example ``resource_path("models", "vertebrate.json")``.
+    """Return the path of a shipped file, say ``resource_path("models", "vertebrate.json")``.
 
     A wheel carries the files inside the package, a checkout beside it.
     """

@@ -33,7 +33,8 @@ class SplicedAlignment:
         Aligned part of the target, 0-based half-open; 0 and `target_length` if ends are global.
     cigar : tuple of (str, int)
         The alignment in transcript order: ``=`` equal, ``X`` unequal, ``I`` target symbol without
-        a base symbol, ``D`` base symbol without a target symbol, ``N`` intron. Adjacent runs differ.
+        a base symbol, ``D`` base symbol without a target symbol, ``N`` intron. Adjacent runs
+        have different letters.
     exon_scores : tuple of float
         The candidates' own scores, in the order of `chain`.
     """

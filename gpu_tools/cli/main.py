@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from gpu_tools.cli.lazy import LazyGroup
 from gpu_tools.errors import GpuToolsError
 
 COMMANDS = {
@@ -27,19 +27,9 @@ def _version() -> str:
         return "unknown"
 
 
-class LazyGroup(click.Group):
-    """A group that imports a subcommand's module only when it is asked for."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the names of all subcommands."""
-        return sorted(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Import and return one subcommand, or None if there is no such name."""
-        return importlib.import_module(COMMANDS[name]).command if name in COMMANDS else None
-
-
-@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(_version(), prog_name="gpu-tools")
 def cli() -> None:
     """Exact sequence algorithms on a GPU, or without one, with the same answer."""

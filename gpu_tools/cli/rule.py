@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import redirect_stderr
+from pathlib import Path
 
 from gpu_tools.cli.main import main
 
@@ -23,16 +26,17 @@ def run_rule(command: str, snakemake=None) -> None:
     """
     if snakemake is None:
         raise SystemExit(main([*command.split(), *sys.argv[1:]]))
-    if snakemake.log:
-        sys.stderr = open(str(snakemake.log[0]), "w", encoding="utf-8", buffering=1)
-    code = main([*command.split(), *job_arguments(snakemake)])
+    log = Path(snakemake.log[0] if snakemake.log else os.devnull)
+    with log.open("w", encoding="utf-8", buffering=1) as stream, redirect_stderr(stream):
+        code = main([*command.split(), *job_arguments(snakemake)])
     if code:
         raise SystemExit(code)
 
 
 def job_arguments(snakemake) -> list[str]:
     """Return the command line that a job's named inputs, outputs, params and threads stand for."""
-    arguments = ["--threads", str(snakemake.threads)] if "device" in snakemake.params.keys() else []
+    names = snakemake.params.keys()
+    arguments = ["--threads", str(snakemake.threads)] if "device" in names else []
     for group in (snakemake.input, snakemake.output, snakemake.params):
         for name, value in group.items():
             if name != "version":

@@ -1,0 +1,18 @@
+"""``gpu-tools exons``: candidate exons."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools.cli.lazy import LazyGroup
+
+COMMANDS = {
+    "compare": "gpu_tools.cli.exons_compare",
+    "convert": "gpu_tools.cli.exons_convert",
+    "predict": "gpu_tools.cli.exons_predict",
+}
+
+
+@click.group("exons", cls=LazyGroup, modules=COMMANDS)
+def command() -> None:
+    """Predict, convert and compare candidate exons."""

@@ -1,0 +1,30 @@
+"""A group of commands that imports each command's module only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands live in modules of their own, each as ``command``.
+
+    Parameters
+    ----------
+    modules : mapping of str to str
+        Module by command name.
+    """
+
+    def __init__(self, *arguments, modules: Mapping[str, str], **options):
+        super().__init__(*arguments, **options)
+        self.modules = modules
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(self.modules)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import and return one command, or None if there is no such name."""
+        return importlib.import_module(self.modules[name]).command if name in self.modules else None
