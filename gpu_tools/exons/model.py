@@ -119,6 +119,12 @@ def load_model(name_or_path: str | PathLike) -> ExonModel:
         raise error.located(path=path) from None
 
 
+def model_to_json(content: dict[str, Any]) -> str:
+    """Return a model's content as JSON, one key a line, so that versions can be compared."""
+    lines = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")

@@ -196,8 +196,7 @@ def _one_strand(codes: NDArray[np.uint8], model: ExonModel, cutoff: int) -> Exon
         (SNGL, _scan_stopped, (starts, 1)),
     )
     return ExonSet.concatenate(
-        _exon_set(_run(scan, strand, rules, sites), exon_type)
-        for exon_type, scan, sites in scans
+        _exon_set(_run(scan, strand, rules, sites), exon_type) for exon_type, scan, sites in scans
     )
 
 

@@ -152,10 +152,12 @@ def train(
     """
     design = design or Design()
     check_records(records)
-    scores = np.concatenate([
-        segment_scores(held_out, trained_on(others, design))
-        for held_out, others in folds(records)
-    ])
+    scores = np.concatenate(
+        [
+            segment_scores(held_out, trained_on(others, design))
+            for held_out, others in folds(records)
+        ]
+    )
     cutoff = np.sort(scores)[int(design.loss * len(scores))]
     content = {"format": FORMAT, "version": VERSION, "name": name, "source": source}
     return content | estimate(records, design) | {"min_score": float(cutoff)}
@@ -314,7 +316,9 @@ def _site(strands: list[_Strand], kind: str, window: Window, design: Design) -> 
     width = window.before + window.after
     seen, background = np.zeros((width, 4)), np.zeros((width, 4))
     for strand in strands:
-        seen += _columns(strand.codes, _with_word(strand.codes, getattr(strand, kind), window), window)
+        seen += _columns(
+            strand.codes, _with_word(strand.codes, getattr(strand, kind), window), window
+        )
         everywhere = np.arange(len(strand.codes) + 1)
         background += _columns(strand.codes, _with_word(strand.codes, everywhere, window), window)
     chance = background / background.sum(axis=1, keepdims=True)
@@ -356,9 +360,10 @@ def coding_log_odds(strands: list[_Strand], design: Design) -> NDArray[np.float6
     """
     coding, other = np.full((3, 4), 0.25), np.full((1, 4), 0.25)
     for order in range(design.coding_order + 1):
-        seen, background = (sum(counts) for counts in zip(
-            *(_word_counts(strand, order) for strand in strands), strict=True
-        ))
+        seen, background = (
+            sum(counts)
+            for counts in zip(*(_word_counts(strand, order) for strand in strands), strict=True)
+        )
         coding = _smoothed(seen, coding, design.coding_weight)
         other = _smoothed(background, other, design.coding_weight)
     return np.log2(coding / other)
@@ -375,9 +380,7 @@ def _smoothed(
     return ((by_context + weight * prior) / (totals + weight)).reshape(rows, words)
 
 
-def _word_counts(
-    strand: _Strand, order: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _word_counts(strand: _Strand, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Count words by codon position inside readings, and in all the rest of the strand."""
     n, size = len(strand.codes), 4 ** (order + 1)
     word, known = words_before(strand.codes, order)
@@ -388,7 +391,9 @@ def _word_counts(
         positions = np.arange(start + order, end)
         coding[(positions - start - phase) % 3, positions] = True
     seen = [np.bincount(word[row & known], minlength=size) for row in coding]
-    return np.array(seen, dtype=float), np.bincount(word[outside], minlength=size)[None].astype(float)
+    return np.array(seen, dtype=float), np.bincount(word[outside], minlength=size)[None].astype(
+        float
+    )
 
 
 def _lengths(strands: list[_Strand], model: ExonModel, design: Design) -> dict[str, Any]:
