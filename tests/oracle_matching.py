@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 _BASES = {
     "A": "A", "C": "C", "G": "G", "T": "T", "U": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT",
     "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT",
@@ -114,6 +116,6 @@ def recount(pattern, part, cigar, costs, alphabet="dna"):
                 assert letter in "ID"
                 total += deletion if letter == "I" else insertion
             i, j = i + (letter != "D"), j + (letter != "I")
-    assert all(a[0] != b[0] for a, b in zip(cigar, cigar[1:], strict=False))
+    assert all(a[0] != b[0] for a, b in pairwise(cigar))
     assert (i, j) == (len(pattern), len(part))
     return total

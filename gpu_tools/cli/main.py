@@ -15,6 +15,8 @@ from gpu_tools.errors import GpuToolsError
 COMMANDS = {
     "devices": "gpu_tools.cli.devices",
     "exons": "gpu_tools.cli.exons",
+    "match-approximate": "gpu_tools.cli.match_approximate",
+    "match-exact": "gpu_tools.cli.match_exact",
     "spliced-align": "gpu_tools.cli.spliced_align",
 }
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130

@@ -152,9 +152,7 @@ def context(probes: list[Probe], limits: Limits, costs: EditCosts) -> int:
     )
 
 
-def check(
-    probes: list[Probe], pattern_names: list[str], limits: Limits, costs: EditCosts
-) -> None:
+def check(probes: list[Probe], pattern_names: list[str], limits: Limits, costs: EditCosts) -> None:
     """Raise `InputError` for a pattern that would match everywhere."""
     for probe in probes:
         whole = len(probe.symbols) * costs.deletion

@@ -216,9 +216,7 @@ def scan_costs(text, profile, weights, span, limits, hits):
         diagonal, up = simd.splat(zero), simd.splat(zero)
         row = 0
         # one row beyond the active ones, and further only down a run of deletions
-        while row < m and (
-            row <= active or simd.any_at_most(simd.add(up, deletion), limit)
-        ):
+        while row < m and (row <= active or simd.any_at_most(simd.add(up, deletion), limit)):
             left = simd.load(column, row * lanes)
             pair = simd.add(diagonal, _pair_costs(profile, row, codes))
             up = simd.minimum(simd.minimum(pair, simd.add(up, deletion)),

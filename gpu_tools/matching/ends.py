@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,6 +106,7 @@ class Finder:
 
     def _groups(self) -> Iterator[tuple[int, ...]]:
         """Group queries that can share a layout of the text: as many lanes, about as long."""
+
         def key(number):
             return self.queries[number].lanes, self.warm(number).bit_length()
 
@@ -144,7 +146,7 @@ def split(begin: int, end: int, threads: int) -> Iterator[tuple[int, int]]:
     count = min(threads, max((end - begin) // POSITIONS_PER_THREAD, 1))
     count = max(count, -(-(end - begin) // POSITIONS_PER_TASK))
     bounds = [begin + (end - begin) * k // count for k in range(count + 1)]
-    yield from zip(bounds[:-1], bounds[1:], strict=True)
+    yield from pairwise(bounds)
 
 
 Find = Callable[[Piece], list[Hits]]

@@ -1,0 +1,127 @@
+"""Approximate matching on a GPU: the least distance of every probe in every part of the text.
+
+Parts that hold nothing within the limit, nearly all of them, are settled by that; the others are
+scanned again on the CPU, which knows the ends. A group of lanes owns the rows of a probe, `words`
+words of 32 rows a lane, and works on one part; lane g is g blocks of 8 text symbols behind the
+first, and takes the carries of a whole block from the lane before by one shuffle.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, int32, uint32, uint64
+from numpy.typing import NDArray
+
+from gpu_tools.device import simulated
+from gpu_tools.ptx import WARP, shift_up
+
+ROWS = 32
+BLOCK = 8
+CODES = 8
+WORDS = (1, 2, 4, 8)
+"""Words of a lane: few spread a probe over many lanes, many save shuffles."""
+LONGEST = WORDS[-1] * ROWS * WARP
+_OTHERS = 0x0404040404040404
+_FAR = 1 << 30
+# columns of the tables of parts and of queries
+_FIRST, _BEGIN, _END = range(3)
+_LANES, _WARM, _M, _OFFSET = range(4)
+
+
+@cuda.jit(device=True)
+def _symbols(text, position, first, end):
+    """Return 8 codes, one a byte; outside the part's text they are 4 or more."""
+    word = uint64(_OTHERS)
+    if position + BLOCK > first and position < end:
+        word = text[position >> 3]
+        before, after = first - position, end - position
+        if before > 0:
+            word |= uint64(_OTHERS) >> uint64(8 * (BLOCK - before))
+        if after < BLOCK:
+            word |= uint64(_OTHERS) << uint64(8 * after)
+    return word
+
+
+@cache
+def least_words(words: int):
+    """Return the kernel for lanes that own `words` words each.
+
+    It takes text (uint64, 8 codes each), parts (int64, shape (P, 3): where the text begins, first
+    and last position, exclusive), peq (uint32: for each word of 32 rows, the last row in the
+    highest bit, its matches with each of 8 codes), queries (int32, shape (Q, 4): lanes, warm-up in
+    symbols, rows, first word in peq), the number of blocks of the longest part, and fills least
+    (int32, shape (Q, P)) with the least distance at an end in the part. One warp a block.
+    """
+    size = words * CODES * WARP
+
+    @cuda.jit
+    def least_words_warp(text, parts, peq, queries, blocks, least):
+        scratch = cuda.shared.array(WARP, int32)
+        table = cuda.shared.array(size, uint32)
+        pv = cuda.local.array(words, uint32)
+        mv = cuda.local.array(words, uint32)
+        lane = int32(cuda.threadIdx.x)
+        query = cuda.blockIdx.y
+        lanes, m = queries[query, _LANES], queries[query, _M]
+        own = int32(lane % lanes)
+        number = int32(cuda.blockIdx.x * (WARP // lanes) + lane // lanes)
+        part = min(number, int32(len(parts) - 1))
+        first, begin, end = parts[part, _FIRST], parts[part, _BEGIN], parts[part, _END]
+        start = (begin - queries[query, _WARM]) >> 3 << 3
+        pad = lanes * words * ROWS - m
+        for w in range(words):
+            row = (own * words + w) * ROWS
+            for code in range(CODES):
+                word = queries[query, _OFFSET] + own * words + w
+                table[(w * CODES + code) * WARP + lane] = peq[word * CODES + code]
+            # rows above the probe's first match anything: they stay 0
+            real = min(max(row + ROWS - pad, 0), ROWS)
+            pv[w] = uint32(0xFFFFFFFF << (ROWS - real)) if real > 0 else uint32(0)
+            mv[w] = uint32(0)
+        cuda.syncthreads()
+        score, best, carry = int32(m), int32(_FAR), int32(0)
+        one, last = uint32(1), uint32(31)
+        for step in range(blocks + lanes - 1):
+            arriving = uint32(shift_up(carry, scratch))
+            if own == 0:
+                arriving = uint32(0)
+            position = start + (step - own) * BLOCK
+            if step < own or position >= end:
+                continue
+            if position <= begin:
+                best = int32(_FAR)
+            symbols = _symbols(text, position, first, end)
+            leaving = uint32(0)
+            for k in range(BLOCK):
+                base = uint32(uint32(symbols) & uint32(7)) * uint32(WARP) + uint32(lane)
+                symbols = uint64(symbols >> uint64(8))
+                up = uint32(arriving & one)
+                down = uint32(uint32(arriving >> uint32(8)) & one)
+                arriving = uint32(arriving >> one)
+                for w in range(words):
+                    equal = table[base + uint32(w * CODES * WARP)]
+                    rising, falling = pv[w], mv[w]
+                    vertical = uint32(equal | falling)
+                    equal = uint32(equal | down)
+                    total = uint32(uint32(equal & rising) + rising)
+                    horizontal = uint32(uint32(total ^ rising) | equal)
+                    rise = uint32(falling | uint32(~uint32(horizontal | rising)))
+                    fall = uint32(rising & horizontal)
+                    next_up, next_down = uint32(rise >> last), uint32(fall >> last)
+                    rise = uint32(uint32(rise << one) | up)
+                    fall = uint32(uint32(fall << one) | down)
+                    pv[w] = uint32(fall | uint32(~uint32(vertical | rise)))
+                    mv[w] = uint32(rise & vertical)
+                    up, down = next_up, next_down
+                leaving = uint32(leaving >> one)
+                leaving |= uint32(uint32(up << uint32(7)) | uint32(down << uint32(15)))
+                score = int32(score + int32(up) - int32(down))
+                best = min(best, score)
+            carry = int32(leaving)
+        if own == lanes - 1 and number < len(parts):
+            least[query, number] = best
+
+    return least_words_warp
