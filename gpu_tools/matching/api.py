@@ -11,7 +11,7 @@ from gpu_tools.matching import approximate, exact
 from gpu_tools.matching.alphabet import ALPHABETS
 from gpu_tools.matching.ends import Finder
 from gpu_tools.matching.exact_cpu import Searcher
-from gpu_tools.matching.index import library
+from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
 from gpu_tools.matching.pieces import Context, Piece, pieces
 from gpu_tools.matching.traceback import Tables
@@ -214,7 +214,7 @@ def scan_approximate(
     approximate.check(probes, pattern_names, limits, costs)
     count = _threads(threads)
     finder = Finder(probes, patterns.matches, costs, limits, count)
-    find = _find(finder, resolve(device))
+    find = _finder(finder, resolve(device)).find
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
     tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
     before = approximate.context(probes, limits, costs)
@@ -229,12 +229,21 @@ def _threads(threads: int | None) -> int:
     return threads or len(os.sched_getaffinity(0))
 
 
-def _searcher(found, where: Device, threads: int):
-    return Searcher(found, threads)
+def _searcher(found: Library, where: Device, threads: int):
+    searcher = Searcher(found, threads)
+    if where.kind == "cpu":
+        return searcher
+    from gpu_tools.matching.exact_cuda import DeviceSearcher
+
+    return DeviceSearcher(searcher, where.ordinals)
 
 
-def _find(finder: Finder, where: Device):
-    return finder.find
+def _finder(finder: Finder, where: Device):
+    if where.kind == "cpu":
+        return finder
+    from gpu_tools.matching.ends_cuda import DeviceFinder
+
+    return DeviceFinder(finder, where.ordinals)
 
 
 def _reported(made: Iterable[Piece], progress: Progress | None) -> Iterator[Piece]:

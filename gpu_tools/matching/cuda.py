@@ -79,7 +79,8 @@ def least_words(words: int):
                 table[(w * CODES + code) * WARP + lane] = peq[word * CODES + code]
             # rows above the probe's first match anything: they stay 0
             real = min(max(row + ROWS - pad, 0), ROWS)
-            pv[w] = uint32(0xFFFFFFFF << (ROWS - real)) if real > 0 else uint32(0)
+            full = uint32(uint32(0xFFFFFFFF) << uint32(min(ROWS - real, ROWS - 1)))
+            pv[w] = full if real > 0 else uint32(0)
             mv[w] = uint32(0)
         cuda.syncthreads()
         score, best, carry = int32(m), int32(_FAR), int32(0)
@@ -125,3 +126,96 @@ def least_words(words: int):
             least[query, number] = best
 
     return least_words_warp
+
+
+class Probes(NamedTuple):
+    """Probes of about one length, as the kernel wants them."""
+
+    numbers: tuple[int, ...]
+    words: int
+    lanes: int
+    warm: int
+    queries: NDArray[np.int32]
+    peq: NDArray[np.uint32]
+
+
+def probes_table(numbers, symbols, matches, words: int, warm: int) -> Probes:
+    """Return the tables of probes that take as many words and lanes.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        The probes' numbers.
+    symbols : list of ndarray of uint8
+        Their pattern symbols.
+    matches : ndarray of bool, shape (S, 5)
+        The alphabet's.
+    words : int
+        Words of a lane.
+    warm : int
+        Symbols before a position within which every match begins.
+    """
+    longest = max(map(len, symbols))
+    lanes = lanes_for(longest, words)
+    rows = lanes * words * ROWS
+    bits = np.ones((len(symbols), rows, CODES), dtype=bool)
+    for k, own in enumerate(symbols):
+        bits[k, rows - len(own) :] = False
+        bits[k, rows - len(own) :, : matches.shape[1]] = matches[own]
+    grouped = bits.reshape(len(symbols), rows // ROWS, ROWS, CODES)
+    packed = np.packbits(grouped, axis=2, bitorder="little").transpose(0, 1, 3, 2)
+    peq = np.ascontiguousarray(packed).view("<u4").astype(np.uint32).ravel()
+    queries = np.array([
+        (lanes, warm, len(own), k * rows // ROWS) for k, own in enumerate(symbols)
+    ], dtype=np.int32)  # fmt: skip
+    return Probes(tuple(numbers), words, lanes, warm, queries, peq)
+
+
+def lanes_for(m: int, words: int) -> int:
+    """Return the lanes, a power of two, that hold m rows."""
+    needed = -(-m // (words * ROWS))
+    return 1 << (needed - 1).bit_length()
+
+
+def resident(codes: NDArray[np.uint8]):
+    """Return a text on the device, 8 codes a word; what pads it matches nothing."""
+    padded = np.full(-(-len(codes) // BLOCK) * BLOCK, 4, dtype=np.uint8)
+    padded[: len(codes)] = codes
+    return cuda.to_device(padded.view(np.uint64))
+
+
+def least(text, parts: NDArray[np.int64], probes: Probes) -> NDArray[np.int32]:
+    """Return the least distance of each probe in each part.
+
+    Parameters
+    ----------
+    text : device array of uint64
+        See `resident`.
+    parts : ndarray of int64, shape (P, 3)
+        Where the part's text begins, its first position, and the one after its last.
+    probes : Probes
+
+    Returns
+    -------
+    ndarray of int32, shape (Q, P)
+        Ends up to 7 positions before a part may count as its own.
+    """
+    found = cuda.device_array((len(probes.queries), len(parts)), np.int32)
+    launch(text, cuda.to_device(parts), parts, probes, found)
+    return found.copy_to_host()
+
+
+def launch(text, device_parts, parts, probes: Probes, found) -> None:
+    """Start the kernel."""
+    longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm
+    groups = WARP // probes.lanes
+    grid = (-(-len(parts) // groups), len(probes.queries))
+    least_words(probes.words)[grid, WARP](
+        text, device_parts, cuda.to_device(probes.peq), cuda.to_device(probes.queries),
+        longest // BLOCK + 2, found,
+    )  # fmt: skip
+
+
+def multiprocessors() -> int:
+    """Return the multiprocessors of the current device."""
+    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT

@@ -88,14 +88,17 @@ class Finder:
 
     def find(self, piece: Piece) -> list[Hits]:
         """Return the hits of a piece that are within the limits after it."""
-        groups = list(self._groups())
-        parts = [
+        return self.scan(piece.codes, self.parts(piece, range(len(self.queries))))
+
+    def parts(self, piece: Piece, numbers: Iterable[int]) -> list[Part]:
+        """Return parts that together cover a piece for some queries."""
+        groups = list(self._groups(numbers))
+        return [
             Part(segment, begin, end, group)
             for segment in piece.segments
             for begin, end in split(segment.begin, segment.end, self.threads)
             for group in groups
         ]
-        return self.scan(piece.codes, parts)
 
     def scan(self, codes, parts: Iterable[Part]) -> list[Hits]:
         """Return the hits of some parts that are within the limits after them."""
@@ -104,18 +107,18 @@ class Finder:
                      for hits in many]  # fmt: skip
         return [hits for hits in map(self._still_within, found) if len(hits.rows)]
 
-    def _groups(self) -> Iterator[tuple[int, ...]]:
+    def _groups(self, numbers: Iterable[int]) -> Iterator[tuple[int, ...]]:
         """Group queries that can share a layout of the text: as many lanes, about as long."""
 
         def key(number):
             return self.queries[number].lanes, self.warm(number).bit_length()
 
         by_key: dict = {}
-        for number in range(len(self.queries)):
+        for number in numbers:
             by_key.setdefault(key(number), []).append(number)
-        for numbers in by_key.values():
-            for first in range(0, len(numbers), QUERIES_PER_TASK):
-                yield tuple(numbers[first : first + QUERIES_PER_TASK])
+        for group in by_key.values():
+            for first in range(0, len(group), QUERIES_PER_TASK):
+                yield tuple(group[first : first + QUERIES_PER_TASK])
 
     def _scan(self, codes, part: Part) -> list[Hits]:
         lanes = self.queries[part.queries[0]].lanes

@@ -85,15 +85,14 @@ def scan(codes, index, library, span, hits):
     window, bits, filter_bits = index[0], np.uint32(index[1]), index[3]
     shift, recode = np.uint32(index[2]), library[3]
     other = library[2].shape[1] - 1
-    unused = 32 - window * index[1]
-    mask = np.uint32(0xFFFFFFFF) >> np.uint32(unused)
+    top = np.uint32((window - 1) * index[1])
     key, run, count = np.uint32(0), 0, 0
     for position in range(span[0], span[2]):
         code = recode[codes[position]]
         if code >= other:
             run = 0
             continue
-        key = np.uint32((np.uint32(key << bits) | np.uint32(code)) & mask)
+        key = np.uint32(np.uint32(key >> bits) | np.uint32(np.uint32(code) << top))
         run += 1
         hashed = np.uint32(np.uint32(key * MULTIPLIER) >> shift)
         word = filter_bits[hashed >> np.uint32(5)]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gpu_tools.matching.pattern import Probe
 
 KEY_BITS = 32
+FEW_CODES, FEW_CODE_BITS = 4, 2
 MULTIPLIER = np.uint32(0x9E3779B1)
 MAX_WORDS = 1024
 """Words that one window may stand for, if a shorter one stands for fewer."""
@@ -34,7 +35,7 @@ class Index(NamedTuple):
     window : int
         Symbols of a window, q.
     bits : int
-        Bits of a symbol; the window's key holds its last symbol in the lowest bits.
+        Bits of a symbol; the window's key holds its first symbol in the lowest bits.
     filter_shift : int
         The upper bits of key * MULTIPLIER that remain after this shift number a filter bit.
     filter : ndarray of uint32
@@ -90,7 +91,8 @@ def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
     """
     symbols = np.concatenate([probe.symbols for probe in probes])
     bounds = np.cumsum([0] + [len(probe.symbols) for probe in probes])
-    used = np.flatnonzero(matches[np.unique(symbols)].any(axis=0))
+    few = matches.shape[1] <= FEW_CODES + 1
+    used = np.arange(FEW_CODES) if few else np.flatnonzero(matches[np.unique(symbols)].any(axis=0))
     own = np.zeros((len(matches), len(used) + 1), dtype=bool)
     own[:, :-1] = matches[:, used]
     recode = np.full(matches.shape[1], min(len(used), 255), dtype=np.uint8)
@@ -104,7 +106,7 @@ def indexes(library: Library) -> list[Index]:
     Probes share an index, with windows as long as its shortest probe allows, unless its words
     would then be too common; each index costs a scan of the text.
     """
-    bits = max((library.n_codes - 1).bit_length(), 1)
+    bits = max((library.n_codes - 1).bit_length(), FEW_CODE_BITS)
     n_probes = len(library.bounds) - 1
     sizes = library.matches.sum(axis=1)[library.symbols]
     windows = np.array([
@@ -160,8 +162,8 @@ def _plain_windows(library: Library, chosen, window: int, bits: int):
     codes = library.matches.argmax(axis=1).astype(np.uint32)
     places = library.bounds[chosen][:, None] + np.arange(window)
     keys = np.zeros(len(chosen), dtype=np.uint32)
-    for column in codes[library.symbols[places]].T:
-        keys = keys << np.uint32(bits) | column
+    for k, column in enumerate(codes[library.symbols[places]].T):
+        keys |= column << np.uint32(bits * k)
     return keys, np.column_stack((chosen, np.full(len(chosen), window))).astype(np.int32)
 
 
@@ -171,12 +173,9 @@ def _class_windows(library: Library, sizes, probe: int, window: int, bits: int):
     place, _ = _fewest(sizes[begin:end], window)
     symbols = library.symbols[begin + place : begin + place + window]
     members = [np.flatnonzero(library.matches[symbol]).tolist() for symbol in symbols]
-    keys = []
-    for word in product(*members):
-        key = 0
-        for code in word:
-            key = key << bits | code
-        keys.append(key)
+    keys = [
+        sum(code << bits * k for k, code in enumerate(word)) for word in product(*members)
+    ]
     entry = np.array([[probe, place + window]], dtype=np.int32)
     return np.array(keys, dtype=np.uint32), np.repeat(entry, len(keys), axis=0)
 
