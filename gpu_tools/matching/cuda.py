@@ -177,9 +177,17 @@ def lanes_for(m: int, words: int) -> int:
     return 1 << (needed - 1).bit_length()
 
 
-def resident(codes: NDArray[np.uint8]):
-    """Return a text on the device, 8 codes a word; what pads it matches nothing."""
-    padded = np.full(-(-len(codes) // BLOCK) * BLOCK, 4, dtype=np.uint8)
+def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
+    """Return a text on the device, 8 codes a word; what pads it matches nothing.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        0 to 3, and 4 for what matches nothing.
+    multiple : int
+        Pad to a multiple of so many symbols, itself one of 8.
+    """
+    padded = np.full(-(-len(codes) // multiple) * multiple, 4, dtype=np.uint8)
     padded[: len(codes)] = codes
     return cuda.to_device(padded.view(np.uint64))
 

@@ -113,12 +113,12 @@ class Searcher:
     def __init__(self, library: Library, threads: int):
         self.library, self.threads = library, threads
         self.indexes = indexes(library)
-        self._reach = int(np.diff(library.bounds).max()) - 1
+        self.reach = int(np.diff(library.bounds).max()) - 1
 
     def find(self, piece: Piece) -> NDArray[np.int64]:
         """Return rows of start (in the piece) and probe, in any order."""
         spans = [
-            (begin, end, min(end + self._reach, segment.stop))
+            (begin, end, min(end + self.reach, segment.stop))
             for segment in piece.segments
             for begin, end in split(segment.begin, segment.end, self.threads)
         ]
