@@ -139,42 +139,63 @@ class Probes(NamedTuple):
     peq: NDArray[np.uint32]
 
 
-def probes_table(numbers, symbols, matches, words: int, warm: int) -> Probes:
-    """Return the tables of probes that take as many words and lanes.
+class UnitKernels(NamedTuple):
+    """What `gpu_tools.matching.ends_cuda` needs to know of these kernels.
 
-    Parameters
+    Attributes
     ----------
-    numbers : sequence of int
-        The probes' numbers.
-    symbols : list of ndarray of uint8
-        Their pattern symbols.
     matches : ndarray of bool, shape (S, 5)
         The alphabet's.
-    words : int
-        Words of a lane.
-    warm : int
-        Symbols before a position within which every match begins.
     """
-    longest = max(map(len, symbols))
-    lanes = lanes_for(longest, words)
-    rows = lanes * words * ROWS
-    bits = np.ones((len(symbols), rows, CODES), dtype=bool)
-    for k, own in enumerate(symbols):
-        bits[k, rows - len(own) :] = False
-        bits[k, rows - len(own) :, : matches.shape[1]] = matches[own]
-    grouped = bits.reshape(len(symbols), rows // ROWS, ROWS, CODES)
-    packed = np.packbits(grouped, axis=2, bitorder="little").transpose(0, 1, 3, 2)
-    peq = np.ascontiguousarray(packed).view("<u4").astype(np.uint32).ravel()
-    queries = np.array([
-        (lanes, warm, len(own), k * rows // ROWS) for k, own in enumerate(symbols)
-    ], dtype=np.int32)  # fmt: skip
-    return Probes(tuple(numbers), words, lanes, warm, queries, peq)
 
+    matches: NDArray[np.bool_]
+    sizes: tuple[int, ...] = WORDS
 
-def lanes_for(m: int, words: int) -> int:
-    """Return the lanes, a power of two, that hold m rows."""
-    needed = -(-m // (words * ROWS))
-    return 1 << (needed - 1).bit_length()
+    def fits(self, m: int) -> bool:
+        """Tell whether there is a kernel for a probe of m rows."""
+        return m <= LONGEST
+
+    def lanes_for(self, m: int, size: int) -> int:
+        """Return the lanes, a power of two, that hold m rows."""
+        return 1 << (-(-m // (size * ROWS)) - 1).bit_length()
+
+    def table(self, numbers, symbols, size: int, warm: int) -> Probes:
+        """Return the tables of probes, given their numbers and symbols."""
+        lanes = self.lanes_for(max(map(len, symbols)), size)
+        rows = lanes * size * ROWS
+        bits = np.ones((len(symbols), rows, CODES), dtype=bool)
+        for k, own in enumerate(symbols):
+            bits[k, rows - len(own) :] = False
+            bits[k, rows - len(own) :, : self.matches.shape[1]] = self.matches[own]
+        grouped = bits.reshape(len(symbols), rows // ROWS, ROWS, CODES)
+        packed = np.packbits(grouped, axis=2, bitorder="little").transpose(0, 1, 3, 2)
+        peq = np.ascontiguousarray(packed).view("<u4").astype(np.uint32).ravel()
+        queries = np.array([
+            (lanes, warm, len(own), k * rows // ROWS) for k, own in enumerate(symbols)
+        ], dtype=np.int32)  # fmt: skip
+        return Probes(tuple(numbers), size, lanes, warm, queries, peq)
+
+    def least(self, text, parts: NDArray[np.int64], probes: Probes, symbols):
+        """Return the least distance of each probe in each part.
+
+        Parameters
+        ----------
+        text : device array of uint64
+            See `resident`.
+        parts : ndarray of int64, shape (P, 3)
+            Where the part's text begins, its first position, and the one after its last.
+        probes : Probes
+        symbols : list of ndarray of uint8
+            The probes' symbols.
+
+        Returns
+        -------
+        ndarray of int32, shape (Q, P)
+            Ends up to 7 positions before a part may count as its own.
+        """
+        found = cuda.device_array((len(symbols), len(parts)), np.int32)
+        launch(text, cuda.to_device(parts), parts, probes, found)
+        return found.copy_to_host()
 
 
 def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
@@ -190,27 +211,6 @@ def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
     padded = np.full(-(-len(codes) // multiple) * multiple, 4, dtype=np.uint8)
     padded[: len(codes)] = codes
     return cuda.to_device(padded.view(np.uint64))
-
-
-def least(text, parts: NDArray[np.int64], probes: Probes) -> NDArray[np.int32]:
-    """Return the least distance of each probe in each part.
-
-    Parameters
-    ----------
-    text : device array of uint64
-        See `resident`.
-    parts : ndarray of int64, shape (P, 3)
-        Where the part's text begins, its first position, and the one after its last.
-    probes : Probes
-
-    Returns
-    -------
-    ndarray of int32, shape (Q, P)
-        Ends up to 7 positions before a part may count as its own.
-    """
-    found = cuda.device_array((len(probes.queries), len(parts)), np.int32)
-    launch(text, cuda.to_device(parts), parts, probes, found)
-    return found.copy_to_host()
 
 
 def launch(text, device_parts, parts, probes: Probes, found) -> None:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from gpu_tools.matching import cuda
 from gpu_tools.matching.cpu import NUCLEOTIDE_CODES
+from gpu_tools.matching.cuda import Probes, UnitKernels
+from gpu_tools.matching.cuda_costs import CostKernels, CostProbes
 from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.pieces import Piece
 
@@ -26,19 +28,21 @@ class DeviceFinder:
     ----------
     finder : Finder
         Scans on the CPU what is left, and probes that the kernels do not take: those of other
-        alphabets than dna, and longer ones than `gpu_tools.matching.cuda.LONGEST`.
+        alphabets than dna, very long ones, and large costs.
     ordinals : tuple of int
         GPUs; each gets as many parts of the text.
     """
 
     def __init__(self, finder: Finder, ordinals: tuple[int, ...]):
         self.finder, self.ordinals = finder, ordinals
-        fits = finder.matches.shape[1] == NUCLEOTIDE_CODES and finder.costs.unit
-        self.numbers = [
-            k for k, p in enumerate(finder.probes) if fits and len(p.symbols) <= cuda.LONGEST
-        ]
-        taken = set(self.numbers)
-        self.others = [k for k in range(len(finder.probes)) if k not in taken]
+        costs, matches = finder.costs, finder.matches
+        pairs = costs.pair_costs(matches)
+        self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        nucleotides = matches.shape[1] == NUCLEOTIDE_CODES
+        self.numbers, self.others = [], []
+        for number, probe in enumerate(finder.probes):
+            fits = nucleotides and self.kernels.fits(len(probe.symbols))
+            (self.numbers if fits else self.others).append(number)
 
     def find(self, piece: Piece) -> list[Hits]:
         """Return the hits of a piece that are within the limits after it."""
@@ -51,7 +55,9 @@ class DeviceFinder:
         plans = list(self._plans(total))
         found = []
         with ThreadPoolExecutor(len(self.ordinals)) as drivers:
-            for many in drivers.map(lambda k: self._run(piece, plans, k), range(len(self.ordinals))):
+            for many in drivers.map(
+                lambda k: self._run(piece, plans, k), range(len(self.ordinals))
+            ):
                 found += many
         for probes, _, least in found:
             for number, row in zip(probes.numbers, least, strict=True):
@@ -60,23 +66,26 @@ class DeviceFinder:
                     self.finder.limits.lower(pattern, int(row.min()))
         return [part for entry in found for part in self._selected(piece, *entry)]
 
-    def _plans(self, total: int) -> Iterator[tuple[cuda.Probes, int]]:
+    def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
         """Yield probes of about one length, and the length of the parts they look at."""
         by_lanes: dict = {}
         for number in self.numbers:
             m = len(self.finder.probes[number].symbols)
-            by_lanes.setdefault(cuda.lanes_for(m, 1), []).append(number)
+            by_lanes.setdefault(m.bit_length(), []).append(number)
         for numbers in by_lanes.values():
             for first in range(0, len(numbers), QUERIES_PER_LAUNCH):
                 yield self._plan(numbers[first : first + QUERIES_PER_LAUNCH], total)
 
-    def _plan(self, numbers: list[int], total: int) -> tuple[cuda.Probes, int]:
-        symbols = [self.finder.probes[k].symbols for k in numbers]
+    def _plan(self, numbers: list[int], total: int):
+        symbols = self._symbols(numbers)
         warm = -(-max(map(self.finder.warm, numbers)) // cuda.BLOCK) * cuda.BLOCK
         at_once = len(self.ordinals) * cuda.multiprocessors() * WARPS_PER_MULTIPROCESSOR
-        words, length = _words(max(map(len, symbols)), warm, total * len(numbers) // at_once)
-        table = cuda.probes_table(numbers, symbols, self.finder.matches, words, warm)
-        return table, length
+        load = total * len(numbers) // at_once
+        size, length = plan(self.kernels, max(map(len, symbols)), warm, load)
+        return self.kernels.table(numbers, symbols, size, warm), length
+
+    def _symbols(self, numbers):
+        return [self.finder.probes[k].symbols for k in numbers]
 
     def _run(self, piece: Piece, plans, share: int):
         """Run a GPU's share of every plan; return probes, parts and least distances."""
@@ -88,7 +97,9 @@ class DeviceFinder:
                 count = len(self.ordinals)
                 own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
                 if len(own):
-                    least = cuda.least(text, np.ascontiguousarray(own[:, 1:]), probes)
+                    symbols = self._symbols(probes.numbers)
+                    bounds = np.ascontiguousarray(own[:, 1:])
+                    least = self.kernels.least(text, bounds, probes, symbols)
                     found.append((probes, own, least))
         return found
 
@@ -102,20 +113,28 @@ class DeviceFinder:
             yield Part(piece.segments[segment], begin, end, queries)
 
 
-def _words(m: int, warm: int, symbols_per_warp: int) -> tuple[int, int]:
-    """Return the words of a lane and the length of the parts.
+def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
+    """Return what a lane owns, of the kernels' sizes, and the length of the parts.
 
-    Many words save shuffles, but need many parts, and each part is preceded by its warm-up.
+    Much in a lane saves shuffles, but needs many parts, and each part is preceded by its warm-up.
+
+    Parameters
+    ----------
+    kernels : UnitKernels or CostKernels
+    m : int
+        Rows of the longest probe.
+    warm : int
+        Symbols of the warm-up.
+    load : int
+        Symbols for each warp that the devices can run at once.
     """
-    for words in sorted(cuda.WORDS, reverse=True):
-        lanes = cuda.lanes_for(m, words)
-        length = symbols_per_warp * lanes // cuda.WARP
-        if lanes <= cuda.WARP and (length >= 2 * warm or words == cuda.WORDS[0]):
-            break
-        if words > cuda.WORDS[0] and cuda.lanes_for(m, words // 2) > cuda.WARP:
+    possible = [size for size in kernels.sizes if kernels.lanes_for(m, size) <= cuda.WARP]
+    for size in reversed(possible):
+        length = load * kernels.lanes_for(m, size) // cuda.WARP
+        if length >= 2 * warm:
             break
     length = min(max(length, LEAST_PART), max(MOST_PART, 8 * warm))
-    return words, -(-length // cuda.BLOCK) * cuda.BLOCK
+    return size, -(-length // cuda.BLOCK) * cuda.BLOCK
 
 
 def _parts(piece: Piece, length: int) -> NDArray[np.int64]:

@@ -173,9 +173,7 @@ def _class_windows(library: Library, sizes, probe: int, window: int, bits: int):
     place, _ = _fewest(sizes[begin:end], window)
     symbols = library.symbols[begin + place : begin + place + window]
     members = [np.flatnonzero(library.matches[symbol]).tolist() for symbol in symbols]
-    keys = [
-        sum(code << bits * k for k, code in enumerate(word)) for word in product(*members)
-    ]
+    keys = [sum(code << bits * k for k, code in enumerate(word)) for word in product(*members)]
     entry = np.array([[probe, place + window]], dtype=np.int32)
     return np.array(keys, dtype=np.uint32), np.repeat(entry, len(keys), axis=0)
 
