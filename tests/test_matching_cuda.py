@@ -42,7 +42,7 @@ COSTS = {"unit": EditCosts(), "weighted": EditCosts(2, 3, 4), "cheap-pairs": Edi
 
 
 @pytest.mark.parametrize("costs", COSTS)
-@pytest.mark.parametrize("seed", range(2 if SMALL else 40))
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
 def test_best_matches_are_equal(seed, costs):
     rng = np.random.default_rng(seed)
     sizes = (6, 24, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
@@ -52,7 +52,7 @@ def test_best_matches_are_equal(seed, costs):
 
 
 @pytest.mark.parametrize("costs", COSTS)
-@pytest.mark.parametrize("seed", range(1 if SMALL else 40))
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
 def test_matches_within_a_distance_are_equal(seed, costs):
     rng = np.random.default_rng(100 + seed)
     sizes = (6, 24, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
@@ -64,7 +64,7 @@ def test_matches_within_a_distance_are_equal(seed, costs):
 
 
 LENGTHS = [(k, "unit") for k in ((33,) if SMALL else (31, 32, 33, 64, 65, 255, 256, 257, 2049))]
-LENGTHS += [(k, "weighted") for k in ((9,) if SMALL else (1, 2, 31, 32, 33, 513, 1024, 1025))]
+LENGTHS += [(k, "weighted") for k in ((9,) if SMALL else (2, 31, 32, 33, 513, 1024, 1025))]
 
 
 @pytest.mark.parametrize(("length", "costs"), LENGTHS)
@@ -73,13 +73,16 @@ def test_rows_over_many_lanes(length, costs):
     text = rng.integers(0, 4, 2 * length + 20).astype(np.uint8)
     symbols = (1 << text[10 : 10 + length]).astype(np.uint8)
     symbols[length // 2] ^= 15
+    least = COSTS[costs].substitution
     patterns = PatternSet([Pattern("p", symbols)])
-    cpu, cuda = both(patterns, [Sequence("t", text)], costs=COSTS[costs], max_distance=length // 8)
+    cpu, cuda = both(
+        patterns, [Sequence("t", text)], costs=COSTS[costs], max_distance=max(length // 8, least)
+    )
     assert cuda == cpu
     assert cpu
 
 
-@pytest.mark.parametrize("seed", range(4 if SMALL else 60))
+@pytest.mark.parametrize("seed", range(4 if SMALL else 16))
 def test_occurrences_are_equal(seed, monkeypatch):
     rng = np.random.default_rng(200 + seed)
     if rng.integers(2):
@@ -123,7 +126,7 @@ def test_the_kernels_do_the_work(monkeypatch):
 
     patterns, texts = random_search(np.random.default_rng(1), 8, 40, 2)
     calls = []
-    for room, name in ((cuda, "launch"), (cuda_costs, "launch"), (exact_cuda, "start")):
+    for room, name in ((cuda, "prepared"), (cuda_costs, "prepared"), (exact_cuda, "prepared")):
         real = getattr(room, name)
 
         def counted(*arguments, real=real, room=room):

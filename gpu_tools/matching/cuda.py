@@ -8,6 +8,7 @@ first, and takes the carries of a whole block from the lane before by one shuffl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -96,7 +97,7 @@ def least_words(words: int):
                 best = int32(_FAR)
             symbols = _symbols(text, position, first, end)
             leaving = uint32(0)
-            for k in range(BLOCK):
+            for _ in range(BLOCK):
                 base = uint32(uint32(symbols) & uint32(7)) * uint32(WARP) + uint32(lane)
                 symbols = uint64(symbols >> uint64(8))
                 up = uint32(arriving & one)
@@ -194,7 +195,7 @@ class UnitKernels(NamedTuple):
             Ends up to 7 positions before a part may count as its own.
         """
         found = cuda.device_array((len(symbols), len(parts)), np.int32)
-        launch(text, cuda.to_device(parts), parts, probes, found)
+        launch(text, parts, probes, found)
         return found.copy_to_host()
 
 
@@ -213,15 +214,18 @@ def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
     return cuda.to_device(padded.view(np.uint64))
 
 
-def launch(text, device_parts, parts, probes: Probes, found) -> None:
-    """Start the kernel."""
+def launch(text, parts: NDArray[np.int64], probes: Probes, found) -> None:
+    """Run the kernel."""
+    prepared(text, parts, probes, found)()
+
+
+def prepared(text, parts: NDArray[np.int64], probes: Probes, found) -> Callable[[], None]:
+    """Copy what the kernel needs to the device; return a function that starts it."""
     longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm
-    groups = WARP // probes.lanes
-    grid = (-(-len(parts) // groups), len(probes.queries))
-    least_words(probes.words)[grid, WARP](
-        text, device_parts, cuda.to_device(probes.peq), cuda.to_device(probes.queries),
-        longest // BLOCK + 2, found,
-    )  # fmt: skip
+    grid = (-(-len(parts) // (WARP // probes.lanes)), len(probes.queries))
+    kernel = least_words(probes.words)[grid, WARP]
+    arrays = tuple(map(cuda.to_device, (parts, probes.peq, probes.queries)))
+    return lambda: kernel(text, *arrays, longest // BLOCK + 2, found)
 
 
 def multiprocessors() -> int:

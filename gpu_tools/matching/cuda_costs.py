@@ -8,6 +8,7 @@ so much to align that they repeat it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -152,7 +153,7 @@ class CostKernels(NamedTuple):
     def fits(self, m: int) -> bool:
         """Tell whether there is a kernel for a probe of m rows."""
         lifted = self.pairs - self.costs.deletion
-        small = -128 <= lifted.min() and lifted.max() <= _DEAREST
+        small = lifted.min() >= -128 and lifted.max() <= _DEAREST
         return bool(
             small and self.costs.insertion <= _DEAREST and m <= LONGEST
             and m * self.costs.deletion + 128 < 2**15
@@ -175,7 +176,7 @@ class CostKernels(NamedTuple):
         """Return the least distance of each probe in each part, as `cuda.least`."""
         even = paired(parts)
         found = cuda.device_array((len(probes.costs), len(even)), np.int32)
-        launch(text, cuda.to_device(even), even, probes, found)
+        launch(text, even, probes, found)
         whole = np.array([len(own) * self.costs.deletion for own in symbols])
         return found.copy_to_host()[:, : len(parts)] + whole[:, None]
 
@@ -185,12 +186,16 @@ def paired(parts: NDArray[np.int64]) -> NDArray[np.int64]:
     return parts if len(parts) % 2 == 0 else np.concatenate((parts, parts[-1:]))
 
 
-def launch(text, device_parts, parts, probes: CostProbes, found) -> None:
-    """Start the kernel."""
+def launch(text, parts: NDArray[np.int64], probes: CostProbes, found) -> None:
+    """Run the kernel for parts in even number."""
+    prepared(text, parts, probes, found)()
+
+
+def prepared(text, parts: NDArray[np.int64], probes: CostProbes, found) -> Callable[[], None]:
+    """Copy what the kernel needs to the device; return a function that starts it."""
     longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm + BLOCK
     numbers = (probes.lanes, probes.warm, longest + probes.lanes, probes.insertion)
     grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.costs))
-    least_costs(probes.rows)[grid, WARP](
-        text, device_parts, cuda.to_device(probes.costs),
-        cuda.to_device(np.array(numbers, np.int32)), found,
-    )  # fmt: skip
+    kernel = least_costs(probes.rows)[grid, WARP]
+    arrays = tuple(map(cuda.to_device, (parts, probes.costs, np.array(numbers, np.int32))))
+    return lambda: kernel(text, *arrays, found)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda as numba_cuda
 from numpy.typing import NDArray
 
+from gpu_tools.device import simulated
 from gpu_tools.matching import cuda
 from gpu_tools.matching.cpu import NUCLEOTIDE_CODES
 from gpu_tools.matching.cuda import Probes, UnitKernels
@@ -17,7 +18,7 @@ from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.pieces import Piece
 
 WARPS_PER_MULTIPROCESSOR = 16
-LEAST_PART, MOST_PART = 64, 1 << 15
+LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 15
 QUERIES_PER_LAUNCH = 4096
 
 

@@ -6,6 +6,7 @@ window. The filter lies in shared memory. Windows that pass it are looked up and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -223,16 +224,15 @@ def search(text, index: DeviceIndex) -> NDArray[np.int64]:
 def launch(text, index: DeviceIndex, hits) -> int:
     """Run the kernel and return the number of hits."""
     count = cuda.to_device(np.zeros(1, np.int32))
-    start(text, index, hits, count)
+    prepared(text, index, hits, count)()
     return int(count.copy_to_host()[0])
 
 
-def start(text, index: DeviceIndex, hits, count) -> None:
-    """Start the kernel."""
+def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
+    """Copy what the kernel needs to the device; return a function that starts it."""
     slot_bits = (len(index.index.slots) - 1).bit_length()
     numbers = (index.index.window, index.index.filter_shift, slot_bits, len(text))
-    grid = multiprocessors() * BLOCKS_PER_MULTIPROCESSOR
-    find_thread[grid, THREADS](
-        text, text.view(np.uint8), cuda.to_device(np.array(numbers, np.int32)), *index.arrays,
-        index.library, hits, count,
-    )  # fmt: skip
+    grid = min(multiprocessors() * BLOCKS_PER_MULTIPROCESSOR, -(-len(text) // (2 * THREADS)))
+    kernel, symbols = find_thread[grid, THREADS], text.view(np.uint8)
+    of_index = (cuda.to_device(np.array(numbers, np.int32)), *index.arrays, index.library)
+    return lambda: kernel(text, symbols, *of_index, hits, count)
