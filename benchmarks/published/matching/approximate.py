@@ -22,6 +22,7 @@ from gpu_tools.matching.cuda import multiprocessors
 
 WARP = 32
 MOST_ROWS = 1024
+_CELLS, _BORDERS = MOST_ROWS + 1, WARP + 1
 _ALL = 0xFFFFFFFF
 _RING = 128
 _DELETION, _INSERTION, _SUBSTITUTION, _PIECE, _OVERLAP = range(5)
@@ -36,8 +37,7 @@ def _cell(diagonal, up, left, equal, costs):
 @cuda.jit
 def o_asm(pattern, text, costs, best):
     """Anti-diagonals in shared memory; ``best[0]`` becomes the least cost."""
-    before = cuda.shared.array(MOST_ROWS + 1, int32)
-    now = cuda.shared.array(MOST_ROWS + 1, int32)
+    now = cuda.shared.array(_CELLS, int32)
     row, m = int32(cuda.threadIdx.x), int32(len(pattern))
     piece, overlap = costs[_PIECE], costs[_OVERLAP]
     begin = max(int32(cuda.blockIdx.x * piece - overlap), int32(0))
@@ -46,10 +46,8 @@ def o_asm(pattern, text, costs, best):
     diagonal = int32(row * costs[_DELETION])
     least = own
     now[row + 1] = own
-    before[row + 1] = own
     if row == 0:
         now[0] = 0
-        before[0] = 0
     cuda.syncthreads()
     for step in range(end - begin + m - 1):
         column = int32(step - row)
@@ -69,7 +67,7 @@ def o_asm(pattern, text, costs, best):
 @cuda.jit
 def w_scan(pattern, text, costs, best):
     """Shuffles, and one shared word a warp and step; ``best[0]`` becomes the least cost."""
-    border = cuda.shared.array(WARP + 1, int32)
+    border = cuda.shared.array(_BORDERS, int32)
     row, m = int32(cuda.threadIdx.x), int32(len(pattern))
     lane, warp = int32(row % WARP), int32(row // WARP)
     piece, overlap = costs[_PIECE], costs[_OVERLAP]
@@ -103,7 +101,7 @@ def w_scan(pattern, text, costs, best):
 @cuda.jit
 def w_shuffle(pattern, text, costs, best):
     """Shuffles, and 32 values between warps each 32 steps; ``best[0]`` becomes the least cost."""
-    border = cuda.shared.array((WARP + 1, _RING), int32)
+    border = cuda.shared.array((_BORDERS, _RING), int32)
     row, m = int32(cuda.threadIdx.x), int32(len(pattern))
     lane, warp = int32(row % WARP), int32(row // WARP)
     piece, overlap = costs[_PIECE], costs[_OVERLAP]
