@@ -86,6 +86,18 @@ def _permuted_bytes(a, b, selector):
     return uint32(result)
 
 
+def _product(a, b):
+    return uint32(int(a) * int(b) & 0xFFFFFFFF)
+
+
+def _funnel(low, high, distance):
+    return uint32(((int(high) << 32 | int(low)) >> (int(distance) & 31)) & 0xFFFFFFFF)
+
+
+product = _assembly("mul.lo.u32 $0, $1, $2;", 2, _product)
+"""``product(a, b)``: the lower 32 bits of the product; plain Python would compute all 64."""
+funnel = _assembly("shf.r.wrap.b32 $0, $1, $2, $3;", 3, _funnel)
+"""``funnel(low, high, distance)``: two words shifted down by `distance` modulo 32, the lower."""
 add_halves = _assembly("add.s16x2 $0, $1, $2;", 2, _add_halves)
 """``add_halves(a, b)``: the sums of two words' signed 16-bit halves; wraps around."""
 least_halves = _assembly("min.s16x2 $0, $1, $2;", 2, _least_halves)

@@ -94,8 +94,8 @@ def scan(codes, index, library, span, hits):
             continue
         key = np.uint32(np.uint32(key >> bits) | np.uint32(np.uint32(code) << top))
         run += 1
-        hashed = np.uint32(np.uint32(key * MULTIPLIER) >> shift)
-        word = filter_bits[hashed >> np.uint32(5)]
+        hashed = np.uint32(key * MULTIPLIER)
+        word = filter_bits[hashed >> shift]
         if (word >> (hashed & np.uint32(31))) & np.uint32(1) and run >= window:
             count = _verify(codes, position + 1, key, index, library, span, hits, count)
     return count

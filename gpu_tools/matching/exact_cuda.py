@@ -26,6 +26,7 @@ from gpu_tools.matching.index import (
     Index,
 )
 from gpu_tools.matching.pieces import Piece
+from gpu_tools.ptx import funnel, product
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
@@ -91,6 +92,7 @@ def find_thread(words, text, numbers, filter_words, slots, entries, library, hit
     cuda.syncthreads()
     window, n_words = numbers[_WINDOW], numbers[_WORDS]
     shift = uint32(numbers[_SHIFT])
+    multiplier = uint32(_MULTIPLIER)
     slot_shift = uint32(KEY_BITS - numbers[_SLOT_BITS])
     mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - FEW_CODE_BITS * window))
     whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
@@ -101,28 +103,29 @@ def find_thread(words, text, numbers, filter_words, slots, entries, library, hit
         c, d = uint64(_OTHERS), uint64(_OTHERS)
         if at + uint32(3) < uint32(n_words):
             c, d = words[at + uint32(2)], words[at + uint32(3)]
-        keys = (
-            _packed(a) | (_packed(b) << uint64(16)) | (_packed(c) << uint64(32))
-            | (_packed(d) << uint64(48))
-        )  # fmt: skip
+        low = uint32(_packed(a) | (_packed(b) << uint64(16)))
+        high = uint32(_packed(c) | (_packed(d) << uint64(16)))
         found = uint32(0)
         for k in range(SYMBOLS):
-            key = uint32(keys >> uint64(FEW_CODE_BITS * k)) & mask
-            hashed = uint32(uint32(key * uint32(_MULTIPLIER)) >> shift)
-            bit = uint32(own_filter[hashed >> uint32(5)] >> (hashed & uint32(31))) & uint32(1)
-            found |= uint32(bit << uint32(k))
+            key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
+            hashed = product(key, multiplier)
+            word = own_filter[funnel(hashed, uint32(0), shift)]
+            # the bit wanted comes in from above; the first one ends in bit 16
+            found = funnel(found, funnel(word, word, hashed), uint32(1))
+        found = funnel(found, uint32(0), uint32(SYMBOLS))
         if found == 0:
             continue
-        unknown = (
+        unknown = uint32(
             _others(a) | (_others(b) << uint64(8)) | (_others(c) << uint64(16))
             | (_others(d) << uint64(24))
         )  # fmt: skip
-        for k in range(SYMBOLS):
-            wanted = (found >> uint32(k)) & uint32(1)
-            if not wanted or (uint32(unknown) >> uint32(k)) & whole:
+        while found != 0:
+            k = int32(cuda.ffs(found)) - int32(1)
+            found &= uint32(found - uint32(1))
+            if funnel(unknown, uint32(0), uint32(k)) & whole:
                 continue
-            key = uint32(uint32(keys >> uint64(FEW_CODE_BITS * k)) & mask)
-            slot = uint32(uint32(key * uint32(_MULTIPLIER)) >> slot_shift)
+            key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
+            slot = funnel(product(key, multiplier), uint32(0), slot_shift)
             while slots[slot, 2] > 0 and slots[slot, 0] != key:
                 slot = (slot + uint32(1)) & uint32(len(slots) - 1)
             for entry in range(slots[slot, 1], slots[slot, 2]):

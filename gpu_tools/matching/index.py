@@ -37,7 +37,8 @@ class Index(NamedTuple):
     bits : int
         Bits of a symbol; the window's key holds its first symbol in the lowest bits.
     filter_shift : int
-        The upper bits of key * MULTIPLIER that remain after this shift number a filter bit.
+        The upper bits of key * MULTIPLIER that remain after this shift number a filter word; the
+        lowest 5 number the bit.
     filter : ndarray of uint32
         Filter bits, 32 a word.
     slots : ndarray of uint32, shape (2^s, 3)
@@ -150,8 +151,8 @@ def _index(library: Library, sizes, chosen, window: int, bits: int) -> Index:
     keys, entries = keys[order], entries[order]
     unique, firsts = np.unique(keys, return_index=True)
     lasts = np.append(firsts[1:], len(keys))
-    filter_bits = int(np.clip(len(unique).bit_length() + 5, LEAST_FILTER_BITS, MOST_FILTER_BITS))
-    shift = KEY_BITS - filter_bits
+    filter_bits = int(np.clip(len(unique).bit_length() + 9, LEAST_FILTER_BITS, MOST_FILTER_BITS))
+    shift = KEY_BITS - (filter_bits - 5)
     return Index(
         window, bits, shift, _filter(unique, shift), _slots(unique, firsts, lasts), entries
     )
@@ -179,9 +180,9 @@ def _class_windows(library: Library, sizes, probe: int, window: int, bits: int):
 
 
 def _filter(keys, shift: int) -> NDArray[np.uint32]:
-    places = (keys * MULTIPLIER) >> np.uint32(shift)
-    filled = np.zeros(1 << (KEY_BITS - shift), dtype=bool)
-    filled[places] = True
+    hashed = keys * MULTIPLIER
+    filled = np.zeros((1 << (KEY_BITS - shift), 32), dtype=bool)
+    filled[hashed >> np.uint32(shift), hashed & np.uint32(31)] = True
     return np.packbits(filled, bitorder="little").view("<u4").astype(np.uint32)
 
 
