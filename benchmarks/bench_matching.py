@@ -203,9 +203,10 @@ class Approximate:
     """
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
-        from gpu_tools.matching import cuda
+        from gpu_tools.matching import cuda, ends_cuda
         from gpu_tools.matching.alphabet import ALPHABETS
         from gpu_tools.matching.cuda_costs import CostKernels
+        from gpu_tools.matching.traceback import longest_match
 
         self.codes, self.costs = text.codes, costs
         self.pattern = rng.integers(0, 4, m).astype(np.uint8)
@@ -213,7 +214,11 @@ class Approximate:
         matches = ALPHABETS["dna"].matches
         pairs = costs.pair_costs(matches)
         self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        self.warm = -(-(m + (m * costs.deletion - 1) // costs.insertion) // 8) * 8
+        # as the search itself does: a sample bounds the distance, and with it the warm-up
+        sample = Sequence("sample", text.codes[: ends_cuda.SAMPLE])
+        patterns = PatternSet([Pattern("p", self.symbols)])
+        bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
+        self.warm = -(-longest_match(m, bound, costs.insertion) // 8) * 8
 
     def prepared(self, resident, size: int, length: int):
         """Return the start of a kernel, and a function for its result."""

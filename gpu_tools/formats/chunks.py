@@ -69,6 +69,15 @@ def read_byte_lines(path: str | os.PathLike) -> list[tuple[int, bytes]]:
     return list(enumerate(lines, start=1))
 
 
+def _next_header(block: bytes, at: int) -> int:
+    """Return where a line that begins with > starts after `at`, or -1."""
+    # searching for one byte is many times as fast as for two
+    found = block.find(b">", at + 1)
+    while found >= 0 and block[found - 1 : found] != b"\n":
+        found = block.find(b">", found + 1)
+    return found
+
+
 class _Reader:
     """Cuts blocks of a file into headers and bodies."""
 
@@ -89,8 +98,8 @@ class _Reader:
                         yield self._end()
                     block, at = self._header(stream, block, at)
                     continue
-                following = block.find(b"\n>", at)
-                stop = len(block) if following < 0 else following + 1
+                following = _next_header(block, at)
+                stop = len(block) if following < 0 else following
                 codes = self._codes(block[at:stop])
                 line_start, at = block[stop - 1 : stop] == b"\n", stop
                 if codes is not None:

@@ -17,7 +17,7 @@ from numba import cuda, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, shift_up
+from gpu_tools.ptx import WARP, permuted_bytes, shift_up
 
 ROWS = 32
 BLOCK = 8
@@ -97,9 +97,11 @@ def least_words(words: int):
                 best = int32(_FAR)
             symbols = _symbols(text, position, first, end)
             leaving = uint32(0)
-            for _ in range(BLOCK):
-                base = uint32(uint32(symbols) & uint32(7)) * uint32(WARP) + uint32(lane)
-                symbols = uint64(symbols >> uint64(8))
+            low, high = uint32(symbols), uint32(symbols >> uint64(32))
+            for k in range(BLOCK):
+                half = low if k < 4 else high
+                code = permuted_bytes(half, uint32(0), uint32(0x4440 + (k & 3)))
+                base = uint32(code * uint32(WARP)) + uint32(lane)
                 up = uint32(arriving & one)
                 down = uint32(uint32(arriving >> uint32(8)) & one)
                 arriving = uint32(arriving >> one)
@@ -147,10 +149,15 @@ class UnitKernels(NamedTuple):
     ----------
     matches : ndarray of bool, shape (S, 5)
         The alphabet's.
+    sizes : tuple of int
+        What a lane may own, in words.
+    parts : int
+        Parts of a text that a group of lanes works on at once.
     """
 
     matches: NDArray[np.bool_]
     sizes: tuple[int, ...] = WORDS
+    parts: int = 1
 
     def fits(self, m: int) -> bool:
         """Tell whether there is a kernel for a probe of m rows."""

@@ -144,11 +144,16 @@ class CostKernels(NamedTuple):
     pairs : ndarray of int32, shape (S, 5)
         Costs of pairs.
     costs : EditCosts
+    sizes : tuple of int
+        What a lane may own, in rows.
+    parts : int
+        Parts of a text that a group of lanes works on at once.
     """
 
     pairs: NDArray[np.int32]
     costs: EditCosts
     sizes: tuple[int, ...] = ROWS
+    parts: int = 2
 
     def fits(self, m: int) -> bool:
         """Tell whether there is a kernel for a probe of m rows."""

@@ -17,9 +17,10 @@ from gpu_tools.matching.cuda_costs import CostKernels, CostProbes
 from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.pieces import Piece
 
-WARPS_PER_MULTIPROCESSOR = 16
-LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 15
+WARPS_PER_MULTIPROCESSOR = 8
+LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 QUERIES_PER_LAUNCH = 4096
+SAMPLE = 1024
 
 
 class DeviceFinder:
@@ -52,6 +53,7 @@ class DeviceFinder:
 
     def _left(self, piece: Piece) -> list[Part]:
         """Return the parts in which something is within the limits."""
+        self._bound(piece)
         total = sum(segment.end - segment.begin for segment in piece.segments)
         plans = list(self._plans(total))
         found = []
@@ -66,6 +68,17 @@ class DeviceFinder:
                 if self.finder.limits.floor[pattern] < self.finder.limits.current[pattern]:
                     self.finder.limits.lower(pattern, int(row.min()))
         return [part for entry in found for part in self._selected(piece, *entry)]
+
+    def _bound(self, piece: Piece) -> None:
+        """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
+        segment, limits = piece.segments[0], self.finder.limits
+        end = min(segment.end, segment.begin + SAMPLE)
+        falling = [
+            k for k in self.numbers
+            if limits.floor[self.finder.probes[k].pattern]
+            < limits.current[self.finder.probes[k].pattern]
+        ]  # fmt: skip
+        self.finder.scan(piece.codes, [Part(segment, segment.begin, end, (k,)) for k in falling])
 
     def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
         """Yield probes of about one length, and the length of the parts they look at."""
@@ -131,7 +144,7 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     """
     possible = [size for size in kernels.sizes if kernels.lanes_for(m, size) <= cuda.WARP]
     for size in reversed(possible):
-        length = load * kernels.lanes_for(m, size) // cuda.WARP
+        length = load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts)
         if length >= 2 * warm:
             break
     length = min(max(length, LEAST_PART), max(MOST_PART, 8 * warm))

@@ -29,14 +29,14 @@ def _occurs(codes, start, probe, library):
 @njit(cache=True, nogil=True)
 def _verify(codes, end, key, index, library, span, hits, count):
     """Record the probes with this window that occur; return the number of hits so far."""
-    slots, entries = index[4], index[5]
+    vacant, slots, ranges, entries = index[4], index[5], index[6], index[7]
     begin, stop, limit = span
     bounds = library[1]
     mask = len(slots) - 1
     place = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(32 - _log2(len(slots))))
-    while slots[place, 2] > 0:
-        if slots[place, 0] == key:
-            for entry in range(np.int64(slots[place, 1]), np.int64(slots[place, 2])):
+    while slots[place] != vacant:
+        if slots[place] == key:
+            for entry in range(np.int64(ranges[place, 0]), np.int64(ranges[place, 1])):
                 probe = entries[entry, 0]
                 start = end - entries[entry, 1]
                 length = bounds[probe + 1] - bounds[probe]

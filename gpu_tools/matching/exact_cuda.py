@@ -26,7 +26,7 @@ from gpu_tools.matching.index import (
     Index,
 )
 from gpu_tools.matching.pieces import Piece
-from gpu_tools.ptx import funnel, product
+from gpu_tools.ptx import funnel, permuted_bytes, product
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
@@ -36,17 +36,22 @@ _FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
 _OTHERS = 0x0404040404040404
 _MULTIPLIER = int(MULTIPLIER)
 # numbers of an index and of a text
-_WINDOW, _SHIFT, _SLOT_BITS, _WORDS = range(4)
+_WINDOW, _SHIFT, _SLOT_BITS, _WORDS, _VACANT = range(5)
 _PROBE, _REACH = range(2)
 
 
 @cuda.jit(device=True)
-def _packed(word):
-    """Return the 8 codes of a word as 16 bits, the first in the lowest."""
-    word &= uint64(0x0303030303030303)
-    word = (word | (word >> uint64(6))) & uint64(0x000F000F000F000F)
-    word = (word | (word >> uint64(12))) & uint64(0x000000FF000000FF)
-    return (word | (word >> uint64(24))) & uint64(0xFFFF)
+def _packed(a, b):
+    """Return the 16 codes of two words as 32 bits, the first in the lowest."""
+    codes, gather = uint32(0x03030303), uint32(0x01041040)
+    # the product's highest byte holds the four codes of a half
+    first = product(uint32(a) & codes, gather)
+    second = product(uint32(a >> uint64(32)) & codes, gather)
+    third = product(uint32(b) & codes, gather)
+    fourth = product(uint32(b >> uint64(32)) & codes, gather)
+    pair = permuted_bytes(first, second, uint32(0x0073))
+    other = permuted_bytes(third, fourth, uint32(0x0073))
+    return permuted_bytes(pair, other, uint32(0x5410))
 
 
 @cuda.jit(device=True)
@@ -67,17 +72,20 @@ def _occurs(symbols, bounds, matches, text, start, probe):
 
 
 @cuda.jit
-def find_thread(words, text, numbers, filter_words, slots, entries, library, hits, count):
+def find_thread(words, text, numbers, filter_words, table, library, hits, count):
     """Find the occurrences of an index's probes.
 
     Parameters
     ----------
     words, text : uint64 and uint8 arrays
         The same memory: codes 0 to 3, 4 for what matches nothing, padded to whole words.
-    numbers : int32 array, shape (4,)
-        Symbols of a window, shift of the filter, bits of a slot's number, words of the text.
-    filter_words, slots, entries
-        As in `gpu_tools.matching.index.Index`.
+    numbers : int32 array, shape (5,)
+        Symbols of a window, shift of the filter, bits of a slot's number, words of the text, the
+        vacant key.
+    filter_words : uint32 array
+        The filter of `gpu_tools.matching.index.Index`.
+    table : tuple of arrays
+        Slots, ranges and entries of the same.
     library : tuple of arrays
         Symbols, bounds and matches of `gpu_tools.matching.index.Library`.
     hits : int64 array, shape (capacity, 2)
@@ -86,6 +94,8 @@ def find_thread(words, text, numbers, filter_words, slots, entries, library, hit
         Hits, also those beyond the capacity.
     """
     symbols, bounds, matches = library
+    slots, ranges, entries = table
+    vacant, last_slot = uint32(numbers[_VACANT]), uint32(len(slots) - 1)
     own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
     for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
         own_filter[k] = filter_words[k]
@@ -103,8 +113,7 @@ def find_thread(words, text, numbers, filter_words, slots, entries, library, hit
         c, d = uint64(_OTHERS), uint64(_OTHERS)
         if at + uint32(3) < uint32(n_words):
             c, d = words[at + uint32(2)], words[at + uint32(3)]
-        low = uint32(_packed(a) | (_packed(b) << uint64(16)))
-        high = uint32(_packed(c) | (_packed(d) << uint64(16)))
+        low, high = _packed(a, b), _packed(c, d)
         found = uint32(0)
         for k in range(SYMBOLS):
             key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
@@ -126,9 +135,9 @@ def find_thread(words, text, numbers, filter_words, slots, entries, library, hit
                 continue
             key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
             slot = funnel(product(key, multiplier), uint32(0), slot_shift)
-            while slots[slot, 2] > 0 and slots[slot, 0] != key:
-                slot = (slot + uint32(1)) & uint32(len(slots) - 1)
-            for entry in range(slots[slot, 1], slots[slot, 2]):
+            while slots[slot] != key and slots[slot] != vacant:
+                slot = uint32((slot + uint32(1)) & last_slot)
+            for entry in range(ranges[slot, 0], ranges[slot, 1]):
                 probe = entries[entry, _PROBE]
                 start = place * SYMBOLS + k + window - entries[entry, _REACH]
                 stop = start + bounds[probe + 1] - bounds[probe]
@@ -141,10 +150,11 @@ def find_thread(words, text, numbers, filter_words, slots, entries, library, hit
 
 
 class DeviceIndex(NamedTuple):
-    """An index and the library on a device."""
+    """An index and the library, and their arrays on a device."""
 
     index: Index
-    arrays: tuple
+    filter: object
+    table: tuple
     library: tuple
 
 
@@ -200,11 +210,11 @@ class DeviceSearcher:
 def on_device(searcher: Searcher, index: Index) -> DeviceIndex:
     """Copy an index and its library to the current device."""
     library = searcher.library
-    arrays = tuple(map(cuda.to_device, (index.filter, index.slots, index.entries)))
+    table = tuple(map(cuda.to_device, (index.slots, index.ranges, index.entries)))
     own = tuple(map(cuda.to_device, (
         library.symbols, library.bounds.astype(np.int32), _square(library.matches),
     )))  # fmt: skip
-    return DeviceIndex(index, arrays, own)
+    return DeviceIndex(index, cuda.to_device(index.filter), table, own)
 
 
 def _square(matches) -> NDArray[np.bool_]:
@@ -234,8 +244,19 @@ def launch(text, index: DeviceIndex, hits) -> int:
 def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
     """Copy what the kernel needs to the device; return a function that starts it."""
     slot_bits = (len(index.index.slots) - 1).bit_length()
-    numbers = (index.index.window, index.index.filter_shift, slot_bits, len(text))
+    numbers = (
+        index.index.window,
+        index.index.filter_shift,
+        slot_bits,
+        len(text),
+        index.index.vacant,
+    )
     grid = min(multiprocessors() * BLOCKS_PER_MULTIPROCESSOR, -(-len(text) // (2 * THREADS)))
     kernel, symbols = find_thread[grid, THREADS], text.view(np.uint8)
-    of_index = (cuda.to_device(np.array(numbers, np.int32)), *index.arrays, index.library)
+    of_index = (
+        cuda.to_device(np.array(numbers, np.int32)),
+        index.filter,
+        index.table,
+        index.library,
+    )
     return lambda: kernel(text, symbols, *of_index, hits, count)

@@ -41,8 +41,12 @@ class Index(NamedTuple):
         lowest 5 number the bit.
     filter : ndarray of uint32
         Filter bits, 32 a word.
-    slots : ndarray of uint32, shape (2^s, 3)
-        Hash table with linear probing: key, first and last entry; empty if last is 0.
+    vacant : int
+        A key that no window has.
+    slots : ndarray of uint32, shape (2^s,)
+        Keys by hash, with linear probing; `vacant` where there is none.
+    ranges : ndarray of uint32, shape (2^s, 2)
+        First and last entry of each slot.
     entries : ndarray of int32, shape (E, 2)
         Probe, and symbols from the start of the probe to the end of its window.
     """
@@ -51,7 +55,9 @@ class Index(NamedTuple):
     bits: int
     filter_shift: int
     filter: NDArray[np.uint32]
+    vacant: int
     slots: NDArray[np.uint32]
+    ranges: NDArray[np.uint32]
     entries: NDArray[np.int32]
 
 
@@ -153,9 +159,11 @@ def _index(library: Library, sizes, chosen, window: int, bits: int) -> Index:
     lasts = np.append(firsts[1:], len(keys))
     filter_bits = int(np.clip(len(unique).bit_length() + 9, LEAST_FILTER_BITS, MOST_FILTER_BITS))
     shift = KEY_BITS - (filter_bits - 5)
+    vacant = _vacant(unique)
     return Index(
-        window, bits, shift, _filter(unique, shift), _slots(unique, firsts, lasts), entries
-    )
+        window, bits, shift, _filter(unique, shift), vacant,
+        *_slots(unique, np.column_stack((firsts, lasts)), vacant), entries,
+    )  # fmt: skip
 
 
 def _plain_windows(library: Library, chosen, window: int, bits: int):
@@ -186,14 +194,19 @@ def _filter(keys, shift: int) -> NDArray[np.uint32]:
     return np.packbits(filled, bitorder="little").view("<u4").astype(np.uint32)
 
 
-def _slots(keys, firsts, lasts) -> NDArray[np.uint32]:
+def _vacant(keys) -> int:
+    """Return the least number that is not among sorted keys."""
+    differ = np.flatnonzero(keys != np.arange(len(keys)))
+    return int(differ[0]) if differ.size else len(keys)
+
+
+def _slots(keys, bounds, vacant: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     size_bits = max((2 * len(keys)).bit_length(), 1)
-    slots = np.zeros((1 << size_bits, 3), dtype=np.uint32)
-    taken = set()
-    places = ((keys * MULTIPLIER) >> np.uint32(KEY_BITS - size_bits)).tolist()
-    for place, row in zip(places, zip(keys, firsts, lasts, strict=True), strict=True):
-        while place in taken:
-            place = (place + 1) % len(slots)
-        taken.add(place)
-        slots[place] = row
-    return slots
+    slots = np.full(1 << size_bits, vacant, dtype=np.uint32)
+    ranges = np.zeros((1 << size_bits, 2), dtype=np.uint32)
+    taken = np.zeros(1 << size_bits, dtype=bool)
+    for k, place in enumerate(((keys * MULTIPLIER) >> np.uint32(KEY_BITS - size_bits)).tolist()):
+        while taken[place]:
+            place = (place + 1) % len(slots)  # noqa: PLW2901
+        taken[place], slots[place], ranges[place] = True, keys[k], bounds[k]
+    return slots, ranges
