@@ -142,7 +142,11 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     load : int
         Symbols for each warp that the devices can run at once.
     """
-    possible = [size for size in kernels.sizes if kernels.lanes_for(m, size) <= cuda.WARP]
+    enough = next(
+        (k for k, size in enumerate(kernels.sizes) if kernels.lanes_for(m, size) == 1), -1
+    )
+    sizes = kernels.sizes[: enough + 1] if enough >= 0 else kernels.sizes
+    possible = [size for size in sizes if kernels.lanes_for(m, size) <= cuda.WARP]
     for size in reversed(possible):
         length = load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts)
         if length >= 2 * warm:

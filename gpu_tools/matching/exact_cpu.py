@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.matching.ends import split
-from gpu_tools.matching.index import MULTIPLIER, Index, Library, indexes
+from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, indexes
 from gpu_tools.matching.pieces import Piece
 
 _HITS = 1 << 16
@@ -96,7 +96,10 @@ def scan(codes, index, library, span, hits):
         run += 1
         hashed = np.uint32(key * MULTIPLIER)
         word = filter_bits[hashed >> shift]
-        if (word >> (hashed & np.uint32(31))) & np.uint32(1) and run >= window:
+        both = (word >> (hashed & np.uint32(31))) & (
+            word >> ((hashed >> SECOND_BIT) & np.uint32(31))
+        )
+        if both & np.uint32(1) and run >= window:
             count = _verify(codes, position + 1, key, index, library, span, hits, count)
     return count
 

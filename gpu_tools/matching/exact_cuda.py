@@ -23,6 +23,7 @@ from gpu_tools.matching.index import (
     KEY_BITS,
     MOST_FILTER_BITS,
     MULTIPLIER,
+    SECOND_BIT,
     Index,
 )
 from gpu_tools.matching.pieces import Piece
@@ -34,7 +35,7 @@ BLOCKS_PER_MULTIPROCESSOR = 1 if simulated() else 6
 HITS = 1 << 20
 _FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
 _OTHERS = 0x0404040404040404
-_MULTIPLIER = int(MULTIPLIER)
+_MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
 # numbers of an index and of a text
 _WINDOW, _SHIFT, _SLOT_BITS, _WORDS, _VACANT = range(5)
 _PROBE, _REACH = range(2)
@@ -102,7 +103,7 @@ def find_thread(words, text, numbers, filter_words, table, library, hits, count)
     cuda.syncthreads()
     window, n_words = numbers[_WINDOW], numbers[_WORDS]
     shift = uint32(numbers[_SHIFT])
-    multiplier = uint32(_MULTIPLIER)
+    multiplier, second = uint32(_MULTIPLIER), uint32(_SECOND)
     slot_shift = uint32(KEY_BITS - numbers[_SLOT_BITS])
     mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - FEW_CODE_BITS * window))
     whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
@@ -119,8 +120,11 @@ def find_thread(words, text, numbers, filter_words, table, library, hits, count)
             key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
             hashed = product(key, multiplier)
             word = own_filter[funnel(hashed, uint32(0), shift)]
+            both = funnel(word, word, hashed) & funnel(
+                word, word, funnel(hashed, uint32(0), second)
+            )
             # the bit wanted comes in from above; the first one ends in bit 16
-            found = funnel(found, funnel(word, word, hashed), uint32(1))
+            found = funnel(found, uint32(both), uint32(1))
         found = funnel(found, uint32(0), uint32(SYMBOLS))
         if found == 0:
             continue

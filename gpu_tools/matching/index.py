@@ -20,6 +20,7 @@ from gpu_tools.matching.pattern import Probe
 KEY_BITS = 32
 FEW_CODES, FEW_CODE_BITS = 4, 2
 MULTIPLIER = np.uint32(0x9E3779B1)
+SECOND_BIT = np.uint32(8)
 MAX_WORDS = 1024
 """Words that one window may stand for, if a shorter one stands for fewer."""
 MAX_FILL = 1 / 64
@@ -38,9 +39,9 @@ class Index(NamedTuple):
         Bits of a symbol; the window's key holds its first symbol in the lowest bits.
     filter_shift : int
         The upper bits of key * MULTIPLIER that remain after this shift number a filter word; the
-        lowest 5 number the bit.
+        lowest 5, and 5 from SECOND_BIT on, number two bits in it.
     filter : ndarray of uint32
-        Filter bits, 32 a word.
+        Filter words; both bits of each key are set.
     vacant : int
         A key that no window has.
     slots : ndarray of uint32, shape (2^s,)
@@ -190,7 +191,8 @@ def _class_windows(library: Library, sizes, probe: int, window: int, bits: int):
 def _filter(keys, shift: int) -> NDArray[np.uint32]:
     hashed = keys * MULTIPLIER
     filled = np.zeros((1 << (KEY_BITS - shift), 32), dtype=bool)
-    filled[hashed >> np.uint32(shift), hashed & np.uint32(31)] = True
+    for bits in (hashed, hashed >> SECOND_BIT):
+        filled[hashed >> np.uint32(shift), bits & np.uint32(31)] = True
     return np.packbits(filled, bitorder="little").view("<u4").astype(np.uint32)
 
 
@@ -207,6 +209,6 @@ def _slots(keys, bounds, vacant: int) -> tuple[NDArray[np.uint32], NDArray[np.ui
     taken = np.zeros(1 << size_bits, dtype=bool)
     for k, place in enumerate(((keys * MULTIPLIER) >> np.uint32(KEY_BITS - size_bits)).tolist()):
         while taken[place]:
-            place = (place + 1) % len(slots)  # noqa: PLW2901
+            place = (place + 1) % len(slots)
         taken[place], slots[place], ranges[place] = True, keys[k], bounds[k]
     return slots, ranges
