@@ -1,0 +1,37 @@
+rule results_merge:
+    """Join the batches' scores and alignments, in the order of the sheet."""
+    input:
+        scores=expand("<results>/batches/{batch}/scores.tsv", batch=BATCHES),
+        gff3=expand("<results>/batches/{batch}/alignments.gff3", batch=BATCHES),
+        bed=expand("<results>/batches/{batch}/alignments.bed", batch=BATCHES),
+        bam=expand("<results>/batches/{batch}/alignments.bam", batch=BATCHES),
+    output:
+        "<results>/alignments.bam.bai",
+        output="<results>/scores.tsv",
+        alignments=expand(
+            "<results>/alignments.{format}", format=["gff3", "bed", "bam"]
+        ),
+    log:
+        "<logs>/results_merge.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/results_merge.py"
+
+
+rule results_best:
+    """Keep the best target of each locus."""
+    input:
+        scores="<results>/scores.tsv",
+    output:
+        output="<results>/best.tsv",
+    log:
+        "<logs>/results_best.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/results_best.py"
