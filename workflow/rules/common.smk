@@ -27,18 +27,14 @@ def check(data, schema, place):
         cause = error.__context__
         if not hasattr(cause, "absolute_path"):
             raise
-        raise WorkflowError(
-            f"{place(list(cause.absolute_path))}: {problem(cause)}"
-        ) from None
+        raise WorkflowError(f"{place(list(cause.absolute_path))}: {problem(cause)}") from None
 
 
 def problem(cause):
     """Say what a schema forbids and what it wants."""
     known = ", ".join(cause.schema.get("properties", {}))
     if cause.validator == "additionalProperties":
-        unknown = [
-            key for key in cause.instance if key not in cause.schema["properties"]
-        ]
+        unknown = [key for key in cause.instance if key not in cause.schema["properties"]]
         return f"unknown key {', '.join(map(repr, unknown))}; expected one of {known}"
     if cause.validator == "required":
         missing = [key for key in cause.validator_value if key not in cause.instance]
@@ -90,9 +86,7 @@ def check_header(names):
     for name in names:
         if name not in COLUMNS or names.count(name) > 1:
             what = "repeated" if name in COLUMNS else "unknown"
-            raise sheet_error(
-                1, f"{what} column {name!r}; expected {', '.join(COLUMNS)}"
-            )
+            raise sheet_error(1, f"{what} column {name!r}; expected {', '.join(COLUMNS)}")
     for name in REQUIRED:
         if name not in names:
             raise sheet_error(1, f"no column {name!r}; expected {', '.join(REQUIRED)}")
@@ -103,10 +97,7 @@ def read_cases(path):
     fields = read_fields(path)
     names = [name.strip() for name in fields.iloc[0]]
     check_header(names)
-    rows = (
-        [field.strip() for field in row]
-        for row in fields.iloc[1:].itertuples(index=False)
-    )
+    rows = ([field.strip() for field in row] for row in fields.iloc[1:].itertuples(index=False))
     records = [{n: v for n, v in zip(names, row) if v not in MISSING} for row in rows]
     check({"cases": records}, "../schemas/cases.schema.yaml", sheet_place)
     cases = pd.DataFrame(records, index=range(2, len(records) + 2))
@@ -132,9 +123,7 @@ def check_cases(cases):
     check_loci(cases)
     for line in cases.index[cases["exons"] == ""]:
         if config["exons"]["provider"] == "file":
-            raise sheet_error(
-                line, "no value; expected a file of candidate exons", "exons"
-            )
+            raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
 
 
 def check_equal(key, name, rows, columns):
@@ -154,9 +143,7 @@ def check_equal(key, name, rows, columns):
 def check_loci(cases):
     for line, locus in cases["locus"].items():
         if locus and int(locus.split("-")[0]) > int(locus.split("-")[1]):
-            raise sheet_error(
-                line, f"{locus} ends before it starts; expected START-END", "locus"
-            )
+            raise sheet_error(line, f"{locus} ends before it starts; expected START-END", "locus")
 
 
 def installed_version():
@@ -226,9 +213,7 @@ def candidates(bases):
 
 def pairs_of(batch):
     """Return the (base, target) pairs of a batch in the order of the sheet."""
-    return list(
-        batch_cases(batch)[["base", "target"]].itertuples(index=False, name=None)
-    )
+    return list(batch_cases(batch)[["base", "target"]].itertuples(index=False, name=None))
 
 
 def annotated_bases():

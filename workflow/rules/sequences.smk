@@ -24,9 +24,7 @@ rule cases_batch:
     """Gather the sequences, candidate exons and pairs of a batch of cases."""
     input:
         bases=lambda wildcards: loci_of(wildcards.batch),
-        candidates=lambda wildcards: candidates(
-            batch_cases(wildcards.batch)["base"].unique()
-        ),
+        candidates=lambda wildcards: candidates(batch_cases(wildcards.batch)["base"].unique()),
         sequences=lambda wildcards: targets_of(wildcards.batch),
     output:
         base="<results>/batches/{batch}/bases.fa.gz",

@@ -8,9 +8,7 @@ rule results_merge:
     output:
         "<results>/alignments.bam.bai",
         output="<results>/scores.tsv",
-        alignments=expand(
-            "<results>/alignments.{format}", format=["gff3", "bed", "bam"]
-        ),
+        alignments=expand("<results>/alignments.{format}", format=["gff3", "bed", "bam"]),
     log:
         "<logs>/results_merge.log",
     conda:

@@ -1,4 +1,4 @@
-"""Cut a locus out of a FASTA record, checked, compressed and indexed; also runs by hand, see --help."""
+"""Cut a locus out of a FASTA record, check and index it; also runs by hand, see --help."""
 
 from gpu_tools.cli.rule import run_rule
 
