@@ -15,6 +15,7 @@ from typing import BinaryIO, TextIO
 from gpu_tools.errors import InputError, OutputError
 
 STANDARD_STREAM = "-"
+_OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -67,17 +68,21 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside `path`; it takes `path`'s name when the block ends well.
 
-    When the block raises, the temporary file is removed and `path` stays as it was.
+    When the block raises, the temporary file is removed and `path` stays as it was. A device or
+    a pipe, which cannot be replaced, is given itself; a symbolic link stays one.
 
     Raises
     ------
     OutputError
         If the folder or the file cannot be written.
     """
-    path = Path(path)
+    if _is_stream(path):
+        yield Path(path)
+        return
+    target = Path(path).resolve()
     try:
         handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+            prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent
         )
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
@@ -85,11 +90,18 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        _take_name(temporary, path)
+        _take_name(temporary, target)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_stream(path: str | os.PathLike) -> bool:
+    path = Path(path)
+    if str(path).startswith(_OPEN_STREAMS):  # perhaps redirected to a file, but still a stream
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _take_name(temporary: Path, path: Path) -> None:

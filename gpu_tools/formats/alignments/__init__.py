@@ -1,0 +1,72 @@
+"""Spliced alignments to files: gene models (GFF3), BED12, PAF, SAM and BAM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.bed12 import write_bed12
+from gpu_tools.formats.alignments.gene_model import write_gene_models
+from gpu_tools.formats.alignments.paf import write_paf
+from gpu_tools.formats.alignments.sam import write_bam, write_sam
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.sequences import Sequence as Nucleotides
+
+_WRITERS = {
+    ".gff3": write_gene_models,
+    ".bed": write_bed12,
+    ".paf": write_paf,
+    ".sam": write_sam,
+    ".bam": write_bam,
+}
+SUFFIXES = tuple(_WRITERS)
+"""Suffixes that choose a format."""
+
+
+def check_suffix(path: str | os.PathLike) -> str:
+    """Return the suffix of `path`, or raise `InputError` if it chooses no format."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            "the suffix tells no alignment format", path=path,
+            expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
+        )  # fmt: skip
+    return suffix
+
+
+def write_alignments(
+    path: str | os.PathLike,
+    alignments: Sequence[SplicedAlignment],
+    bases: Mapping[str, int],
+    targets: Mapping[str, Nucleotides],
+) -> None:
+    """Write spliced alignments in the format that the suffix of `path` chooses.
+
+    Alignments without a chain are left out. PAF, SAM and BAM also leave out, with a warning,
+    those in which no base symbol is paired with a target symbol. The file appears only when
+    complete.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        ``.gff3``: ``mRNA`` with ``exon`` parts that carry ``Target``; ``.bed``: BED12 named by the
+        target; ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target as
+        query; a BAM gets its index beside it.
+    alignments : sequence of SplicedAlignment
+        Any order.
+    bases : mapping of str to int
+        Length by name of every base sequence, in the order for SAM's header.
+    targets : mapping of str to Sequence
+        Target sequences by name.
+
+    Raises
+    ------
+    InputError
+        If the suffix is unknown, or a name cannot stand in the format.
+    OutputError
+        If the file cannot be written.
+    """
+    write = _WRITERS[check_suffix(path)]
+    write(path, [a for a in alignments if a.chain], bases, targets)

@@ -1,0 +1,52 @@
+"""Spliced alignments as gene models in GFF3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_tools.formats.alignments.walk import AlignedExon, aligned_exons
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.gff import SOURCE, escape_attribute, escape_seqid, format_number
+from gpu_tools.results import SplicedAlignment
+
+
+def write_gene_models(path, alignments, bases, targets) -> None:
+    """Write an ``mRNA`` for each alignment, with ``exon`` parts from low to high positions.
+
+    IDs number the alignments, and the exons in transcript order. An exon of which the target
+    has no symbol carries no ``Target``.
+    """
+    with open_output(path) as stream:
+        stream.write("##gff-version 3\n")
+        for name, length in bases.items():
+            stream.write(f"##sequence-region {escape_seqid(name)} 1 {length}\n")
+        for number, alignment in enumerate(alignments, start=1):
+            stream.writelines(_model(alignment, f"mRNA{number}"))
+
+
+def _model(alignment: SplicedAlignment, identifier: str) -> Iterator[str]:
+    exons = aligned_exons(alignment)
+    lowest, highest = min(e.interval[0] for e in exons), max(e.interval[1] for e in exons)
+    name = escape_attribute(alignment.target)
+    attributes = [f"ID={identifier}", f"Name={name}", f"identity={alignment.identity:.4f}"]
+    yield _line(alignment, "mRNA", (lowest, highest), str(alignment.score), attributes)
+    parts = [_exon_line(alignment, exon, k, identifier) for k, exon in enumerate(exons, start=1)]
+    yield from parts[::-1] if alignment.strand == "-" else parts
+
+
+def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, parent: str) -> str:
+    scores = alignment.exon_scores
+    attributes = [f"ID={parent}.exon{k}", f"Parent={parent}"]
+    start, end = exon.target
+    if start < end:
+        attributes.append(f"Target={escape_attribute(alignment.target)} {start + 1} {end}")
+    score = format_number(scores[k - 1]) if scores else "."
+    return _line(alignment, "exon", exon.interval, score, attributes)
+
+
+def _line(alignment, feature, interval, score, attributes) -> str:
+    columns = (
+        escape_seqid(alignment.base), SOURCE, feature, interval[0] + 1, interval[1], score,
+        alignment.strand, ".", ";".join(attributes),
+    )  # fmt: skip
+    return "\t".join(map(str, columns)) + "\n"

@@ -1,0 +1,32 @@
+"""Spliced alignments in PAF."""
+
+from __future__ import annotations
+
+from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
+from gpu_tools.formats.files import open_output
+from gpu_tools.results import SplicedAlignment
+
+_UNKNOWN_QUALITY = 255
+
+
+def write_paf(path, alignments, bases, targets) -> None:
+    """Write a line for each alignment, the target sequence as PAF's query, the base as its target.
+
+    Column 11 counts alignment columns without introns; ``cg`` has N for introns.
+    """
+    with open_output(path) as stream:
+        for alignment in alignments:
+            forward = forward_alignment(alignment)
+            if forward:
+                stream.write(_line(alignment, forward))
+
+
+def _line(alignment: SplicedAlignment, forward: ForwardAlignment) -> str:
+    cigar = "".join(f"{n}{operation}" for operation, n in forward.cigar)
+    columns = (
+        alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
+        alignment.strand, alignment.base, alignment.base_length, forward.start, forward.end,
+        forward.count("="), forward.count("=XID"), _UNKNOWN_QUALITY,
+        f"NM:i:{forward.count('XID')}", f"AS:i:{alignment.score}", "ts:A:+", f"cg:Z:{cigar}",
+    )  # fmt: skip
+    return "\t".join(map(str, columns)) + "\n"

@@ -1,0 +1,120 @@
+"""Spliced alignments in SAM and BAM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import pysam
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
+from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.sequences import Sequence as Nucleotides
+from gpu_tools.sequences import decode, reverse_complement
+
+_UNKNOWN_QUALITY = 255
+_LONGEST_FOR_BAI = 2**29
+_OPERATIONS = {"I": pysam.CINS, "D": pysam.CDEL, "N": pysam.CREF_SKIP, "=": pysam.CEQUAL,
+               "X": pysam.CDIFF, "S": pysam.CSOFT_CLIP}  # fmt: skip
+# the SAM specification's sets of characters
+_QUERY_NAME = re.compile(r"[!-?A-~]{1,254}")
+_REFERENCE_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
+
+
+def write_sam(path, alignments, bases, targets) -> None:
+    """Write SAM sorted by coordinate."""
+    with replaced_when_complete(path) as temporary:
+        _write(temporary, "wh", alignments, bases, targets)
+
+
+def write_bam(path, alignments, bases, targets) -> None:
+    """Write BAM sorted by coordinate, and its index: .bai, or .csi for bases that need it."""
+    needs_csi = max(bases.values(), default=0) > _LONGEST_FOR_BAI
+    kind, option = (".csi", "-c") if needs_csi else (".bai", "-b")
+    # the data take their name before the index does: an index is never newer than data it
+    # does not describe
+    with replaced_when_complete(f"{path}{kind}") as index:
+        with replaced_when_complete(path) as temporary:
+            _write(temporary, "wb", alignments, bases, targets)
+            pysam.index(option, "-o", str(index), str(temporary))
+
+
+def _write(path, mode: str, alignments, bases, targets) -> None:
+    header = _header(bases)
+    records = _records(alignments, targets, header)
+    records.sort(key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name))
+    with pysam.AlignmentFile(str(path), mode, header=header) as stream:
+        for record in records:
+            stream.write(record)
+
+
+def _header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
+    for name in bases:
+        if not _REFERENCE_NAME.fullmatch(name):
+            raise InputError("the name cannot stand in SAM", record=name,
+                             expected="letters, digits and punctuation of SAM's @SQ SN")  # fmt: skip
+    return pysam.AlignmentHeader.from_dict({
+        "HD": {"VN": "1.6", "SO": "coordinate"},
+        "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
+        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": _version()}],
+    })  # fmt: skip
+
+
+def _version() -> str:
+    try:
+        return version("gpu-tools")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unknown"
+
+
+def _records(alignments, targets, header) -> list[pysam.AlignedSegment]:
+    walks = [(alignment, forward_alignment(alignment)) for alignment in alignments]
+    walks = [(alignment, forward) for alignment, forward in walks if forward]
+    primary = _primary([alignment for alignment, _ in walks])
+    return [
+        _record(alignment, forward, targets[alignment.target], header, k not in primary)
+        for k, (alignment, forward) in enumerate(walks)
+    ]
+
+
+def _primary(alignments: Sequence[SplicedAlignment]) -> set[int]:
+    """Return the index of each target's best alignment: SAM wants one primary line a query."""
+    best = {}
+    for k, alignment in enumerate(alignments):
+        known = best.setdefault(alignment.target, k)
+        if alignment.score > alignments[known].score:
+            best[alignment.target] = k
+    return set(best.values())
+
+
+def _record(
+    alignment: SplicedAlignment, forward: ForwardAlignment, target: Nucleotides, header, secondary
+) -> pysam.AlignedSegment:
+    if not _QUERY_NAME.fullmatch(alignment.target):
+        raise InputError("the name cannot stand in SAM", record=alignment.target,
+                         expected="at most 254 printable characters without @")  # fmt: skip
+    record = pysam.AlignedSegment(header)
+    record.query_name = alignment.target
+    record.reference_name = alignment.base
+    record.reference_start = forward.start
+    record.is_reverse = alignment.strand == "-"
+    record.is_secondary = secondary
+    record.mapping_quality = _UNKNOWN_QUALITY
+    record.query_sequence = decode(
+        reverse_complement(target.codes) if record.is_reverse else target.codes
+    )
+    record.cigartuples = _clipped(alignment, forward)
+    record.set_tags([("AS", alignment.score, "i"), ("NM", forward.count("XID"), "i"),
+                     ("ts", "+", "A")])  # fmt: skip
+    return record
+
+
+def _clipped(alignment: SplicedAlignment, forward: ForwardAlignment) -> list[tuple[int, int]]:
+    left, right = alignment.target_start, alignment.target_length - alignment.target_end
+    if alignment.strand == "-":
+        left, right = right, left
+    runs = [("S", left), *forward.cigar, ("S", right)]
+    return [(_OPERATIONS[operation], n) for operation, n in runs if n]

@@ -1,0 +1,137 @@
+"""Walks chain and CIGAR of a spliced alignment together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gpu_tools.results import CigarOperation, SplicedAlignment
+
+PAIRS = "=X"
+_ON_BASE = "=XD"
+_ON_TARGET = "=XI"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AlignedExon:
+    """One exon of a chain with its part of the alignment.
+
+    Attributes
+    ----------
+    interval : (int, int)
+        On the forward strand of the base, 0-based half-open.
+    target : (int, int)
+        Part of the target, 0-based half-open; empty if the target skips the exon.
+    cigar : tuple of (str, int)
+        In transcript order, without N.
+    """
+
+    interval: tuple[int, int]
+    target: tuple[int, int]
+    cigar: tuple[CigarOperation, ...]
+
+
+@dataclass(frozen=True)
+class ForwardAlignment:
+    """An alignment along the forward strand of the base, from first to last aligned pair.
+
+    Attributes
+    ----------
+    start, end : int
+        On the base, 0-based half-open; both outermost symbols are aligned to a target symbol.
+    cigar : tuple of (str, int)
+        In the base's direction, N for introns, adjacent runs different. It neither begins nor
+        ends in D or N; target symbols before the first and after the last pair are I.
+    """
+
+    start: int
+    end: int
+    cigar: tuple[CigarOperation, ...]
+
+    def count(self, operations: str) -> int:
+        """Return the number of columns of the given operations."""
+        return sum(n for operation, n in self.cigar if operation in operations)
+
+
+def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
+    """Cut the alignment into its exons, in transcript order.
+
+    Target symbols at a junction belong to the exon on whose side of the N they stand; between
+    exons that touch, which need no N, to the earlier one.
+
+    Raises
+    ------
+    ValueError
+        If chain, CIGAR and target interval contradict each other.
+    """
+    exons, start = [], alignment.target_start
+    for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
+        end = start + _count(cigar, _ON_TARGET)
+        if _count(cigar, _ON_BASE) != interval[1] - interval[0]:
+            raise ValueError(f"CIGAR and exon {interval} have different lengths")
+        exons.append(AlignedExon(interval, (start, end), tuple(cigar)))
+        start = end
+    if start != alignment.target_end:
+        raise ValueError(f"CIGAR ends at {start} of the target, not at {alignment.target_end}")
+    return exons
+
+
+def _by_exon(alignment: SplicedAlignment) -> list[list[CigarOperation]]:
+    room = iter([end - start for start, end in alignment.chain])
+    parts, left = [[]], next(room)
+    for operation, length in alignment.cigar:
+        if operation == "N":
+            parts, left = parts + [[]], next(room, 0)
+            continue
+        while operation in _ON_BASE and length > left:  # a run over exons that touch
+            parts[-1] += [(operation, left)] * (left > 0)
+            parts, length, left = parts + [[]], length - left, next(room)
+        parts[-1].append((operation, length))
+        left -= length * (operation in _ON_BASE)
+    return parts
+
+
+def _count(cigar: Iterable[CigarOperation], operations: str) -> int:
+    return sum(n for operation, n in cigar if operation in operations)
+
+
+def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
+    """Return the alignment along the base, or None, with a warning, if it has no aligned pair."""
+    exons = aligned_exons(alignment)
+    runs = list(_forward_runs(exons, -1 if alignment.strand == "-" else 1))
+    paired = [k for k, (operation, _) in enumerate(runs) if operation in PAIRS]
+    if not paired:
+        _log.warning("%s on %s has no aligned pair", alignment.target, alignment.base)
+        return None
+    head, tail = runs[: paired[0]], runs[paired[-1] + 1 :]
+    middle = runs[paired[0] : paired[-1] + 1]
+    start = min(exon.interval[0] for exon in exons) + _count(head, "DN")
+    end = start + _count(middle, _ON_BASE + "N")
+    kept = [("I", _count(head, "I")), *middle, ("I", _count(tail, "I"))]
+    return ForwardAlignment(start, end, tuple(merge_runs(kept)))
+
+
+def _forward_runs(exons: Sequence[AlignedExon], step: int) -> Iterator[CigarOperation]:
+    previous_end = None
+    for exon in exons[::step]:
+        if previous_end is not None:
+            yield "N", exon.interval[0] - previous_end
+        yield from exon.cigar[::step]
+        previous_end = exon.interval[1]
+
+
+def merge_runs(runs: Iterable[CigarOperation]) -> Iterator[CigarOperation]:
+    """Drop empty runs and join adjacent ones of the same operation."""
+    last, total = "", 0
+    for operation, length in runs:
+        if not length:
+            continue
+        if operation != last:
+            if total:
+                yield last, total
+            last, total = operation, 0
+        total += length
+    if total:
+        yield last, total

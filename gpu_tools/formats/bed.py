@@ -1,0 +1,77 @@
+"""Exons in BED."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import TextIO
+
+from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
+from gpu_tools.formats.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Place
+from gpu_tools.formats.gff import format_number
+
+_MIN_COLUMNS, _MAX_COLUMNS = 3, 12
+_NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")
+
+
+def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    """Return the intervals of BED lines by sequence; of 12 columns, the blocks.
+
+    A name (column 4) that is an exon type, as `write_bed` gives it, is kept as such.
+    """
+    exons = ExonCollector()
+    for number, line in lines:
+        if not _NOT_DATA.match(line):
+            _add_line(exons, Place(path, number), line)
+    return exons.sets()
+
+
+def _add_line(exons: ExonCollector, place: Place, line: str) -> None:
+    fields = line.split("\t") if "\t" in line else line.split()
+    if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
+        raise place.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
+    if not fields[0].strip():
+        raise place.error("the sequence's name is empty")
+    interval = place.half_open_interval(fields[1], fields[2])
+    name, score, strand = (fields[3:6] + [None] * 3)[:3]
+    values = (place.strand(strand), place.score(score), exon_type_code(name))
+    for block in _blocks(place, interval, fields[9:]):
+        exons.add(fields[0], block, *values)
+
+
+def _blocks(place: Place, interval: tuple[int, int], fields: list[str]) -> list[tuple[int, int]]:
+    if len(fields) < 3:
+        return [interval]
+    start, end = interval
+    count = place.integer(fields[0], "block count")
+    sizes, offsets = (_integers(place, text) for text in fields[1:])
+    if not len(sizes) == len(offsets) == count > 0:
+        raise place.error(f"{len(sizes)} block sizes and {len(offsets)} block starts",
+                          f"{count} of each")  # fmt: skip
+    blocks = [(start + o, start + o + n) for o, n in zip(offsets, sizes, strict=True)]
+    if min(sizes) < 1 or min(offsets) != 0 or max(b for _, b in blocks) != end:
+        raise place.error("the blocks do not span the interval",
+                          f"blocks from {start} to {end}")  # fmt: skip
+    return blocks
+
+
+def _integers(place: Place, text: str) -> list[int]:
+    return [place.integer(word, "block value") for word in text.strip().rstrip(",").split(",")]
+
+
+def write_bed(
+    stream: TextIO, sets: Mapping[str, ExonSet], lengths: Mapping[str, int] | None = None
+) -> None:
+    """Write candidates as BED of 6 columns, named by their type.
+
+    The score is the candidate's own, not fitted to 0..1000: it must read back unchanged.
+    """
+    for name, exons in sets.items():
+        for k in range(len(exons)):
+            columns = (
+                name, exons.starts[k], exons.ends[k], EXON_TYPES[exons.types[k]] or ".",
+                format_number(exons.scores[k]), "-" if exons.reverse[k] else "+",
+            )  # fmt: skip
+            stream.write("\t".join(map(str, columns)) + "\n")

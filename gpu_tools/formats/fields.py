@@ -1,0 +1,77 @@
+"""Fields of one line of text, turned into values or into errors that name the line."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass
+
+from gpu_tools.errors import InputError
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_STRANDS = {"+": False, "-": True, ".": False}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file, 1-based; every error raised here names it."""
+
+    path: str | os.PathLike
+    line: int
+
+    def error(self, problem: str, expected: str | None = None) -> InputError:
+        """Return an error at this place."""
+        return InputError(problem, path=self.path, line=self.line, expected=expected)
+
+    def integer(self, text: str, what: str) -> int:
+        """Return an integer, or raise `InputError` that says `what` it should have been."""
+        if not _INTEGER.fullmatch(text):
+            raise self.error(f"{what} {text!r} is not an integer")
+        return int(text)
+
+    def number(self, text: str, what: str) -> float:
+        """Return a finite number, or raise `InputError` that says `what` it should have been."""
+        if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            raise self.error(f"{what} {text!r} is not a number")
+        return float(text)
+
+    def score(self, text: str | None) -> float:
+        """Return a score; ``.`` or none at all is 0."""
+        return 0.0 if text in (None, ".") else self.number(text, "score")
+
+    def probability(self, text: str | None) -> float:
+        """Return a probability; ``.`` or none at all is NaN."""
+        if text in (None, "."):
+            return math.nan
+        value = self.number(text, "probability")
+        if not 0.0 <= value <= 1.0:
+            raise self.error(f"probability {text} is out of range", "0 to 1")
+        return value
+
+    def strand(self, text: str | None) -> bool:
+        """Return True for the reverse strand; ``.`` or none at all is the forward one."""
+        if text is None:
+            return False
+        if text not in _STRANDS:
+            raise self.error(f"unknown strand {text!r}", "+, - or .")
+        return _STRANDS[text]
+
+    def closed_interval(self, start: str, end: str) -> tuple[int, int]:
+        """Return a 0-based half-open interval from 1-based inclusive bounds."""
+        first, last = self.integer(start, "start"), self.integer(end, "end")
+        if first < 1:
+            raise self.error(f"start {first} lies before the sequence", "positions from 1")
+        if first > last:
+            raise self.error(f"start {first} lies after end {last}")
+        return first - 1, last
+
+    def half_open_interval(self, start: str, end: str) -> tuple[int, int]:
+        """Return a checked 0-based half-open interval."""
+        first, after = self.integer(start, "start"), self.integer(end, "end")
+        if first < 0:
+            raise self.error(f"start {first} lies before the sequence", "positions from 0")
+        if first >= after:
+            raise self.error(f"start {first} does not lie before end {after}")
+        return first, after

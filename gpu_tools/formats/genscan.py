@@ -1,0 +1,279 @@
+"""GENSCAN 1.0 reports: predicted and suboptimal exons."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+import numpy as np
+
+from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
+from gpu_tools.formats.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Place
+
+SIGNALS = ("Prom", "PlyA")
+"""Feature types that are no exons."""
+
+_TITLE = "GENSCAN "
+_PREDICTED, _SUBOPTIMAL = "Predicted genes/exons", "Suboptimal exons"
+_REST = "Predicted peptide sequence(s)"
+_HEADINGS = (_PREDICTED, _SUBOPTIMAL, _REST)
+_SEQUENCE = re.compile(r"Sequence\s+(\S.*?)\s+:\s+([0-9]{1,18})\s+bp\b")
+_NO_FEATURE = re.compile(r"(Gn\.Ex|Exnum)\s+Type\b|-+(\s+-+)*$|NO EXONS")
+_TYPES = (*EXON_TYPES[1:], *SIGNALS)
+_HEAD = """GENSCAN 1.0\tDate run: none\tTime: none
+
+Sequence {name} : {length} bp : 0.00% C+G : Isochore 0 (0 - 100 C+G%)
+
+Parameter matrix: none
+
+Predicted genes/exons:
+
+Gn.Ex Type S .Begin ...End .Len Fr Ph I/Ac Do/T CodRg P.... Tscr..
+----- ---- - ------ ------ ---- -- -- ---- ---- ----- ----- ------
+
+NO EXONS/GENES PREDICTED IN SEQUENCE
+
+Suboptimal exons with probability > 0.000
+
+Exnum Type S .Begin ...End .Len Fr Ph B/Ac Do/T CodRg P.... Tscr..
+----- ---- - ------ ------ ---- -- -- ---- ---- ----- ----- ------
+
+"""
+_TAIL = """
+
+Predicted peptide sequence(s):
+
+
+NO PEPTIDES PREDICTED
+"""
+
+
+@dataclass(frozen=True)
+class GenscanFeature:
+    """One feature line of a report, with the figures as the report has them.
+
+    Attributes
+    ----------
+    number : str
+        ``gene.exon``, or ``S.nnn`` for a suboptimal exon.
+    type : str
+        Init, Intr, Term, Sngl, Prom or PlyA.
+    strand : {"+", "-"}
+        Strand.
+    begin, end : int
+        1-based inclusive; `begin` is the higher one on ``-``.
+    score : float
+        The column ``Tscr..``.
+    frame, phase, acceptor, donor, coding : int
+        The columns ``Fr Ph I/Ac Do/T CodRg``; 0 for signals, which lack them.
+    probability : float
+        The column ``P....``; NaN for signals.
+    """
+
+    number: str
+    type: str
+    strand: str
+    begin: int
+    end: int
+    score: float
+    frame: int = 0
+    phase: int = 0
+    acceptor: int = 0
+    donor: int = 0
+    coding: int = 0
+    probability: float = np.nan
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """The feature on the forward strand, 0-based half-open."""
+        return min(self.begin, self.end) - 1, max(self.begin, self.end)
+
+    @property
+    def is_exon(self) -> bool:
+        """Whether the feature is an exon, not a promoter or poly-A signal."""
+        return self.type not in SIGNALS
+
+
+def format_feature(feature: GenscanFeature) -> str:
+    """Return a feature as GENSCAN prints it, without a line end."""
+    f = feature
+    length = abs(f.end - f.begin) + 1
+    start = f"{f.number:>5} {f.type:>4} {f.strand} {f.begin:6d} {f.end:6d} {length:4d}"
+    if not f.is_exon:
+        return f"{start} {f.score:34.2f}"
+    sites = f"{f.frame:2d} {f.phase:2d} {f.acceptor:4d} {f.donor:4d} {f.coding:5d}"
+    return f"{start} {sites} {f.probability:5.3f} {f.score:6.2f}"
+
+
+def parse_feature(line: str, place: Place) -> GenscanFeature:
+    """Read a feature line by its white space.
+
+    Raises
+    ------
+    InputError
+        If the line has not the fields of its type, or they contradict each other.
+    """
+    words = line.split()
+    n_fields = 7 if words[1:2] and words[1] in SIGNALS else 13
+    if len(words) != n_fields or words[1] not in _TYPES:
+        raise place.error("not a GENSCAN feature line",
+                          "13 columns for an exon, 7 for a promoter or poly-A signal")  # fmt: skip
+    begin, end = _oriented(place, words[2], words[3:5])
+    length = place.integer(words[5], "length")
+    if length != abs(end - begin) + 1:
+        raise place.error(f"length {length} is not that of {begin} to {end}")
+    score = place.number(words[-1], "score")
+    sites = [place.integer(word, "column") for word in words[6:-2]]
+    probability = [place.probability(words[-2])] if sites else []
+    return GenscanFeature(*words[:3], begin, end, score, *sites, *probability)
+
+
+def _oriented(place: Place, strand: str, words: list[str]) -> tuple[int, int]:
+    if strand not in ("+", "-"):
+        raise place.error(f"unknown strand {strand!r}", "+ or -")
+    begin, end = (place.integer(word, "position") for word in words)
+    if min(begin, end) < 1 or (begin > end if strand == "+" else begin < end):
+        raise place.error(f"positions {begin} to {end} do not fit strand {strand}",
+                          "begin <= end on +, begin >= end on -")  # fmt: skip
+    return begin, end
+
+
+def parse_suboptimal(line: str, place: Place) -> GenscanFeature:
+    """Read a line of the suboptimal section: what stands around the essential columns may vary.
+
+    Raises
+    ------
+    InputError
+        If the line has no type, strand, begin and end, followed by at least the probability
+        and the score.
+    """
+    words = line.split()
+    k = next((k for k, word in enumerate(words) if word in _TYPES), None)
+    if k is None or len(words) < k + 6:
+        raise place.error("not a suboptimal GENSCAN exon",
+                          "number, type, strand, begin, end, ..., probability, score")  # fmt: skip
+    begin, end = _oriented(place, words[k + 1], words[k + 2 : k + 4])
+    probability, score = place.probability(words[-2]), place.number(words[-1], "score")
+    return GenscanFeature(
+        "".join(words[:k]), words[k], words[k + 1], begin, end, score, probability=probability
+    )
+
+
+def parse_genscan(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    """Return the exons of all reports in a file, predicted before suboptimal ones, by sequence.
+
+    Sequences without any exon are kept with an empty set unless all are.
+
+    Raises
+    ------
+    InputError
+        For a line that has no meaning in its section, and for a report that is cut short.
+    """
+    reader = _Reader(path)
+    for number, line in lines:
+        if line.strip():
+            reader.read(Place(path, number), line.strip())
+    reader.finish()
+    return reader.exons.sets()
+
+
+class _Reader:
+    """Follows the sections of a file of reports; `section` is None outside of any."""
+
+    def __init__(self, path):
+        self.exons = ExonCollector()
+        self.place = Place(path, 1)
+        self.name, self.length, self.section = None, 0, None
+        self.seen = False
+
+    def read(self, place: Place, line: str) -> None:
+        self.place, self.seen = place, True
+        if line.startswith(_TITLE):
+            self.check_complete()
+            self.name, self.section = None, _TITLE
+        elif match := _SEQUENCE.match(line):
+            self.start_sequence(match[1], int(match[2]))
+        elif heading := next((s for s in _HEADINGS if line.startswith(s)), None):
+            self.start_section(heading)
+        elif self.section in (_PREDICTED, _SUBOPTIMAL) and not _NO_FEATURE.match(line):
+            self.read_feature(line)
+
+    def start_sequence(self, name: str, length: int) -> None:
+        if self.section != _TITLE or self.name:
+            self.check_complete()
+        self.name, self.length, self.section = name, length, _TITLE
+        self.exons.add_sequence(name)
+
+    def start_section(self, heading: str) -> None:
+        if self.name is None:
+            raise self.place.error(
+                f"{heading!r} without a sequence", "'Sequence NAME : N bp' first"
+            )
+        self.section = heading
+
+    def read_feature(self, line: str) -> None:
+        parse = parse_feature if self.section == _PREDICTED else parse_suboptimal
+        feature = parse(line, self.place)
+        if feature.interval[1] > self.length:
+            raise self.place.error(
+                f"position {feature.interval[1]} lies after the sequence",
+                f"positions 1 to {self.length}",
+            )
+        if feature.is_exon:
+            code, reverse = exon_type_code(feature.type), feature.strand == "-"
+            values = (feature.score, code, feature.probability)
+            self.exons.add(self.name, feature.interval, reverse, *values)
+
+    def check_complete(self) -> None:
+        """Raise if the report that was read last is cut short."""
+        if self.section not in (None, _REST):
+            raise self.place.error("the report is cut short", f"a section {_REST!r} at its end")
+
+    def finish(self) -> None:
+        """Raise if the file ends within a report or holds none."""
+        self.check_complete()
+        if self.seen and self.name is None:
+            raise self.place.error("no GENSCAN report", "a line 'Sequence NAME : N bp'")
+
+
+def write_genscan(
+    stream: TextIO, sets: Mapping[str, ExonSet], lengths: Mapping[str, int] | None = None
+) -> None:
+    """Write candidates as the suboptimal exons of one report a sequence.
+
+    Candidates are no genes, so the report predicts none. What an exon set does not know is
+    written as 0: C+G, I/Ac, Do/T, CodRg, an unknown probability, and the frame of an internal
+    exon; an exon of unknown type is written as Intr. A sequence of unknown length ends with its
+    last exon.
+    """
+    for name, exons in sets.items():
+        length = (lengths or {}).get(name, int(exons.ends.max(initial=0)))
+        stream.write(_HEAD.format(name=name, length=length))
+        stream.writelines(f"{format_feature(_feature(exons, k))}\n" for k in range(len(exons)))
+        stream.write(
+            _TAIL if len(exons) else f"NO EXONS FOUND AT GIVEN PROBABILITY CUTOFF\n{_TAIL}"
+        )
+
+
+def _feature(exons: ExonSet, k: int) -> GenscanFeature:
+    low, high = int(exons.starts[k]) + 1, int(exons.ends[k])
+    strand = "-" if exons.reverse[k] else "+"
+    begin, end = (high, low) if strand == "-" else (low, high)
+    name = EXON_TYPES[exons.types[k]] or "Intr"
+    return GenscanFeature(
+        f"S.{k + 1:03d}", name, strand, begin, end, float(exons.scores[k]),
+        frame=_frame(name, strand, low, high), phase=(high - low + 1) % 3,
+        probability=float(np.nan_to_num(exons.probabilities[k])),
+    )  # fmt: skip
+
+
+def _frame(exon_type: str, strand: str, low: int, high: int) -> int:
+    """Return the highest coordinate of any codon modulo 3, where the type tells the codons."""
+    if exon_type == "Intr":
+        return 0
+    codons_end_high = (exon_type == "Term") == (strand == "+")
+    return high % 3 if codons_end_high else (low + 2) % 3

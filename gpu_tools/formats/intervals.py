@@ -1,0 +1,163 @@
+"""Candidate exons in any of the formats that the tools read and write."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+from pathlib import PurePath
+from typing import TextIO
+
+import numpy as np
+
+from gpu_tools.errors import InputError
+from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
+from gpu_tools.formats.bed import parse_bed, write_bed
+from gpu_tools.formats.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Place
+from gpu_tools.formats.files import open_output, read_lines
+from gpu_tools.formats.genscan import parse_genscan, write_genscan
+from gpu_tools.formats.gff import format_number, parse_gff3, parse_gtf, write_gff3
+from gpu_tools.formats.tables import MISSING, parse_table
+
+AUTO = "auto"
+FORMATS = ("genscan", "gff3", "gtf", "bed", "tsv")
+"""Formats that `read_exons` knows."""
+WRITTEN_FORMATS = ("gff3", "bed", "tsv", "genscan")
+"""Formats that `write_exons` knows."""
+
+_REQUIRED = ("base", "start", "end")
+_OPTIONAL = ("strand", "score", "exon_type", "probability")
+_LINES_TO_JUDGE = 100
+_GENSCAN_TITLE = re.compile(r"\s*GENSCAN\s+\d")
+_SUFFIXES = {
+    ".genscan": "genscan", ".gff3": "gff3", ".gff": "gtf", ".gtf": "gtf", ".bed": "bed",
+    ".tsv": "tsv",
+}  # fmt: skip
+_log = logging.getLogger(__name__)
+
+
+def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet]:
+    """Read candidate exons.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input.
+    format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
+        ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
+        table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
+        the directive is taken for GTF.
+
+    Returns
+    -------
+    dict of str to ExonSet
+        By sequence name, in the order of the file; equal intervals as often as the file has
+        them. Empty, with a warning, if the file holds no exon.
+
+    Raises
+    ------
+    InputError
+        If the format cannot be told, or a line is not what the format asks for.
+    """
+    lines = read_lines(path)
+    if format == AUTO:
+        head = list(islice(lines, _LINES_TO_JUDGE))
+        format, lines = _judge(path, head), chain(head, lines)
+    exons = _PARSERS[format](path, lines) if format else {}
+    if not exons:
+        _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
+    return exons
+
+
+def write_exons(
+    path: str | os.PathLike,
+    sets: Mapping[str, ExonSet],
+    format: str,
+    lengths: Mapping[str, int] | None = None,
+) -> None:
+    """Write candidate exons; the file appears only when complete.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        File to write; ``-`` is standard output.
+    sets : mapping of str to ExonSet
+        Exons by sequence name.
+    format : {"gff3", "bed", "tsv", "genscan"}
+        Format to write. GENSCAN has places for less, see `genscan.write_genscan`.
+    lengths : mapping of str to int, optional
+        Lengths of sequences, for GFF3's regions and GENSCAN's heads.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    with open_output(path) as stream:
+        _WRITERS[format](stream, sets, lengths)
+
+
+def _judge(path, head: list[tuple[int, str]]) -> str | None:
+    """Return the format of a file that begins with the lines `head`, None if it has none."""
+    if not any(line.strip() for _, line in head):
+        return None
+    for _, line in head:
+        if line.startswith("##gff-version") and line.split()[1:2] == ["3"]:
+            return "gff3"
+        if _GENSCAN_TITLE.match(line):
+            return "genscan"
+    first = next((line for _, line in head if line.strip() and line[0] != "#"), "")
+    if set(_REQUIRED) <= set(first.split("\t")):
+        return "tsv"
+    return _judge_by_suffix(path)
+
+
+def _judge_by_suffix(path) -> str:
+    name = PurePath(path)
+    suffix = name.with_suffix("").suffix if name.suffix.lower() == ".gz" else name.suffix
+    if suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            "the format cannot be told from content or suffix", path=path,
+            expected=f"--exons-format {'|'.join(FORMATS)}",
+        )  # fmt: skip
+    return _SUFFIXES[suffix.lower()]
+
+
+def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    exons = ExonCollector()
+    for number, row in parse_table(path, lines, _REQUIRED, _OPTIONAL):
+        place = Place(path, number)
+        exons.add(
+            row["base"],
+            place.closed_interval(row["start"], row["end"]),
+            place.strand(row["strand"]),
+            place.score(row["score"]),
+            exon_type_code(row["exon_type"]),
+            place.probability(row["probability"]),
+        )
+    return exons.sets()
+
+
+def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
+    stream.write("\t".join((*_REQUIRED, *_OPTIONAL)) + "\n")
+    for name, exons in sets.items():
+        for k in range(len(exons)):
+            probability = exons.probabilities[k]
+            columns = (
+                name, exons.starts[k] + 1, exons.ends[k], "-" if exons.reverse[k] else "+",
+                format_number(exons.scores[k]), EXON_TYPES[exons.types[k]] or MISSING,
+                MISSING if np.isnan(probability) else format_number(probability),
+            )  # fmt: skip
+            stream.write("\t".join(map(str, columns)) + "\n")
+
+
+_PARSERS = {
+    "genscan": parse_genscan, "gff3": parse_gff3, "gtf": parse_gtf, "bed": parse_bed,
+    "tsv": _parse_tsv,
+}  # fmt: skip
+_WRITERS = {
+    "gff3": write_gff3, "bed": write_bed, "tsv": _write_tsv, "genscan": write_genscan,
+}  # fmt: skip
