@@ -7,7 +7,7 @@ CONFIGURATIONS = [
     (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, exons, scoring, "),
     (("exons={provider: augustus}",), "'augustus' is wrong; expected one of builtin, file"),
     (("exons={min: 3}",), "configuration, exons: unknown key 'min'; expected one of provider, "),
-    (("scoring={match: 1.5}",), "configuration, scoring.match: 1.5 is wrong; expected an integer"),
+    (("scoring={match: x}",), "configuration, scoring.match: 'x' is wrong; expected an integer"),
     (("scoring={ends: free}",), "ends: 'free' is wrong; expected one of global, free-target"),
     (("flank=-1",), "configuration, flank: -1 is wrong; expected an integer, 0 or more"),
     (("batch_size=0",), "configuration, batch_size: 0 is wrong; expected an integer, 1 or more"),
@@ -32,7 +32,7 @@ SHEETS = [
     (("base", "target"), [], "line 1: no column 'base_fasta'; expected base, base_fasta, target"),
     ((*HEADER, "speed"), [], "line 1: unknown column 'speed'; expected base, "),
     ((*HEADER, "base"), [], "line 1: repeated column 'base'; expected base, "),
-    (HEADER, [], "cases: [] is wrong; expected at least one case below the header line"),
+    (HEADER, [], "nothing there; expected at least one case below the header line"),
     (HEADER, [("x", A, "y", B), ("x", "", "z", B)], "line 3: no value for base_fasta; expected "),
     (HEADER, [("a/b", A, "y", B)], "line 2, column base: 'a/b' is wrong; expected a name"),
     (HEADER, [("x", A, "y", B)] * 2, "line 3: x with y again; expected each case once"),
@@ -61,7 +61,7 @@ def test_wrong_sheet(folder, header, rows, message):
 
 
 def _place(message):
-    return f", {message}" if message.startswith(("line", "cases")) else f": {message}"
+    return f", {message}" if message.startswith("line") else f": {message}"
 
 
 def test_provider_file_needs_its_column(folder):

@@ -39,6 +39,8 @@ def problem(cause):
     if cause.validator == "required":
         missing = [key for key in cause.validator_value if key not in cause.instance]
         return f"no value for {', '.join(missing)}; expected {', '.join(cause.validator_value)}"
+    if cause.validator == "minItems":
+        return f"nothing there; expected {expected(cause)}"
     return f"{cause.instance!r} is wrong; expected {expected(cause)}"
 
 
