@@ -226,11 +226,14 @@ def _has_fresh_index(path: Path) -> bool:
 
 
 def _fetch(path, record: str, first: int, last: int):
+    verbosity = pysam.set_verbosity(0)  # the error is told once, by us
     try:
         with pysam.FastaFile(str(path)) as fasta:
             symbols = fasta.fetch(record, first, last)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read through its index ({error})", path=path) from None
+    except (OSError, ValueError):
+        raise InputError("does not agree with its index", path=path, record=record) from None
+    finally:
+        pysam.set_verbosity(verbosity)
     if len(symbols) != last - first:
         raise InputError("does not agree with its index", path=path, record=record)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import sys
@@ -17,6 +18,8 @@ from gpu_tools.errors import InputError, OutputError
 STANDARD_STREAM = "-"
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 _GZIP_MAGIC = b"\x1f\x8b"
+_BGZIP_HEAD = 18
+_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 @contextmanager
@@ -32,6 +35,8 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
     try:
         with _raw(path) as raw:
             compressed = raw.peek(2)[:2] == _GZIP_MAGIC
+            if compressed:
+                _check_bgzip_end(raw)
             with gzip.open(raw) if compressed else nullcontext(raw) as stream:
                 yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -40,6 +45,18 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+
+
+def _check_bgzip_end(raw: BinaryIO) -> None:
+    """Raise EOFError for bgzip cut between two blocks, which gzip takes for complete."""
+    head = raw.peek(_BGZIP_HEAD)[:_BGZIP_HEAD]
+    is_bgzip = len(head) == _BGZIP_HEAD and head[3] & 4 and head[12:14] == b"BC"
+    if is_bgzip and raw.seekable():
+        raw.seek(-len(_BGZIP_END), os.SEEK_END)
+        end = raw.read()
+        raw.seek(0)
+        if end != _BGZIP_END:
+            raise EOFError("bgzip's end-of-file block is missing")
 
 
 def _raw(path):
@@ -51,6 +68,8 @@ def _raw(path):
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yield (1-based line number, line without its end) of a text file in UTF-8.
 
+    A byte order mark at the start, as spreadsheets write it, is left out.
+
     Raises
     ------
     InputError
@@ -58,6 +77,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """
     with open_binary(path) as stream:
         for number, line in enumerate(stream, start=1):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             try:
                 yield number, line.decode("utf-8").rstrip("\r\n")
             except UnicodeDecodeError:

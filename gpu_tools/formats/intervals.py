@@ -121,7 +121,7 @@ def _judge_by_suffix(path) -> str:
     if suffix.lower() not in _SUFFIXES:
         raise InputError(
             "the format cannot be told from content or suffix", path=path,
-            expected=f"--exons-format {'|'.join(FORMATS)}",
+            expected=f"--exons-format (in exons convert: --from) {'|'.join(FORMATS)}",
         )  # fmt: skip
     return _SUFFIXES[suffix.lower()]
 

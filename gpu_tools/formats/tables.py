@@ -10,7 +10,6 @@ from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import open_output, read_lines
 
 MISSING = "."
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def write_table(
@@ -93,7 +92,7 @@ def parse_table(
         raise InputError(
             "no header line", path=path, expected=f"columns {', '.join(required_columns)}"
         )
-    names = header.removeprefix(_BYTE_ORDER_MARK).split("\t")
+    names = header.split("\t")
     _check_header(names, required_columns, path, number)
     for number, line in filled:
         fields = line.split("\t")

@@ -54,8 +54,11 @@ def _write(path, mode: str, alignments, bases, targets) -> None:
 def _header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
     for name in bases:
         if not _REFERENCE_NAME.fullmatch(name):
-            raise InputError("the name cannot stand in SAM", record=name,
-                             expected="letters, digits and punctuation of SAM's @SQ SN")  # fmt: skip
+            raise InputError(
+                "the name cannot stand in SAM",
+                record=name,
+                expected="letters, digits and the punctuation that SAM allows in @SQ SN",
+            )
     return pysam.AlignmentHeader.from_dict({
         "HD": {"VN": "1.6", "SO": "coordinate"},
         "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],

@@ -80,17 +80,23 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
 
 def _by_exon(alignment: SplicedAlignment) -> list[list[CigarOperation]]:
     room = iter([end - start for start, end in alignment.chain])
-    parts, left = [[]], next(room)
+    parts, left = [[]], _next(room)
     for operation, length in alignment.cigar:
         if operation == "N":
-            parts, left = parts + [[]], next(room, 0)
+            parts, left = parts + [[]], _next(room)
             continue
         while operation in _ON_BASE and length > left:  # a run over exons that touch
             parts[-1] += [(operation, left)] * (left > 0)
-            parts, length, left = parts + [[]], length - left, next(room)
+            parts, length, left = parts + [[]], length - left, _next(room)
         parts[-1].append((operation, length))
         left -= length * (operation in _ON_BASE)
     return parts
+
+
+def _next(room: Iterator[int]) -> int:
+    for length in room:
+        return length
+    raise ValueError("the CIGAR goes on after the chain's last exon")
 
 
 def _count(cigar: Iterable[CigarOperation], operations: str) -> int:

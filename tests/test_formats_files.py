@@ -1,0 +1,56 @@
+import os
+
+import pysam
+import pytest
+
+from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.files import open_binary, open_output
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), open_output(path) as stream:
+        stream.write("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x.txt"]
+
+
+def test_a_pipe_is_written_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open_output(path) as stream:
+        stream.write("text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    assert path.is_fifo()
+
+
+def test_a_symbolic_link_stays_one(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    with open_output(link) as stream:
+        stream.write("text")
+    assert link.is_symlink()
+    assert target.read_text() == "text"
+
+
+def test_output_into_a_missing_folder(tmp_path):
+    with pytest.raises(OutputError, match=r"none/x: cannot be written \(No such file"):
+        with open_output(tmp_path / "none" / "x"):
+            pass
+
+
+def test_bgzip_cut_between_blocks(tmp_path):
+    path = tmp_path / "x.gz"
+    with pysam.BGZFile(str(path), "wb") as stream:
+        stream.write(b"A" * 200_000)
+    whole = path.read_bytes()
+    with open_binary(path) as stream:
+        assert stream.read() == b"A" * 200_000
+    path.write_bytes(whole[:-28])
+    with pytest.raises(InputError, match="x.gz: broken compression .*end-of-file block"):
+        with open_binary(path) as stream:
+            stream.read()
