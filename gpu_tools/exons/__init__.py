@@ -1,5 +1,21 @@
 """Candidate exons: sets of them, their prediction and accuracy."""
 
+from importlib import import_module
+from typing import Any
+
 from gpu_tools.exons.candidates import ExonSet
 
-__all__ = ["ExonSet"]
+__all__ = ["ExonModel", "ExonSet", "load_model", "predict_exons"]
+
+# imported when first asked for: file formats need ExonSet, not the compiler behind the predictor
+_LAZY = {
+    "ExonModel": "gpu_tools.exons.model",
+    "load_model": "gpu_tools.exons.model",
+    "predict_exons": "gpu_tools.exons.predict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
