@@ -112,9 +112,9 @@ def test_exons_cut_keeps_bases_strand_score_and_type(genome):
     assert exons.types.tolist() == [1, 0]
 
 
-def test_exons_cut_warns_of_what_it_leaves_out(genome, caplog):
+def test_exons_cut_warns_of_what_it_leaves_out(genome, capsys):
     cut_exons(genome, "--locus", "11-14")
-    assert "2 exons outside locus left out" in caplog.text
+    assert "2 exons outside locus left out" in capsys.readouterr().err
 
 
 def test_exons_of_another_record_are_an_error(genome, capsys):
