@@ -1,11 +1,22 @@
 """Exact sequence algorithms on a GPU, or without one, with the same answer."""
 
 from gpu_tools.errors import DeviceError, GpuToolsError, InputError, OutputError, ScoringError
+from gpu_tools.exons import ExonSet
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.sequences import Sequence
+from gpu_tools.spliced import Case, spliced_align
 
 __all__ = [
+    "Case",
     "DeviceError",
+    "ExonSet",
     "GpuToolsError",
     "InputError",
     "OutputError",
     "ScoringError",
+    "Sequence",
+    "SplicedAlignment",
+    "SplicedScoring",
+    "spliced_align",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 
 import click
@@ -32,12 +31,6 @@ def _start_logging(context: click.Context, param: click.Parameter, level: str) -
     logging.getLogger("gpu_tools").setLevel(level.upper())
 
 
-def _set_threads(context: click.Context, param: click.Parameter, threads: int | None) -> None:
-    if threads is not None:
-        # numba reads its pool's size when it is first imported, and cannot exceed it later
-        os.environ["NUMBA_NUM_THREADS"] = str(threads)
-
-
 output = click.option(
     "--output", "-o", default="-", show_default=True, metavar="FILE",
     help="Table to write; - is standard output.",
@@ -48,8 +41,7 @@ _device = click.option(
     help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto takes a GPU if there is one.",
 )  # fmt: skip
 _threads = click.option(
-    "--threads", type=click.IntRange(min=1), callback=_set_threads, expose_value=False,
-    is_eager=True, metavar="N", help="CPU threads.  [default: all]",
+    "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
 )  # fmt: skip
 _quiet = click.option("--quiet", is_flag=True, help="No progress on standard error.")
 _log_level = click.option(
@@ -62,7 +54,7 @@ _debug = click.option(
 
 
 def device(function: Callable) -> Callable:
-    """Add --device and --threads to a command; it receives ``device``."""
+    """Add --device and --threads to a command; it receives ``device`` and ``threads``."""
     return _device(_threads(function))
 
 

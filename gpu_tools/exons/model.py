@@ -22,9 +22,11 @@ FORMAT = "gpu-tools exon model"
 VERSION = 1
 HUNDREDTHS = 100
 FORBIDDEN = -(2**40)
-"""Score, in hundredths of a bit, of a symbol that no site has; no sum with one reaches a cut-off."""
+"""Hundredths of a bit for a symbol that no site has; no sum with one reaches a cut-off."""
 
 LARGEST_ORDER = 7
+LARGEST_WINDOW = 1_000
+LARGEST_SCORE = 1_000_000
 LONGEST_EXON = 100_000
 STOP_CODONS = ("TAA", "TAG", "TGA")
 
@@ -110,13 +112,17 @@ def load_model(name_or_path: str | PathLike) -> ExonModel:
     is_name = Path(name_or_path).name == str(name_or_path)
     path = shipped if is_name and shipped.is_file() else Path(name_or_path)
     try:
-        return model_from_dict(json.loads(_text(path)))
+        return model_from_dict(json.loads(_text(path), parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         raise InputError(
             f"not JSON ({error.msg})", path=path, line=error.lineno, expected="an exon model"
         ) from None
     except InputError as error:
         raise error.located(path=path) from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise InputError(f"{name} is no number", expected="finite numbers")
 
 
 def model_to_json(content: dict[str, Any]) -> str:
@@ -160,9 +166,9 @@ def model_from_dict(content: Any) -> ExonModel:
     return ExonModel(
         name=reader.text("name"),
         source=reader.text("source"),
-        acceptor=_site(reader.inner("acceptor"), edge_after=2),
-        donor=_site(reader.inner("donor"), edge_before=2),
-        start=_site(reader.inner("start"), edge_before=3),
+        acceptor=_site(reader.inner("acceptor"), at_least=(2, 0)),
+        donor=_site(reader.inner("donor"), at_least=(0, 2)),
+        start=_site(reader.inner("start"), at_least=(0, 3)),
         stops=reader.codons("stops"),
         coding_order=order,
         coding=reader.scores("coding", (3, 4 ** (order + 1))),
@@ -173,34 +179,32 @@ def model_from_dict(content: Any) -> ExonModel:
     )
 
 
-def _site(reader: _Reader, edge_after: int = 0, edge_before: int = 0) -> SiteModel:
-    """Read a matrix that has at least `edge_after` columns before the edge, `edge_before` after."""
-    before = reader.integer("before", edge_after, 1000)
+def _site(reader: _Reader, at_least: tuple[int, int]) -> SiteModel:
+    """Read a matrix with `at_least` so many columns before the exon's edge and from it on."""
+    before = reader.integer("before", at_least[0], LARGEST_WINDOW)
     columns = reader.scores("scores", (None, 4), holes=True)
-    if len(columns) < before + edge_before:
-        raise reader.wrong("scores", f"at least {before + edge_before} columns")
+    if not before + at_least[1] <= len(columns) <= LARGEST_WINDOW:
+        raise reader.wrong("scores", f"{before + at_least[1]} to {LARGEST_WINDOW} columns")
     unknown = np.where((columns == FORBIDDEN).any(axis=1), FORBIDDEN, 0)
     return SiteModel(before, np.column_stack([columns, unknown]), reader.score("cutoff"))
 
 
 def _length_scores(reader: _Reader, longest: int) -> NDArray[np.int64]:
     """Spread scores by length class over all lengths; class k begins at ``from[k]`` bases."""
-    first = reader.scores("from", (None,)) // HUNDREDTHS
+    first = reader.rising_integers("from", 1, LONGEST_EXON)
     scores = reader.scores("scores", (len(first),))
-    if not len(first) or first[0] != 1 or (np.diff(first) <= 0).any():
-        raise reader.wrong("from", "rising lengths, the first of them 1")
     lengths = np.maximum(np.arange(longest + 1), 1)
     return scores[np.searchsorted(first, lengths, side="right") - 1]
 
 
 class _Reader:
-    """Takes checked values out of a JSON object."""
+    """Takes checked values out of a JSON object; errors name the key."""
 
     def __init__(self, content: Any, place: str):
+        if not isinstance(content, dict):
+            raise InputError(f"{place.rstrip('.') or 'the file'} is no JSON object")
         self.content = content
         self.place = place
-        if not isinstance(content, dict):
-            raise InputError(f"{place or 'the file'} is no JSON object", expected="an exon model")
 
     def wrong(self, key: str, expected: str) -> InputError:
         return InputError(f"wrong value of {self.place}{key}", expected=expected)
@@ -213,7 +217,7 @@ class _Reader:
     def inner(self, key: str) -> _Reader:
         return _Reader(self.value(key), f"{self.place}{key}.")
 
-    def literal(self, key: str, expected: Any) -> None:
+    def literal(self, key: str, expected: str | int) -> None:
         if self.value(key) != expected:
             raise self.wrong(key, json.dumps(expected))
 
@@ -229,31 +233,51 @@ class _Reader:
             raise self.wrong(key, f"an integer from {low} to {high}")
         return value
 
-    def score(self, key: str) -> int:
-        return int(self.scores(key, ()))
+    def rising_integers(self, key: str, low: int, high: int) -> NDArray[np.int64]:
+        """Return integers of which the first is `low`."""
+        value = self.value(key)
+        known = isinstance(value, list) and value and all(type(n) is int for n in value)
+        if not known or value[0] != low or value[-1] > high or value != sorted(set(value)):
+            raise self.wrong(key, f"rising integers from {low} to at most {high}")
+        return np.array(value, dtype=np.int64)
 
     def codons(self, key: str) -> tuple[str, ...]:
         value = self.value(key)
-        known = isinstance(value, list) and value and set(map(str, value)) <= set(STOP_CODONS)
-        if not known:
+        if not isinstance(value, list) or not value or not all(c in STOP_CODONS for c in value):
             raise self.wrong(key, f"a list of some of {', '.join(STOP_CODONS)}")
         return tuple(value)
+
+    def score(self, key: str) -> int:
+        return int(self.scores(key, ()))
 
     def scores(
         self, key: str, shape: tuple[int | None, ...], holes: bool = False
     ) -> NDArray[np.int64]:
         """Return numbers as hundredths; `holes` admits null, which becomes `FORBIDDEN`."""
-        size = " x ".join("any number" if n is None else str(n) for n in shape) or "one"
-        expected = f"{size} finite numbers{' or nulls' if holes else ''}"
-        try:
-            bits = np.array(self.value(key), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise self.wrong(key, expected) from None
-        missing = np.isnan(bits)
-        fits = bits.ndim == len(shape) and all(
-            n in (None, m) for n, m in zip(shape, bits.shape, strict=True)
-        )
-        if not fits or np.isinf(bits).any() or (missing.any() and not holes):
-            raise self.wrong(key, expected)
-        hundredths = np.rint(np.where(missing, 0.0, bits) * HUNDREDTHS).astype(np.int64)
+        numbers = _numbers(self.value(key), holes)
+        if numbers is None or not _has_shape(numbers, shape):
+            size = " x ".join("any number of" if n is None else str(n) for n in shape)
+            kinds = f"numbers of at most {LARGEST_SCORE}{' or nulls' if holes else ''}"
+            raise self.wrong(key, f"{size or 'one of the'} {kinds}")
+        missing = np.isnan(numbers)
+        hundredths = np.rint(np.where(missing, 0.0, numbers) * HUNDREDTHS).astype(np.int64)
         return np.where(missing, FORBIDDEN, hundredths)
+
+
+def _numbers(value: Any, holes: bool) -> NDArray[np.float64] | None:
+    """Return nested lists of JSON numbers as an array, or None if they are anything else."""
+    try:
+        items = np.array(value, dtype=object)
+        kinds = {type(item) for item in items.ravel().tolist()}
+        numbers = items.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    allowed = {int, float} | ({type(None)} if holes else set())
+    sound = kinds <= allowed and not (np.abs(numbers) > LARGEST_SCORE).any()
+    return numbers if sound else None
+
+
+def _has_shape(numbers: NDArray[np.float64], shape: tuple[int | None, ...]) -> bool:
+    return numbers.ndim == len(shape) and all(
+        n in (None, m) for n, m in zip(shape, numbers.shape, strict=True)
+    )

@@ -25,7 +25,8 @@ def predict_exons(
     ATG to donor, Intr acceptor to donor, Term acceptor to stop codon, Sngl ATG to stop codon.
     Sites are those that reach the model's cut-offs. A candidate has a frame without a stop codon
     inside it; Init and Sngl have the frame of their ATG, Term that of its stop codon. Its score
-    is the sum of the scores of its sites, its length, and its bases in its best open frame, a stop codon and the first bases, whose context lies outside, excepted.
+    is the sum of the scores of its sites, its length, and its bases in its best open frame; a
+    stop codon, and the first bases, whose context lies outside, do not count.
 
     Parameters
     ----------

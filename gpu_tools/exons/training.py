@@ -18,6 +18,7 @@ from gpu_tools.sequences import OTHER, decode, encode, reverse_complement
 
 KEEP_ALL = -1e6
 DIGITS = 2
+UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,8 @@ def train(
         ]
     )
     cutoff = np.sort(scores)[int(design.loss * len(scores))]
-    content = {"format": FORMAT, "version": VERSION, "name": name, "source": source}
-    return content | estimate(records, design) | {"min_score": float(cutoff)}
+    named = {"name": name, "source": source, "min_score": float(cutoff)}
+    return estimate(records, design) | named
 
 
 def check_records(records: Sequence[AnnotatedSequence]) -> None:
@@ -283,9 +284,13 @@ def _reading(segment: CodingSegment, coding: CodingSequence) -> tuple[int, int, 
 
 
 def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, Any]:
-    """Estimate all scores; the cut-off of a candidate's score is left open."""
+    """Estimate all scores; the names and the cut-off of a candidate's score are left open."""
     strands = [strand for record in records for strand in _strands(record)]
     content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": UNNAMED,
+        "source": UNNAMED,
         "units": "bits",
         "acceptor": _site(strands, "acceptors", design.acceptor, design),
         "donor": _site(strands, "donors", design.donor, design),
@@ -298,8 +303,7 @@ def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, 
         "max_length": design.max_length,
         "min_score": KEEP_ALL,
     }
-    unfinished = {"format": FORMAT, "version": VERSION, "name": "-", "source": "-"} | content
-    return unfinished | {"length": _lengths(strands, model_from_dict(unfinished), design)}
+    return content | {"length": _lengths(strands, model_from_dict(content), design)}
 
 
 def _rounded(scores: NDArray[np.float64]) -> list:

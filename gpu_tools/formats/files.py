@@ -85,6 +85,19 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                 raise InputError("not UTF-8 text", path=path, line=number) from None
 
 
+def check_writable(path: str | os.PathLike) -> None:
+    """Raise `OutputError` if a result could not be written to `path`, before work begins."""
+    path = Path(path)
+    if str(path) == STANDARD_STREAM or _is_stream(path):
+        return
+    if path.is_dir():
+        raise OutputError(f"{path}: cannot be written (it is a folder)")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
+
+
 @contextmanager
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside `path`; it takes `path`'s name when the block ends well.

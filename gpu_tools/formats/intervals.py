@@ -62,6 +62,28 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
     InputError
         If the format cannot be told, or a line is not what the format asks for.
     """
+    return read_exons_and_format(path, format)[0]
+
+
+def read_exons_and_format(
+    path: str | os.PathLike, format: str = AUTO
+) -> tuple[dict[str, ExonSet], str | None]:
+    """Read candidate exons as `read_exons` does, and also return the format they were in.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input.
+    format : str
+        As for `read_exons`.
+
+    Returns
+    -------
+    dict of str to ExonSet
+        By sequence name.
+    str or None
+        The format, None for an empty file whose format was to be told.
+    """
     lines = read_lines(path)
     if format == AUTO:
         head = list(islice(lines, _LINES_TO_JUDGE))
@@ -69,7 +91,7 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
     exons = _PARSERS[format](path, lines) if format else {}
     if not exons:
         _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
-    return exons
+    return exons, format
 
 
 def write_exons(

@@ -1,0 +1,121 @@
+"""Accuracy of predicted exons against annotated ones, after Burset and Guigo (1996)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import InputError
+from gpu_tools.exons.candidates import ExonSet
+
+STRANDS = ("+", "-")
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Counts at one level, nucleotides or exons.
+
+    Attributes
+    ----------
+    annotated, predicted, true : int
+        Items of the annotation, of the prediction, and of both.
+    """
+
+    annotated: int
+    predicted: int
+    true: int
+
+    @property
+    def sensitivity(self) -> float | None:
+        """True / annotated, or None without annotation."""
+        return self.true / self.annotated if self.annotated else None
+
+    @property
+    def precision(self) -> float | None:
+        """True / predicted, or None without prediction."""
+        return self.true / self.predicted if self.predicted else None
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of sensitivity and precision, or None if there is nothing at all."""
+        both = self.annotated + self.predicted
+        return 2 * self.true / both if both else None
+
+    def __add__(self, other: Accuracy) -> Accuracy:
+        return Accuracy(
+            self.annotated + other.annotated,
+            self.predicted + other.predicted,
+            self.true + other.true,
+        )
+
+
+def compare_exons(
+    candidates: Mapping[str, ExonSet], truth: Mapping[str, ExonSet]
+) -> dict[str, Accuracy]:
+    """Compare predicted exons with annotated ones.
+
+    A nucleotide is annotated or predicted once for each strand on which an exon covers it. An
+    exon is true if start, end and strand are right; equal intervals, as several transcripts have
+    them, count once. Types and scores do not matter.
+
+    Parameters
+    ----------
+    candidates, truth : mapping of str to ExonSet
+        Exons by sequence name. A sequence that one side lacks has no exon there.
+
+    Returns
+    -------
+    dict of str to Accuracy
+        Keys ``nucleotide`` and ``exon``, both strands of all sequences together.
+
+    Raises
+    ------
+    InputError
+        If both sides have exons, but no sequence in common.
+    """
+    if candidates and truth and not candidates.keys() & truth.keys():
+        raise InputError(
+            f"candidates and truth have no sequence in common, {next(iter(candidates))!r} and "
+            f"{next(iter(truth))!r} being the first of each",
+            expected="the same names",
+        )
+    total = {"nucleotide": Accuracy(0, 0, 0), "exon": Accuracy(0, 0, 0)}
+    for name in sorted(candidates.keys() | truth.keys()):
+        predicted, annotated = (side.get(name, ExonSet.empty()) for side in (candidates, truth))
+        for strand in STRANDS:
+            one, other = predicted.on_strand(strand), annotated.on_strand(strand)
+            total["nucleotide"] += _nucleotides(one, other)
+            total["exon"] += _exons(one, other)
+    return total
+
+
+def _nucleotides(predicted: ExonSet, annotated: ExonSet) -> Accuracy:
+    edges = np.unique(
+        np.concatenate([predicted.starts, predicted.ends, annotated.starts, annotated.ends])
+    )
+    widths = np.diff(edges)
+    by_prediction, by_annotation = (_covered(side, edges) for side in (predicted, annotated))
+    return Accuracy(
+        int(widths[by_annotation].sum()),
+        int(widths[by_prediction].sum()),
+        int(widths[by_annotation & by_prediction].sum()),
+    )
+
+
+def _covered(exons: ExonSet, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for each piece between two edges whether an exon covers it."""
+    change = np.zeros(len(edges), dtype=np.int64)
+    np.add.at(change, np.searchsorted(edges, exons.starts), 1)
+    np.add.at(change, np.searchsorted(edges, exons.ends), -1)
+    return np.cumsum(change)[:-1] > 0
+
+
+def _exons(predicted: ExonSet, annotated: ExonSet) -> Accuracy:
+    sides = [
+        set(zip(side.starts.tolist(), side.ends.tolist(), strict=True))
+        for side in (predicted, annotated)
+    ]
+    return Accuracy(len(sides[1]), len(sides[0]), len(sides[0] & sides[1]))

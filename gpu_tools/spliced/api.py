@@ -1,0 +1,86 @@
+"""The public function: validate, choose the device, sweep, trace, wrap the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from gpu_tools.device import resolve
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.spliced import schedule
+from gpu_tools.spliced.case import Case
+
+
+def spliced_align(
+    cases: Iterable[Case],
+    scoring: SplicedScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[SplicedAlignment]:
+    """Align each case's target to the best chain of its candidate exons.
+
+    A chain is a non-empty list of candidate exons of one strand, each ending before the next one
+    starts. Its score is that of the best alignment of the exons' concatenation with the target
+    (global, linear gaps), plus the exons' weighted scores, less the intron penalties. The
+    returned chain is a best one of all chains, exactly.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        Cases; bases and targets may repeat.
+    scoring : SplicedScoring, optional
+        Match 1, mismatch -1, gap -2, nothing else by default.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+    threads : int, optional
+        Threads of the CPU path, all that the process may use by default.
+    progress : callable, optional
+        Called with the number of nominal cells of each case that is done.
+
+    Returns
+    -------
+    list of SplicedAlignment
+        One for each case, in order; without strand, score and chain where there is no candidate.
+
+    Raises
+    ------
+    InputError
+        If a target is empty or an exon does not lie within its base.
+    ScoringError
+        If scores could overflow 32-bit integers.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Ties: ``+`` before ``-``; then the chain whose last exon ends first, at the smallest target
+    position; then, walking back, the shortest exon with that end, entered at the smallest target
+    position, with no predecessor if that is as good, else the nearest one. Within an exon an
+    aligned pair goes before an unaligned base symbol, and that before an unaligned target symbol.
+
+    References
+    ----------
+    .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
+       alignment", PNAS 93 (1996) 9061-9066, doi:10.1073/pnas.93.17.9061.
+
+    Examples
+    --------
+    >>> case = Case(Sequence.from_text("s", "ACCGTATGT"), Sequence.from_text("t", "CCGGT"),
+    ...             ExonSet.from_intervals([(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)]))
+    >>> result, = spliced_align([case], device="cpu")
+    >>> result.score, result.chain
+    (3, ((0, 2), (2, 4), (7, 9)))
+    """
+    cases = list(cases)
+    for case in cases:
+        case.check()
+    scoring = scoring or SplicedScoring()
+    where = resolve(device)
+    threads = threads or len(os.sched_getaffinity(0))
+    done = progress or (lambda cells: None)
+    if where.kind == "cpu":
+        return schedule.on_cpu(cases, scoring, threads, done)
+    return schedule.on_cuda(cases, scoring, where.ordinals, threads, done)

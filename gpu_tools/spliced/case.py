@@ -1,0 +1,117 @@
+"""One case of spliced alignment: from its inputs to sweep programs, and from sweeps to a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_tools.errors import InputError
+from gpu_tools.exons import ExonSet
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.sequences import Sequence
+from gpu_tools.spliced.core import Sweep
+from gpu_tools.spliced.program import SweepProgram, compile_program
+from gpu_tools.spliced.traceback import BestEnd, best_end, trace
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question: which chain of candidate exons of a base aligns best to a target.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    target : Sequence
+        cDNA of a homologous gene, at least one symbol.
+    exons : ExonSet
+        Candidate exons of `base`; equal intervals of a strand count once, with the best score.
+    """
+
+    base: Sequence
+    target: Sequence
+    exons: ExonSet
+
+    @property
+    def cells(self) -> int:
+        """Nominal cells of both strands: sum of distinct exons' lengths times target length."""
+        exons = self.exons.unique()
+        return int((exons.ends - exons.starts).sum()) * len(self.target)
+
+    def check(self) -> None:
+        """Raise `InputError` if the target is empty or an exon does not lie within the base."""
+        if not len(self.target):
+            raise InputError("empty target", record=self.target.name, expected="nucleotides")
+        self.exons.check_within(len(self.base), self.base.name)
+
+
+@dataclass(frozen=True)
+class PreparedCase:
+    """A case and the sweep programs of its strands that have candidates, ``+`` first."""
+
+    case: Case
+    cells: int
+    programs: tuple[SweepProgram, ...]
+
+
+def prepare(case: Case, scoring: SplicedScoring) -> PreparedCase:
+    """Work out the sweep programs of a checked case."""
+    unique = case.exons.unique()
+    strands = {strand: unique.on_strand(strand) for strand in "+-"}
+    programs = (
+        compile_program(case.base.codes, exons, scoring, reverse=strand == "-")
+        for strand, exons in strands.items()
+        if len(exons)
+    )
+    return PreparedCase(case, case.cells, tuple(programs))
+
+
+def finish(prepared: PreparedCase, sweeps: list[Sweep], scoring: SplicedScoring):
+    """Return the result of a case from the sweeps of its programs.
+
+    Parameters
+    ----------
+    prepared : PreparedCase
+    sweeps : list of Sweep
+        In the order of the programs.
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    SplicedAlignment
+    """
+    length = len(prepared.case.target)
+    best = [best_end(sweep.ends, length, scoring) for sweep in sweeps]
+    if not best:
+        return _result(prepared)
+    winner = max(range(len(best)), key=lambda k: best[k].score)  # the first of equals: + before -
+    return _aligned(prepared, prepared.programs[winner], sweeps[winner], best[winner], scoring)
+
+
+def _aligned(
+    prepared: PreparedCase, program: SweepProgram, sweep: Sweep, best: BestEnd, scoring
+) -> SplicedAlignment:
+    exons, first_column, cigar = trace(program, sweep, prepared.case.target.codes, best, scoring)
+    return _result(
+        prepared,
+        strand="-" if program.reverse else "+",
+        score=best.score,
+        n_exons=program.n_exons,
+        chain=tuple(program.exon(k) for k in exons),
+        target_start=first_column,
+        target_end=best.column,
+        cigar=cigar,
+        exon_scores=tuple(float(program.exon_scores[k]) for k in exons),
+    )
+
+
+def _result(prepared: PreparedCase, **found) -> SplicedAlignment:
+    case = prepared.case
+    return SplicedAlignment(
+        base=case.base.name,
+        target=case.target.name,
+        base_length=len(case.base),
+        target_length=len(case.target),
+        cells=prepared.cells,
+        **found,
+    )

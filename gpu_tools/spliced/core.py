@@ -1,0 +1,52 @@
+"""The recurrence of spliced alignment, written once and compiled for CPU and GPU.
+
+Cells hold S'(i, j) = S(i, j) - gap * j, the score less the cost of putting all target symbols so
+far into gaps. Then a step to the left is free, and a cell is the maximum of three numbers:
+S'(i-1, j-1) + w - gap, S'(i-1, j) + gap and S'(i, j-1).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numpy.typing import NDArray
+
+
+class Sweep(NamedTuple):
+    """What a sweep leaves behind, as S', column by target column 0 to n (padding follows).
+
+    `ends` is the best over the exons with that end, shape (D, > n); `entries` the row from which
+    each track starts, shape (T, > n).
+    """
+
+    ends: NDArray
+    entries: NDArray
+
+
+def cell(diagonal, up, left, lifted_score, gap):
+    """Return S'(i, j).
+
+    Parameters
+    ----------
+    diagonal, up, left : int
+        S'(i-1, j-1), S'(i-1, j) and S'(i, j-1).
+    lifted_score : int
+        Substitution score of the pair less `gap`.
+    gap : int
+        Score of one gap symbol.
+
+    Returns
+    -------
+    int
+        The largest of the three ways to reach the cell.
+    """
+    return max(max(diagonal + lifted_score, up + gap), left)
+
+
+def empty_chain(column, gap, free_ends):
+    """Return S' of the empty chain at a column, the value from which a first exon starts.
+
+    With free target ends the symbols before the first exon cost nothing (or gain, if gaps score
+    above 0); with global ends they are all gaps, which S' counts as 0.
+    """
+    return max(-gap * column, 0) if free_ends else 0

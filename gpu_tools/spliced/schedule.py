@@ -1,0 +1,60 @@
+"""Which case is worked on when, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.spliced import cpu
+from gpu_tools.spliced.case import Case, finish, prepare
+
+COLUMNS_PER_STRIPE = 256
+"""Fewer target columns than this are not worth a thread of their own."""
+
+
+def on_cpu(
+    cases: list[Case], scoring: SplicedScoring, threads: int, done: Callable[[int], None]
+) -> list[SplicedAlignment]:
+    """Align all cases on the CPU.
+
+    A case that is more than half a thread's share of the work is spread over all threads, by
+    stripes of its target; the others run side by side.
+
+    Parameters
+    ----------
+    cases : list of Case
+        Checked cases.
+    scoring : SplicedScoring
+    threads : int
+    done : callable
+        Told the nominal cells of each case that is done.
+
+    Returns
+    -------
+    list of SplicedAlignment
+        In the order of `cases`.
+    """
+    cells = [case.cells for case in cases]
+    alone = sum(cells) / (2 * threads)
+    results: dict[int, SplicedAlignment] = {}
+    for k in (k for k, n in enumerate(cells) if n > alone):
+        results[k] = _align(cases[k], scoring, threads)
+        done(cells[k])
+    rest = [k for k in range(len(cases)) if k not in results]
+    with ThreadPoolExecutor(threads) as pool:
+        futures = {pool.submit(_align, cases[k], scoring, 1): k for k in rest}
+        for future in as_completed(futures):
+            results[futures[future]] = future.result()
+            done(cells[futures[future]])
+    return [results[k] for k in range(len(cases))]
+
+
+def _align(case: Case, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
+    prepared = prepare(case, scoring)
+    stripes = max(min(threads, len(case.target) // COLUMNS_PER_STRIPE), 1)
+    sweeps = [
+        cpu.sweep(program, case.target.codes, scoring, stripes) for program in prepared.programs
+    ]
+    return finish(prepared, sweeps, scoring)

@@ -1,0 +1,245 @@
+"""From the rows that a sweep leaves behind to the best chain and its alignment.
+
+Only the exons that end where the chain's exons end are computed again, backwards, from the cell
+where the chain leaves them. With W(r, c) the most that S' can still gain on the way from column c
+with r base symbols left, an exon of length r continues a chain at column c exactly if
+entry(c) + W(r, c) + bonus is the value at its end.
+
+Ties, which make the answer the same on every device: the end that comes first, then the smallest
+target column, is where the chain ends; walking back, the shortest exon with that end is taken,
+entered at its smallest target column; the chain starts there if it can, else the nearest end
+before it precedes it; within an exon an aligned pair goes before a ``D``, and a ``D`` before an
+``I``.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.spliced import core
+from gpu_tools.spliced.program import SweepProgram
+
+ROWS_BETWEEN_CHECKPOINTS = 64
+_EQUAL, _UNEQUAL, _INSERTION, _DELETION = range(4)
+_LETTERS = "=XID"
+
+cell = njit(core.cell)
+empty_chain = register_jitable(core.empty_chain)
+
+
+class BestEnd(NamedTuple):
+    """Where the best chain ends: its score, the index of the end, and the target column."""
+
+    score: int
+    end: int
+    column: int
+
+
+class _Rows(NamedTuple):
+    """What one backward pass needs: base symbols up to the end, target symbols up to the column."""
+
+    base: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    lifted: NDArray[np.int32]
+    gap: int
+
+
+def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> BestEnd:
+    """Return where the best chain ends.
+
+    Parameters
+    ----------
+    ends : ndarray, shape (D, > target_length)
+        A sweep's `ends`.
+    target_length : int
+        Symbols of the target.
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    BestEnd
+    """
+    free = scoring.ends != "global"
+    first = 0 if free else target_length
+    values = ends[:, first : target_length + 1].astype(np.int64)
+    values += scoring.gap * np.arange(first, target_length + 1)
+    end, column = divmod(int(values.argmax()), values.shape[1])
+    return BestEnd(int(values[end, column]), end, first + column)
+
+
+def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scoring: SplicedScoring):
+    """Recover the best chain and its alignment.
+
+    Parameters
+    ----------
+    program : SweepProgram
+    sweep : Sweep
+        Its `ends` and `entries`.
+    target : ndarray of uint8, shape (n,)
+        Encoded target.
+    best : BestEnd
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    exons : list of int
+        Indices of the program's exons, in transcript order.
+    first_column : int
+        Target symbols before the alignment.
+    cigar : tuple of (str, int)
+        Runs in transcript order, see `gpu_tools.results.SplicedAlignment`.
+    """
+    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    by_end = np.argsort(program.exit_ends, kind="stable")
+    first_by_end = np.searchsorted(program.exit_ends[by_end], np.arange(len(program.ends) + 1))
+    exons, parts, end, column = [], [], best.end, best.column
+    while end >= 0:
+        candidates = by_end[first_by_end[end] : first_by_end[end + 1]][::-1]
+        exon, entered, operations = _trace_exon(
+            _rows(program, candidates, target[:column], lifted, scoring.gap),
+            program.exit_tracks[candidates], program.exit_bonus[candidates],
+            program.ends[end] - program.starts[program.exit_tracks[candidates]],
+            sweep.entries, sweep.ends[end, column],
+        )  # fmt: skip
+        exons.append(int(candidates[exon]))
+        parts.append(operations)
+        column = int(entered)
+        end = _predecessor(program, sweep, exons[-1], column, scoring)
+    introns = [program.exon(k) for k in exons[::-1]]
+    cigar = _cigar(parts[::-1], _intron_lengths(introns))
+    # free ends leave the symbols before the first exon out, unless gaps are worth taking
+    start = column if scoring.ends != "global" and scoring.gap <= 0 else 0
+    return exons[::-1], start, _with_leading_gap(cigar, column - start)
+
+
+def _rows(program, candidates, target, lifted, gap) -> _Rows:
+    longest = candidates[-1]
+    first = program.track_rows[program.exit_tracks[longest]]
+    return _Rows(program.codes[first : program.exit_rows[longest] + 1], target, lifted, gap)
+
+
+def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring) -> int:
+    """Return the index of the end before `exon`, or -1 if the chain starts with it."""
+    track = program.exit_tracks[exon]
+    value = int(sweep.entries[track, column])
+    if value == core.empty_chain(column, scoring.gap, scoring.ends != "global"):
+        return -1
+    before = sweep.ends[: program.track_commits[track], column].astype(np.int64)
+    return int(np.flatnonzero(before - scoring.intron_penalty == value)[-1])
+
+
+@njit(cache=True)
+def _previous_row(rows, left_over, row, out):
+    """Fill W(r, .) of `row` = base symbol index from W(r - 1, .)."""
+    columns = len(rows.target)
+    scores = rows.lifted[rows.base[row]]
+    gap = np.int32(rows.gap)
+    out[columns] = right = left_over[columns] + gap
+    for c in range(columns - 1, -1, -1):
+        pair = scores[rows.target[c]]
+        right = cell(left_over[c + 1], left_over[c], right, pair, gap)
+        out[c] = right
+
+
+@njit(cache=True)
+def _entered_at(entry, gain, missing):
+    """Return the smallest column with entry + gain = missing, or -1."""
+    for c in range(len(gain)):
+        if entry[c] + gain[c] == missing:
+            return c
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
+    """Find the exon that ends with `value` and align it.
+
+    Candidates come shortest first. Returns the candidate, the column it is entered at, and
+    its operations.
+    """
+    columns = len(rows.target) + 1
+    n_rows = len(rows.base)
+    every = ROWS_BETWEEN_CHECKPOINTS
+    checkpoints = np.zeros((n_rows // every + 1, columns), dtype=np.int32)
+    gain, next_gain = np.zeros(columns, dtype=np.int32), np.zeros(columns, dtype=np.int32)
+    left = 0
+    for candidate in range(len(tracks)):
+        while left < lengths[candidate]:
+            if left % every == 0:
+                checkpoints[left // every] = gain
+            _previous_row(rows, gain, n_rows - 1 - left, next_gain)
+            gain, next_gain = next_gain, gain
+            left += 1
+        entered = _entered_at(entries[tracks[candidate]], gain, value - bonuses[candidate])
+        if entered >= 0:
+            return candidate, entered, _align(rows, checkpoints, left, entered)
+    raise ValueError("no exon explains the value at its end: the sweep is wrong")
+
+
+@njit(cache=True, nogil=True)
+def _align(rows, checkpoints, left, column):
+    """Walk from the exon's entry to its end, block by block of recomputed rows."""
+    every = ROWS_BETWEEN_CHECKPOINTS
+    columns = len(rows.target)
+    operations = np.empty(left + columns - column, dtype=np.uint8)
+    n = 0
+    block = np.empty((every + 1, columns + 1), dtype=np.int32)
+    while left > 0:
+        bottom = (left - 1) // every * every
+        block[0] = checkpoints[bottom // every]
+        for r in range(1, left - bottom + 1):
+            _previous_row(rows, block[r - 1], len(rows.base) - bottom - r, block[r])
+        while left > bottom:
+            here, below = block[left - bottom], block[left - bottom - 1]
+            symbol = rows.base[len(rows.base) - left]
+            if column < columns and (
+                here[column] == below[column + 1] + rows.lifted[symbol, rows.target[column]]
+            ):
+                equal = symbol == rows.target[column] and symbol < 4
+                operations[n] = _EQUAL if equal else _UNEQUAL
+                left, column = left - 1, column + 1
+            elif here[column] == below[column] + rows.gap:
+                operations[n] = _DELETION
+                left -= 1
+            else:
+                operations[n] = _INSERTION
+                column += 1
+            n += 1
+    operations[n : n + columns - column] = _INSERTION
+    return operations[: n + columns - column]
+
+
+def _intron_lengths(exons) -> list[int]:
+    return [max(a[0], b[0]) - min(a[1], b[1]) for a, b in pairwise(exons)]
+
+
+def _cigar(parts, introns) -> list[tuple[str, int]]:
+    cigar = _runs(parts[0])
+    for intron, operations in zip(introns, parts[1:], strict=True):
+        cigar += [("N", intron)] if intron else []
+        cigar += _runs(operations)
+    return cigar
+
+
+def _runs(operations) -> list[tuple[str, int]]:
+    changes = np.flatnonzero(np.diff(operations)) + 1
+    firsts = np.concatenate(([0], changes))
+    lengths = np.diff(np.append(firsts, len(operations)))
+    return [(_LETTERS[operations[k]], int(n)) for k, n in zip(firsts, lengths, strict=True)]
+
+
+def _with_leading_gap(cigar, symbols: int):
+    """Put the target symbols before the first exon's entry in front, and merge equal runs."""
+    merged = []
+    for letter, n in ([("I", symbols)] if symbols else []) + cigar:
+        if merged and merged[-1][0] == letter:
+            n += merged.pop()[1]
+        merged.append((letter, n))
+    return tuple(merged)
