@@ -149,7 +149,8 @@ def train(
     Raises
     ------
     InputError
-        If there are fewer than two records, or one without coding sequences.
+        If there are fewer than two records, one without coding sequences, or more segments than
+        ``design.loss`` allows that no cut-off makes candidates.
     """
     design = design or Design()
     check_records(records)
@@ -160,6 +161,11 @@ def train(
         ]
     )
     cutoff = np.sort(scores)[int(design.loss * len(scores))]
+    if np.isneginf(cutoff):
+        raise InputError(
+            f"{np.isneginf(scores).sum()} of {len(scores)} annotated segments are no candidates",
+            expected=f"at most {design.loss:.0%}",
+        )
     named = {"name": name, "source": source, "min_score": float(cutoff)}
     return estimate(records, design) | named
 
