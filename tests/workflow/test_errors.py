@@ -1,7 +1,8 @@
 """Wrong configurations and sheets: one clear line and a non-zero exit code."""
 
 import pytest
-from conftest import HEADER, LOCI, MRNAS, demo_rows, write_sheet
+
+from tests.workflow.folders import HEADER, LOCI, MRNAS, demo_rows, write_sheet
 
 CONFIGURATIONS = [
     (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, exons, scoring, "),

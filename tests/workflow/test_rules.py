@@ -6,7 +6,8 @@ import sys
 
 import pytest
 import yaml
-from conftest import ROOT
+
+from tests.workflow.folders import ROOT
 
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
