@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gpu_tools.results import CigarOperation, SplicedAlignment
 
@@ -66,6 +67,7 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     ValueError
         If chain, CIGAR and target interval contradict each other.
     """
+    _check_introns(alignment)
     exons, start = [], alignment.target_start
     for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
         end = start + _count(cigar, _ON_TARGET)
@@ -76,6 +78,16 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     if start != alignment.target_end:
         raise ValueError(f"CIGAR ends at {start} of the target, not at {alignment.target_end}")
     return exons
+
+
+def _check_introns(alignment: SplicedAlignment) -> None:
+    ordered = sorted(alignment.chain)
+    gaps = [right[0] - left[1] for left, right in pairwise(ordered)]
+    if alignment.strand == "-":
+        gaps.reverse()
+    introns = [n for operation, n in alignment.cigar if operation == "N" and n]
+    if introns != [gap for gap in gaps if gap]:
+        raise ValueError(f"introns {introns} in the CIGAR, {gaps} between the chain's exons")
 
 
 def _by_exon(alignment: SplicedAlignment) -> list[list[CigarOperation]]:
