@@ -1,0 +1,86 @@
+"""``gpu-tools exons predict`` and the data of the demo."""
+
+import gzip
+
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.exons import load_model, predict_exons
+from gpu_tools.formats.fasta import read_fasta, write_fasta
+from gpu_tools.formats.intervals import read_exons
+from gpu_tools.resources import resource_path
+
+LOCI = resource_path("demo", "loci.fa.gz")
+
+
+def test_demo_data():
+    loci, mrnas = read_fasta(LOCI), read_fasta(resource_path("demo", "mrnas.fa.gz"))
+    assert len(loci) == len(mrnas) == 10
+    for locus in loci:
+        start, end = locus.description.split()[3].split("-")
+        assert len(locus) == int(end) - int(start) + 2000
+    assert [record.name for record in mrnas[:2]] == ["NM_026831.1", "NM_080469.2"]
+    assert mrnas[0].description == "Mus musculus myosin binding protein H-like (Mybphl), mRNA"
+
+
+@pytest.fixture
+def two_loci(tmp_path):
+    path = tmp_path / "two.fa"
+    write_fasta(path, [read_fasta(LOCI)[3], read_fasta(LOCI)[8]])
+    return path
+
+
+def test_candidates_of_many_records(two_loci, tmp_path):
+    output = tmp_path / "candidates.gff3"
+    assert main(["exons", "predict", "--base", str(two_loci), "--output", str(output)]) == 0
+    sets, records = read_exons(output), read_fasta(two_loci)
+    assert list(sets) == [record.name for record in records]
+    for record in records:
+        expected = predict_exons(record.codes, load_model("vertebrate"))
+        for column in ("starts", "ends", "reverse", "scores", "types"):
+            assert (getattr(sets[record.name], column) == getattr(expected, column)).all()
+    first = output.read_text().splitlines()
+    assert first[:2] == ["##gff-version 3", "##sequence-region NM_000572.2 1 6891"]
+
+
+def test_compressed_lower_case_input_is_the_same(two_loci, tmp_path, capsys):
+    lower = tmp_path / "lower.fa.gz"
+    records = two_loci.read_text().split(">")[1:]
+    texts = [record.partition("\n") for record in records]
+    lower.write_bytes(
+        gzip.compress("".join(f">{head}\n{body.lower()}" for head, _, body in texts).encode())
+    )
+    assert main(["exons", "predict", "--base", str(two_loci), "--quiet"]) == 0
+    plain = capsys.readouterr()
+    assert main(["exons", "predict", "--base", str(lower), "--quiet"]) == 0
+    assert capsys.readouterr().out == plain.out
+    assert plain.err == ""
+
+
+def test_min_score(two_loci, capsys):
+    arguments = ["exons", "predict", "--base", str(two_loci), "--quiet", "--min-score"]
+    assert main([*arguments, "12.5"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line[0] != "#"]
+    assert lines
+    assert min(float(line.split("\t")[5]) for line in lines) >= 12.5
+
+
+@pytest.mark.parametrize("value", ["much", "nan", "inf"])
+def test_min_score_must_be_a_number(two_loci, value):
+    assert main(["exons", "predict", "--base", str(two_loci), "--min-score", value]) == 2
+
+
+def test_bad_input_leaves_no_output(two_loci, tmp_path, capsys):
+    output = tmp_path / "candidates.gff3"
+    bad = tmp_path / "bad.fa"
+    bad.write_text(">x\nAC!T\n")
+    for base, model, message in (
+        (bad, "vertebrate", "bad.fa, line 2, record x, position 3: illegal symbol '!'"),
+        (tmp_path / "none.fa", "vertebrate", "none.fa: cannot be read"),
+        (two_loci, "fungus", "fungus: no such exon model"),
+        (two_loci, str(bad), "bad.fa, line 1: not JSON"),
+    ):
+        arguments = ["--base", str(base), "--model", model, "--output", str(output)]
+        assert main(["exons", "predict", *arguments]) == 1
+        assert message in capsys.readouterr().err
+        assert not output.exists()
