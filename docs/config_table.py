@@ -22,7 +22,8 @@ def rows(schema: dict, prefix: str = "") -> Iterator[str]:
         if "properties" in part:
             yield from rows(part, f"{prefix}{key}.")
         else:
-            yield f"| `{prefix}{key}` | {values(part)} | {default(part)} | {part['description']} |\n"
+            cells = (f"`{prefix}{key}`", values(part), default(part), part["description"])
+            yield f"| {' | '.join(cells)} |\n"
 
 
 def values(part: dict) -> str:

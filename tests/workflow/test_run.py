@@ -145,3 +145,27 @@ def test_failing_job_shows_one_line_and_leaves_no_output(folder):
     expected = f"gpu-tools: error: {broken}, line 3, record x, position 7: illegal symbol '!'"
     assert expected in output
     assert not (folder.path / "results" / "sequences" / "loci" / "x.fa.gz").exists()
+
+
+def test_accuracy_compares_with_the_annotation(folder):
+    """The annotation holds the chain that is known to be best, less one exon, plus another."""
+    (base, *_), (target, *_) = BASES, TARGETS
+    annotation = folder.path / "annotation.gff3"
+    known = [(1025, 1163), (1541, 1712), (2550, 2683), (3497, 3664), (5000, 5009)]
+    lines = [f"{base}\t.\tCDS\t{a}\t{b}\t.\t+\t.\tID=cds\n" for a, b in known]
+    annotation.write_text("##gff-version 3\n" + "".join(lines))
+    write_sheet(
+        folder.path / "config" / "cases.tsv",
+        [(base, LOCI, target, MRNAS, annotation), (BASES[1], LOCI, target, MRNAS, ".")],
+        (*HEADER, "annotation"),
+    )
+    folder.run()
+    rows = {(r["base"], r["exons"], r["level"]): r for r in folder.table("results/accuracy.tsv")}
+    assert {name for name, _, _ in rows} == {base, "."}
+    exons = rows[base, "chain", "exon"]
+    counts = [exons[column] for column in ("annotated", "predicted", "true")]
+    assert counts == ["5", "5", "4"]
+    assert exons["sensitivity"] == exons["precision"] == exons["f1"] == "0.8000"
+    assert rows[base, "candidates", "exon"]["true"] == "4"
+    together = rows[".", "chain", "exon"]
+    assert [together[column] for column in ("annotated", "predicted", "true")] == counts

@@ -16,6 +16,7 @@ MISSING = ("", ".")
 # columns of the sheet by the wildcards kind and source
 NAME_COLUMNS = {"loci": "base", "targets": "target"}
 EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
+EXON_KINDS = {"given": "candidates", "annotation": "annotation"}
 PROVIDER_SOURCES = {"builtin": "predicted", "file": "given"}
 
 
@@ -221,6 +222,11 @@ def pairs_of(batch):
 def annotated_bases():
     """Return the base sequences whose annotation the sheet names."""
     return list(CASES.loc[CASES["annotation"] != "", "base"].unique())
+
+
+def annotations(bases):
+    """Return the annotated coding segments of base sequences."""
+    return expand("<results>/exons/annotation/{base}.gff3", base=bases)
 
 
 def tables():

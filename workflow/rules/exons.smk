@@ -29,6 +29,7 @@ rule exons_cut:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
+        kind=lambda wildcards: EXON_KINDS[wildcards.source],
         record=lambda wildcards: base_row(wildcards)["record"],
         locus=lambda wildcards: base_row(wildcards)["locus"] or None,
         flank=config["flank"],

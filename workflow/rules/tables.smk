@@ -33,3 +33,22 @@ rule results_best:
         version=VERSION,
     script:
         "../scripts/results_best.py"
+
+
+rule exons_compare:
+    """Measure candidates and best chains against the annotations that the sheet names."""
+    input:
+        best="<results>/best.tsv",
+        candidates=candidates(annotated_bases()),
+        truth=annotations(annotated_bases()),
+    output:
+        output="<results>/accuracy.tsv",
+    log:
+        "<logs>/exons_compare.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+        base=annotated_bases(),
+    script:
+        "../scripts/exons_compare.py"
