@@ -28,7 +28,7 @@ test: $(VENV)/.tests
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/validate-docstrings $$(find gpu_tools -name '*.py')
+	$(BIN)/python docs/check_docstrings.py
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
