@@ -18,7 +18,9 @@ help:
 	@echo "make clean  remove results, logs and the virtual environment"
 
 demo: $(VENV)/.installed
-	@$(SNAKEMAKE) --quiet rules
+	@mkdir -p logs
+	@echo "running the workflow; its log is logs/demo.log"
+	@$(SNAKEMAKE) >logs/demo.log 2>&1 || { cat logs/demo.log >&2; exit 1; }
 	@$(BIN)/python workflow/report/best_chains.py results
 
 test: $(VENV)/.tests
