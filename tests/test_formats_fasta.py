@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.fasta import cut_locus, read_fasta, write_fasta
 from gpu_tools.sequences import Sequence, decode
 
@@ -197,3 +197,16 @@ def test_an_index_of_another_file(tmp_path):
     saved(tmp_path, b"a\t400\t3\t60\t61\n", "x.fa.fai")
     with pytest.raises(InputError, match=r"x.fa, record a: does not agree with its index"):
         cut_locus(path, "a", 100, 200)
+
+
+@pytest.mark.parametrize("junk", [b"\xff\n", b"a\tx\ty\tz\t1\n", b"a\n", b""])
+def test_an_index_that_is_none_is_not_used(tmp_path, junk):
+    path = saved(tmp_path, b">a\nACGT\n")
+    saved(tmp_path, junk, "x.fa.fai")
+    assert decode(cut_locus(path, "a", 1, 3).codes) == "CG"
+
+
+def test_a_bgzip_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(OutputError, match=r"x\.fa\.gz: cannot be indexed"):
+        write_fasta(tmp_path / "x.fa.gz", [])
+    assert not list(tmp_path.iterdir())

@@ -200,6 +200,22 @@ def test_written_reports_are_read(tmp_path):
     assert "S.004 Intr -   2000   1951   50  0  2    0    0     0 1.000  -4.40" in lines
 
 
+@pytest.mark.parametrize(
+    ("exon_type", "reverse", "low", "high", "begin_to_phase"),
+    [
+        # a codon's highest position: 203, 352, 1300 and 1954
+        (1, False, 201, 260, "   201    260   60  2  0"),
+        (3, False, 301, 352, "   301    352   52  1  1"),
+        (4, True, 1001, 1300, "  1300   1001  300  1  0"),
+        (3, True, 1952, 2000, "  2000   1952   49  1  1"),
+    ],
+)
+def test_frames_follow_from_the_type(tmp_path, exon_type, reverse, low, high, begin_to_phase):
+    exons = ExonSet(*(np.array([x]) for x in (low - 1, high, reverse, 0.0, exon_type)))
+    write_exons(tmp_path / "x", {"a": exons}, "genscan")
+    assert f"{begin_to_phase}    0    0     0 0.000   0.00\n" in (tmp_path / "x").read_text()
+
+
 @needs_real
 def test_real_lines_are_formatted_as_they_were_read():
     lines = (REAL / "bioperl/genomic-seq.genscan").read_text().splitlines()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
 from gpu_tools.exons import ExonSet
 from gpu_tools.formats.intervals import WRITTEN_FORMATS, read_exons, write_exons
 
@@ -158,6 +158,8 @@ TSV = "base\tstart\tend\tstrand\tscore\n"
         ("x.bed", "c\t0\t9\ta\t0\t+\t0\t0\t0\t1\t,\t0\n", "1: block value '' is not an integer"),
         ("x.tsv", TSV + "c\t9\t1\t+\t.\n", "2: start 9 lies after end 1"),
         ("x.tsv", TSV + "c\t1\t9\tplus\t.\n", "2: unknown strand 'plus'; expected +, - or ."),
+        ("x.tsv", TSV.replace("score", "exon_type") + "c\t1\t9\t+\tinitial\n",
+         "2: unknown exon type 'initial'; expected Init, Intr, Term, Sngl or ."),
         ("x.tsv", TSV + "c\t1\t9\t+\n", "2: 4 fields; expected 5 tab-separated fields as in the "
                                         "header"),
         ("x.tsv", TSV + "\t1\t9\t+\t0\n", "2: column 'base' is empty"),
@@ -216,6 +218,25 @@ def test_no_exon_is_written_and_read(tmp_path, form):
     assert read_exons(path) == {}
     write_exons(path, {"a": ExonSet.empty()}, form)
     assert read_exons(path) == {}
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [("bed", "a b"), ("bed", "#a"), ("bed", "track"), ("tsv", "a\tb"), ("tsv", "#a"),
+     ("tsv", "a\nb"), ("genscan", "a : 5 bp"), ("gff3", "")],
+)  # fmt: skip
+def test_names_that_would_not_read_back_are_refused(tmp_path, form, name):
+    path = tmp_path / f"x.{form}"
+    with pytest.raises(OutputError) as caught:
+        write_exons(path, {name: ExonSet.from_intervals([(0, 5)])}, form)
+    assert str(caught.value) == f"{path}: the name {name!r} cannot stand in {form}"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["#a", "track", "a\tb\nc", ">x", "ü;="])
+def test_gff3_holds_every_name(tmp_path, name):
+    write_exons(tmp_path / "x.gff3", {name: ExonSet.from_intervals([(0, 5)])}, "gff3")
+    assert list(read_exons(tmp_path / "x.gff3")) == [name]
 
 
 @pytest.mark.skipif(not shutil.which("gt"), reason="genometools is not installed")

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import pysam
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import (
     STANDARD_STREAM,
     open_binary,
@@ -107,7 +107,7 @@ def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
     Raises
     ------
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or cannot be indexed.
     """
     if str(path).endswith(".gz"):
         _write_bgzip(path, sequences)
@@ -205,14 +205,16 @@ def _indexed_length(path, record: str) -> int | None:
     """Return the record's length from an index that can be trusted, else None."""
     if str(path) == STANDARD_STREAM or not _has_fresh_index(Path(path)):
         return None
-    with open(f"{path}.fai", encoding="utf-8") as index:
-        rows = [line.split("\t") for line in index]
-    for name, length, _, symbols, width in (row[:5] for row in rows if len(row) >= 5):
-        # faidx skips blanks within lines without counting them, and then cuts a wrong piece;
-        # a line end of one byte leaves no room for any
-        if name == record and int(width) - int(symbols) == 1:
-            return int(length)
-    return None
+    try:
+        with open(f"{path}.fai", encoding="utf-8") as index:
+            rows = [line.rstrip("\n").split("\t") for line in index]
+        sizes = {name: (int(n), int(w) - int(b)) for name, n, _, b, w in rows}
+    except (OSError, ValueError):  # not an index
+        return None
+    # faidx skips blanks within lines without counting them, and then cuts a wrong piece;
+    # a line end of one byte leaves no room for any
+    length, line_end = sizes.get(record, (None, None))
+    return length if line_end == 1 else None
 
 
 def _has_fresh_index(path: Path) -> bool:
@@ -257,4 +259,7 @@ def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
             with pysam.BGZFile(str(temporary), "wb") as stream:
                 for sequence in sequences:
                     stream.write(_to_text(sequence).encode("utf-8"))
-            pysam.faidx(str(temporary), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
+            try:
+                pysam.faidx(str(temporary), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
+            except pysam.SamtoolsError:
+                raise OutputError(f"{path}: cannot be indexed") from None

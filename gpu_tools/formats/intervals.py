@@ -12,7 +12,7 @@ from typing import TextIO
 
 import numpy as np
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
 from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.formats.bed import parse_bed, write_bed
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
@@ -35,6 +35,11 @@ _GENSCAN_TITLE = re.compile(r"\s*GENSCAN\s+\d")
 _SUFFIXES = {
     ".genscan": "genscan", ".gff3": "gff3", ".gff": "gtf", ".gtf": "gtf", ".bed": "bed",
     ".tsv": "tsv",
+}  # fmt: skip
+# a name that would be read back as another one, as a comment or as more than one field
+_NAMES = {
+    "gff3": re.compile(r"(?s:.+)"), "bed": re.compile(r"(?!#|(track|browser)$)\S+"),
+    "tsv": re.compile(r"(?!#)\S([^\t\r\n]*\S)?"), "genscan": re.compile(r"\S+"),
 }  # fmt: skip
 _log = logging.getLogger(__name__)
 
@@ -116,8 +121,11 @@ def write_exons(
     Raises
     ------
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or a name cannot stand in the format.
     """
+    for name in sets:
+        if not _NAMES[format].fullmatch(name):
+            raise OutputError(f"{path}: the name {name!r} cannot stand in {format}")
     with open_output(path) as stream:
         _WRITERS[format](stream, sets, lengths)
 
@@ -157,10 +165,16 @@ def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
             place.closed_interval(row["start"], row["end"]),
             place.strand(row["strand"]),
             place.score(row["score"]),
-            exon_type_code(row["exon_type"]),
+            _exon_type(place, row["exon_type"]),
             place.probability(row["probability"]),
         )
     return exons.sets()
+
+
+def _exon_type(place: Place, name: str | None) -> int:
+    if name not in (None, *EXON_TYPES[1:]):
+        raise place.error(f"unknown exon type {name!r}", f"{', '.join(EXON_TYPES[1:])} or .")
+    return exon_type_code(name)
 
 
 def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:

@@ -224,6 +224,23 @@ def column_zero(stream, sweep, border, weights):
                 exon += 1
 
 
+def fill_column_zero(
+    program: SweepProgram, sweep: Sweep, border: Border, scoring: SplicedScoring
+) -> None:
+    """Fill in column 0 of a sweep and the border of the first stripe.
+
+    Parameters
+    ----------
+    program : SweepProgram
+    sweep : Sweep
+        Column 0 of its `ends` at the type's minimum.
+    border : Border
+    scoring : SplicedScoring
+    """
+    dtype = sweep.ends.dtype
+    column_zero(_stream(program, dtype), sweep, border, _weights(scoring, dtype))
+
+
 def sweep(
     program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1
 ) -> Sweep:
@@ -253,7 +270,7 @@ def sweep(
     )
     weights = _weights(scoring, dtype)
     borders = [_border(stream, dtype) for _ in range(threads + 1)]
-    column_zero(stream, result, borders[0], weights)
+    fill_column_zero(program, result, borders[0], scoring)
     stripes = _stripes(target, columns, threads, scoring, dtype)
     _run(lambda k, steps: sweep_block(
         stream, stripes[k], result, borders[k], borders[k + 1], weights, steps,

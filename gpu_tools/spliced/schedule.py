@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cpu
-from gpu_tools.spliced.case import Case, finish, prepare
+from gpu_tools.spliced.case import Case, PreparedCase, finish, prepare
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
+BYTES_PER_BATCH = 1 << 30
+"""What the sweeps of one batch may keep in GPU memory, and again in host memory."""
 
 
 def on_cpu(
@@ -58,3 +60,84 @@ def _align(case: Case, scoring: SplicedScoring, threads: int) -> SplicedAlignmen
         cpu.sweep(program, case.target.codes, scoring, stripes) for program in prepared.programs
     ]
     return finish(prepared, sweeps, scoring)
+
+
+def on_cuda(
+    cases: list[Case],
+    scoring: SplicedScoring,
+    ordinals: tuple[int, ...],
+    threads: int,
+    done: Callable[[int], None],
+) -> list[SplicedAlignment]:
+    """Align all cases on GPUs: sweeps there, preparation and tracebacks on the CPU.
+
+    Parameters
+    ----------
+    cases : list of Case
+        Checked cases.
+    scoring : SplicedScoring
+    ordinals : tuple of int
+        GPUs; each gets about the same number of cells.
+    threads : int
+        CPU threads.
+    done : callable
+        Told the nominal cells of each case that is done.
+
+    Returns
+    -------
+    list of SplicedAlignment
+        In the order of `cases`.
+    """
+    shares = _shares([case.cells for case in cases], len(ordinals))
+    results: dict[int, SplicedAlignment] = {}
+    with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
+
+        def drive(ordinal: int, share: list[int]) -> None:
+            for batch in _batches(workers.map(lambda k: (k, prepare(cases[k], scoring)), share)):
+                sweeps = _sweep_batch([prepared for _, prepared in batch], scoring, ordinal)
+                finished = workers.map(lambda pair: finish(*pair, scoring), sweeps)
+                for (k, prepared), result in zip(batch, finished, strict=True):
+                    results[k] = result
+                    done(prepared.cells)
+
+        list(drivers.map(drive, ordinals, shares))
+    return [results[k] for k in range(len(cases))]
+
+
+def _shares(cells: list[int], count: int) -> list[list[int]]:
+    """Deal cases out to GPUs, the largest first, each to the one with the least work."""
+    shares, loads = [[] for _ in range(count)], [0] * count
+    for k in sorted(range(len(cells)), key=lambda k: -cells[k]):
+        least = loads.index(min(loads))
+        shares[least].append(k)
+        loads[least] += cells[k]
+    return shares
+
+
+def _jobs(prepared: PreparedCase):
+    from gpu_tools.spliced.cuda import Job
+
+    return [Job(program, prepared.case.target.codes) for program in prepared.programs]
+
+
+def _batches(numbered: Iterable[tuple[int, PreparedCase]]) -> Iterator[list]:
+    """Group prepared cases so that what a group keeps on the GPU stays within a limit."""
+    batch, used = [], 0
+    for k, prepared in numbered:
+        size = sum(job.device_bytes for job in _jobs(prepared))
+        if batch and used + size > BYTES_PER_BATCH:
+            yield batch
+            batch, used = [], 0
+        batch.append((k, prepared))
+        used += size
+    if batch:
+        yield batch
+
+
+def _sweep_batch(batch: list[PreparedCase], scoring: SplicedScoring, ordinal: int):
+    """Return each case with the sweeps of its programs."""
+    from gpu_tools.spliced.cuda import sweep_all
+
+    jobs = [job for prepared in batch for job in _jobs(prepared)]
+    sweeps = iter(sweep_all(jobs, scoring, ordinal) if jobs else [])
+    return [(prepared, [next(sweeps) for _ in prepared.programs]) for prepared in batch]

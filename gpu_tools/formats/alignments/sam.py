@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pysam
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import replaced_when_complete
 from gpu_tools.results import SplicedAlignment
@@ -39,7 +39,10 @@ def write_bam(path, alignments, bases, targets) -> None:
     with replaced_when_complete(f"{path}{kind}") as index:
         with replaced_when_complete(path) as temporary:
             _write(temporary, "wb", alignments, bases, targets)
-            pysam.index(option, "-o", str(index), str(temporary))
+            try:
+                pysam.index(option, "-o", str(index), str(temporary))
+            except pysam.SamtoolsError:
+                raise OutputError(f"{path}: cannot be indexed") from None
 
 
 def _write(path, mode: str, alignments, bases, targets) -> None:

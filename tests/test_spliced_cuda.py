@@ -1,0 +1,64 @@
+"""CUDA and CPU give the same answer, on a GPU or on numba's simulator."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import SplicedScoring, spliced_align
+from gpu_tools.device import simulated
+from tests import cases
+
+pytestmark = pytest.mark.cuda
+SIZES = {"base": 40, "target": 20, "count": 5, "longest": 9} if simulated() else {
+    "base": 4000, "target": 1500, "count": 120, "longest": 300,
+}  # fmt: skip
+
+
+def both(examples, scoring):
+    made = [example.case(f"case{k}") for k, example in enumerate(examples)]
+    return (spliced_align(made, scoring, device=device) for device in ("cpu", "cuda"))
+
+
+def test_worked_example():
+    cpu, cuda = both([cases.WORKED_EXAMPLE], SplicedScoring())
+    assert cuda == cpu
+    assert cuda[0].score == 3
+
+
+@pytest.mark.parametrize("seed", range(5 if simulated() else 100))
+def test_random_batches_are_equal_to_the_last_symbol(seed):
+    rng = np.random.default_rng(seed)
+    examples = [
+        cases.random_example(
+            rng, SIZES["base"], int(rng.integers(1, SIZES["target"])), SIZES["count"],
+            SIZES["longest"],
+        )
+        for _ in range(2 if simulated() else 10)
+    ]  # fmt: skip
+    cpu, cuda = both(examples, cases.random_scoring(rng))
+    assert cuda == cpu
+
+
+def test_case_without_candidates():
+    example = cases.Example("ACGT", "AC", [])
+    cpu, cuda = both([example, cases.WORKED_EXAMPLE], SplicedScoring())
+    assert cuda == cpu
+    assert cuda[0].score is None
+
+
+@pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
+def test_more_than_one_batch(monkeypatch):
+    monkeypatch.setattr("gpu_tools.spliced.schedule.BYTES_PER_BATCH", 1 << 20)
+    rng = np.random.default_rng(3)
+    examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
+    cpu, cuda = both(examples, SplicedScoring())
+    assert cuda == cpu
+
+
+def test_the_kernel_does_the_work(monkeypatch):
+    from gpu_tools.spliced import cuda
+
+    swept = []
+    original = cuda.sweep_all
+    monkeypatch.setattr(cuda, "sweep_all", lambda *given: swept.append(given) or original(*given))
+    spliced_align([cases.WORKED_EXAMPLE.case()], device="cuda")
+    assert len(swept) == 1
