@@ -147,10 +147,11 @@ def test_coding_scores_are_log_odds_of_counts():
     assert scores[0, 0] == pytest.approx(np.log2(1 / chance[0]))
     assert scores[1, 1] == scores[2, 1] == pytest.approx(np.log2(1 / chance[1]))
     assert scores[0, 1] < -20
-    # order 1: C follows A everywhere, A follows C in the codons, and outside 599 times of 600
+    # order 1: C follows A everywhere; A follows C always in the codons, and outside 599 times of
+    # 601, where G follows at both ends of the coding part
     scores = coding_log_odds(strands_of(record), replace(design, coding_order=1))
-    assert scores[1, 0 * 4 + 1] == pytest.approx(0)
-    assert scores[0, 1 * 4 + 0] == pytest.approx(np.log2(600 / 599))
+    assert scores[1, 0 * 4 + 1] == pytest.approx(0, abs=1e-9)
+    assert scores[0, 1 * 4 + 0] == pytest.approx(np.log2(601 / 599))
 
 
 def test_too_few_records(records):

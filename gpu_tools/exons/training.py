@@ -127,16 +127,15 @@ def cross_validate(
     The cut-off itself was set with all records in view, and so is the one figure that is not
     held out.
     """
-    design = design or Design()
     return [
         evaluate([held_out], replace(trained_on(others, design), min_score=model.min_score))
         for held_out, others in folds(records)
     ]
 
 
-def trained_on(records: Sequence[AnnotatedSequence], design: Design) -> ExonModel:
+def trained_on(records: Sequence[AnnotatedSequence], design: Design | None = None) -> ExonModel:
     """Return the model of all scores, without a cut-off of its own."""
-    return model_from_dict(estimate(records, design))
+    return model_from_dict(estimate(records, design or Design()))
 
 
 def evaluate(records: Iterable[AnnotatedSequence], model: ExonModel) -> Evaluation:
