@@ -24,8 +24,8 @@ demo: $(VENV)/.installed
 	@$(BIN)/python workflow/report/best_chains.py results
 
 test: $(VENV)/.tests
-	$(PYTEST) -m "not cudasim"
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m cudasim
+	$(PYTEST) -n 2 -m "not cudasim"
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m "cuda or cudasim"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -43,4 +43,4 @@ def failures(checks: set[str]) -> Iterator[str]:
 if __name__ == "__main__":
     configuration = tomllib.loads(CONFIGURATION.read_text(encoding="utf-8"))
     found = list(failures(set(configuration["tool"]["numpydoc_validation"]["checks"])))
-    sys.exit("\n".join(found))
+    sys.exit("\n".join(found) or 0)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import oracle_exons
 import pytest
 
 from gpu_tools.errors import ScoringError
@@ -12,6 +11,7 @@ from gpu_tools.exons.candidates import EXON_TYPES
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.sequences import encode, reverse_complement
+from tests import oracle_exons
 
 RESOURCES = Path(__file__).parent.parent / "resources"
 STOPS = ["TAA", "TAG", "TGA"]
