@@ -121,3 +121,42 @@ def test_exons_of_another_record_are_an_error(genome, capsys):
     output = cut_exons(genome, record="chr7", code=1)
     assert "exons of 'chr1', 'chr2' but not of 'chr7'" in capsys.readouterr().err
     assert not output.exists()
+
+
+GTF = """\
+chr1\tx\texon\t1\t30\t.\t+\t.\tgene_id "g"; transcript_id "t";
+chr1\tx\tCDS\t11\t14\t.\t+\t0\tgene_id "g"; transcript_id "t";
+chr1\tx\tstop_codon\t15\t17\t.\t+\t0\tgene_id "g"; transcript_id "t";
+"""
+GENSCAN = """\
+GENSCAN 1.0\tDate run: 21-Nov-126\tTime: 09:00:00
+
+Sequence its_own_name : 30 bp : 50.00% C+G : Isochore 2 (43 - 51 C+G%)
+
+Parameter matrix: HumanIso.smat
+
+Predicted genes/exons:
+
+Gn.Ex Type S .Begin ...End .Len Fr Ph I/Ac Do/T CodRg P.... Tscr..
+----- ---- - ------ ------ ---- -- -- ---- ---- ----- ----- ------
+
+ 1.01 Sngl +     11     19    9  1  0   50   60   100 0.900   5.50
+
+Predicted peptide sequence(s):
+
+>its_own_name|GENSCAN_predicted_peptide_1|2_aa
+MK
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [(GTF, ["--kind", "annotation"], (10, 17)), (GTF, [], (0, 30)), (GENSCAN, [], (10, 19))],
+)
+def test_exons_cut_of_annotations_and_reports(genome, text, options, expected):
+    given, output = genome.parent / "given.gtf", genome.parent / "cut.gff3"
+    given.write_text(text)
+    words = ["exons", "cut", given, "--base", cut(genome), "--record", "chr1", "--output", output]
+    assert main([*map(str, words), *options]) == 0
+    exons = read_exons(output)["chr1"]
+    assert (exons.starts[0], exons.ends[0]) == expected

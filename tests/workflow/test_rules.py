@@ -30,9 +30,9 @@ def test_batches_hold_at_most_batch_size_cases(folder):
     assert "3of" not in plan
 
 
-@pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1)])
+@pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
 def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
-    plan = folder.run("--dry-run", "--config", f"device={device}")
+    plan = folder.run("--dry-run", "--resources", "gpu=8", "--config", f"device={device}")
     assert f"gpu={gpus}" in plan
 
 

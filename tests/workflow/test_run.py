@@ -169,3 +169,16 @@ def test_accuracy_compares_with_the_annotation(folder):
     assert rows[base, "candidates", "exon"]["true"] == "4"
     together = rows[".", "chain", "exon"]
     assert [together[column] for column in ("annotated", "predicted", "true")] == counts
+
+
+def test_names_of_every_allowed_symbol(folder):
+    base, target = "0chr_1:5-9|x+y=z~w.2", "_t:1|u+v=w~x-y.z"
+    fasta = folder.path / "targets.fa"
+    with pysam.FastaFile(str(MRNAS)) as mrnas:
+        fasta.write_text(f">{target}\n{mrnas.fetch(TARGETS[0])}\n")
+    row = (base, LOCI, target, fasta, BASES[0])
+    write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record"))
+    folder.run()
+    assert pairs(folder.table("results/best.tsv")) == [(base, target)]
+    with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:
+        assert [(r.reference_name, r.query_name) for r in bam] == [(base, target)]

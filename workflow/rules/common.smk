@@ -224,6 +224,11 @@ def annotated_bases():
     return list(CASES.loc[CASES["annotation"] != "", "base"].unique())
 
 
+def n_gpus():
+    """Return how many GPUs an alignment job holds; under auto one, in case there is one."""
+    return 0 if config["device"] == "cpu" else config["device"].count(",") + 1
+
+
 def annotations(bases):
     """Return the annotated coding segments of base sequences."""
     return expand("<results>/exons/annotation/{base}.gff3", base=bases)

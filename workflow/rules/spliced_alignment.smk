@@ -21,7 +21,7 @@ rule spliced_align:
     threads: 8
     resources:
         # counted against the profile's limit, so that jobs do not crowd on one device
-        gpu=0 if config["device"] == "cpu" else 1,
+        gpu=n_gpus(),
     params:
         **config["scoring"],
         version=VERSION,
