@@ -24,8 +24,8 @@ demo: $(VENV)/.installed
 	@$(BIN)/python workflow/report/best_chains.py results
 
 test: $(VENV)/.tests
-	$(PYTEST) -n 2 -m "not cudasim"
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m "cuda or cudasim"
+	$(PYTEST) -n 2
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m cuda
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -35,7 +35,7 @@ lint: $(VENV)/.lint
 	$(BIN)/snakemake --lint
 
 bench: $(VENV)/.tests
-	@for program in benchmarks/bench_*.py; do echo "$$program"; $(BIN)/python "$$program" || exit 1; done
+	@for program in benchmarks/bench_*.py; do echo "$$program"; $(BIN)/python -m "benchmarks.$$(basename "$$program" .py)" || exit 1; done
 
 clean:
 	rm -rf $(VENV) results logs .snakemake .pytest_cache .ruff_cache .hypothesis

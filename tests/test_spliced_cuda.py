@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import SplicedScoring, spliced_align
+from gpu_tools import Case, SplicedScoring, spliced_align
 from gpu_tools.device import simulated
 from tests import cases
 
@@ -51,6 +51,23 @@ def test_more_than_one_batch(monkeypatch):
     rng = np.random.default_rng(3)
     examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
     cpu, cuda = both(examples, SplicedScoring())
+    assert cuda == cpu
+
+
+@pytest.mark.skipif(simulated(), reason="takes days on the simulator")
+def test_demo():
+    from gpu_tools.exons import load_model, predict_exons
+    from gpu_tools.formats.fasta import read_fasta
+    from gpu_tools.resources import resource_path
+
+    model = load_model("vertebrate")
+    bases, targets = (
+        read_fasta(resource_path("demo", name)) for name in ("loci.fa.gz", "mrnas.fa.gz")
+    )
+    made = [Case(b, t, predict_exons(b.codes, model)) for b in bases for t in targets]
+    scoring = SplicedScoring(exon_weight=1.0, intron_penalty=20, ends="free-target")
+    cpu, cuda = (spliced_align(made, scoring, device=device) for device in ("cpu", "cuda"))
+    assert len(cuda) == 100
     assert cuda == cpu
 
 

@@ -96,7 +96,17 @@ class ReadingStrand:
 
 
 def strands_of(record: AnnotatedSequence) -> list[ReadingStrand]:
-    """Return the forward strand and the reverse one, each in reading direction."""
+    """Return the forward strand and the reverse one, each in reading direction.
+
+    Parameters
+    ----------
+    record : AnnotatedSequence
+        Sequence with its coding sequences.
+
+    Returns
+    -------
+    list of ReadingStrand
+    """
     codes = record.sequence.codes
     mirrored = reverse_complement(codes)
     forward = [coding for coding in record.coding if coding.strand == "+"]
@@ -135,7 +145,20 @@ def _reading(segment: CodingSegment, coding: CodingSequence) -> tuple[int, int, 
 
 
 def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, Any]:
-    """Estimate all scores; the names and the cut-off of a candidate's score are left open."""
+    """Estimate all scores; the names and the cut-off of a candidate's score are left open.
+
+    Parameters
+    ----------
+    records : iterable of AnnotatedSequence
+        What to train on.
+    design : Design
+        Choices that are not estimated.
+
+    Returns
+    -------
+    dict
+        Content of a model's JSON file.
+    """
     strands = [strand for record in records for strand in strands_of(record)]
     content = {
         "format": FORMAT,
@@ -208,6 +231,13 @@ def _columns(
 
 def coding_log_odds(strands: list[ReadingStrand], design: Design) -> NDArray[np.float64]:
     """Return log-odds of a base given its context, in coding against other sequence.
+
+    Parameters
+    ----------
+    strands : list of ReadingStrand
+        See `strands_of`.
+    design : Design
+        Gives the order and the weight of shorter contexts.
 
     Returns
     -------

@@ -126,7 +126,18 @@ def _refuse_constant(name: str) -> None:
 
 
 def model_to_json(content: dict[str, Any]) -> str:
-    """Return a model's content as JSON, one key a line, so that versions can be compared."""
+    """Write a model's content as JSON, one key a line, so that versions can be compared.
+
+    Parameters
+    ----------
+    content : dict
+        As `model_from_dict` takes it.
+
+    Returns
+    -------
+    str
+        The file's text.
+    """
     lines = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -151,6 +162,15 @@ def shipped_models() -> list[str]:
 
 def model_from_dict(content: Any) -> ExonModel:
     """Check the content of a model's JSON file and build the model.
+
+    Parameters
+    ----------
+    content : object
+        What the file holds; docs/exons.md lists the keys.
+
+    Returns
+    -------
+    ExonModel
 
     Raises
     ------

@@ -98,6 +98,13 @@ def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
 def coding_sums(codes: NDArray[np.uint8], model: ExonModel) -> NDArray[np.int64]:
     """Return running sums of the coding scores in the three frames.
 
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    model : ExonModel
+        The coding scores.
+
     Returns
     -------
     ndarray of int64, shape (3, n + 1)
@@ -118,6 +125,13 @@ def words_before(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return for each base the word of it and the `order` bases before it.
 
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    order : int
+        Bases before.
+
     Returns
     -------
     word : ndarray of int64, shape (n,)
@@ -137,6 +151,13 @@ def words_before(
 
 def next_stops(codes: NDArray[np.uint8], stops: tuple[str, ...]) -> NDArray[np.int64]:
     """Return for each position the first stop codon at or after it in the same frame.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    stops : tuple of str
+        Stop codons.
 
     Returns
     -------

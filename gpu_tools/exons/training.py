@@ -126,6 +126,20 @@ def cross_validate(
 
     The cut-off itself was set with all records in view, and so is the one figure that is not
     held out.
+
+    Parameters
+    ----------
+    records : sequence of AnnotatedSequence
+        At least two.
+    model : ExonModel
+        The model trained on all of them; only its cut-off is used.
+    design : Design, optional
+        As in `train`.
+
+    Returns
+    -------
+    list of Evaluation
+        One a record, in order.
     """
     return [
         evaluate([held_out], replace(trained_on(others, design), min_score=model.min_score))
@@ -139,7 +153,20 @@ def trained_on(records: Sequence[AnnotatedSequence], design: Design | None = Non
 
 
 def evaluate(records: Iterable[AnnotatedSequence], model: ExonModel) -> Evaluation:
-    """Count annotated segments, those found, and candidates."""
+    """Count annotated segments, those found, and candidates.
+
+    Parameters
+    ----------
+    records : iterable of AnnotatedSequence
+        Sequences with their truth.
+    model : ExonModel
+        Predicts the candidates, at its own cut-off.
+
+    Returns
+    -------
+    Evaluation
+        All records together.
+    """
     total = Evaluation(0, 0, 0, 0)
     for record in records:
         codes = record.sequence.codes
@@ -166,7 +193,21 @@ def distinct_segments(record: AnnotatedSequence) -> set[tuple[bool, int, int]]:
 
 
 def segment_scores(record: AnnotatedSequence, model: ExonModel) -> NDArray[np.float64]:
-    """Return the score of each distinct annotated segment, -inf for one that is no candidate."""
+    """Score the annotated segments.
+
+    Parameters
+    ----------
+    record : AnnotatedSequence
+        Sequence with its truth.
+    model : ExonModel
+        Predicts the candidates; its cut-off of their scores is not used.
+
+    Returns
+    -------
+    ndarray of float64, shape (s,)
+        Score in bits of each distinct segment, in the order of strand (+ first), start and end;
+        -inf for one that is no candidate.
+    """
     candidates = predict_exons(record.sequence.codes, model, KEEP_ALL).unique()
     scores = dict(zip(_keys(candidates), candidates.scores.tolist(), strict=True))
     return np.array([scores.get(key, -np.inf) for key in sorted(distinct_segments(record))])

@@ -137,7 +137,7 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
 
     n_rows, n_tracks, n_exons = int32(job[_ROWS]), int32(job[_TRACKS]), int32(job[_EXONS])
     stripes = int32(job[_STRIPES])
-    stride = LEAD + stripes * STRIPE
+    stride = LEAD + job[_STRIPES] * STRIPE
     stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
     own = numbers[job[_NUMBERS] :]
     track_rows, track_commits = own[:n_tracks], own[n_tracks : 2 * n_tracks]
@@ -146,7 +146,7 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     n_ends = job[_ENDS]
     ends = cells[job[_CELLS] : job[_CELLS] + n_ends * stride].reshape((n_ends, stride))
     stored = cells[job[_CELLS] + n_ends * stride :]
-    entries = stored[: n_tracks * stride].reshape((n_tracks, stride))
+    entries = stored[: job[_TRACKS] * stride].reshape((job[_TRACKS], stride))
     border = n_rows + n_tracks
 
     for stripe in range(stripes):

@@ -1,0 +1,1 @@
+"""Benchmarks: each compares with a peer or a baseline in one run."""

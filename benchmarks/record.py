@@ -1,0 +1,67 @@
+"""Raw records of benchmark runs: figures with the machine, the versions, the commit, the date."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from gpu_tools.device import list_gpus
+from gpu_tools.errors import DeviceError
+
+_ROOT = Path(__file__).parent.parent
+_PACKAGES = ("gpu-tools", "numba", "numba-cuda", "numpy", "parasail")
+
+
+def write(path: str | Path, figures: dict) -> None:
+    """Write `figures` and where they come from as JSON."""
+    text = json.dumps({**environment(), "figures": figures}, indent=2)
+    Path(path).write_text(f"{text}\n", encoding="utf-8")
+
+
+def environment() -> dict:
+    """Return what the figures of this process depend on."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "gpus": _gpus(),
+        "cpu": _cpu(),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def _commit() -> str:
+    """Return the commit; GPU_TOOLS_COMMIT names it where the tree travels without its history."""
+    if "GPU_TOOLS_COMMIT" in os.environ:
+        return os.environ["GPU_TOOLS_COMMIT"]
+    command = ["git", "-C", str(_ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "unknown"
+
+
+def _gpus() -> list[str]:
+    try:
+        return [f"{gpu.name}, CUDA {gpu.driver}" for gpu in list_gpus()]
+    except DeviceError:
+        return []
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
