@@ -65,7 +65,7 @@ def test_demo():
         read_fasta(resource_path("demo", name)) for name in ("loci.fa.gz", "mrnas.fa.gz")
     )
     made = [Case(b, t, predict_exons(b.codes, model)) for b in bases for t in targets]
-    scoring = SplicedScoring(exon_weight=1.0, intron_penalty=20, ends="free-target")
+    scoring = SplicedScoring(exon_weight=1.0, intron_penalty=15, ends="free-target")
     cpu, cuda = (spliced_align(made, scoring, device=device) for device in ("cpu", "cuda"))
     assert len(cuda) == 100
     assert cuda == cpu
