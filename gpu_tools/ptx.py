@@ -41,14 +41,6 @@ def _shuffle(value, lane, scratch):
     return cuda.shfl_sync(_ALL_LANES, value, lane)
 
 
-def _sync_warp():
-    cuda.syncwarp()
-
-
-def _sync_warp_twin():
-    cuda.syncthreads()
-
-
 def _packed(low: int, high: int) -> int:
     word = (low & 0xFFFF) | ((high & 0xFFFF) << 16)
     return word - (1 << 32) if word >> 31 else word
@@ -83,12 +75,12 @@ def _permute_twin(low, high, selector):
     return word - (1 << 32) if word >> 31 else word
 
 
-def _load_acquire_twin(array, index):
-    return array[index]
+def _load_relaxed_twin(array, index):
+    return int(array[index])
 
 
-def _store_release_twin(array, index, value):
-    array[index] = value
+def _store_relaxed_twin(array, index, value):
+    array[index] = _signed16(int(value))
 
 
 def _of_words(text: str, count: int):
@@ -109,14 +101,14 @@ def _element(context, builder, signature, arguments):
 
 def _generate_load(context, builder, signature, arguments):
     function_type = ir.FunctionType(_I32, [ir.IntType(64)])
-    text = "ld.acquire.gpu.global.b32 $0, [$1];"
+    text = "{ .reg .b16 half; ld.relaxed.gpu.global.b16 half, [$1]; cvt.s32.s16 $0, half; }"
     call = ir.InlineAsm(function_type, text, "=r,l,~{memory}", side_effect=True)
     return builder.call(call, [_element(context, builder, signature, arguments)])
 
 
 def _generate_store(context, builder, signature, arguments):
     function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32])
-    text = "st.release.gpu.global.b32 [$0], $1;"
+    text = "{ .reg .b16 half; cvt.u16.u32 half, $1; st.relaxed.gpu.global.b16 [$0], half; }"
     call = ir.InlineAsm(function_type, text, "l,r,~{memory}", side_effect=True)
     builder.call(call, [_element(context, builder, signature, arguments), arguments[2]])
     return context.get_dummy_value()
@@ -124,20 +116,16 @@ def _generate_store(context, builder, signature, arguments):
 
 if simulated():
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
-    sync_warp = cuda.jit(device=True)(_sync_warp_twin)
     add2, max2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _permute_twin)
     )
-    load_acquire, store_release = (
-        cuda.jit(device=True)(f) for f in (_load_acquire_twin, _store_release_twin)
+    load_relaxed, store_relaxed = (
+        cuda.jit(device=True)(f) for f in (_load_relaxed_twin, _store_relaxed_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
 
-    shuffle_up, shuffle = (
-        cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle)
-    )
-    sync_warp = cuda.jit(device=True)(_sync_warp)
+    shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
 
     @intrinsic
     def add2(typing_context, left, right):
@@ -155,11 +143,11 @@ else:
         return int32(int32, int32, int32), _of_words("prmt.b32 $0, $1, $2, $3;", 3)
 
     @intrinsic
-    def load_acquire(typing_context, array, index):
-        """Return an int32 element; what its writer released is visible afterwards."""
-        return int32(array, types.int64), _generate_load
+    def load_relaxed(typing_context, array, index):
+        """Return an int16 element as int32, as the whole GPU sees it now."""
+        return int32(array, types.uint32), _generate_load
 
     @intrinsic
-    def store_release(typing_context, array, index, value):
-        """Write an int32 element after everything that this thread has written or seen."""
-        return types.void(array, types.int64, int32), _generate_store
+    def store_relaxed(typing_context, array, index, value):
+        """Write the low half of `value` to an int16 element, for the whole GPU to see."""
+        return types.void(array, types.uint32, int32), _generate_store

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from numba import cuda, njit
+from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
@@ -48,6 +49,7 @@ class Job:
             and not (self.program.codes == OTHER).any()
             and bound.lowest > packed.NEVER + 256
             and bound.highest < 2**15 - 256
+            and self.stored_rows * self.stride < 2**31
         )
 
     @cached_property
@@ -115,14 +117,14 @@ def _sweep_packed(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
     )
     last = layout[-1]
     n_cells = int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
-    n_flags = int(last[packed.FLAGS]) + 1 + jobs[-1].stored_rows
     cells = cuda.device_array(n_cells, dtype=np.int16)
+    device_memset(cells, packed.NEVER_BYTE, cells.nbytes)
     team = _team(jobs)
     constants = [scoring.gap, scoring.intron_penalty, int(scoring.ends != "global")]
     packed.sweep_pieces[len(team), packed.WARP](
         cuda.to_device(layout), cuda.to_device(team), cuda.to_device(numbers),
         cuda.to_device(symbols), cuda.to_device(words), cells,
-        cuda.to_device(np.zeros(n_flags, dtype=np.int32)),
+        cuda.to_device(np.zeros(len(jobs), dtype=np.int32)),
         cuda.to_device(np.array(constants, dtype=np.int32)),
     )  # fmt: skip
     host = cells.copy_to_host()
@@ -141,7 +143,7 @@ def _layout(jobs: list[Job]) -> NDArray[np.int64]:
         table[k, :5] = len(job.target) + 1, n_pieces, n_tracks, n_exons, job.stride
         sizes[k] = (
             3 * n_pieces + n_tracks + 2 * n_exons, job.program.n_rows,
-            job.stride + 2 * packed.LEAD, job.stored_rows * job.stride, 1 + job.stored_rows,
+            job.stride + packed.PADDING, job.stored_rows * job.stride, 1,
         )  # fmt: skip
     table[:, 5:] = np.cumsum(sizes, axis=0) - sizes
     return table
@@ -149,9 +151,9 @@ def _layout(jobs: list[Job]) -> NDArray[np.int64]:
 
 def _numbers(job: Job) -> NDArray[np.int32]:
     pieces = job.pieces
-    committed = pieces.of_exon[pieces.by_end]
+    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride)
     bonus = job.program.exit_bonus[pieces.by_end].astype(np.int32)
-    parts = (pieces.lengths, pieces.offsets, pieces.tracks, pieces.commits, committed, bonus)
+    parts = (pieces.lengths, pieces.offsets, pieces.tracks, pieces.commits, places, bonus)
     return np.concatenate(parts)
 
 
@@ -159,7 +161,7 @@ def _words(job: Job) -> NDArray[np.int32]:
     """Return the table word of each target column, neutral ones around them."""
     lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
     of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-    words = np.zeros(job.stride + 2 * packed.LEAD, dtype=np.int32)
+    words = np.zeros(job.stride + packed.PADDING, dtype=np.int32)
     words[packed.LEAD + 1 : packed.LEAD + 1 + len(job.target)] = of_symbol[job.target]
     return words
 
