@@ -1,0 +1,78 @@
+"""The published designs on the case set, on the IL1RAPL1-like case and on the demo, in one run.
+
+Run ``python -m benchmarks.published.measure RECORD.json`` on a machine with a GPU. Every score is
+compared with the library's. Rates are nominal cells a second; `mean` and `best` are over cases, as
+the sources give them, `total` is all cells by all time.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+
+from benchmarks import case_sets, record
+from benchmarks.published import accelerator1, accelerator2, sequential
+from gpu_tools import Case, spliced_align
+
+SEQUENTIAL_SHARE = 10
+"""One case in so many is timed sequentially."""
+REPEATS = 3
+
+
+def measure(cases: list[Case]) -> dict:
+    """Measure all three designs on a set of cases, all of which have candidates.
+
+    Parameters
+    ----------
+    cases : list of Case
+        Each design's scores are checked against the library's, which also warms up.
+
+    Returns
+    -------
+    dict
+        Rates of each design.
+    """
+    expected = [result.score for result in spliced_align(cases, device="cpu")]
+    some = cases[::SEQUENTIAL_SHARE]
+    check(sequential, some, expected[::SEQUENTIAL_SHARE])
+    figures = {"sequential": rates(some, sequential.milliseconds)}
+    for name, design in (("accelerator1", accelerator1), ("accelerator2", accelerator2)):
+        check(design, cases, expected)
+        figures[f"{name}_kernel"] = rates(cases, design.kernel_milliseconds)
+        figures[f"{name}_wall"] = rates(cases, design.wall_milliseconds)
+    return figures
+
+
+def check(design, cases: list[Case], expected: list[int]) -> None:
+    """Raise if a design's score is not the expected one."""
+    for case, score in zip(cases, expected, strict=True):
+        if design.score(case) != score:
+            raise AssertionError(f"{design.__name__} is wrong on {case.target.name}")
+
+
+def rates(cases: list[Case], milliseconds) -> dict:
+    """Time each case, the median of some runs, and return cells a second over all cases."""
+    times = [statistics.median(milliseconds(case) for _ in range(REPEATS)) for case in cases]
+    each = [case.cells / time / 1e6 for case, time in zip(cases, times, strict=True)]
+    total = sum(case.cells for case in cases)
+    return {
+        "cases": len(cases),
+        "cells": total,
+        "milliseconds": round(sum(times), 3),
+        "mean_gcups": round(statistics.mean(each), 4),
+        "best_gcups": round(max(each), 4),
+        "total_gcups": round(total / sum(times) / 1e6, 4),
+    }
+
+
+if __name__ == "__main__":
+    found = {}
+    for title, chosen in (
+        ("published_shape", case_sets.case_set()),
+        ("il1rapl1_like", [case_sets.il1rapl1_like()]),
+        ("demo", case_sets.demo_cases()),
+    ):
+        found[title] = measure(chosen)
+        for design_name, figure in found[title].items():
+            print(title, design_name, figure, flush=True)
+        record.write(sys.argv[1], found)
