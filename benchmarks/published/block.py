@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,6 +122,12 @@ class Resident:
         )  # fmt: skip
 
 
+@functools.cache
+def _stream():
+    """Return the one stream of all runs: a launch's configuration is kept with its stream."""
+    return cuda.stream()
+
+
 def _stage(problem: Problem, allocate: Callable) -> tuple:
     """Return host buffers: exons, symbols, and scores to come."""
     exons = allocate(problem.exons.shape, np.int32)
@@ -159,13 +166,13 @@ class Accelerator:
 
     def score(self, case: Case, scoring: SplicedScoring | None = None) -> int | None:
         """Return the best chain's score; None without candidates."""
-        stream = cuda.stream()
+        stream = _stream()
         strands = self._staged(case, scoring)
         return max((self._solve(*strand, stream) for strand in strands), default=None)
 
     def last_rows(self, case: Case, scoring: SplicedScoring | None = None) -> list:
         """Return each strand's last rows, int32 of shape (exons, target length + 1)."""
-        stream = cuda.stream()
+        stream = _stream()
         residents = [_upload(*strand, stream) for strand in self._staged(case, scoring)]
         for resident in residents:
             self.launch(resident, stream)
@@ -174,7 +181,7 @@ class Accelerator:
 
     def kernel_milliseconds(self, case: Case, scoring: SplicedScoring | None = None) -> float:
         """Return the GPU's time from the first launch's start to the last one's end."""
-        stream = cuda.stream()
+        stream = _stream()
         residents = [_upload(*strand, stream) for strand in self._staged(case, scoring)]
         stream.synchronize()
         begin, end = cuda.event(), cuda.event()
@@ -187,7 +194,7 @@ class Accelerator:
 
     def wall_milliseconds(self, case: Case, scoring: SplicedScoring | None = None) -> float:
         """Return the wall time from filled host buffers to the score."""
-        stream = cuda.stream()
+        stream = _stream()
         strands = self._staged(case, scoring)
         begin = time.perf_counter()
         for strand in strands:

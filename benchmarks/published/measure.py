@@ -1,15 +1,16 @@
 """The published designs on the case set, on the IL1RAPL1-like case and on the demo, in one run.
 
-Run ``python -m benchmarks.published.measure RECORD.json [REPEATS]`` on a machine with a GPU. Every
-score is compared with the library's. Rates are nominal cells a second; `mean` and `best` are over
-cases, as the sources give them, `total` is all cells by all time. A case's time is the median of
-REPEATS runs, 3 by default.
+Run ``python -m benchmarks.published.measure RECORD.json [REPEATS [EVERY]]`` on a machine with a
+GPU. Every score is compared with the library's. Rates are nominal cells a second; `mean` and `best`
+are over cases, as the sources give them, `total` is all cells by all time. A case's time is the
+median of REPEATS runs, 3 by default; every EVERY-th case of the set is measured, all by default.
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
+from collections.abc import Iterator
 
 from benchmarks import case_sets, record
 from benchmarks.published import accelerator1, accelerator2, sequential
@@ -19,7 +20,7 @@ SEQUENTIAL_SHARE = 20
 """One case in so many is timed sequentially."""
 
 
-def measure(cases: list[Case], repeats: int) -> dict:
+def measure(cases: list[Case], repeats: int) -> Iterator[tuple[str, dict]]:
     """Measure all three designs on a set of cases, all of which have candidates.
 
     Parameters
@@ -29,20 +30,19 @@ def measure(cases: list[Case], repeats: int) -> dict:
     repeats : int
         Runs of each case, of which the median counts.
 
-    Returns
-    -------
-    dict
-        Rates of each design.
+    Yields
+    ------
+    tuple of (str, dict)
+        A design and what was measured, and its rates.
     """
     expected = [result.score for result in spliced_align(cases, device="cpu")]
     some = cases[::SEQUENTIAL_SHARE]
     check(sequential, some, expected[::SEQUENTIAL_SHARE])
-    figures = {"sequential": rates(some, sequential.milliseconds, repeats)}
+    yield "sequential", rates(some, sequential.milliseconds, repeats)
     for name, design in (("accelerator1", accelerator1), ("accelerator2", accelerator2)):
         check(design, cases, expected)
-        figures[f"{name}_kernel"] = rates(cases, design.kernel_milliseconds, repeats)
-        figures[f"{name}_wall"] = rates(cases, design.wall_milliseconds, repeats)
-    return figures
+        yield f"{name}_kernel", rates(cases, design.kernel_milliseconds, repeats)
+        yield f"{name}_wall", rates(cases, design.wall_milliseconds, repeats)
 
 
 def check(design, cases: list[Case], expected: list[int]) -> None:
@@ -68,14 +68,19 @@ def rates(cases: list[Case], milliseconds, repeats: int) -> dict:
     }
 
 
-if __name__ == "__main__":
-    found, runs = {}, int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    for title, chosen in (
-        ("published_shape", case_sets.case_set()),
+def main(path: str, repeats: str = "3", every: str = "1") -> None:
+    """Measure and record; the record is complete after each figure as far as it goes."""
+    found: dict[str, dict] = {}
+    for title, cases in (
+        ("published_shape", case_sets.case_set()[:: int(every)]),
         ("il1rapl1_like", [case_sets.il1rapl1_like()]),
         ("demo", case_sets.demo_cases()),
     ):
-        found[title] = measure(chosen, runs)
-        for design_name, figure in found[title].items():
-            print(title, design_name, figure, flush=True)
-        record.write(sys.argv[1], found)
+        for name, figure in measure(cases, int(repeats)):
+            print(title, name, figure, flush=True)
+            found.setdefault(title, {})[name] = figure
+            record.write(path, found)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
