@@ -102,10 +102,9 @@ def align_exons_block(first, exons, symbols, length, rows, scores, match, mismat
 
 @dataclass(frozen=True)
 class Resident:
-    """A problem whose data lie on the GPU; `staged` are its host buffers."""
+    """A problem whose data lie on the GPU."""
 
     problem: Problem
-    staged: tuple
     exons: object
     symbols: object
     rows: object
@@ -141,7 +140,6 @@ def _upload(problem: Problem, staged: tuple, stream) -> Resident:
     exons, symbols, scores = staged
     return Resident(
         problem,
-        staged,
         cuda.to_device(exons, stream=stream),
         cuda.to_device(symbols, stream=stream),
         cuda.device_array((len(exons), problem.columns), np.int32, stream=stream),
