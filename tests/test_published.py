@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import case_sets
-from benchmarks.published import problem, sequential
+from benchmarks.published import measure, problem, sequential
 from gpu_tools import Case, ExonSet, Sequence, SplicedScoring, spliced_align
 from gpu_tools.errors import ScoringError
 from tests import cases, oracles
@@ -143,3 +143,17 @@ def test_equal_intervals_count_once():
     exons = ExonSet.from_intervals([(0, 2), (0, 2), (2, 4)])
     case = Case(Sequence.from_text("b", "ACGT"), Sequence.from_text("t", "AC"), exons)
     assert len(sequential.last_rows(case)[0]) == 2
+
+
+def test_a_wrong_score_stops_the_measurement():
+    made = [cases.WORKED_EXAMPLE.case()]
+    measure.check(sequential, made, [3])
+    with pytest.raises(AssertionError, match="sequential is wrong on case-target"):
+        measure.check(sequential, made, [4])
+
+
+def test_rates_are_cells_by_time():
+    made = [cases.WORKED_EXAMPLE.case(), cases.Example("ACGT", "AC", [(0, 2)]).case()]
+    found = measure.rates(made, lambda case: case.cells / 1e6, repeats=2)
+    assert found["cells"] == 55 + 4
+    assert found["mean_gcups"] == found["best_gcups"] == found["total_gcups"] == 1
