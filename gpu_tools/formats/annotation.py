@@ -13,10 +13,35 @@ from gpu_tools.formats.collect import ExonCollector
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.gff import parse_gff3
+from gpu_tools.formats.intervals import parse_exons
 
 CODING_FEATURES = ("CDS", "SO:0000316")
 _TRANSCRIPT = re.compile(r'transcript_id\s+"?([^";]+)"?')
 Interval = tuple[int, int]
+
+
+def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
+    """Read what a prediction of coding exons is to be compared with.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain or compressed file in any format that `read_exons` knows; ``-`` is standard input.
+
+    Returns
+    -------
+    dict of str to ExonSet
+        As `read_coding_segments` if the file has features CDS, else all of its exons.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    lines = list(read_lines(path))
+    if any(_feature(line) in CODING_FEATURES for _, line in lines):
+        return _coding_segments(path, lines)
+    return parse_exons(path, lines)[0]
 
 
 def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
@@ -41,7 +66,10 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
     InputError
         If the file cannot be read, is neither format, or has no CDS.
     """
-    lines = list(read_lines(path))
+    return _coding_segments(path, list(read_lines(path)))
+
+
+def _coding_segments(path, lines: list[tuple[int, str]]) -> dict[str, ExonSet]:
     is_gff3 = bool(lines) and lines[0][1].split()[:2] == ["##gff-version", "3"]
     segments = (_gff3_segments if is_gff3 else _gtf_segments)(path, lines)
     if not segments:

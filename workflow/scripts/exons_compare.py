@@ -6,6 +6,7 @@ from gpu_tools.cli import options
 from gpu_tools.cli.rule import run_rule
 from gpu_tools.exons import ExonSet
 from gpu_tools.exons.accuracy import compare_exons
+from gpu_tools.formats.annotation import read_annotated_exons
 from gpu_tools.formats.intervals import read_exons
 from gpu_tools.formats.tables import read_table, write_table
 
@@ -15,9 +16,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def read_all(paths):
+def read_all(read, paths):
     """Return the exons of several files by sequence."""
-    return {name: exons for path in paths for name, exons in read_exons(path).items()}
+    return {name: exons for path in paths for name, exons in read(path).items()}
 
 
 def read_chains(path):
@@ -57,8 +58,8 @@ def rows(base, what, found, truth, names):
 @options.common
 def command(candidates, truth, best, base, output, quiet):
     """Compare candidate exons, and the chains chosen from them, with annotated exons."""
-    annotated = read_all(truth)
-    found = {"candidates": read_all(candidates), "chain": read_chains(best)}
+    annotated = read_all(read_annotated_exons, truth)
+    found = {"candidates": read_all(read_exons, candidates), "chain": read_chains(best)}
     tables = (compare(what, sets, annotated, base) for what, sets in found.items())
     write_table(output, COLUMNS, (row for table in tables for row in table))
 
