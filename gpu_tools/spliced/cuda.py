@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +21,7 @@ from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
 PACKED_CAPABILITY = (9, 0)
-WARPS_PER_MULTIPROCESSOR = 16
+WARPS_PER_MULTIPROCESSOR = 32
 """Warps that one launch brings along for each multiprocessor."""
 
 
@@ -80,7 +81,9 @@ class Job:
         return 2 * rows * (self.stride if self.fits_packed else 2 * wide.stride(self)) + small
 
 
-def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> list[Sweep]:
+def sweep_all(
+    jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0, spread: Callable = map
+) -> list[Sweep]:
     """Sweep jobs that together fit into the memory of one GPU.
 
     Parameters
@@ -89,6 +92,8 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
     scoring : SplicedScoring
     ordinal : int
         The GPU.
+    spread : callable
+        Used like `map` for work of the CPU that may go to several threads.
 
     Returns
     -------
@@ -99,7 +104,7 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
         can_pack = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
         kinds = [job.fits_packed and can_pack for job in jobs]
         narrow = iter(
-            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring)
+            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring, spread)
         )
         broad = iter(
             wide.sweep([j for j, fits in zip(jobs, kinds, strict=True) if not fits], scoring)
@@ -107,30 +112,49 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
         return [next(narrow if fits else broad) for fits in kinds]
 
 
-def _sweep_packed(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
+def _sweep_packed(jobs: list[Job], scoring: SplicedScoring, spread: Callable) -> list[Sweep]:
     if not jobs:
         return []
-    layout = _layout(jobs)
-    numbers, symbols, words = (
-        np.concatenate(parts)
-        for parts in zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
-    )
-    last = layout[-1]
-    n_cells = int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
-    cells = cuda.device_array(n_cells, dtype=np.int16)
-    device_memset(cells, packed.NEVER_BYTE, cells.nbytes)
-    team = _team(jobs)
-    constants = [scoring.gap, scoring.intron_penalty, int(scoring.ends != "global")]
-    packed.sweep_pieces[len(team), packed.WARP](
-        cuda.to_device(layout), cuda.to_device(team), cuda.to_device(numbers),
-        cuda.to_device(symbols), cuda.to_device(words), cells,
-        cuda.to_device(np.zeros(len(jobs), dtype=np.int32)),
-        cuda.to_device(np.array(constants, dtype=np.int32)),
-    )  # fmt: skip
-    host = cells.copy_to_host()
-    return [
-        _sweep_of(job, host[row[packed.CELLS] :]) for job, row in zip(jobs, layout, strict=True)
-    ]
+    launch = PackedLaunch(jobs, scoring)
+    launch.run()
+    host = launch.cells.copy_to_host()
+    parts = (host[first:] for first in launch.layout[:, packed.CELLS])
+    return list(spread(_sweep_of, jobs, parts))
+
+
+class PackedLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for the packed kernel.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        All of which fit the packed kernel.
+    scoring : SplicedScoring
+    """
+
+    def __init__(self, jobs: list[Job], scoring: SplicedScoring):
+        self.layout = _layout(jobs)
+        last, constants = self.layout[-1], [
+            scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
+        ]  # fmt: skip
+        self.cells = cuda.device_array(
+            int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
+        )
+        self.counters = cuda.device_array(len(jobs), dtype=np.int32)
+        team = _team(jobs)
+        self.warps = len(team)
+        parts = zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
+        inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
+        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
+
+    def run(self) -> None:
+        """Clear what the kernel writes and start it."""
+        device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
+        device_memset(self.counters, 0, self.counters.nbytes)
+        packed.sweep_pieces[self.warps, packed.WARP](
+            *self.inputs, self.cells, self.counters, self.scoring
+        )
 
 
 def _layout(jobs: list[Job]) -> NDArray[np.int64]:
