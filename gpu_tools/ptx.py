@@ -8,7 +8,7 @@ compute capability 9.0.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import cuda, int32, types
+from numba import cuda, int16, int32, types
 
 from gpu_tools.device import simulated
 
@@ -83,6 +83,10 @@ def _store_relaxed_twin(array, index, value):
     array[index] = _signed16(int(value))
 
 
+def _store_low(array, index, value):
+    array[index] = int16(value)
+
+
 def _of_words(text: str, count: int):
     """Return an intrinsic of `count` int32 arguments and an int32 result, one instruction."""
     function_type = ir.FunctionType(_I32, [_I32] * count)
@@ -119,13 +123,16 @@ if simulated():
     add2, max2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _permute_twin)
     )
-    load_relaxed, store_relaxed = (
-        cuda.jit(device=True)(f) for f in (_load_relaxed_twin, _store_relaxed_twin)
+    load_relaxed, store_relaxed, store_low = (
+        cuda.jit(device=True)(f)
+        for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
 
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
+
+    store_low = cuda.jit(device=True)(_store_low)
 
     @intrinsic
     def add2(typing_context, left, right):
