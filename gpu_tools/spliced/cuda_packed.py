@@ -36,6 +36,8 @@ CAPACITY = Capacity(lanes=2 * WARP, slots=(1, 2, 3, 4, 6, 8))
 """Virtual lanes of a warp, and the rows a virtual lane that the kernel is compiled for."""
 CHUNKS = (WARP, WARP // 2 if WARP > 8 else WARP, max(WARP // 4, 4))
 """Columns that come in together, one a lane: fewer for jobs whose pieces should follow closely."""
+AT_ONCE = 4
+"""Rows of exons before a track that are asked for together."""
 UNROLLED = 4
 """Steps that are written out one after the other; their table words are loaded as far ahead."""
 LEAD = 2 * WARP
@@ -121,14 +123,24 @@ def _above(cells, source, seen, column, scoring):
     """
     row, follows, places, bonuses, count = source
     value, chained = seen
+    penalty = scoring[PENALTY]
     if follows:
         value = _await(cells, uint32(row + column), value)
     else:
         value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    for commit in range(int32(0), count):
-        chained = _await(cells, uint32(places[uint32(commit)] + column), chained)
-        value = max(value, int32(chained + bonuses[uint32(commit)] - scoring[PENALTY]))
-        chained = int32(NEVER)
+    for first in range(int32(0), count, int32(AT_ONCE)):
+        # loads of several rows are under way together; a row beyond the last is the last again
+        last = int32(count - first - int32(1))
+        at, more = places[first:], bonuses[first:]
+        k1, k2, k3 = min(last, int32(1)), min(last, int32(2)), min(last, int32(3))
+        p0, p1 = uint32(at[uint32(0)] + column), uint32(at[uint32(k1)] + column)
+        p2, p3 = uint32(at[uint32(k2)] + column), uint32(at[uint32(k3)] + column)
+        c0 = chained if first == 0 else load_relaxed(cells, p0)
+        c1, c2, c3 = load_relaxed(cells, p1), load_relaxed(cells, p2), load_relaxed(cells, p3)
+        value = max(value, int32(_await(cells, p0, c0) + more[uint32(0)] - penalty))
+        value = max(value, int32(_await(cells, p1, c1) + more[uint32(k1)] - penalty))
+        value = max(value, int32(_await(cells, p2, c2) + more[uint32(k2)] - penalty))
+        value = max(value, int32(_await(cells, p3, c3) + more[uint32(k3)] - penalty))
     return value
 
 
