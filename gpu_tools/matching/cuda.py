@@ -17,7 +17,7 @@ from numba import cuda, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, permuted_bytes, shift_up
+from gpu_tools.ptx import WARP, permute, shuffle_up
 
 ROWS = 32
 BLOCK = 8
@@ -87,7 +87,7 @@ def least_words(words: int):
         score, best, carry = int32(m), int32(_FAR), int32(0)
         one, last = uint32(1), uint32(31)
         for step in range(blocks + lanes - 1):
-            arriving = uint32(shift_up(carry, scratch))
+            arriving = uint32(shuffle_up(carry, scratch))
             if own == 0:
                 arriving = uint32(0)
             position = start + (step - own) * BLOCK
@@ -99,8 +99,8 @@ def least_words(words: int):
             leaving = uint32(0)
             low, high = uint32(symbols), uint32(symbols >> uint64(32))
             for k in range(BLOCK):
-                half = low if k < 4 else high
-                code = permuted_bytes(half, uint32(0), uint32(0x4440 + (k & 3)))
+                half = int32(low if k < 4 else high)
+                code = uint32(permute(half, int32(0), int32(0x4440 + (k & 3))))
                 base = uint32(code * uint32(WARP)) + uint32(lane)
                 up = uint32(arriving & one)
                 down = uint32(uint32(arriving >> uint32(8)) & one)

@@ -17,7 +17,7 @@ from numba import cuda, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.matching.cuda import BLOCK
-from gpu_tools.ptx import WARP, add_halves, least_halves, permuted_bytes, shift_up
+from gpu_tools.ptx import WARP, add2, min2, permute, shuffle_up
 from gpu_tools.scoring import EditCosts
 
 ROWS = (1, 2, 4, 8, 16, 32)
@@ -41,7 +41,7 @@ class CostProbes(NamedTuple):
         Rows of a lane, lanes of a group.
     warm : int
         Symbols before a position within which every match begins, a multiple of 8.
-    costs : ndarray of uint32, shape (Q, rows * lanes, 2)
+    costs : ndarray of int32, shape (Q, rows * lanes, 2)
         A byte for each code: cost of the pair less the deletion's.
     insertion : int
     """
@@ -50,7 +50,7 @@ class CostProbes(NamedTuple):
     rows: int
     lanes: int
     warm: int
-    costs: NDArray[np.uint32]
+    costs: NDArray[np.int32]
     insertion: int
 
 
@@ -75,7 +75,7 @@ def least_costs(rows: int):
     """Return the kernel for lanes that own `rows` rows each.
 
     It takes text (uint64, 8 codes each), parts (int64, shape (2 G, 3): where the text begins, first
-    and last position, exclusive; neighbours share a group), costs (uint32, shape (Q, rows * lanes,
+    and last position, exclusive; neighbours share a group), costs (int32, shape (Q, rows * lanes,
     2)), numbers (int32: lanes, warm-up, steps of the longest part, insertion), and fills least
     (int32, shape (Q, 2 G)) with the least c' of the last row in each part. One warp a block.
     """
@@ -83,13 +83,13 @@ def least_costs(rows: int):
     @cuda.jit
     def least_costs_warp(text, parts, costs, numbers, least):
         scratch = cuda.shared.array(WARP, int32)
-        near = cuda.local.array(rows, uint32)
-        far = cuda.local.array(rows, uint32)
-        column = cuda.local.array(rows, uint32)
+        near = cuda.local.array(rows, int32)
+        far = cuda.local.array(rows, int32)
+        column = cuda.local.array(rows, int32)
         lane = int32(cuda.threadIdx.x)
         query = cuda.blockIdx.y
         lanes, warm, steps = numbers[0], numbers[1], numbers[2]
-        insertion = uint32(uint32(numbers[3]) * uint32(0x10001))
+        insertion = int32(numbers[3] * 0x10001)
         own = int32(lane % lanes)
         number = int32(cuda.blockIdx.x * (WARP // lanes) + lane // lanes)
         a = min(2 * number, int32(len(parts) - 2))
@@ -102,12 +102,12 @@ def least_costs(rows: int):
         for r in range(rows):
             near[r] = costs[query, own * rows + r, 0]
             far[r] = costs[query, own * rows + r, 1]
-            column[r] = uint32(0)
-        selector, bottom, above = int32(_OUTSIDE), int32(0), uint32(0)
-        word_a, word_b, best = uint64(0), uint64(0), uint32(0)
+            column[r] = 0
+        selector, bottom, above = int32(_OUTSIDE), int32(0), int32(0)
+        word_a, word_b, best = uint64(0), uint64(0), int32(0)
         for step in range(steps):
-            selector = shift_up(selector, scratch)
-            arriving = uint32(shift_up(bottom, scratch))
+            selector = shuffle_up(selector, scratch)
+            arriving = shuffle_up(bottom, scratch)
             if own == 0:
                 if step & 7 == 0:
                     word_a = _symbols(text, start_a + step, first_a, end_a)
@@ -116,22 +116,22 @@ def least_costs(rows: int):
                 codes |= uint32(uint32(uint32(word_b) & uint32(7)) << uint32(8))
                 selector = int32(uint32(codes * uint32(0x11)) | uint32(0x8080))
                 word_a, word_b = uint64(word_a >> uint64(8)), uint64(word_b >> uint64(8))
-                arriving = uint32(0)
+                arriving = int32(0)
             if step - own == warm:
-                best = uint32(0)
-            diagonal, up, chosen = above, arriving, uint32(selector)
+                best = int32(0)
+            diagonal, up = above, arriving
             for r in range(rows):
                 left = column[r]
-                pair = permuted_bytes(near[r], far[r], chosen)
-                up = least_halves(add_halves(diagonal, pair), up)
-                up = least_halves(add_halves(left, insertion), up)
+                pair = permute(near[r], far[r], selector)
+                up = min2(add2(diagonal, pair), up)
+                up = min2(add2(left, insertion), up)
                 column[r] = up
                 diagonal = left
-            above, bottom = arriving, int32(up)
-            best = least_halves(best, up)
+            above, bottom = arriving, up
+            best = min2(best, up)
         if own == lanes - 1 and 2 * number < len(parts):
-            least[query, a] = int32(int32(best << uint32(16)) >> int32(16))
-            least[query, b] = int32(int32(best) >> int32(16))
+            least[query, a] = int32(((best & 0xFFFF) ^ 0x8000) - 0x8000)
+            least[query, b] = int32(best >> 16)
 
     return least_costs_warp
 
@@ -174,7 +174,7 @@ class CostKernels(NamedTuple):
         table = np.full((len(symbols), size * lanes, BLOCK), _DEAREST, dtype=np.int8)
         for k, own in enumerate(symbols):
             table[k, : len(own), : self.pairs.shape[1]] = self.pairs[own] - self.costs.deletion
-        costs = table.view("<u4").astype(np.uint32)
+        costs = table.view("<i4").astype(np.int32)
         return CostProbes(tuple(numbers), size, lanes, warm, costs, self.costs.insertion)
 
     def least(self, text, parts: NDArray[np.int64], probes: CostProbes, symbols):

@@ -27,7 +27,7 @@ from gpu_tools.matching.index import (
     Index,
 )
 from gpu_tools.matching.pieces import Piece
-from gpu_tools.ptx import funnel, permuted_bytes, product
+from gpu_tools.ptx import funnel, permute, product
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
@@ -44,15 +44,14 @@ _PROBE, _REACH = range(2)
 @cuda.jit(device=True)
 def _packed(a, b):
     """Return the 16 codes of two words as 32 bits, the first in the lowest."""
-    codes, gather = uint32(0x03030303), uint32(0x01041040)
+    codes, gather, highest = uint32(0x03030303), uint32(0x01041040), int32(0x0073)
     # the product's highest byte holds the four codes of a half
-    first = product(uint32(a) & codes, gather)
-    second = product(uint32(a >> uint64(32)) & codes, gather)
-    third = product(uint32(b) & codes, gather)
-    fourth = product(uint32(b >> uint64(32)) & codes, gather)
-    pair = permuted_bytes(first, second, uint32(0x0073))
-    other = permuted_bytes(third, fourth, uint32(0x0073))
-    return permuted_bytes(pair, other, uint32(0x5410))
+    first = int32(product(uint32(a) & codes, gather))
+    second = int32(product(uint32(a >> uint64(32)) & codes, gather))
+    third = int32(product(uint32(b) & codes, gather))
+    fourth = int32(product(uint32(b >> uint64(32)) & codes, gather))
+    pair, other = permute(first, second, highest), permute(third, fourth, highest)
+    return uint32(permute(pair, other, int32(0x5410)) & 0xFFFFFFFF)
 
 
 @cuda.jit(device=True)
