@@ -39,7 +39,7 @@ def test_occurrences(name):
     from benchmarks.published.matching import exact
 
     rng = np.random.default_rng(3)
-    n, count = (300, 6) if simulated() else (100_000, 300)
+    n, count = (60, 4) if simulated() else (100_000, 300)
     text = rng.integers(0, 2, n).astype(np.uint8)
     patterns = [rng.integers(0, 2, int(rng.integers(3, 12))).astype(np.uint8) for _ in range(count)]
     letters = {str(k): pattern.tobytes() for k, pattern in enumerate(patterns)}
