@@ -2,21 +2,39 @@
 
 from gpu_tools.errors import DeviceError, GpuToolsError, InputError, OutputError, ScoringError
 from gpu_tools.exons import ExonSet
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import Sequence
+from gpu_tools.matching import (
+    Pattern,
+    PatternSet,
+    match_approximate,
+    match_exact,
+    scan_approximate,
+    scan_exact,
+)
+from gpu_tools.results import ApproximateMatch, ExactMatches, SplicedAlignment
+from gpu_tools.scoring import EditCosts, SplicedScoring
+from gpu_tools.sequences import Sequence, SequenceChunk
 from gpu_tools.spliced import Case, spliced_align
 
 __all__ = [
+    "ApproximateMatch",
     "Case",
     "DeviceError",
+    "EditCosts",
+    "ExactMatches",
     "ExonSet",
     "GpuToolsError",
     "InputError",
     "OutputError",
+    "Pattern",
+    "PatternSet",
     "ScoringError",
     "Sequence",
+    "SequenceChunk",
     "SplicedAlignment",
     "SplicedScoring",
+    "match_approximate",
+    "match_exact",
+    "scan_approximate",
+    "scan_exact",
     "spliced_align",
 ]

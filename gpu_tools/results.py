@@ -82,7 +82,7 @@ class SplicedAlignment:
 class ApproximateMatch:
     """An end position of a pattern in a text, with the longest best match that ends there.
 
-    Attributes
+    Parameters
     ----------
     pattern, text : str
         Names.
@@ -113,7 +113,7 @@ class ExactMatches:
     On equal places ``+`` comes before ``-``. Iteration gives a tuple (pattern, text, start, end,
     strand) for each, with names.
 
-    Attributes
+    Parameters
     ----------
     pattern_names, text_names : sequence of str
         Names by number.

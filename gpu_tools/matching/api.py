@@ -90,7 +90,15 @@ def scan_exact(
 
     Parameters
     ----------
-    patterns, texts, device, threads, progress
+    patterns : PatternSet
+        Patterns of any number and length.
+    texts : iterable of Sequence or SequenceChunk
+        As in `match_exact`.
+    device : str
+        As in `match_exact`.
+    threads : int, optional
+        As in `match_exact`.
+    progress : callable, optional
         As in `match_exact`.
     text_names : list of str, optional
         Gets the name of each text as it comes by.
@@ -135,7 +143,11 @@ def match_approximate(
         Report every end position within this distance; by default, those of the best distance.
     costs : EditCosts, optional
         1 for each insertion, deletion and substitution by default.
-    device, threads, progress
+    device : str
+        As in `match_exact`.
+    threads : int, optional
+        As in `match_exact`.
+    progress : callable, optional
         As in `match_exact`.
 
     Returns
@@ -197,8 +209,20 @@ def scan_approximate(
 
     Parameters
     ----------
-    patterns, texts, max_distance, costs, device, threads, progress
+    patterns : PatternSet
+        Patterns of any number and length.
+    texts : iterable of Sequence or SequenceChunk
         As in `match_approximate`.
+    max_distance : int, optional
+        As in `match_approximate`.
+    costs : EditCosts, optional
+        As in `match_approximate`.
+    device : str
+        As in `match_exact`.
+    threads : int, optional
+        As in `match_exact`.
+    progress : callable, optional
+        As in `match_exact`.
 
     Yields
     ------

@@ -30,7 +30,21 @@ class Pattern:
 
     @classmethod
     def from_text(cls, name: str, letters: str | bytes, alphabet: str = "dna") -> Pattern:
-        """Encode `letters`; an illegal one raises `InputError` with this pattern's name."""
+        """Encode `letters`; an illegal one raises `InputError` with this pattern's name.
+
+        Parameters
+        ----------
+        name : str
+            Identifier.
+        letters : str or bytes
+            Letters, or any bytes.
+        alphabet : {"dna", "protein", "bytes"}
+            What they are written in.
+
+        Returns
+        -------
+        Pattern
+        """
         try:
             return cls(name, ALPHABETS[alphabet].encode_pattern(letters))
         except InputError as error:
@@ -63,7 +77,21 @@ class PatternSet:
     def from_texts(
         cls, texts: Mapping[str, str | bytes], alphabet: str = "dna", both_strands: bool = False
     ) -> PatternSet:
-        """Return a set of patterns from their letters by name."""
+        """Return a set of patterns from their letters by name.
+
+        Parameters
+        ----------
+        texts : mapping of str to str or bytes
+            Letters by the pattern's name.
+        alphabet : {"dna", "protein", "bytes"}
+            As in the class.
+        both_strands : bool
+            As in the class.
+
+        Returns
+        -------
+        PatternSet
+        """
         patterns = [Pattern.from_text(name, text, alphabet) for name, text in texts.items()]
         return cls(patterns, alphabet, both_strands)
 

@@ -18,7 +18,7 @@ from gpu_tools.matching.cuda import multiprocessors
 
 Q, D = 65537, 3
 THREADS = 4 if simulated() else 256
-CHUNK = 64
+CHUNK = 8 if simulated() else 64
 """Positions of a thread of the rolling search, and symbols of a thread of the prefix sums."""
 
 
