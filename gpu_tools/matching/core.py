@@ -1,4 +1,4 @@
-"""The recurrence of approximate matching, written once and compiled for CPU and GPU."""
+"""The recurrence of approximate matching; the scans restate it for vectors and bit vectors."""
 
 from __future__ import annotations
 

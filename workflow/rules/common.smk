@@ -219,6 +219,13 @@ def pairs_of(batch):
     return list(batch_cases(batch)[["base", "target"]].itertuples(index=False, name=None))
 
 
+def sequences():
+    """Return all cut loci and targets, each once."""
+    return expand("<results>/sequences/loci/{name}.fa.gz", name=CASES["base"].unique()) + expand(
+        "<results>/sequences/targets/{name}.fa.gz", name=CASES["target"].unique()
+    )
+
+
 def annotated_bases():
     """Return the base sequences whose annotation the sheet names."""
     return list(CASES.loc[CASES["annotation"] != "", "base"].unique())
