@@ -5,13 +5,19 @@ The only room with assembly, and the only one that knows which of the two runs.
 
 from __future__ import annotations
 
-from numba import cuda
+import numpy as np
+from llvmlite import ir
+from numba import cuda, types
 
 from gpu_tools.device import simulated
+
+if not simulated():
+    from numba.cuda import extending
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
 _ALL_LANES = 0xFFFFFFFF
+_INDEX = ir.IntType(32)
 
 
 def _shift_up_twin(value, scratch):
@@ -32,4 +38,94 @@ shift_up = cuda.jit(device=True)(_shift_up_twin if simulated() else _shift_up)
 
 All lanes of a one-warp block must call it. `scratch` is a shared int32 array of `WARP`
 elements, used by the twin only.
+"""
+
+
+def _load4_twin(array, index):
+    return array[index], array[index + 1], array[index + 2], array[index + 3]
+
+
+def _load4_intrinsic(typing_context, array, index):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        element = context.get_data_type(array.dtype)
+        vector = ir.VectorType(element, 4)
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
+        four = builder.load(pointer, align=4 * array.dtype.bitwidth // 8)
+        return _pack(builder, [builder.extract_element(four, _INDEX(k)) for k in range(4)])
+
+    return types.UniTuple(array.dtype, 4)(array, types.int64), generate
+
+
+load4 = _load4_twin if simulated() else extending.intrinsic(_load4_intrinsic)
+"""``load4(array, index)``: four neighbouring elements; `index` is a multiple of 4."""
+
+
+def _kadane_twin(running, best, lows, highs):
+    updated, largest, n_best = [], list(best), len(best)
+    for k, low in enumerate(lows):
+        for j, high in enumerate(highs):
+            value = max(running[k * len(highs) + j] + (high - low), 0)
+            updated.append(min(value, 1.0) if isinstance(value, np.float32) else value)
+            largest[j % n_best] = max(largest[j % n_best], updated[-1])
+    return tuple(updated), tuple(largest)
+
+
+def _kadane_intrinsic(typing_context, running, best, lows, highs):
+    """Return code without a loop: all values stay in registers, for the indices are constants."""
+
+    def generate(context, builder, signature, arguments):
+        cells, largest, low, high = (_unpack(builder, part) for part in arguments)
+        step = _STEPS[lows.dtype]
+        for k, from_low in enumerate(low):
+            for j, from_high in enumerate(high):
+                at = k * len(high) + j
+                cells[at] = step(builder, cells[at], from_high, from_low)
+                into = j % len(largest)
+                largest[into] = _larger(builder, largest[into], cells[at])
+        return context.make_tuple(
+            builder, signature.return_type, [_pack(builder, cells), _pack(builder, largest)]
+        )
+
+    return types.Tuple((running, best))(running, best, lows, highs), generate
+
+
+def _float_step(builder, running, high, low):
+    # the saturating sum is limited to 0..1: it needs no maximum, and runs beside those of `best`
+    difference = builder.fsub(high, low)
+    kind = ir.FunctionType(ir.FloatType(), [ir.FloatType(), ir.FloatType()])
+    return builder.asm(kind, "add.sat.f32 $0, $1, $2;", "=f,f,f", [running, difference], False)
+
+
+def _integer_step(builder, running, high, low):
+    total = builder.add(running, builder.sub(high, low))
+    return _larger(builder, total, ir.Constant(total.type, 0))
+
+
+def _larger(builder, left, right):
+    if isinstance(left.type, ir.FloatType):
+        kind = ir.FunctionType(left.type, [left.type, left.type])
+        return builder.asm(kind, "max.f32 $0, $1, $2;", "=f,f,f", [left, right], False)
+    return builder.select(builder.icmp_signed(">", left, right), left, right)
+
+
+def _unpack(builder, values) -> list:
+    return [builder.extract_value(values, k) for k in range(values.type.count)]
+
+
+def _pack(builder, values: list):
+    packed = ir.Constant(ir.ArrayType(values[0].type, len(values)), ir.Undefined)
+    for k, value in enumerate(values):
+        packed = builder.insert_value(packed, value, k)
+    return packed
+
+
+_STEPS = {types.float32: _float_step, types.int32: _integer_step, types.int64: _integer_step}
+
+kadane = _kadane_twin if simulated() else extending.intrinsic(_kadane_intrinsic)
+"""``kadane(running, best, lows, highs)``: one step of the sums of all pairs of a low and a high.
+
+`running` holds a sum a pair, low by low; it grows by high - low, but never falls below 0. `best`
+holds maxima of the running sums; the one that a pair goes to has no meaning. Both are returned. In
+float32 a sum that reaches 1 stays there until it falls.
 """
