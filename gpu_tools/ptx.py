@@ -51,47 +51,54 @@ def _load4_intrinsic(typing_context, array, index):
         element = context.get_data_type(array.dtype)
         vector = ir.VectorType(element, 4)
         pointer = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
-        four = builder.load(pointer, align=4 * array.dtype.bitwidth // 8)
+        four = builder.load(pointer, align=16)
         return _pack(builder, [builder.extract_element(four, _INDEX(k)) for k in range(4)])
 
     return types.UniTuple(array.dtype, 4)(array, types.int64), generate
 
 
 load4 = _load4_twin if simulated() else extending.intrinsic(_load4_intrinsic)
-"""``load4(array, index)``: four neighbouring elements; `index` is a multiple of 4."""
+"""``load4(array, index)``: four neighbouring elements that begin at a multiple of 16 bytes."""
 
 
-def _kadane_twin(running, best, lows, highs):
-    updated, largest, n_best = [], list(best), len(best)
-    for k, low in enumerate(lows):
-        for j, high in enumerate(highs):
-            value = max(running[k * len(highs) + j] + (high - low), 0)
-            updated.append(min(value, 1.0) if isinstance(value, np.float32) else value)
-            largest[j % n_best] = max(largest[j % n_best], updated[-1])
-    return tuple(updated), tuple(largest)
+def _pairs(lows, highs, above: bool) -> list[tuple[int, int]]:
+    """Return the pairs to work on; `above`: only those whose high stands behind the low."""
+    return [(k, j) for k in range(lows) for j in range(highs) if j > k or not above]
 
 
-def _kadane_intrinsic(typing_context, running, best, lows, highs):
-    """Return code without a loop: all values stay in registers, for the indices are constants."""
+def _kadane_twin(above: bool):
+    def step(running, best, lows, highs):
+        updated, largest = list(running), list(best)
+        for k, j in _pairs(len(lows), len(highs), above):
+            at, into = k * len(highs) + j, j % len(best)
+            value = max(running[at] + (highs[j] - lows[k]), 0)
+            updated[at] = min(value, 1.0) if isinstance(highs[j], np.float32) else value
+            largest[into] = max(largest[into], updated[at])
+        return tuple(updated), tuple(largest)
 
-    def generate(context, builder, signature, arguments):
-        cells, largest, low, high = (_unpack(builder, part) for part in arguments)
-        step = _STEPS[lows.dtype]
-        for k, from_low in enumerate(low):
-            for j, from_high in enumerate(high):
-                at = k * len(high) + j
-                cells[at] = step(builder, cells[at], from_high, from_low)
-                into = j % len(largest)
+    return step
+
+
+def _kadane_intrinsic(above: bool):
+    def step(typing_context, running, best, lows, highs):
+        """Return code without a loop: all values stay in registers, as all indices are constant."""
+
+        def generate(context, builder, signature, arguments):
+            cells, largest, low, high = (_unpack(builder, part) for part in arguments)
+            for k, j in _pairs(len(low), len(high), above):
+                at, into = k * len(high) + j, j % len(largest)
+                cells[at] = _STEPS[lows.dtype](builder, cells[at], high[j], low[k])
                 largest[into] = _larger(builder, largest[into], cells[at])
-        return context.make_tuple(
-            builder, signature.return_type, [_pack(builder, cells), _pack(builder, largest)]
-        )
+            packed = [_pack(builder, cells), _pack(builder, largest)]
+            return context.make_tuple(builder, signature.return_type, packed)
 
-    return types.Tuple((running, best))(running, best, lows, highs), generate
+        return types.Tuple((running, best))(running, best, lows, highs), generate
+
+    return step
 
 
 def _float_step(builder, running, high, low):
-    # the saturating sum is limited to 0..1: it needs no maximum, and runs beside those of `best`
+    # the saturating sum stays within 0 and 1: it needs no maximum, which another unit computes
     difference = builder.fsub(high, low)
     kind = ir.FunctionType(ir.FloatType(), [ir.FloatType(), ir.FloatType()])
     return builder.asm(kind, "add.sat.f32 $0, $1, $2;", "=f,f,f", [running, difference], False)
@@ -122,10 +129,17 @@ def _pack(builder, values: list):
 
 _STEPS = {types.float32: _float_step, types.int32: _integer_step, types.int64: _integer_step}
 
-kadane = _kadane_twin if simulated() else extending.intrinsic(_kadane_intrinsic)
+
+def _kadane(above: bool):
+    return _kadane_twin(above) if simulated() else extending.intrinsic(_kadane_intrinsic(above))
+
+
+kadane = _kadane(above=False)
 """``kadane(running, best, lows, highs)``: one step of the sums of all pairs of a low and a high.
 
 `running` holds a sum a pair, low by low; it grows by high - low, but never falls below 0. `best`
-holds maxima of the running sums; the one that a pair goes to has no meaning. Both are returned. In
-float32 a sum that reaches 1 stays there until it falls.
+holds maxima of the running sums; which pairs share one has no meaning. Both are returned. In
+float32 a sum that reaches 1 goes no higher.
 """
+kadane_above = _kadane(above=True)
+"""`kadane` for the pairs alone whose high stands behind the low; the others stay as they are."""

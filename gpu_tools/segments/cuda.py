@@ -25,7 +25,9 @@ TILE = THREADS * RUN
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow 32 bits within a run."""
 _STRIDE = PIECE + 1  # runs that begin in different banks
-_STAGE = THREADS * PIECE // 4
+_FOURS = THREADS * PIECE // 4
+_STAGED = THREADS * _STRIDE
+_RUNS = (4, THREADS)
 
 to_units = cuda.jit(device=True)(core.to_units)
 extend = cuda.jit(device=True)(core.extend)
@@ -35,7 +37,7 @@ join = cuda.jit(device=True)(core.join)
 @cuda.jit(device=True)
 def _stage(values, first, whole, stage):
     """Copy one piece of every thread's run to shared memory; zeros behind the last value."""
-    for four in range(cuda.threadIdx.x, _STAGE, THREADS):
+    for four in range(cuda.threadIdx.x, _FOURS, THREADS):
         owner, place = (4 * four) // PIECE, (4 * four) % PIECE
         at, to = first + owner * RUN + place, owner * _STRIDE + place
         if whole:
@@ -80,8 +82,8 @@ def summarise_narrow_block(values, scale, summaries):
 
     Runs are summed up in 32 bits; a thread that meets too large a value sums its run up again.
     """
-    stage = cuda.shared.array(THREADS * _STRIDE, int32)
-    runs = cuda.shared.array((4, THREADS), int64)
+    stage = cuda.shared.array(_STAGED, int32)
+    runs = cuda.shared.array(_RUNS, int64)
     thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
     whole = first + TILE <= len(values)
     total, prefix, suffix, best = int32(0), int32(0), int32(0), int32(0)
@@ -111,8 +113,8 @@ def _wide_kernel(dtype):
     @cuda.jit
     def summarise_wide_block(values, scale, summaries):
         """Write the four numbers of one tile a block, shape (tiles, 4), in 64 bits throughout."""
-        stage = cuda.shared.array(THREADS * _STRIDE, dtype)
-        runs = cuda.shared.array((4, THREADS), int64)
+        stage = cuda.shared.array(_STAGED, dtype)
+        runs = cuda.shared.array(_RUNS, int64)
         thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
         whole = first + TILE <= len(values)
         total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
