@@ -33,7 +33,7 @@ LIMIT_FLOAT32 = 2**24
 _ROW = LOW_WIDTH + HIGH_WIDTH
 _STAGED = STEPS * _ROW
 _FOURS = _STAGED // 4
-_ALIGNMENT = {} if simulated() else {"alignment": 16}
+_ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
 
 to_units = cuda.jit(device=True)(core.to_units)
 
@@ -128,7 +128,7 @@ def _kernel(cell):
             First lower and first upper line index of each block's tile.
         bests : array of cells, shape (blocks, threads)
         """
-        stage = cuda.shared.array(_STAGED, cell, **_ALIGNMENT)
+        stage = cuda.shared.array(_STAGED, cell, alignment=_ALIGNMENT)
         thread = int32(cuda.threadIdx.x)
         first_low, first_high = tiles[cuda.blockIdx.x, 0], tiles[cuda.blockIdx.x, 1]
         at_low = int32((thread // HIGH_GROUPS) * CELLS)
