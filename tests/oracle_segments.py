@@ -98,9 +98,7 @@ def best_submatrix(matrix):
     corner = [[0] * (columns + 1) for _ in range(rows + 1)]
     for r in range(rows):
         for c in range(columns):
-            corner[r + 1][c + 1] = (
-                matrix[r][c] + corner[r][c + 1] + corner[r + 1][c] - corner[r][c]
-            )
+            corner[r + 1][c + 1] = matrix[r][c] + corner[r][c + 1] + corner[r + 1][c] - corner[r][c]
     best = None
     for top in range(rows):
         for left in range(columns):

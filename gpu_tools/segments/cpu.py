@@ -8,6 +8,7 @@ tile are transposed on the way into the vector unit.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numba import int64, njit, types
@@ -107,7 +108,7 @@ def summarise(values, scale, first, last, summaries):
 def in_shares(pool: ThreadPoolExecutor, threads: int, count: int, work) -> list:
     """Call ``work(first, last)`` on `threads` equal shares of `count`; return what they return."""
     bounds = [count * k // threads for k in range(threads + 1)]
-    pairs = [(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
+    pairs = [(a, b) for a, b in pairwise(bounds) if a < b]
     return list(pool.map(lambda pair: work(*pair), pairs))
 
 

@@ -7,6 +7,7 @@ that a warp reads whole lines.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numba import cuda, float32, float64, int32, int64
@@ -150,7 +151,7 @@ def summaries(values: NDArray, scale, ordinals: tuple[int, ...]) -> NDArray[np.i
     """Return the four numbers of every tile, shape (tiles, 4); each GPU takes an equal share."""
     tiles = -(-len(values) // TILE)
     bounds = [TILE * (tiles * k // len(ordinals)) for k in range(len(ordinals) + 1)]
-    parts = [values[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [values[a:b] for a, b in pairwise(bounds)]
 
     def work(ordinal: int, part: NDArray) -> NDArray[np.int64]:
         if not len(part):

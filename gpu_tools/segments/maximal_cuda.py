@@ -267,7 +267,9 @@ def bounds_of(crossing: Crossing, tiles: int) -> NDArray[np.int64]:
     bounds[first, CROSSING_SCORE] = crossing.scores
     # a segment holds the tiles behind its first one; each starts behind the last tile's begin
     span = last - first
-    held = np.repeat(first + 1, span) + np.arange(span.sum()) - np.repeat(span.cumsum() - span, span)
+    held = (
+        np.repeat(first + 1, span) + np.arange(span.sum()) - np.repeat(span.cumsum() - span, span)
+    )
     bounds[held, ENTER] = np.repeat(crossing.ends, span)
     return bounds
 
