@@ -93,10 +93,11 @@ def on_cuda(
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
 
         def drive(ordinal: int, share: list[int]) -> None:
-            for batch in _batches(workers.map(lambda k: (k, prepare(cases[k], scoring)), share)):
-                sweeps = _sweep_batch([prepared for _, prepared in batch], scoring, ordinal)
+            made = workers.map(lambda k: (k, _with_jobs(cases[k], scoring)), share)
+            for batch in _batches(made):
+                sweeps = _sweep_batch(batch, scoring, ordinal)
                 finished = workers.map(lambda pair: finish(*pair, scoring), sweeps)
-                for (k, prepared), result in zip(batch, finished, strict=True):
+                for (k, prepared, _), result in zip(batch, finished, strict=True):
                     results[k] = result
                     done(prepared.cells)
 
@@ -114,30 +115,31 @@ def _shares(cells: list[int], count: int) -> list[list[int]]:
     return shares
 
 
-def _jobs(prepared: PreparedCase):
+def _with_jobs(case: Case, scoring: SplicedScoring) -> tuple[PreparedCase, list]:
     from gpu_tools.spliced.cuda import Job
 
-    return [Job(program, prepared.case.target.codes) for program in prepared.programs]
+    prepared = prepare(case, scoring)
+    return prepared, [Job(program, case.target.codes, scoring) for program in prepared.programs]
 
 
-def _batches(numbered: Iterable[tuple[int, PreparedCase]]) -> Iterator[list]:
+def _batches(made: Iterable[tuple[int, tuple[PreparedCase, list]]]) -> Iterator[list]:
     """Group prepared cases so that what a group keeps on the GPU stays within a limit."""
     batch, used = [], 0
-    for k, prepared in numbered:
-        size = sum(job.device_bytes for job in _jobs(prepared))
+    for k, (prepared, jobs) in made:
+        size = sum(job.device_bytes for job in jobs)
         if batch and used + size > BYTES_PER_BATCH:
             yield batch
             batch, used = [], 0
-        batch.append((k, prepared))
+        batch.append((k, prepared, jobs))
         used += size
     if batch:
         yield batch
 
 
-def _sweep_batch(batch: list[PreparedCase], scoring: SplicedScoring, ordinal: int):
+def _sweep_batch(batch: list, scoring: SplicedScoring, ordinal: int):
     """Return each case with the sweeps of its programs."""
     from gpu_tools.spliced.cuda import sweep_all
 
-    jobs = [job for prepared in batch for job in _jobs(prepared)]
+    jobs = [job for *_, own in batch for job in own]
     sweeps = iter(sweep_all(jobs, scoring, ordinal) if jobs else [])
-    return [(prepared, [next(sweeps) for _ in prepared.programs]) for prepared in batch]
+    return [(prepared, [next(sweeps) for _ in own]) for _, prepared, own in batch]
