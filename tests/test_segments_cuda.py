@@ -9,7 +9,7 @@ from tests import segments_cases as cases
 
 pytestmark = pytest.mark.cuda
 SEEDS = range(2 if simulated() else 40)
-LENGTH = 200 if simulated() else 300_000
+LENGTH = 600 if simulated() else 300_000
 
 
 def long_values(seed, dtype):

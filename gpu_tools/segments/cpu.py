@@ -44,13 +44,21 @@ def _overload_narrow_summary(values, begin, scratch):
 
     def by_lanes(values, begin, scratch):
         zero = simd.splat(np.int32(0))
-        total, prefix, suffix, best = zero, zero, zero, zero
         high, low = zero, zero
+        # straight through the tile first: memory is read in order, the squares then hit the cache
+        for at in range(begin, begin + TILE, LANES):
+            value = simd.load(values, at)
+            high, low = simd.maximum(high, value), simd.minimum(low, value)
+        simd.store(scratch, 0, high)
+        simd.store(scratch, LANES, low)
+        joined = (int64(0), int64(0), int64(0), int64(0))
+        if scratch[:LANES].max() >= NARROW or scratch[LANES : 2 * LANES].min() <= -NARROW:
+            return False, joined
+        total, prefix, suffix, best = zero, zero, zero, zero
         for column in range(0, RUN, LANES):
             simd.transpose(values, begin + column, RUN, scratch)
             for row in range(LANES):
                 value = simd.load(scratch, row * LANES)
-                high, low = simd.maximum(high, value), simd.minimum(low, value)
                 total = simd.add(total, value)
                 prefix = simd.maximum(prefix, total)
                 suffix = simd.maximum(simd.add(suffix, value), zero)
@@ -59,18 +67,13 @@ def _overload_narrow_summary(values, begin, scratch):
         simd.store(scratch, LANES, prefix)
         simd.store(scratch, 2 * LANES, suffix)
         simd.store(scratch, 3 * LANES, best)
-        simd.store(scratch, 4 * LANES, high)
-        simd.store(scratch, 5 * LANES, low)
-        narrow = True
-        joined = (int64(0), int64(0), int64(0), int64(0))
         for lane in range(LANES):
-            narrow &= scratch[4 * LANES + lane] < NARROW and scratch[5 * LANES + lane] > -NARROW
             run = (
                 int64(scratch[lane]), int64(scratch[LANES + lane]),
                 int64(scratch[2 * LANES + lane]), int64(scratch[3 * LANES + lane]),
             )  # fmt: skip
             joined = join(joined, run)
-        return narrow, joined
+        return True, joined
 
     return by_lanes if values.dtype == types.int32 else not_narrow
 

@@ -1,7 +1,7 @@
 """The best segment on GPUs: four numbers a tile, one block a tile; positions are found by the host.
 
-A thread owns a run of neighbouring values; the runs pass through shared memory piece by piece, so
-that a warp reads whole lines.
+A thread owns a run of neighbouring values; the runs of a warp pass through its part of shared memory
+piece by piece, so that it reads whole lines. The next piece is on its way meanwhile.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import load4
+from gpu_tools.ptx import WARP, load4, sync_warp
 from gpu_tools.segments import core
 
 THREADS = 4 if simulated() else 128
-PIECE = 4 if simulated() else 32
+PIECE = 32
 """Values of a run in shared memory at a time; a line of 128 bytes holds 32 of 4 bytes."""
 PIECES = 2 if simulated() else 4
 RUN = PIECE * PIECES
@@ -26,9 +26,9 @@ TILE = THREADS * RUN
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow 32 bits within a run."""
 _STRIDE = PIECE + 1  # runs that begin in different banks
-_FOURS = THREADS * PIECE // 4
 _STAGED = THREADS * _STRIDE
 _RUNS = (4, THREADS)
+_PIECE = int32(PIECE)
 
 to_units = cuda.jit(device=True)(core.to_units)
 extend = cuda.jit(device=True)(core.extend)
@@ -36,16 +36,62 @@ join = cuda.jit(device=True)(core.join)
 
 
 @cuda.jit(device=True)
-def _stage(values, first, whole, stage):
-    """Copy one piece of every thread's run to shared memory; zeros behind the last value."""
-    for four in range(cuda.threadIdx.x, _FOURS, THREADS):
-        owner, place = (4 * four) // PIECE, (4 * four) % PIECE
-        at, to = first + owner * RUN + place, owner * _STRIDE + place
-        if whole:
-            stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = load4(values, at)
-        else:
-            for k in range(4):
-                stage[to + k] = values[at + k] if at + k < len(values) else 0
+def _at(first, part):
+    """Return where the lane's four values of one of eight parts of its warp's pieces stand."""
+    fours = int32(cuda.threadIdx.x % WARP) + int32(part * WARP)
+    return first + (fours // 8) * RUN + (fours % 8) * 4
+
+
+@cuda.jit(device=True)
+def _four(values, at):
+    """Return four values, zeros behind the last one."""
+    none = values.dtype.type(0)
+    one = values[at] if at < len(values) else none
+    two = values[at + 1] if at + 1 < len(values) else none
+    three = values[at + 2] if at + 2 < len(values) else none
+    four = values[at + 3] if at + 3 < len(values) else none
+    return one, two, three, four
+
+
+@cuda.jit(device=True)
+def _fetch(values, first, whole):
+    """Return the lane's eighth of the pieces of its warp's runs."""
+    if whole:  # without a branch in between, all loads are on their way at once
+        return (
+            load4(values, _at(first, 0)), load4(values, _at(first, 1)),
+            load4(values, _at(first, 2)), load4(values, _at(first, 3)),
+            load4(values, _at(first, 4)), load4(values, _at(first, 5)),
+            load4(values, _at(first, 6)), load4(values, _at(first, 7)),
+        )  # fmt: skip
+    return (
+        _four(values, _at(first, 0)), _four(values, _at(first, 1)),
+        _four(values, _at(first, 2)), _four(values, _at(first, 3)),
+        _four(values, _at(first, 4)), _four(values, _at(first, 5)),
+        _four(values, _at(first, 6)), _four(values, _at(first, 7)),
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def _put(stage, part, four):
+    fours = int32(cuda.threadIdx.x % WARP) + int32(part * WARP)
+    to = int32(cuda.threadIdx.x // WARP * (WARP * _STRIDE)) + (fours // 8) * int32(_STRIDE)
+    to += (fours % 8) * int32(4)
+    stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = four
+
+
+@cuda.jit(device=True)
+def _stage(stage, fetched):
+    """Write what all lanes of a warp fetched to its part of shared memory."""
+    sync_warp()
+    _put(stage, 0, fetched[0])
+    _put(stage, 1, fetched[1])
+    _put(stage, 2, fetched[2])
+    _put(stage, 3, fetched[3])
+    _put(stage, 4, fetched[4])
+    _put(stage, 5, fetched[5])
+    _put(stage, 6, fetched[6])
+    _put(stage, 7, fetched[7])
+    sync_warp()
 
 
 @cuda.jit(device=True)
@@ -86,20 +132,21 @@ def summarise_narrow_block(values, scale, summaries):
     stage = cuda.shared.array(_STAGED, int32)
     runs = cuda.shared.array(_RUNS, int64)
     thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-    whole = first + TILE <= len(values)
+    of_warp, whole = first + thread // WARP * (WARP * RUN), first + TILE <= len(values)
     total, prefix, suffix, best = int32(0), int32(0), int32(0), int32(0)
     largest = int32(0)
-    for piece in range(PIECES):
-        _stage(values, first + piece * PIECE, whole, stage)
-        cuda.syncthreads()
-        for k in range(PIECE):
-            value = int32(stage[int32(thread * _STRIDE + k)])
+    fetched, begin = _fetch(values, of_warp, whole), int32(thread * _STRIDE)
+    for piece in range(1, PIECES + 1):
+        _stage(stage, fetched)
+        if piece < PIECES:
+            fetched = _fetch(values, of_warp + piece * PIECE, whole)
+        for k in range(_PIECE):
+            value = int32(stage[begin + k])
             largest = max(largest, max(value, int32(-value - int32(1))))
             total = int32(total + value)
             prefix = max(prefix, total)
             suffix = max(int32(suffix + value), int32(0))
             best = max(best, suffix)
-        cuda.syncthreads()
     if largest < NARROW:
         four = (int64(total), int64(prefix), int64(suffix), int64(best))
     else:
@@ -117,15 +164,16 @@ def _wide_kernel(dtype):
         stage = cuda.shared.array(_STAGED, dtype)
         runs = cuda.shared.array(_RUNS, int64)
         thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-        whole = first + TILE <= len(values)
+        of_warp, whole = first + thread // WARP * (WARP * RUN), first + TILE <= len(values)
         total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
-        for piece in range(PIECES):
-            _stage(values, first + piece * PIECE, whole, stage)
-            cuda.syncthreads()
-            for k in range(PIECE):
-                value = to_units(stage[int32(thread * _STRIDE + k)], scale)
+        fetched, begin = _fetch(values, of_warp, whole), int32(thread * _STRIDE)
+        for piece in range(1, PIECES + 1):
+            _stage(stage, fetched)
+            if piece < PIECES:
+                fetched = _fetch(values, of_warp + piece * PIECE, whole)
+            for k in range(_PIECE):
+                value = to_units(stage[begin + k], scale)
                 total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
-            cuda.syncthreads()
         four = _join_block((total, prefix, suffix, best), runs)
         if thread == 0:
             for k in range(4):
