@@ -163,7 +163,7 @@ def _sync_warp():
 
 
 sync_warp = cuda.jit(device=True)(_sync_warp_twin if simulated() else _sync_warp)
-"""``sync_warp()``: wait for all lanes; the simulator waits for the block, and wants it of a warp."""
+"""``sync_warp()``: wait for all lanes; in the simulator the block must be one warp."""
 
 
 def _load4_twin(array, index):

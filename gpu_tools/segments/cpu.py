@@ -24,6 +24,8 @@ RUN = 256
 TILE = LANES * RUN
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow a lane's 32 bits."""
+SHARES_PER_THREAD = 4
+"""More shares than threads, so that a thread that is held up holds up a part of its work only."""
 TOTAL, PREFIX, SUFFIX, BEST = range(4)
 
 to_units = register_jitable(core.to_units)
@@ -109,8 +111,9 @@ def summarise(values, scale, first, last, summaries):
 
 
 def in_shares(pool: ThreadPoolExecutor, threads: int, count: int, work) -> list:
-    """Call ``work(first, last)`` on `threads` equal shares of `count`; return what they return."""
-    bounds = [count * k // threads for k in range(threads + 1)]
+    """Call ``work(first, last)`` on equal shares of `count`, in order; return what they return."""
+    shares = SHARES_PER_THREAD * threads
+    bounds = [count * k // shares for k in range(shares + 1)]
     pairs = [(a, b) for a, b in pairwise(bounds) if a < b]
     return list(pool.map(lambda pair: work(*pair), pairs))
 

@@ -1,6 +1,6 @@
-"""The best segment on GPUs: four numbers a tile, one block a tile; positions are found by the host.
+"""The best segment on GPUs: four numbers a tile, one block a tile; the host finds the positions.
 
-A thread owns a run of neighbouring values; the runs of a warp pass through its part of shared memory
+A thread owns a run of neighbouring values; the runs of a warp pass through its shared memory
 piece by piece, so that it reads whole lines. The next piece is on its way meanwhile.
 """
 

@@ -23,7 +23,7 @@ from gpu_tools.segments.submatrix_cpu import LIMIT_INT32
 
 CELLS = 8
 """Lower lines of a thread, and as many upper ones."""
-LOW_GROUPS, HIGH_GROUPS = (1, 2) if simulated() else (8, 16)
+LOW_GROUPS, HIGH_GROUPS = (1, 2) if simulated() else (16, 16)
 LOW_WIDTH, HIGH_WIDTH = CELLS * LOW_GROUPS, CELLS * HIGH_GROUPS
 THREADS = LOW_GROUPS * HIGH_GROUPS
 STEPS = 2 if simulated() else 16
