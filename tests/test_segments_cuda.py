@@ -51,7 +51,7 @@ def test_edge_cases(values):
 
 def test_segments_that_stay_open():
     """More open segments than there is room for at first."""
-    steps = np.arange(1, 400 if simulated() else 200_000)
+    steps = np.arange(1, 250 if simulated() else 200_000)
     values = np.append(np.where(steps % 2, steps, -steps), [2 * len(steps)])
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
     assert_equal(max_segments(values[:-1], device="cuda"), max_segments(values[:-1], device="cpu"))

@@ -134,6 +134,19 @@ def list_open(prefix):
     return starts[:count][crossing], ends[:count][crossing]
 
 
+@njit(cache=True, nogil=True)
+def _from_value_0(opened, before, chunk):
+    """Return sums and positions of open segments' ends, two a segment, from value 0 on."""
+    prefix, positions = np.empty(2 * len(opened), np.int64), np.empty(2 * len(opened), np.int64)
+    for k in range(len(opened)):
+        index = opened[k, CHUNK_INDEX]
+        prefix[2 * k] = before[index] + opened[k, LOW]
+        prefix[2 * k + 1] = before[index] + opened[k, HIGH]
+        positions[2 * k] = chunk * index + opened[k, START]
+        positions[2 * k + 1] = chunk * index + opened[k, END]
+    return prefix, positions
+
+
 def cross(opened: NDArray[np.int64], totals: NDArray[np.int64], chunk: int = CHUNK) -> Crossing:
     """Find the segments that cross an end of a chunk.
 
@@ -150,9 +163,7 @@ def cross(opened: NDArray[np.int64], totals: NDArray[np.int64], chunk: int = CHU
     -------
     Crossing
     """
-    before = np.cumsum(totals) - totals
-    prefix = (opened[:, (LOW, HIGH)] + before[opened[:, CHUNK_INDEX], None]).ravel()
-    positions = (opened[:, (START, END)] + chunk * opened[:, CHUNK_INDEX, None]).ravel()
+    prefix, positions = _from_value_0(opened, np.cumsum(totals) - totals, chunk)
     starts, ends = list_open(prefix)
     return Crossing(positions[starts], positions[ends], prefix[ends] - prefix[starts])
 

@@ -8,7 +8,7 @@ kept as two bits a value, where one starts and where one ends, until their numbe
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, int16, int32, int64, uint32
+from numba import cuda, int16, int32, int64, njit, uint32
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
@@ -288,12 +288,18 @@ def _list(values, scale, capacity: int):
     return words, lists.copy_to_host(), rows[:n_rows].copy_to_host(), totals.copy_to_host()
 
 
-def _opened(lists: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+@njit(cache=True, nogil=True)
+def _opened(lists, rows):
     """Return the open segments in the order of the tiles, with the tile before each."""
-    counts = lists[:, COUNT]
-    tiles = np.repeat(np.arange(len(lists)), counts)
-    begins = np.repeat(lists[:, OFFSET] - (counts.cumsum() - counts), counts)
-    return np.column_stack((tiles, rows[begins + np.arange(len(tiles))]))
+    opened, n_open = np.empty((len(rows), 5), np.int64), 0
+    for tile in range(len(lists)):
+        offset = lists[tile, OFFSET]
+        for k in range(offset, offset + lists[tile, COUNT]):
+            opened[n_open, 0] = tile
+            for column in range(4):
+                opened[n_open, column + 1] = rows[k, column]
+            n_open += 1
+    return opened
 
 
 def search(values, scale):

@@ -58,7 +58,8 @@ def statistics(values: ArrayLike) -> Statistics | None:
         return None
     decay = _decay(steps, chances)
     tilted = chances * np.exp(decay * steps)
-    factor = math.exp(-2 * _series(steps, chances, decay)) / (steps @ tilted * -math.expm1(-decay))
+    drift = float(steps @ tilted)
+    factor = math.exp(-2 * _series(steps, chances, decay)) / (drift * -math.expm1(-decay))
     return Statistics(decay / span, factor)
 
 
