@@ -154,18 +154,6 @@ else:
         return types.void(array, types.uint32, int32), _generate_store
 
 
-def _sync_warp_twin():
-    cuda.syncthreads()
-
-
-def _sync_warp():
-    cuda.syncwarp()
-
-
-sync_warp = cuda.jit(device=True)(_sync_warp_twin if simulated() else _sync_warp)
-"""``sync_warp()``: wait for all lanes; in the simulator the block must be one warp."""
-
-
 def _load4_twin(array, index):
     return array[index], array[index + 1], array[index + 2], array[index + 3]
 

@@ -1,7 +1,7 @@
 """The best segment on GPUs: four numbers a tile, one block a tile; the host finds the positions.
 
-A thread owns a run of neighbouring values; the runs of a warp pass through its shared memory
-piece by piece, so that it reads whole lines. The next piece is on its way meanwhile.
+A block is a warp, a thread owns a run of neighbouring values; the runs pass through shared memory
+piece by piece, so that whole lines are read. The next piece is on its way meanwhile.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, load4, sync_warp
+from gpu_tools.ptx import WARP, load4
 from gpu_tools.segments import core
 
-THREADS = 4 if simulated() else 128
+THREADS = WARP
+"""One warp a block: its lanes need not wait for others between two pieces."""
 PIECE = 32
 """Values of a run in shared memory at a time; a line of 128 bytes holds 32 of 4 bytes."""
-PIECES = 2 if simulated() else 4
+PIECES = 2 if simulated() else 8
 RUN = PIECE * PIECES
 TILE = THREADS * RUN
 NARROW = 2**30 // RUN
@@ -37,8 +38,8 @@ join = cuda.jit(device=True)(core.join)
 
 @cuda.jit(device=True)
 def _at(first, part):
-    """Return where the lane's four values of one of eight parts of its warp's pieces stand."""
-    fours = int32(cuda.threadIdx.x % WARP) + int32(part * WARP)
+    """Return where the lane's four values of one of eight parts of the pieces stand."""
+    fours = int32(cuda.threadIdx.x) + int32(part * WARP)
     return first + (fours // 8) * RUN + (fours % 8) * 4
 
 
@@ -55,7 +56,7 @@ def _four(values, at):
 
 @cuda.jit(device=True)
 def _fetch(values, first, whole):
-    """Return the lane's eighth of the pieces of its warp's runs."""
+    """Return the lane's eighth of a piece of all runs."""
     if whole:  # without a branch in between, all loads are on their way at once
         return (
             load4(values, _at(first, 0)), load4(values, _at(first, 1)),
@@ -73,16 +74,15 @@ def _fetch(values, first, whole):
 
 @cuda.jit(device=True)
 def _put(stage, part, four):
-    fours = int32(cuda.threadIdx.x % WARP) + int32(part * WARP)
-    to = int32(cuda.threadIdx.x // WARP * (WARP * _STRIDE)) + (fours // 8) * int32(_STRIDE)
-    to += (fours % 8) * int32(4)
+    fours = int32(cuda.threadIdx.x) + int32(part * WARP)
+    to = (fours // 8) * int32(_STRIDE) + (fours % 8) * int32(4)
     stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = four
 
 
 @cuda.jit(device=True)
 def _stage(stage, fetched):
-    """Write what all lanes of a warp fetched to its part of shared memory."""
-    sync_warp()
+    """Write what all lanes fetched to shared memory."""
+    cuda.syncthreads()
     _put(stage, 0, fetched[0])
     _put(stage, 1, fetched[1])
     _put(stage, 2, fetched[2])
@@ -91,7 +91,7 @@ def _stage(stage, fetched):
     _put(stage, 5, fetched[5])
     _put(stage, 6, fetched[6])
     _put(stage, 7, fetched[7])
-    sync_warp()
+    cuda.syncthreads()
 
 
 @cuda.jit(device=True)
@@ -132,14 +132,14 @@ def summarise_narrow_block(values, scale, summaries):
     stage = cuda.shared.array(_STAGED, int32)
     runs = cuda.shared.array(_RUNS, int64)
     thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-    of_warp, whole = first + thread // WARP * (WARP * RUN), first + TILE <= len(values)
+    whole = first + TILE <= len(values)
     total, prefix, suffix, best = int32(0), int32(0), int32(0), int32(0)
     largest = int32(0)
-    fetched, begin = _fetch(values, of_warp, whole), int32(thread * _STRIDE)
+    fetched, begin = _fetch(values, first, whole), int32(thread * _STRIDE)
     for piece in range(1, PIECES + 1):
         _stage(stage, fetched)
         if piece < PIECES:
-            fetched = _fetch(values, of_warp + piece * PIECE, whole)
+            fetched = _fetch(values, first + piece * PIECE, whole)
         for k in range(_PIECE):
             value = int32(stage[begin + k])
             largest = max(largest, max(value, int32(-value - int32(1))))
@@ -164,13 +164,13 @@ def _wide_kernel(dtype):
         stage = cuda.shared.array(_STAGED, dtype)
         runs = cuda.shared.array(_RUNS, int64)
         thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-        of_warp, whole = first + thread // WARP * (WARP * RUN), first + TILE <= len(values)
+        whole = first + TILE <= len(values)
         total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
-        fetched, begin = _fetch(values, of_warp, whole), int32(thread * _STRIDE)
+        fetched, begin = _fetch(values, first, whole), int32(thread * _STRIDE)
         for piece in range(1, PIECES + 1):
             _stage(stage, fetched)
             if piece < PIECES:
-                fetched = _fetch(values, of_warp + piece * PIECE, whole)
+                fetched = _fetch(values, first + piece * PIECE, whole)
             for k in range(_PIECE):
                 value = to_units(stage[begin + k], scale)
                 total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
