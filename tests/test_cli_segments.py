@@ -197,9 +197,18 @@ def test_statistics_do_not_depend_on_the_unit():
     assert fine.expected(100, 50) == pytest.approx(coarse.expected(100, 5), rel=1e-9)
 
 
-@pytest.mark.parametrize("values", [[1, 1, -1], [1, -1], [-1, -2], [5003, -6000, -6000]])
+@pytest.mark.parametrize("values", [[1, 1, -1], [1, -1], [-1, -2], [0]])
 def test_statistics_where_the_theory_does_not_hold(values):
     assert statistics(values) is None
+
+
+def test_statistics_of_wide_scores_are_close():
+    """Scores a thousand times as fine, with noise in the last digits."""
+    rng = np.random.default_rng(6)
+    values = rng.choice([3, -1, -2], p=[0.25, 0.35, 0.4], size=5000) * 1000
+    coarse, fine = statistics(values), statistics(values + rng.integers(-2, 3, 5000))
+    assert fine.decay == pytest.approx(coarse.decay, rel=0.01)
+    assert fine.expected(100, 5000) == pytest.approx(coarse.expected(100, 5000), rel=0.6)
 
 
 def test_evalue_is_the_number_expected_by_chance():

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 ROUNDS = 400
 """Convolutions after which the series for K is cut off at the latest."""
+WIDEST = 200
+"""Steps from the lowest to the highest score; wider scales are made coarser for K."""
 _ENOUGH = 1e-9
-_WIDEST = 4000
+_NEGLIGIBLE = 1e-13
 
 
 class Statistics(NamedTuple):
@@ -38,12 +40,12 @@ def statistics(values: ArrayLike) -> Statistics | None:
     Returns
     -------
     Statistics or None
-        None where the theory does not hold: the mean is not negative, no score is positive, or the
-        scores spread over more than 4,000 steps.
+        None where the theory does not hold: the mean is not negative, or no score is positive.
 
     Notes
     -----
     Scores are taken as independent draws; real sequences are not, so that the numbers are a guide.
+    Where scores spread over more than `WIDEST` steps K is that of rounded ones, some per cent off.
 
     References
     ----------
@@ -54,13 +56,23 @@ def statistics(values: ArrayLike) -> Statistics | None:
     scores, counts = np.unique(np.asarray(values, dtype=np.int64), return_counts=True)
     span = int(np.gcd.reduce(scores)) or 1
     steps, chances = scores // span, counts / counts.sum()
-    if steps[-1] <= 0 or steps @ chances >= 0 or steps[-1] - steps[0] > _WIDEST:
+    if not _holds(steps, chances):
         return None
+    coarse = np.rint(steps / max((steps[-1] - steps[0]) / WIDEST, 1)).astype(np.int64)
+    if not _holds(coarse, chances):
+        return None
+    return Statistics(_decay(steps, chances) / span, _factor(coarse, chances))
+
+
+def _holds(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> bool:
+    return bool(steps[-1] > 0 > steps @ chances)
+
+
+def _factor(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+    """Return K of scores in whole steps."""
     decay = _decay(steps, chances)
-    tilted = chances * np.exp(decay * steps)
-    drift = float(steps @ tilted)
-    factor = math.exp(-2 * _series(steps, chances, decay)) / (drift * -math.expm1(-decay))
-    return Statistics(decay / span, factor)
+    drift = float(steps @ (chances * np.exp(decay * steps)))
+    return math.exp(-2 * _series(steps, chances, decay)) / (drift * -math.expm1(-decay))
 
 
 def _decay(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
@@ -85,7 +97,7 @@ def _decay(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
 def _series(steps: NDArray[np.int64], chances: NDArray[np.float64], decay: float) -> float:
     """Return sum over k of E(exp(decay * min(S_k, 0))) / k, S_k being the sum of k scores."""
     one = np.zeros(int(steps[-1] - steps[0]) + 1)
-    one[steps - steps[0]] = chances
+    np.add.at(one, steps - steps[0], chances)
     total, density, lowest = 0.0, np.ones(1), 0
     for k in range(1, ROUNDS + 1):
         density, lowest = np.convolve(density, one), lowest + int(steps[0])
@@ -95,7 +107,7 @@ def _series(steps: NDArray[np.int64], chances: NDArray[np.float64], decay: float
         if term / k < _ENOUGH:
             break
         # what lies far below adds nothing; the rest must not grow without bounds
-        keep = density * np.exp(decay * np.minimum(sums, 0)) > _ENOUGH**2
+        keep = density * np.exp(decay * np.minimum(sums, 0)) > _NEGLIGIBLE
         first, last = np.flatnonzero(keep)[[0, -1]]
         density, lowest = density[first : last + 1], lowest + int(first)
     return total
