@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import cuda, int32, types
+from numba import cuda, int16, int32, types
 
 from gpu_tools.device import simulated
 
@@ -84,6 +84,10 @@ def _store_relaxed_twin(array, index, value):
     array[index] = _signed16(int(value))
 
 
+def _store_low(array, index, value):
+    array[index] = int16(value)
+
+
 def _of_words(text: str, count: int):
     """Return an intrinsic of `count` int32 arguments and an int32 result, one instruction."""
     function_type = ir.FunctionType(_I32, [_I32] * count)
@@ -102,7 +106,8 @@ def _element(context, builder, signature, arguments):
 
 def _generate_load(context, builder, signature, arguments):
     function_type = ir.FunctionType(_I32, [ir.IntType(64)])
-    text = "{ .reg .b16 half; ld.relaxed.gpu.global.b16 half, [$1]; cvt.s32.s16 $0, half; }"
+    # the load itself extends the sign: a conversion behind it would wait for it at once
+    text = "ld.relaxed.gpu.global.s16 $0, [$1];"
     call = ir.InlineAsm(function_type, text, "=r,l,~{memory}", side_effect=True)
     return builder.call(call, [_element(context, builder, signature, arguments)])
 
@@ -120,13 +125,16 @@ if simulated():
     add2, max2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _permute_twin)
     )
-    load_relaxed, store_relaxed = (
-        cuda.jit(device=True)(f) for f in (_load_relaxed_twin, _store_relaxed_twin)
+    load_relaxed, store_relaxed, store_low = (
+        cuda.jit(device=True)(f)
+        for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
 
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
+
+    store_low = cuda.jit(device=True)(_store_low)
 
     @intrinsic
     def add2(typing_context, left, right):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,10 @@ class ExonSet:
 
         Of equal intervals the one of the highest score stays; of equal scores the first given.
         """
+        return self._unique
+
+    @cached_property
+    def _unique(self) -> ExonSet:
         order = np.lexsort((-self.scores, self.ends, self.starts, self.reverse))
         ordered = self.take(order)
         if len(ordered) < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +21,10 @@ from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
 PACKED_CAPABILITY = (9, 0)
-WARPS_PER_MULTIPROCESSOR = 16
+WARPS_PER_MULTIPROCESSOR = 32
 """Warps that one launch brings along for each multiprocessor."""
+CLOSE_TEAMS = (8, 32)
+"""From so many warps a job on, its pieces follow each other more closely."""
 
 
 class Job:
@@ -55,17 +58,17 @@ class Job:
     @cached_property
     def pieces(self) -> Pieces:
         """The program's pieces."""
-        return cut_into_pieces(self.program, packed.LONGEST)
+        return cut_into_pieces(self.program, packed.CAPACITY)
 
     @property
     def stride(self) -> int:
-        """Elements of a stored row: columns 0 to n, rounded up to whole warps."""
-        return -(-(len(self.target) + 1) // packed.WARP) * packed.WARP
+        """Elements of a stored row: columns 0 to n, and what steps too early or late write."""
+        return len(self.target) + 1 + packed.LEAD + packed.TAIL
 
     @property
     def stored_rows(self) -> int:
         """Rows that the packed kernel stores."""
-        return len(self.pieces.lengths) + len(self.program.starts)
+        return len(self.pieces.stops) + len(self.program.starts)
 
     @property
     def work(self) -> int:
@@ -80,7 +83,9 @@ class Job:
         return 2 * rows * (self.stride if self.fits_packed else 2 * wide.stride(self)) + small
 
 
-def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> list[Sweep]:
+def sweep_all(
+    jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0, spread: Callable = map
+) -> list[Sweep]:
     """Sweep jobs that together fit into the memory of one GPU.
 
     Parameters
@@ -89,6 +94,8 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
     scoring : SplicedScoring
     ordinal : int
         The GPU.
+    spread : callable
+        Used like `map` for work of the CPU that may go to several threads.
 
     Returns
     -------
@@ -99,7 +106,7 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
         can_pack = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
         kinds = [job.fits_packed and can_pack for job in jobs]
         narrow = iter(
-            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring)
+            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring, spread)
         )
         broad = iter(
             wide.sweep([j for j, fits in zip(jobs, kinds, strict=True) if not fits], scoring)
@@ -107,53 +114,77 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
         return [next(narrow if fits else broad) for fits in kinds]
 
 
-def _sweep_packed(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
+def _sweep_packed(jobs: list[Job], scoring: SplicedScoring, spread: Callable) -> list[Sweep]:
     if not jobs:
         return []
-    layout = _layout(jobs)
-    numbers, symbols, words = (
-        np.concatenate(parts)
-        for parts in zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
-    )
-    last = layout[-1]
-    n_cells = int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
-    cells = cuda.device_array(n_cells, dtype=np.int16)
-    device_memset(cells, packed.NEVER_BYTE, cells.nbytes)
-    team = _team(jobs)
-    constants = [scoring.gap, scoring.intron_penalty, int(scoring.ends != "global")]
-    packed.sweep_pieces[len(team), packed.WARP](
-        cuda.to_device(layout), cuda.to_device(team), cuda.to_device(numbers),
-        cuda.to_device(symbols), cuda.to_device(words), cells,
-        cuda.to_device(np.zeros(len(jobs), dtype=np.int32)),
-        cuda.to_device(np.array(constants, dtype=np.int32)),
-    )  # fmt: skip
-    host = cells.copy_to_host()
-    return [
-        _sweep_of(job, host[row[packed.CELLS] :]) for job, row in zip(jobs, layout, strict=True)
-    ]
+    launch = PackedLaunch(jobs, scoring)
+    launch.run()
+    host = launch.cells.copy_to_host()
+    parts = (host[first:] for first in launch.layout[:, packed.CELLS])
+    return list(spread(_sweep_of, jobs, parts))
 
 
-def _layout(jobs: list[Job]) -> NDArray[np.int64]:
+class PackedLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for the packed kernel.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        All of which fit the packed kernel.
+    scoring : SplicedScoring
+    """
+
+    def __init__(self, jobs: list[Job], scoring: SplicedScoring):
+        sizes = _team_sizes(jobs)
+        self.layout = _layout(jobs, sizes)
+        last, constants = self.layout[-1], [
+            scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
+        ]  # fmt: skip
+        self.cells = cuda.device_array(
+            int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
+        )
+        self.counters = cuda.device_array(len(jobs), dtype=np.int32)
+        team = _team(jobs, sizes)
+        self.warps = len(team)
+        parts = zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
+        inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
+        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
+
+    def run(self) -> None:
+        """Clear what the kernel writes and start it."""
+        device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
+        device_memset(self.counters, 0, self.counters.nbytes)
+        packed.sweep_pieces[self.warps, packed.WARP](
+            *self.inputs, self.cells, self.counters, self.scoring
+        )
+
+
+def _layout(jobs: list[Job], team_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
-    table = np.zeros((len(jobs), 10), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
+    table = np.zeros((len(jobs), 11), dtype=np.int64)
+    table[:, packed.CHUNK] = np.choose(np.digitize(team_sizes, CLOSE_TEAMS), packed.CHUNKS)
+    sizes = np.zeros((len(jobs), 4), dtype=np.int64)
     for k, job in enumerate(jobs):
-        n_pieces, n_tracks = len(job.pieces.lengths), len(job.program.starts)
-        n_exons = job.program.n_exons
-        table[k, :5] = len(job.target) + 1, n_pieces, n_tracks, n_exons, job.stride
+        n_pieces, n_stops = len(job.pieces.slots), len(job.pieces.stops)
+        n_tracks, n_exons = len(job.program.starts), job.program.n_exons
+        table[k, :6] = len(job.target) + 1, n_pieces, n_stops, n_tracks, n_exons, job.stride
         sizes[k] = (
-            3 * n_pieces + n_tracks + 2 * n_exons, job.program.n_rows,
-            job.stride + packed.PADDING, job.stored_rows * job.stride, 1,
+            4 * n_pieces + 1 + n_stops + n_tracks + 2 * n_exons, job.program.n_rows,
+            job.stride, job.stored_rows * job.stride,
         )  # fmt: skip
-    table[:, 5:] = np.cumsum(sizes, axis=0) - sizes
+    table[:, packed.NUMBERS :] = np.cumsum(sizes, axis=0) - sizes
     return table
 
 
 def _numbers(job: Job) -> NDArray[np.int32]:
     pieces = job.pieces
-    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride)
+    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride) + np.int32(packed.LEAD)
     bonus = job.program.exit_bonus[pieces.by_end].astype(np.int32)
-    parts = (pieces.lengths, pieces.offsets, pieces.tracks, pieces.commits, places, bonus)
+    parts = (
+        pieces.first_rows, pieces.first_stops, pieces.tracks, pieces.slots, pieces.stops,
+        pieces.commits, places, bonus,
+    )  # fmt: skip
     return np.concatenate(parts)
 
 
@@ -161,28 +192,32 @@ def _words(job: Job) -> NDArray[np.int32]:
     """Return the table word of each target column, neutral ones around them."""
     lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
     of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-    words = np.zeros(job.stride + packed.PADDING, dtype=np.int32)
+    words = np.zeros(job.stride, dtype=np.int32)
     words[packed.LEAD + 1 : packed.LEAD + 1 + len(job.target)] = of_symbol[job.target]
     return words
 
 
-def _team(jobs: list[Job]) -> NDArray[np.int32]:
-    """Return the job of each warp: the largest jobs first, as many warps as their share of work."""
+def _team_sizes(jobs: list[Job]) -> NDArray[np.int64]:
+    """Return how many warps work on each job: its share of the work, at most one a piece."""
     work = np.array([job.work for job in jobs])
     device = cuda.get_current_device()
     warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
-    most = np.array([len(job.pieces.lengths) for job in jobs])
-    sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
-    order = np.argsort(-work / sizes, kind="stable")
+    most = np.array([len(job.pieces.slots) for job in jobs])
+    return np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
+
+
+def _team(jobs: list[Job], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the job of each warp, those with the most work a warp first."""
+    order = np.argsort([-job.work / size for job, size in zip(jobs, sizes, strict=True)])
     return np.repeat(order, sizes[order]).astype(np.int32)
 
 
 def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
-    n_pieces, program = len(job.pieces.lengths), job.program
-    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)
-    ends = np.full((len(program.ends), job.stride), np.iinfo(np.int16).min, dtype=np.int16)
+    n_stops, program = len(job.pieces.stops), job.program
+    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
+    ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
     _raise_ends(ends, rows, job.pieces.of_exon, program.exit_ends, program.exit_bonus)
-    return Sweep(ends, rows[n_pieces:])
+    return Sweep(ends, rows[n_stops:])
 
 
 @njit(cache=True, nogil=True)

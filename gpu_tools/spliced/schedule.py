@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cpu
-from gpu_tools.spliced.case import Case, PreparedCase, finish, prepare
+from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
@@ -38,27 +38,26 @@ def on_cpu(
     list of SplicedAlignment
         In the order of `cases`.
     """
+    prepare = Preparation(scoring)
     cells = [case.cells for case in cases]
     alone = sum(cells) / (2 * threads)
     results: dict[int, SplicedAlignment] = {}
     for k in (k for k, n in enumerate(cells) if n > alone):
-        results[k] = _align(cases[k], scoring, threads)
+        results[k] = _align(prepare(cases[k]), scoring, threads)
         done(cells[k])
     rest = [k for k in range(len(cases)) if k not in results]
     with ThreadPoolExecutor(threads) as pool:
-        futures = {pool.submit(_align, cases[k], scoring, 1): k for k in rest}
+        futures = {pool.submit(lambda k: _align(prepare(cases[k]), scoring, 1), k): k for k in rest}
         for future in as_completed(futures):
             results[futures[future]] = future.result()
             done(cells[futures[future]])
     return [results[k] for k in range(len(cases))]
 
 
-def _align(case: Case, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
-    prepared = prepare(case, scoring)
-    stripes = max(min(threads, len(case.target) // COLUMNS_PER_STRIPE), 1)
-    sweeps = [
-        cpu.sweep(program, case.target.codes, scoring, stripes) for program in prepared.programs
-    ]
+def _align(prepared: PreparedCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
+    target = prepared.case.target.codes
+    stripes = max(min(threads, len(target) // COLUMNS_PER_STRIPE), 1)
+    sweeps = [cpu.sweep(program, target, scoring, stripes) for program in prepared.programs]
     return finish(prepared, sweeps, scoring)
 
 
@@ -88,14 +87,15 @@ def on_cuda(
     list of SplicedAlignment
         In the order of `cases`.
     """
+    prepare = Preparation(scoring)
     shares = _shares([case.cells for case in cases], len(ordinals))
     results: dict[int, SplicedAlignment] = {}
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
 
         def drive(ordinal: int, share: list[int]) -> None:
-            made = workers.map(lambda k: (k, _with_jobs(cases[k], scoring)), share)
+            made = workers.map(lambda k: (k, _with_jobs(prepare(cases[k]), scoring)), share)
             for batch in _batches(made):
-                sweeps = _sweep_batch(batch, scoring, ordinal)
+                sweeps = _sweep_batch(batch, scoring, ordinal, workers.map)
                 finished = workers.map(lambda pair: finish(*pair, scoring), sweeps)
                 for (k, prepared, _), result in zip(batch, finished, strict=True):
                     results[k] = result
@@ -115,11 +115,11 @@ def _shares(cells: list[int], count: int) -> list[list[int]]:
     return shares
 
 
-def _with_jobs(case: Case, scoring: SplicedScoring) -> tuple[PreparedCase, list]:
+def _with_jobs(prepared: PreparedCase, scoring: SplicedScoring) -> tuple[PreparedCase, list]:
     from gpu_tools.spliced.cuda import Job
 
-    prepared = prepare(case, scoring)
-    return prepared, [Job(program, case.target.codes, scoring) for program in prepared.programs]
+    target = prepared.case.target.codes
+    return prepared, [Job(program, target, scoring) for program in prepared.programs]
 
 
 def _batches(made: Iterable[tuple[int, tuple[PreparedCase, list]]]) -> Iterator[list]:
@@ -136,10 +136,10 @@ def _batches(made: Iterable[tuple[int, tuple[PreparedCase, list]]]) -> Iterator[
         yield batch
 
 
-def _sweep_batch(batch: list, scoring: SplicedScoring, ordinal: int):
-    """Return each case with the sweeps of its programs."""
+def _sweep_batch(batch: list, scoring: SplicedScoring, ordinal: int, spread: Callable):
+    """Return each case with the sweeps of its programs; `spread` is a map over threads."""
     from gpu_tools.spliced.cuda import sweep_all
 
     jobs = [job for *_, own in batch for job in own]
-    sweeps = iter(sweep_all(jobs, scoring, ordinal) if jobs else [])
+    sweeps = iter(sweep_all(jobs, scoring, ordinal, spread) if jobs else [])
     return [(prepared, [next(sweeps) for _ in own]) for _, prepared, own in batch]
