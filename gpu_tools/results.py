@@ -81,7 +81,7 @@ class SplicedAlignment:
 class Segment:
     """A run of consecutive values and its sum.
 
-    Attributes
+    Parameters
     ----------
     start, end : int
         0-based half-open.
@@ -98,7 +98,7 @@ class Segment:
 class Segments:
     """Disjoint segments of one sequence of values, in the order of their positions.
 
-    Attributes
+    Parameters
     ----------
     starts, ends : ndarray of int64, shape (k,)
         0-based half-open.
@@ -129,7 +129,7 @@ class Segments:
 class Submatrix:
     """A rectangle of neighbouring rows and columns and its sum.
 
-    Attributes
+    Parameters
     ----------
     row_start, row_end, column_start, column_end : int
         0-based half-open.

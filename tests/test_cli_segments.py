@@ -128,6 +128,10 @@ def test_shipped_scales():
         ({}, [], 2, "give either --sequence with --scale or --values"),
         ({}, ["--sequence", "s.fa"], 2, "--sequence and --scale go together"),
         ({}, ["--values", "v.npy", "--significance"], 2, "--significance needs"),
+        ({}, ["--values", "v.npy", "--min-score", "nan"], 2, "nan is not a finite number"),
+        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\nA\tnan\n"},
+         ["--sequence", "s.fa", "--scale", "x.tsv"], 1, "line 2: score 'nan' is not a number"),
+        ({"s.fa": ""}, ["--sequence", "s.fa", "--scale", "gc"], 1, "s.fa: no record"),
     ],
 )  # fmt: skip
 def test_what_max_segments_refuses(run, tmp_path, files, arguments, code, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import NamedTuple
@@ -36,6 +37,12 @@ class Record(NamedTuple):
     values: NDArray
 
 
+def _finite(context: click.Context, parameter: click.Parameter, value: float | None):
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
+
+
 @click.command("max-segments")
 @click.option("--sequence", metavar="FASTA", help="Sequences; needs --scale.")
 @click.option(
@@ -47,7 +54,10 @@ class Record(NamedTuple):
     "--all", "every", is_flag=True,
     help="All maximal scoring segments after Ruzzo and Tompa.  [default: the best one]",
 )  # fmt: skip
-@click.option("--min-score", type=float, metavar="X", help="Keep segments that score X or more.")
+@click.option(
+    "--min-score", type=float, callback=_finite, metavar="X",
+    help="Keep segments that score X or more.",
+)  # fmt: skip
 @click.option(
     "--significance", is_flag=True,
     help="Add a column evalue, after Karlin and Altschul; needs --scale.",
