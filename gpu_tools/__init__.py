@@ -2,8 +2,9 @@
 
 from gpu_tools.errors import DeviceError, GpuToolsError, InputError, OutputError, ScoringError
 from gpu_tools.exons import ExonSet
-from gpu_tools.results import SplicedAlignment
+from gpu_tools.results import Segment, Segments, SplicedAlignment, Submatrix
 from gpu_tools.scoring import SplicedScoring
+from gpu_tools.segments import max_segment, max_segments, max_submatrix
 from gpu_tools.sequences import Sequence
 from gpu_tools.spliced import Case, spliced_align
 
@@ -15,8 +16,14 @@ __all__ = [
     "InputError",
     "OutputError",
     "ScoringError",
+    "Segment",
+    "Segments",
     "Sequence",
     "SplicedAlignment",
     "SplicedScoring",
+    "Submatrix",
+    "max_segment",
+    "max_segments",
+    "max_submatrix",
     "spliced_align",
 ]
