@@ -1,15 +1,15 @@
 """Warp and packed 16-bit intrinsics, each with a twin for numba's CUDA simulator.
 
 The only room with assembly, and the only one that knows whether a GPU or the simulator runs.
-Packed values are two int16 in an int32, the low half first. The packed additions and maxima need
-compute capability 9.0.
+Packed values are two int16 in an int32, the low half first. The packed additions, maxima and
+minima need compute capability 9.0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import cuda, int16, int32, types
+from numba import cuda, int16, int32, types, uint32
 
 from gpu_tools.device import simulated
 
@@ -65,6 +65,20 @@ def _max2_twin(left, right):
     return _packed(max(a, c), max(b, d))
 
 
+def _min2_twin(left, right):
+    (a, b), (c, d) = _split(left), _split(right)
+    return _packed(min(a, c), min(b, d))
+
+
+def _product_twin(left, right):
+    return uint32(int(left) * int(right) & 0xFFFFFFFF)
+
+
+def _funnel_twin(low, high, distance):
+    both = int(high) << 32 | int(low)
+    return uint32(both >> (int(distance) & 31) & 0xFFFFFFFF)
+
+
 def _permute_twin(low, high, selector):
     pool = (int(low) & 0xFFFFFFFF) | ((int(high) & 0xFFFFFFFF) << 32)
     word = 0
@@ -89,7 +103,7 @@ def _store_low(array, index, value):
 
 
 def _of_words(text: str, count: int):
-    """Return an intrinsic of `count` int32 arguments and an int32 result, one instruction."""
+    """Return an intrinsic of `count` 32-bit arguments and such a result, one instruction."""
     function_type = ir.FunctionType(_I32, [_I32] * count)
     constraints = ",".join(["=r"] + ["r"] * count)
 
@@ -122,9 +136,10 @@ def _generate_store(context, builder, signature, arguments):
 
 if simulated():
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
-    add2, max2, permute = (
-        cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _permute_twin)
+    add2, max2, min2, permute = (
+        cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
+    product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
     load_relaxed, store_relaxed, store_low = (
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
@@ -145,6 +160,21 @@ else:
     def max2(typing_context, left, right):
         """Return the maxima of two packed pairs."""
         return int32(int32, int32), _of_words("max.s16x2 $0, $1, $2;", 2)
+
+    @intrinsic
+    def min2(typing_context, left, right):
+        """Return the minima of two packed pairs."""
+        return int32(int32, int32), _of_words("min.s16x2 $0, $1, $2;", 2)
+
+    @intrinsic
+    def product(typing_context, left, right):
+        """Return the lower 32 bits of a product; plain Python would compute all 64."""
+        return uint32(uint32, uint32), _of_words("mul.lo.u32 $0, $1, $2;", 2)
+
+    @intrinsic
+    def funnel(typing_context, low, high, distance):
+        """Return the lower one of two words that are shifted down by `distance` modulo 32."""
+        return uint32(uint32, uint32, uint32), _of_words("shf.r.wrap.b32 $0, $1, $2, $3;", 3)
 
     @intrinsic
     def permute(typing_context, low, high, selector):

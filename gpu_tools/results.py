@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,3 +143,68 @@ class Submatrix:
     column_start: int
     column_end: int
     score: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateMatch:
+    """An end position of a pattern in a text, with the longest best match that ends there.
+
+    Parameters
+    ----------
+    pattern, text : str
+        Names.
+    start, end : int
+        Matched part of the text, 0-based half-open on the forward strand; never empty.
+    strand : {"+", "-"}
+        ``-``: the reverse complement of the pattern matches the forward text.
+    distance : int
+        Cost of the alignment.
+    cigar : tuple of (str, int)
+        The alignment along the forward text: ``=`` match, ``X`` substitution, ``I`` pattern
+        symbol that the text lacks, ``D`` text symbol that the pattern lacks.
+    """
+
+    pattern: str
+    text: str
+    start: int
+    end: int
+    strand: str
+    distance: int
+    cigar: tuple[CigarOperation, ...]
+
+
+@dataclass(frozen=True)
+class ExactMatches:
+    """Occurrences of patterns in texts, as columns sorted by text, start and pattern.
+
+    On equal places ``+`` comes before ``-``. Iteration gives a tuple (pattern, text, start, end,
+    strand) for each, with names.
+
+    Parameters
+    ----------
+    pattern_names, text_names : sequence of str
+        Names by number.
+    patterns, texts : ndarray of int64, shape (n,)
+        Numbers of pattern and text.
+    starts, ends : ndarray of int64, shape (n,)
+        Matched part of the text, 0-based half-open on the forward strand.
+    reverse : ndarray of bool, shape (n,)
+        Whether the reverse complement of the pattern occurs.
+    """
+
+    pattern_names: Sequence[str]
+    text_names: Sequence[str]
+    patterns: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    reverse: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[tuple[str, str, int, int, str]]:
+        columns = (self.patterns, self.texts, self.starts, self.ends, self.reverse)
+        for pattern, text, start, end, reverse in zip(*(c.tolist() for c in columns), strict=True):
+            name, other = self.pattern_names[pattern], self.text_names[text]
+            yield name, other, start, end, "-" if reverse else "+"

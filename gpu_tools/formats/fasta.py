@@ -155,7 +155,7 @@ def _records(path) -> Iterator[_Record]:
             if line.startswith(b">"):
                 if record:
                     yield record
-                record = _new_record(path, number, line, names)
+                record = _Record(number, *parse_header(path, number, line, names))
             elif record:
                 record.body += line
             elif line.strip():
@@ -173,7 +173,14 @@ def _quick_lines(stream: BinaryIO) -> BinaryIO:
     return io.BufferedReader(stream, _BUFFER) if isinstance(stream, gzip.GzipFile) else stream
 
 
-def _new_record(path, number: int, line: bytes, names: set[str]) -> _Record:
+def parse_header(path, number: int, line: bytes, names: set[str]) -> tuple[str, str]:
+    """Return name and description of a header line, and add the name to `names`.
+
+    Raises
+    ------
+    InputError
+        For a header that is not UTF-8, lacks a name, or has one of `names`.
+    """
     try:
         header = line[1:].decode("utf-8").rstrip()
     except UnicodeDecodeError:
@@ -184,7 +191,7 @@ def _new_record(path, number: int, line: bytes, names: set[str]) -> _Record:
     if name in names:
         raise InputError("duplicate name", path=path, line=number, record=name)
     names.add(name)
-    return _Record(number, name, *description or [""])
+    return name, "".join(description)
 
 
 def _read_one(path, name: str) -> Sequence:
