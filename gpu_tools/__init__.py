@@ -10,8 +10,16 @@ from gpu_tools.matching import (
     scan_approximate,
     scan_exact,
 )
-from gpu_tools.results import ApproximateMatch, ExactMatches, SplicedAlignment
+from gpu_tools.results import (
+    ApproximateMatch,
+    ExactMatches,
+    Segment,
+    Segments,
+    SplicedAlignment,
+    Submatrix,
+)
 from gpu_tools.scoring import EditCosts, SplicedScoring
+from gpu_tools.segments import max_segment, max_segments, max_submatrix
 from gpu_tools.sequences import Sequence, SequenceChunk
 from gpu_tools.spliced import Case, spliced_align
 
@@ -28,12 +36,18 @@ __all__ = [
     "Pattern",
     "PatternSet",
     "ScoringError",
+    "Segment",
+    "Segments",
     "Sequence",
     "SequenceChunk",
     "SplicedAlignment",
     "SplicedScoring",
+    "Submatrix",
     "match_approximate",
     "match_exact",
+    "max_segment",
+    "max_segments",
+    "max_submatrix",
     "scan_approximate",
     "scan_exact",
     "spliced_align",

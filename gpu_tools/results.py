@@ -78,6 +78,73 @@ class SplicedAlignment:
         return self.matches / self.columns if self.columns else None
 
 
+@dataclass(frozen=True)
+class Segment:
+    """A run of consecutive values and its sum.
+
+    Parameters
+    ----------
+    start, end : int
+        0-based half-open.
+    score : int or float
+        Sum of the values; an integer if they are.
+    """
+
+    start: int
+    end: int
+    score: int | float
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Disjoint segments of one sequence of values, in the order of their positions.
+
+    Parameters
+    ----------
+    starts, ends : ndarray of int64, shape (k,)
+        0-based half-open.
+    scores : ndarray of int64 or float64, shape (k,)
+        Sums of the segments' values.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    scores: NDArray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, k: int) -> Segment:
+        return Segment(int(self.starts[k]), int(self.ends[k]), self.scores[k].item())
+
+    def take(self, chosen: NDArray) -> Segments:
+        """Return the segments that a mask or an array of indices chooses."""
+        return Segments(self.starts[chosen], self.ends[chosen], self.scores[chosen])
+
+    def ranked(self) -> Segments:
+        """Return the segments by falling score, equal scores by position."""
+        return self.take(np.argsort(-self.scores, kind="stable"))
+
+
+@dataclass(frozen=True)
+class Submatrix:
+    """A rectangle of neighbouring rows and columns and its sum.
+
+    Parameters
+    ----------
+    row_start, row_end, column_start, column_end : int
+        0-based half-open.
+    score : int or float
+        Sum of the values; an integer if they are.
+    """
+
+    row_start: int
+    row_end: int
+    column_start: int
+    column_end: int
+    score: int | float
+
+
 @dataclass(frozen=True, slots=True)
 class ApproximateMatch:
     """An end position of a pattern in a text, with the longest best match that ends there.

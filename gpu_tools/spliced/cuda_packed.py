@@ -34,8 +34,8 @@ from gpu_tools.spliced.pieces import Capacity
 
 CAPACITY = Capacity(lanes=2 * WARP, slots=(1, 2, 3, 4, 6, 8))
 """Virtual lanes of a warp, and the rows a virtual lane that the kernel is compiled for."""
-CHUNKS = (WARP, WARP // 2 if WARP > 8 else WARP, max(WARP // 4, 4))
-"""Columns that come in together, one a lane: fewer for jobs whose pieces should follow closely."""
+CHUNK = WARP
+"""Columns that come in together, one a lane; fewer were slower, for each look at memory counts."""
 AT_ONCE = 4
 """Rows of exons before a track that are asked for together."""
 UNROLLED = 4
@@ -50,7 +50,7 @@ NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 
 # columns of the job table
-COLUMNS, PIECES, STOPS, TRACKS, EXONS, STRIDE, CHUNK, NUMBERS, SYMBOLS, WORDS, CELLS = range(11)
+COLUMNS, PIECES, STOPS, TRACKS, EXONS, STRIDE, NUMBERS, SYMBOLS, WORDS, CELLS = range(10)
 # elements of the scoring
 GAP, PENALTY, FREE = range(3)
 
@@ -145,10 +145,10 @@ def _above(cells, source, seen, column, scoring):
 
 
 @cuda.jit(device=True)
-def _seen(cells, source, column, limit):
+def _seen(cells, source, column, columns):
     """Look, without waiting, at what `_above` will want for `column`."""
     row, follows, places, _, count = source
-    inside = column < limit
+    inside = column < columns
     last = places[uint32(0)] if count > 0 else int32(0)
     return (
         _peek(cells, uint32(row + column), follows and inside),
@@ -176,10 +176,9 @@ def _make_run(slots):
         return above, up
 
     @cuda.jit(device=True)
-    def run(piece, sizes, codes, words, cells, source, places, scoring, scratch):
+    def run(piece, columns, codes, words, cells, source, places, scoring, scratch):
         begin, stops, count = piece
         entry, out, stride = places
-        columns, chunk = sizes
         lane = int32(cuda.threadIdx.x)
         row = cuda.local.array(slots, int32)
         selectors = cuda.local.array(slots, int32)
@@ -202,18 +201,17 @@ def _make_run(slots):
         w0, w1, w2, w3 = (
             words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
         )  # fmt: skip
-        limit = columns if lane < chunk else int32(0)
-        seen = _seen(cells, source, lane, limit)
-        for first in range(int32(0), int32(columns + used - 1), chunk):
+        seen = _seen(cells, source, lane, columns)
+        for first in range(int32(0), int32(columns + used - 1), int32(CHUNK)):
             column = int32(first + lane)
             arriving = int32(0)
-            if column < limit:
+            if column < columns:
                 arriving = _above(cells, source, seen, column, scoring)
                 if entry >= 0:
                     store_relaxed(cells, uint32(entry + column), arriving)
             arriving = int32(arriving << int32(16))
-            seen = _seen(cells, source, int32(column + chunk), limit)
-            for k in range(int32(0), chunk, int32(UNROLLED)):
+            seen = _seen(cells, source, int32(column + CHUNK), columns)
+            for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
                 at += uint64(UNROLLED)
                 n0, n1, n2, n3 = (
                     words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
@@ -247,9 +245,8 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 11)
-        Counts, the length of a stored row, columns that come in together, and where the job's
-        parts lie in the buffers.
+    jobs : int64 array, shape (J, 10)
+        Counts, the length of a stored row and where the job's parts lie in the buffers.
     team : int32 array
         The job of each block.
     numbers : int32 array
@@ -271,8 +268,7 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
     own = team[cuda.blockIdx.x]
     job = jobs[own]
     lane = int32(cuda.threadIdx.x)
-    sizes, stride = (int32(job[COLUMNS]), int32(job[CHUNK])), int32(job[STRIDE])
-    n_pieces = int32(job[PIECES])
+    columns, stride, n_pieces = int32(job[COLUMNS]), int32(job[STRIDE]), int32(job[PIECES])
     first_rows = numbers[job[NUMBERS] :]
     first_stops, tracks = first_rows[n_pieces:], first_rows[2 * n_pieces + 1 :]
     slots, all_stops = tracks[n_pieces:], tracks[2 * n_pieces :]
@@ -299,14 +295,14 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
         out = (entry, int32(stop * stride), stride)
         rows = slots[uint32(k)]
         if rows == 1:
-            _run_1(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_1(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 2:
-            _run_2(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_2(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 3:
-            _run_3(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_3(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 4:
-            _run_4(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_4(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 6:
-            _run_6(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_6(piece, columns, stream, table, stored, source, out, scoring, scratch)
         else:
-            _run_8(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_8(piece, columns, stream, table, stored, source, out, scoring, scratch)
