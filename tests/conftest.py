@@ -8,7 +8,7 @@ def pytest_collection_modifyitems(config, items):
     """Leave the tests marked cuda out where there is nothing to run them on."""
     if without_cuda():
         needy = [item for item in items if item.get_closest_marker("cuda")]
-        config.hook.pytest_deselected(needy)
+        config.hook.pytest_deselected(items=needy)
         items[:] = [item for item in items if not item.get_closest_marker("cuda")]
 
 
