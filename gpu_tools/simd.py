@@ -125,3 +125,22 @@ def last_lane(typing_context, vector):
         return builder.extract_element(arguments[0], _INDEX(vector.lanes - 1))
 
     return vector.element(vector), generate
+
+
+@intrinsic
+def prefix_maximum(typing_context, vector):
+    """Return in each lane the largest of the lanes up to it."""
+
+    def generate(context, builder, signature, arguments):
+        (running,) = arguments
+        lanes, shift = vector.lanes, 1
+        while shift < lanes:
+            # lanes that have nothing so far below them take themselves
+            order = [lane - shift if lane >= shift else lane for lane in range(lanes)]
+            mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
+            below = builder.shuffle_vector(running, running, mask)
+            running = builder.select(builder.icmp_signed(">", below, running), below, running)
+            shift *= 2
+        return running
+
+    return vector(vector), generate

@@ -42,7 +42,7 @@ class BestEnd(NamedTuple):
     column: int
 
 
-class _Rows(NamedTuple):
+class ExonRows(NamedTuple):
     """What one backward pass needs: base symbols up to the end, target symbols up to the column."""
 
     base: NDArray[np.uint8]
@@ -112,17 +112,16 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
         parts.append(operations)
         column = int(entered)
         end = _predecessor(program, sweep, exons[-1], column, scoring)
-    introns = [program.exon(k) for k in exons[::-1]]
-    cigar = _cigar(parts[::-1], _intron_lengths(introns))
+    cigar = cigar_of(parts[::-1], [program.exon(k) for k in exons[::-1]])
     # free ends leave the symbols before the first exon out, unless gaps are worth taking
     start = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return exons[::-1], start, _with_leading_gap(cigar, column - start)
+    return exons[::-1], start, with_leading_gap(cigar, column - start)
 
 
-def _rows(program, candidates, target, lifted, gap) -> _Rows:
+def _rows(program, candidates, target, lifted, gap) -> ExonRows:
     longest = candidates[-1]
     first = program.track_rows[program.exit_tracks[longest]]
-    return _Rows(program.codes[first : program.exit_rows[longest] + 1], target, lifted, gap)
+    return ExonRows(program.codes[first : program.exit_rows[longest] + 1], target, lifted, gap)
 
 
 def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring) -> int:
@@ -136,7 +135,7 @@ def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring
 
 
 @njit(cache=True)
-def _previous_row(rows, left_over, row, out):
+def previous_row(rows, left_over, row, out):
     """Fill W(r, .) of `row` = base symbol index from W(r - 1, .)."""
     columns = len(rows.target)
     scores = rows.lifted[rows.base[row]]
@@ -149,7 +148,7 @@ def _previous_row(rows, left_over, row, out):
 
 
 @njit(cache=True)
-def _entered_at(entry, gain, missing):
+def entered_at(entry, gain, missing):
     """Return the smallest column with entry + gain = missing, or -1."""
     for c in range(len(gain)):
         if entry[c] + gain[c] == missing:
@@ -174,17 +173,17 @@ def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
         while left < lengths[candidate]:
             if left % every == 0:
                 checkpoints[left // every] = gain
-            _previous_row(rows, gain, n_rows - 1 - left, next_gain)
+            previous_row(rows, gain, n_rows - 1 - left, next_gain)
             gain, next_gain = next_gain, gain
             left += 1
-        entered = _entered_at(entries[tracks[candidate]], gain, value - bonuses[candidate])
+        entered = entered_at(entries[tracks[candidate]], gain, value - bonuses[candidate])
         if entered >= 0:
-            return candidate, entered, _align(rows, checkpoints, left, entered)
+            return candidate, entered, align_exon(rows, checkpoints, left, entered)
     raise ValueError("no exon explains the value at its end: the sweep is wrong")
 
 
 @njit(cache=True, nogil=True)
-def _align(rows, checkpoints, left, column):
+def align_exon(rows, checkpoints, left, column):
     """Walk from the exon's entry to its end, block by block of recomputed rows."""
     every = ROWS_BETWEEN_CHECKPOINTS
     columns = len(rows.target)
@@ -195,7 +194,7 @@ def _align(rows, checkpoints, left, column):
         bottom = (left - 1) // every * every
         block[0] = checkpoints[bottom // every]
         for r in range(1, left - bottom + 1):
-            _previous_row(rows, block[r - 1], len(rows.base) - bottom - r, block[r])
+            previous_row(rows, block[r - 1], len(rows.base) - bottom - r, block[r])
         while left > bottom:
             here, below = block[left - bottom], block[left - bottom - 1]
             symbol = rows.base[len(rows.base) - left]
@@ -220,9 +219,10 @@ def _intron_lengths(exons) -> list[int]:
     return [max(a[0], b[0]) - min(a[1], b[1]) for a, b in pairwise(exons)]
 
 
-def _cigar(parts, introns) -> list[tuple[str, int]]:
+def cigar_of(parts, exons) -> list[tuple[str, int]]:
+    """Return the runs of the exons' operations with the introns between the exons."""
     cigar = _runs(parts[0])
-    for intron, operations in zip(introns, parts[1:], strict=True):
+    for intron, operations in zip(_intron_lengths(exons), parts[1:], strict=True):
         cigar += [("N", intron)] if intron else []
         cigar += _runs(operations)
     return cigar
@@ -235,7 +235,7 @@ def _runs(operations) -> list[tuple[str, int]]:
     return [(_LETTERS[operations[k]], int(n)) for k, n in zip(firsts, lengths, strict=True)]
 
 
-def _with_leading_gap(cigar, symbols: int):
+def with_leading_gap(cigar, symbols: int):
     """Put the target symbols before the first exon's entry in front, and merge equal runs."""
     merged = []
     for letter, n in ([("I", symbols)] if symbols else []) + cigar:

@@ -1,0 +1,1 @@
+"""Exact spliced alignment over all exons that splice sites allow, without listing them."""

@@ -1,0 +1,141 @@
+"""Site mode on the CPU against its definition, and against listed candidates."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import Case, ExonSet, Sequence, SplicedScoring, spliced_align
+from gpu_tools.sites import cpu
+from gpu_tools.sites.api import SiteCase, site_align
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from tests import cases, oracle_sites, oracles
+
+
+def random_scores(rng, length, share):
+    """Return scores at a share of the boundaries."""
+    scores = rng.integers(-4, 5, length + 1).astype(np.int64)
+    scores[rng.random(length + 1) > share] = CLOSED
+    return scores
+
+
+def random_table(rng, length, share=0.3, introns=None) -> SiteTable:
+    introns = introns or tuple(
+        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, 5)), int(rng.integers(-2, 5)))
+        for _ in range(rng.integers(1, 4))
+    )
+    return SiteTable(
+        *(random_scores(rng, length, share) for _ in range(4)), introns,
+        *(rng.integers(0, 2, length + 1).astype(np.uint8) for _ in range(2)),
+    )  # fmt: skip
+
+
+def oracle_table(table: SiteTable) -> dict:
+    """Return a table in the oracle's terms."""
+    names = ("first_entry", "inner_entry", "inner_exit", "last_exit")
+    open_sites = {
+        name: {i: int(s) for i, s in enumerate(getattr(table, name)) if s != CLOSED}
+        for name in names
+    }
+    kinds = {name: getattr(table, name).tolist() for name in ("entry_kind", "exit_kind")}
+    return open_sites | kinds | {"introns": [tuple(intron) for intron in table.introns]}
+
+
+def random_target(rng, base, length):
+    """Return a mutated part of the base, so that alignments are worth while."""
+    cut = sorted(rng.integers(0, len(base) + 1, 4))
+    letters = base[cut[0] : cut[1]] + base[cut[2] : cut[3]]
+    mutated = [c if rng.random() > 0.2 else str(rng.choice(list("ACGT"))) for c in letters]
+    return ("".join(mutated) + cases.random_text(rng, length))[:length]
+
+
+def align(base, target, tables, scoring, threads=1):
+    case = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), tables)
+    (result,) = site_align([case], scoring, threads=threads)
+    return result
+
+
+def sites_of_chain(table: SiteTable, chain) -> int:
+    """Return the sum of a chain's sites less its introns' penalties, in reading direction."""
+    total = int(table.first_entry[chain[0][0]] + table.last_exit[chain[-1][1]])
+    for (_, end), (start, _) in zip(chain, chain[1:], strict=False):
+        kinds = {int(table.exit_kind[end]), int(table.entry_kind[start])}
+        penalty = min(
+            i.penalty for i in table.introns if {i.kind} == kinds and start - end >= i.min_length
+        )
+        total += int(table.inner_exit[end] + table.inner_entry[start]) - penalty
+    return total
+
+
+def rescored(base, target, result, table, scoring):
+    """Recount the score of a result from its chain, its CIGAR and the table."""
+    m = len(base)
+    reading = [(s, e) if result.strand == "+" else (m - e, m - s) for s, e in result.chain]
+    terms = cases.oracle_scoring(scoring) | {"penalty": 0}
+    aligned = oracles.rescore(base, target, result, terms, dict.fromkeys(result.chain, 0))
+    return aligned + sites_of_chain(table, reading)
+
+
+@pytest.fixture
+def short_blocks(monkeypatch):
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_small_cases_by_enumeration(seed, short_blocks):
+    rng = np.random.default_rng(seed)
+    base = cases.random_text(rng, int(rng.integers(1, 13)))
+    target = random_target(rng, base, int(rng.integers(1, 9)))
+    scoring = cases.random_scoring(rng)
+    tables = {s: random_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
+    expected = {}
+    for strand, table in tables.items():
+        text = base if strand == "+" else oracles.reverse_complement(base)
+        terms = cases.oracle_scoring(scoring)
+        expected[strand] = oracle_sites.best_score(text, target, oracle_table(table), terms)
+    found = {strand: score for strand, score in expected.items() if score is not None}
+    result = align(base, target, tables, scoring)
+    assert result.score == max(found.values(), default=None)
+    if found:
+        assert result.strand == max(sorted(found), key=found.get)
+        table = tables[result.strand]
+        assert rescored(base, target, result, table, scoring) == result.score
+
+
+def listed(base, table, minus):
+    """Return every interval that a table admits, with the sum of its sites as its score."""
+    m = len(base)
+    pairs = [
+        (a, b) for a in np.flatnonzero(table.first_entry != CLOSED)
+        for b in np.flatnonzero(table.last_exit != CLOSED) if a < b
+    ]  # fmt: skip
+    scores = [float(table.first_entry[a] + table.last_exit[b]) for a, b in pairs]
+    if minus:
+        return ExonSet.from_intervals([(m - b, m - a) for a, b in pairs], "-", scores)
+    return ExonSet.from_intervals(pairs, "+", scores)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("seed", range(25))
+def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
+    """Score, chain, alignment and ties are those of listed candidates."""
+    rng = np.random.default_rng(100 + seed)
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
+    monkeypatch.setattr("gpu_tools.sites.api.COLUMNS_PER_STRIPE", 20)
+    base = cases.random_text(rng, int(rng.integers(20, 120)))
+    target = random_target(rng, base, int(rng.integers(1, 90)))
+    penalty = int(rng.integers(0, 6))
+    tables, sets = {}, []
+    for strand in ("+", "-"):
+        entry, leave = (random_scores(rng, len(base), 0.2) for _ in range(2))
+        tables[strand] = SiteTable(entry, entry, leave, leave, (IntronClass(0, 0, penalty),))
+        sets.append(listed(base, tables[strand], strand == "-"))
+    plain = cases.random_scoring(rng)
+    scoring = SplicedScoring(
+        plain.match, plain.mismatch, plain.gap, plain.matrix, 1.0, penalty, plain.ends
+    )
+    case = Case(
+        Sequence.from_text("b", base), Sequence.from_text("t", target), ExonSet.concatenate(sets)
+    )
+    (expected,) = spliced_align([case], scoring, device="cpu")
+    result = align(base, target, tables, scoring, threads)
+    for name in ("strand", "score", "chain", "target_start", "target_end", "cigar"):
+        assert getattr(result, name) == getattr(expected, name), name
