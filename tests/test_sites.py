@@ -1,5 +1,7 @@
 """Site mode on the CPU against its definition, and against listed candidates."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,7 @@ def align(base, target, tables, scoring, threads=1):
 def sites_of_chain(table: SiteTable, chain) -> int:
     """Return the sum of a chain's sites less its introns' penalties, in reading direction."""
     total = int(table.first_entry[chain[0][0]] + table.last_exit[chain[-1][1]])
-    for (_, end), (start, _) in zip(chain, chain[1:], strict=False):
+    for (_, end), (start, _) in pairwise(chain):
         kinds = {int(table.exit_kind[end]), int(table.entry_kind[start])}
         penalty = min(
             i.penalty for i in table.introns if {i.kind} == kinds and start - end >= i.min_length

@@ -21,7 +21,12 @@ from gpu_tools import simd
 from gpu_tools.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites.table import (
-    CLOSED, FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable,
+    CLOSED,
+    FIRST_ENTRY,
+    INNER_ENTRY,
+    INNER_EXIT,
+    LAST_EXIT,
+    SiteTable,
 )  # fmt: skip
 from gpu_tools.sites.widths import limits
 from gpu_tools.spliced.core import empty_chain
@@ -55,15 +60,15 @@ class Stripe(NamedTuple):
     """A stripe's columns; column c of lane l is element c * lanes + l.
 
     `profile` holds the lifted scores by base symbol, `start` S' of the empty chain, `drop` what
-    turns S' into S, `final` 1 where a chain may end; `first_column` is the target column of
-    element 0.
+    turns S' into S, `final` 1 where a chain may end, all of it from element `final_span[0]` to
+    before `final_span[1]`.
     """
 
     profile: NDArray
     start: NDArray
     drop: NDArray
     final: NDArray
-    first_column: int
+    final_span: tuple[int, int]
 
 
 class State(NamedTuple):
@@ -73,7 +78,7 @@ class State(NamedTuple):
     precede an entry, a row an intron class; `exits` the rows of the block's exits behind those
     still pending, `exit_rows` their boundaries, `counts` how many there are, then how many each
     intron class has taken; `block_exits` the maximum over the block's exits; `entries` the rows of
-    the block's entries; `best` score, boundary and column of the best end so far.
+    the block's inner entries; `best` score, boundary and column of the best end so far.
     """
 
     row: NDArray
@@ -120,6 +125,15 @@ def _settle(row, carry, lanes):
 
 
 @njit(nogil=True)
+def _begin(row, carry, start, bonus, lanes):
+    """Let the carry join the row, and exons begin there as the first of a chain."""
+    added = simd.splat(row.dtype.type(bonus))
+    for k in range(0, len(row), lanes):
+        here = simd.maximum(simd.load(row, k), carry)
+        simd.store(row, k, simd.maximum(here, simd.add(simd.load(start, k), added)))
+
+
+@njit(nogil=True)
 def _advance(row, profile, symbol, diagonal, carry, left, gap, lanes):
     """Compute the next row, each lane for itself; return the vector of the lanes' last columns."""
     gaps = simd.splat(gap)
@@ -158,23 +172,25 @@ def _drop_taken(exits, exit_rows, counts):
 
 
 @njit(nogil=True)
-def _final_score(row, drop, final, lowest, lanes):
+def _final_score(row, drop, final, span, lowest, carry, lanes):
     """Return the largest S of the columns at which a chain may end."""
     one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
-    for k in range(0, len(row), lanes):
-        value = simd.add(simd.load(row, k), simd.load(drop, k))
+    for k in range(span[0], span[1], lanes):
+        here = simd.maximum(simd.load(row, k), carry)
+        value = simd.add(here, simd.load(drop, k))
         value = simd.where_equal(simd.load(final, k), one, value, best)
         best = simd.maximum(best, value)
     return np.int64(simd.last_lane(simd.prefix_maximum(best)))
 
 
 @njit(nogil=True)
-def _column_of(row, drop, final, score, lanes):
+def _column_of(row, drop, final, score, carry, lanes):
     """Return the smallest column that ends with `score`."""
     columns = len(row) // lanes
     for column in range(len(row)):
         k = column % columns * lanes + column // columns
-        if final[k] == 1 and np.int64(row[k]) + np.int64(drop[k]) == score:
+        here = max(np.int64(row[k]), np.int64(carry[column // columns]))
+        if final[k] == 1 and here + np.int64(drop[k]) == score:
             return column
     return -1
 
@@ -210,7 +226,7 @@ def sweep_block(sites, stripe, state, border, following, weights, rows):
     lanes = len(state.carry)
     width = len(row)
     low = simd.splat(floor)
-    carry = simd.load(state.carry, 0)
+    carry, kept_carry, span = simd.load(state.carry, 0), state.carry, stripe.final_span
     _drop_taken(exits, exit_rows, counts)
     block_exits[:] = floor
     entry = 0
@@ -222,36 +238,35 @@ def sweep_block(sites, stripe, state, border, following, weights, rows):
             carry = simd.prefix_maximum(simd.shift_in(last, arriving[i]))
             carry = simd.maximum(carry, low)
             next_arriving[i] = simd.last_lane(simd.maximum(last, carry))
-        if flags[i]:
+        if flags[i] & LAST_EXIT:
+            score = _final_score(row, drop, final, span, lowest, carry, lanes)
+            if score + last_exit[i] > best[_SCORE]:
+                simd.store(kept_carry, 0, carry)
+                best[_SCORE], best[_END] = score + last_exit[i], i
+                best[_COLUMN] = _column_of(row, drop, final, score, kept_carry, lanes)
+        if flags[i] & (INNER_EXIT | INNER_ENTRY):
             _settle(row, carry, lanes)
             carry = low
-            if flags[i] & INNER_EXIT:
-                _put(exits, counts[0], row, 0, width, lanes, inner_exit[i])
-                _raise(block_exits, 0, exits, counts[0], width, lanes, 0)
-                exit_rows[counts[0]] = i
-                counts[0] += 1
-            if flags[i] & LAST_EXIT:
-                score = _final_score(row, drop, final, lowest, lanes)
-                if score + last_exit[i] > best[_SCORE]:
-                    best[_SCORE], best[_END] = score + last_exit[i], i
-                    best[_COLUMN] = _column_of(row, drop, final, score, lanes)
-            if flags[i] & (FIRST_ENTRY | INNER_ENTRY):
-                entries[entry] = floor
-                if flags[i] & INNER_ENTRY:
-                    _take_exits(
-                        before, exits, exit_rows, counts, exit_kind, kinds, lengths, i, lanes
-                    )
-                    for k in range(len(kinds)):
-                        if kinds[k] == entry_kind[i]:
-                            bonus = inner_entry[i] - penalties[k]
-                            _raise(entries, entry, before, k, width, lanes, bonus)
-                if flags[i] & FIRST_ENTRY:
-                    _raise(entries, entry, start, 0, width, lanes, first_entry[i])
-                _raise(row, 0, entries, entry, width, lanes, 0)
-                entry += 1
+        if flags[i] & INNER_EXIT:
+            _put(exits, counts[0], row, 0, width, lanes, inner_exit[i])
+            _raise(block_exits, 0, exits, counts[0], width, lanes, 0)
+            exit_rows[counts[0]] = i
+            counts[0] += 1
+        if flags[i] & FIRST_ENTRY:
+            _begin(row, carry, start, first_entry[i], lanes)
+            carry = low
+        if flags[i] & INNER_ENTRY:
+            _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, i, lanes)
+            entries[entry] = floor
+            for k in range(len(kinds)):
+                if kinds[k] == entry_kind[i]:
+                    bonus = inner_entry[i] - penalties[k]
+                    _raise(entries, entry, before, k, width, lanes, bonus)
+            _raise(row, 0, entries, entry, width, lanes, 0)
+            entry += 1
         next_leaving[i] = simd.last_lane(simd.maximum(simd.load(row, width - lanes), carry))
     _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, rows[1] - 1, lanes)
-    simd.store(state.carry, 0, carry)
+    simd.store(kept_carry, 0, carry)
 
 
 class Block(NamedTuple):
@@ -308,7 +323,7 @@ class SiteSweep:
         width = len(self.stripes[0].start)
         parts = [self._again(stripe, number) for stripe in range(-(-columns // width))]
         flags = self.sites.flags[rows[0] : rows[1]]
-        entry_rows = np.flatnonzero(flags & (FIRST_ENTRY | INNER_ENTRY)) + rows[0]
+        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + rows[0]
         exit_rows = np.flatnonzero(flags & INNER_EXIT) + rows[0]
         entries = [_by_column(s.entries[: len(entry_rows)], len(s.carry)) for s in parts]
         exits = [
@@ -424,7 +439,14 @@ def _stripe(target, first: int, width: int, scoring: SplicedScoring, dtype) -> S
         _by_lane(np.asarray(row)[None], lanes, dtype)[0]
         for row in (start, np.where(final, scoring.gap * columns, 0), final)
     )
-    return Stripe(_by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel(), *laid_out, first)
+    profile = _by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
+    return Stripe(profile, *laid_out, _span(final, lanes))
+
+
+def _span(final, lanes: int) -> tuple[int, int]:
+    """Return the elements, in whole vectors, between which the final columns lie."""
+    of_lane = np.flatnonzero(final) % (len(final) // lanes)
+    return (int(of_lane.min()) * lanes, int(of_lane.max() + 1) * lanes) if len(of_lane) else (0, 0)
 
 
 def _by_lane(rows, lanes: int, dtype) -> NDArray:
@@ -438,7 +460,7 @@ def _capacity(sites: Sites, blocks) -> tuple[int, int]:
     """Return how many exits, pending ones included, and entries a block has at most."""
     longest = int(sites.intron_lengths.max(initial=0))
     exits = np.concatenate(([0], np.cumsum(sites.flags & INNER_EXIT != 0)))
-    entries = np.concatenate(([0], np.cumsum(sites.flags & (FIRST_ENTRY | INNER_ENTRY) != 0)))
+    entries = np.concatenate(([0], np.cumsum(sites.flags & INNER_ENTRY != 0)))
     return (
         max(int(exits[high] - exits[max(low - longest, 0)]) for low, high in blocks),
         max(int(entries[high] - entries[low]) for low, high in blocks),

@@ -19,7 +19,12 @@ from gpu_tools.sites.cpu import Block, SiteSweep
 from gpu_tools.sites.table import CLOSED, SiteTable
 from gpu_tools.spliced.core import empty_chain
 from gpu_tools.spliced.traceback import (
-    ROWS_BETWEEN_CHECKPOINTS, ExonRows, align_exon, cigar_of, entered_at, previous_row,
+    ROWS_BETWEEN_CHECKPOINTS,
+    ExonRows,
+    align_exon,
+    cigar_of,
+    entered_at,
+    previous_row,
     with_leading_gap,
 )  # fmt: skip
 
@@ -30,6 +35,23 @@ class SiteTrace(NamedTuple):
     chain: list[tuple[int, int]]
     first_column: int
     cigar: tuple[tuple[str, int], ...]
+
+
+class _Exon(NamedTuple):
+    """An exon of the chain: where, at which column and with which value it is entered."""
+
+    start: int
+    column: int
+    entry: int
+    first: bool
+    operations: NDArray[np.uint8]
+
+
+class _Firsts(NamedTuple):
+    """The empty chain's S' by column, and the first entries' scores by boundary."""
+
+    empty: NDArray[np.int32]
+    first_entry: NDArray[np.int64]
 
 
 class _Blocks:
@@ -68,84 +90,91 @@ def trace(
     blocks = _Blocks(sweep, sweep.column + 1)
     end, column = sweep.end, sweep.column
     value = sweep.score - int(table.last_exit[end]) - scoring.gap * column
+    firsts = _firsts(table, column + 1, scoring)
     chain, parts = [], []
     while True:
         rows = ExonRows(codes[:end], target[:column], lifted, scoring.gap)
-        start, column, entry, operations = _trace_exon(rows, blocks, value)
-        chain.append((start, end))
-        parts.append(operations)
-        if entry == _first_entry(table, start, column, scoring):
+        exon = _trace_exon(rows, blocks, firsts, value)
+        chain.append((exon.start, end))
+        parts.append(exon.operations)
+        if exon.first:
             break
-        end, value = _predecessor(blocks, table, start, column, entry)
+        column = exon.column
+        end, value = _predecessor(blocks, table, exon)
     cigar = cigar_of(parts[::-1], chain[::-1])
     # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    first = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return SiteTrace(chain[::-1], first, with_leading_gap(cigar, column - first))
+    first = exon.column if scoring.ends != "global" and scoring.gap <= 0 else 0
+    return SiteTrace(chain[::-1], first, with_leading_gap(cigar, exon.column - first))
 
 
-def _first_entry(table: SiteTable, start: int, column: int, scoring: SplicedScoring) -> int | None:
-    if table.first_entry[start] == CLOSED:
-        return None
-    empty = empty_chain(column, scoring.gap, scoring.ends != "global")
-    return empty + int(table.first_entry[start])
+def _firsts(table: SiteTable, columns: int, scoring: SplicedScoring) -> _Firsts:
+    free = scoring.ends != "global"
+    empty = [empty_chain(column, scoring.gap, free) for column in range(columns)]
+    return _Firsts(np.array(empty, dtype=np.int32), table.first_entry)
 
 
-def _trace_exon(rows: ExonRows, blocks: _Blocks, value: int):
-    """Return the start of the exon that ends with `value`, where and with what it is entered."""
+def _trace_exon(rows: ExonRows, blocks: _Blocks, firsts: _Firsts, value: int) -> _Exon:
+    """Return the exon that ends with `value`."""
     end, columns = len(rows.base), len(rows.target) + 1
     gain, checkpoints, left = np.zeros(columns, dtype=np.int32), [], 0
     for number in range(blocks.sweep.block_of(max(end - 1, 0)), -1, -1):
         block = blocks[number]
         low = blocks.sweep.blocks[number][0]
-        count = np.searchsorted(block.entry_rows, end)
         kept = np.empty(((end - low) // ROWS_BETWEEN_CHECKPOINTS + 2, columns), dtype=np.int32)
-        before = left
-        left, entered, entry = _search(
-            rows, gain, kept, left, low, block.entry_rows[:count], block.entries, value
+        inner = block.entry_rows[: np.searchsorted(block.entry_rows, end)]
+        before = -(-left // ROWS_BETWEEN_CHECKPOINTS)
+        left, column, entry, first = _search(
+            rows, gain, kept, (left, low), (inner, block.entries), firsts, value
         )
-        first = -(-before // ROWS_BETWEEN_CHECKPOINTS)
-        last = -(-left // ROWS_BETWEEN_CHECKPOINTS)
-        checkpoints.append(kept[: last - first])
-        if entered >= 0:
-            row = int(block.entries[entry, entered])
-            operations = align_exon(rows, np.concatenate(checkpoints), left, entered)
-            return end - left, int(entered), row, operations
+        checkpoints.append(kept[: -(-left // ROWS_BETWEEN_CHECKPOINTS) - before])
+        if column >= 0:
+            operations = align_exon(rows, np.concatenate(checkpoints), left, column)
+            return _Exon(end - left, int(column), int(entry), first, operations)
     raise ValueError("no exon explains the value at its end: the sweep is wrong")
 
 
 @njit(cache=True, nogil=True)
-def _search(rows, gain, kept, left, low, entry_rows, entries, value):
-    """Go back from boundary end - left to `low`; stop at the entry that explains `value`.
+def _search(rows, gain, kept, span, inner, firsts, value):
+    """Go back from boundary end - `span[0]` to `span[1]`, or to the entry that explains `value`.
 
-    Returns the exon's length so far, the column it is entered at or -1, and the entry's index.
+    `inner` holds the inner entries' boundaries and rows. Returns the exon's length so far, the
+    column it is entered at or -1, the entry's value there, and whether it is a first entry.
     `gain` is carried on, `kept` takes its rows at multiples of the distance of checkpoints.
     """
-    every = ROWS_BETWEEN_CHECKPOINTS
-    end, n_kept, entry = len(rows.base), 0, len(entry_rows) - 1
+    left, low = span
+    boundaries, entries = inner
+    empty, first_entry = firsts
+    end, n_kept, k = len(rows.base), 0, len(boundaries) - 1
     following = np.empty_like(gain)
     while end - left >= low:
-        while entry >= 0 and entry_rows[entry] > end - left:
-            entry -= 1
-        if left > 0 and entry >= 0 and entry_rows[entry] == end - left:
-            column = entered_at(entries[entry], gain, value)
-            if column >= 0:
-                return left, column, entry
-        if end - left == 0:
+        here = end - left
+        column, first, entry = -1, False, 0
+        if left > 0 and first_entry[here] != CLOSED:
+            column = entered_at(empty, gain, value - first_entry[here])
+            first = column >= 0
+            entry = empty[column] + first_entry[here] if first else 0
+        if k >= 0 and boundaries[k] == here:
+            other = entered_at(entries[k], gain, value)
+            if other >= 0 and (column < 0 or other < column):
+                column, first, entry = other, False, np.int64(entries[k, other])
+            k -= 1
+        if column >= 0:
+            return left, column, entry, first
+        if here == 0:
             break
-        if left % every == 0:
+        if left % ROWS_BETWEEN_CHECKPOINTS == 0:
             kept[n_kept] = gain
             n_kept += 1
-        previous_row(rows, gain, end - 1 - left, following)
+        previous_row(rows, gain, here - 1, following)
         gain[:] = following
         left += 1
-        if end - left < low:
-            break
-    return left, -1, -1
+    return left, -1, 0, False
 
 
-def _predecessor(blocks: _Blocks, table: SiteTable, start: int, column: int, entry: int):
+def _predecessor(blocks: _Blocks, table: SiteTable, exon: _Exon) -> tuple[int, int]:
     """Return the nearest exit that explains the value of an entry, and the exon's last value."""
-    wanted = entry - int(table.inner_entry[start])
+    start, column = exon.start, exon.column
+    wanted = exon.entry - int(table.inner_entry[start])
     least = min(intron.penalty for intron in table.introns)
     for number in range(blocks.sweep.block_of(start), -1, -1):
         if blocks.sweep.best_exit(number, column) - least < wanted:
