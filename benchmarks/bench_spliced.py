@@ -1,8 +1,9 @@
-"""Spliced alignment: cells a second on one core, all cores and a GPU, beside parasail.
+"""Spliced alignment: cells a second on a core, on all cores and on GPUs, beside its peers.
 
-Run ``python benchmarks/bench_spliced.py [RECORD.json]``. Nominal cells are what the sources count,
+Run ``python -m benchmarks.bench_spliced [RECORD.json]``. Nominal cells are what the sources count,
 the sum of the exons' lengths times the target's; computed cells are those that the sweep really
-fills, fewer because exons with the same start share their rows.
+fills, fewer because exons with the same start share their rows. The cases have the shape of the
+sources' data set (`case_sets`).
 """
 
 from __future__ import annotations
@@ -12,29 +13,16 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks import record
-from gpu_tools import Case, ExonSet, Sequence, SplicedScoring, spliced_align
-from gpu_tools.device import list_gpus
+from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set, il1rapl1_like
+from gpu_tools import Case, SplicedScoring, spliced_align
+from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.spliced import cpu
-from gpu_tools.spliced.case import prepare
+from gpu_tools.spliced.case import Preparation
 
 REPEATS = 5
-
-
-def random_case(rng, base: int, target: int, exons: int, mean_length: float) -> Case:
-    """Return a random case whose exons have exponential lengths and distinct starts mostly."""
-    starts = rng.integers(0, base - 1, exons)
-    lengths = np.maximum(rng.exponential(mean_length, exons).astype(np.int64), 1)
-    pairs = zip(starts, np.minimum(starts + lengths, base), strict=True)
-    codes = (rng.integers(0, 4, n).astype(np.uint8) for n in (base, target))
-    base_codes, target_codes = codes
-    return Case(
-        Sequence("base", base_codes), Sequence("target", target_codes),
-        ExonSet.from_intervals(pairs),
-    )  # fmt: skip
+SCORING = SplicedScoring()
 
 
 def median_seconds(function, repeats: int = REPEATS) -> float:
@@ -48,22 +36,53 @@ def median_seconds(function, repeats: int = REPEATS) -> float:
     return statistics.median(times)
 
 
-def sweep_one_core(case: Case, scoring: SplicedScoring) -> dict:
-    """Time the sweep alone on one thread."""
-    program = prepare(case, scoring).programs[0]
-    seconds = median_seconds(lambda: cpu.sweep(program, case.target.codes, scoring))
-    return _rates(seconds, case.cells, program.n_rows * len(case.target))
+def programs(cases: list[Case]) -> list[tuple]:
+    """Return (program, target codes) of every strand of every case."""
+    prepare = Preparation(SCORING)
+    return [(p, case.target.codes) for case in cases for p in prepare(case).programs]
 
 
-def library_call(cases: list[Case], scoring: SplicedScoring, **options) -> dict:
+def sweep_one_core(cases: list[Case]) -> dict:
+    """Time the sweeps alone on one thread."""
+    made = programs(cases)
+    seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
+    return _rates(seconds, cases)
+
+
+def library_call(cases: list[Case], **options) -> dict:
     """Time the public function: packing, sweeps, chains and alignments."""
-    seconds = median_seconds(lambda: spliced_align(cases, scoring, **options))
-    computed = sum(
-        program.n_rows * len(case.target)
-        for case in cases
-        for program in prepare(case, scoring).programs
-    )
-    return _rates(seconds, sum(case.cells for case in cases), computed)
+    return _rates(median_seconds(lambda: spliced_align(cases, SCORING, **options)), cases)
+
+
+def gpu_kernel(cases: list[Case]) -> dict:
+    """Time the packed kernel with CUDA events, its inputs resident."""
+    from gpu_tools.spliced.cuda import Job, PackedLaunch
+
+    jobs = [Job(program, target, SCORING) for program, target in programs(cases)]
+    launch = PackedLaunch(jobs, SCORING)
+    launch.run()
+    times = [_milliseconds(launch.run) for _ in range(REPEATS)]
+    figures = _rates(statistics.median(times) / 1e3, cases)
+    return {**figures, "device_megabytes": round(sum(job.device_bytes for job in jobs) / 1e6, 1)}
+
+
+def _milliseconds(run) -> float:
+    from numba import cuda
+
+    begin, end = cuda.event(), cuda.event()
+    begin.record()
+    run()
+    end.record()
+    end.synchronize()
+    return cuda.event_elapsed_time(begin, end)
+
+
+def accelerator_2(cases: list[Case]) -> dict:
+    """Time the faster published accelerator's kernels on some of the cases."""
+    from benchmarks.published import accelerator2
+
+    milliseconds = sum(accelerator2.kernel_milliseconds(case) for case in cases)
+    return _rates(milliseconds / 1e3, cases)
 
 
 def parasail_one_core(case: Case, cells: int) -> dict | None:
@@ -88,25 +107,41 @@ def parasail_one_core(case: Case, cells: int) -> dict | None:
     return {"kernel": best, "gcups": round(rates[best], 3)}
 
 
-def measure(cells: int = 600_000_000) -> dict:
-    """Measure everything that this machine can do, on random cases of about `cells` in all."""
-    rng = np.random.default_rng(2014)
-    scoring = SplicedScoring()
-    exons = max(cells // (150 * 1460 * 8), 2)
-    cases = [random_case(rng, 42_181, 1_460, exons, 150) for _ in range(8)]
-    figures = {"one_core_sweep": sweep_one_core(cases[0], scoring)}
-    figures["parasail_one_core"] = parasail_one_core(cases[0], cases[0].cells)
-    figures["library_one_core"] = library_call(cases, scoring, device="cpu", threads=1)
-    figures["library_all_cores"] = library_call(cases, scoring, device="cpu")
-    try:
-        list_gpus()
-        figures["library_gpu"] = library_call(cases, scoring, device="cuda")
-    except DeviceError:
-        pass
+def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
+    """Measure everything that this machine can do."""
+    cases = case_set(shape)
+    some = cases[:: max(len(cases) // 40, 1)]
+    figures = {"one_core_sweep": sweep_one_core(some)}
+    figures["parasail_one_core"] = parasail_one_core(
+        some[-1], min(sum(c.cells for c in some), 10**9)
+    )
+    figures["library_one_core"] = library_call(some, device="cpu", threads=1)
+    figures["library_all_cores"] = library_call(some, device="cpu")
+    if has_gpu():
+        figures.update(measure_gpu(cases, large or il1rapl1_like()))
     return figures
 
 
-def _rates(seconds: float, nominal: int, computed: int) -> dict:
+def measure_gpu(cases: list[Case], large: Case) -> dict:
+    """Measure the GPU on a case set, the published accelerator on a twentieth of it."""
+    figures = {"gpu_kernel": gpu_kernel(cases), "gpu_kernel_large_case": gpu_kernel([large])}
+    figures["gpu_library"] = library_call(cases, device="cuda")
+    figures["accelerator_2_kernel"] = accelerator_2(cases[::20])
+    figures["accelerator_2_large_case"] = accelerator_2([large])
+    return figures
+
+
+def has_gpu() -> bool:
+    """Tell whether there is a real GPU."""
+    try:
+        return bool(list_gpus()) and not simulated()
+    except DeviceError:
+        return False
+
+
+def _rates(seconds: float, cases: list[Case]) -> dict:
+    nominal = sum(case.cells for case in cases)
+    computed = sum(program.n_rows * len(target) for program, target in programs(cases))
     return {
         "seconds": round(seconds, 6),
         "nominal_gcups": round(nominal / seconds / 1e9, 3),
@@ -116,7 +151,7 @@ def _rates(seconds: float, nominal: int, computed: int) -> dict:
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
-    for name, figure in measure(cells=3_000_000).items():
+    for name, figure in measure(SMALL, case_set(SMALL)[-1]).items():
         assert figure is None or all(v > 0 for v in figure.values() if not isinstance(v, str)), name
 
 

@@ -12,7 +12,7 @@ CigarOperation = tuple[str, int]
 class SplicedAlignment:
     """The best chain of candidate exons for one case.
 
-    Attributes
+    Parameters
     ----------
     base, target : str
         Names of the genomic sequence and of the target.

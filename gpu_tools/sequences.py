@@ -97,7 +97,27 @@ class Sequence:
 
     @classmethod
     def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> Sequence:
-        """Encode `symbols`; an illegal one raises `InputError` with this record's name."""
+        """Encode the symbols of a record.
+
+        Parameters
+        ----------
+        name : str
+            Identifier of the record.
+        symbols : str or bytes
+            IUPAC nucleotide letters, see `encode`.
+        description : str
+            The rest of its header.
+
+        Returns
+        -------
+        Sequence
+            The encoded record.
+
+        Raises
+        ------
+        InputError
+            For an illegal symbol; it names the record and the 1-based position.
+        """
         try:
             return cls(name, encode(symbols), description)
         except InputError as error:

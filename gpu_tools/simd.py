@@ -63,6 +63,29 @@ def store(typing_context, array, index, vector):
 
 
 @intrinsic
+def element(typing_context, array, index):
+    """Return one element of a C-contiguous `array`, read flat; `index` is never counted back."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load(builder.gep(data, [arguments[1]], inbounds=True))
+
+    return array.dtype(array, types.intp), generate
+
+
+@intrinsic
+def set_element(typing_context, array, index, value):
+    """Write one element of a C-contiguous `array`, seen flat; `index` is never counted back."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        builder.store(arguments[2], builder.gep(data, [arguments[1]], inbounds=True))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, array.dtype), generate
+
+
+@intrinsic
 def splat(typing_context, value):
     """Return a vector with `value` in every lane."""
     vector = VectorType(value)

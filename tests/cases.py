@@ -88,9 +88,11 @@ def random_exons(rng, count: int, length: int, longest: int) -> list:
     return exons
 
 
-def random_example(rng, base: int, target: int, count: int, longest: int) -> Example:
+def random_example(
+    rng, base: int, target: int, count: int, longest: int, n_rate: float = 0.02
+) -> Example:
     """Return a case whose target is partly a mutated copy of some exons."""
-    text = random_text(rng, base)
+    text = random_text(rng, base, n_rate)
     plus, minus = random_exons(rng, count, base, longest), random_exons(rng, count, base, longest)
     if rng.random() < 0.2:
         minus = []

@@ -8,9 +8,10 @@ from gpu_tools.device import simulated
 from tests import cases
 
 pytestmark = pytest.mark.cuda
-SIZES = {"base": 40, "target": 20, "count": 5, "longest": 9} if simulated() else {
-    "base": 4000, "target": 1500, "count": 120, "longest": 300,
+SIZES = {"base": 30, "count": 4, "longest": 9} if simulated() else {
+    "base": 4000, "count": 120, "longest": 300,
 }  # fmt: skip
+LONGEST_TARGET = 14 if simulated() else 1500
 
 
 def both(examples, scoring):
@@ -24,18 +25,47 @@ def test_worked_example():
     assert cuda[0].score == 3
 
 
-@pytest.mark.parametrize("seed", range(5 if simulated() else 100))
-def test_random_batches_are_equal_to_the_last_symbol(seed):
+@pytest.mark.parametrize("n_rate", [0.0, 0.02], ids=["packed", "wide"])
+@pytest.mark.parametrize("seed", range(3 if simulated() else 100))
+def test_random_batches_are_equal_to_the_last_symbol(seed, n_rate):
     rng = np.random.default_rng(seed)
     examples = [
         cases.random_example(
-            rng, SIZES["base"], int(rng.integers(1, SIZES["target"])), SIZES["count"],
-            SIZES["longest"],
+            rng, **SIZES, target=int(rng.integers(1, LONGEST_TARGET)), n_rate=n_rate
         )
-        for _ in range(2 if simulated() else 10)
-    ]  # fmt: skip
+        for _ in range(1 if simulated() else 10)
+    ]
     cpu, cuda = both(examples, cases.random_scoring(rng))
     assert cuda == cpu
+
+
+def test_exons_longer_than_a_warp_holds():
+    """One exon is cut into pieces; shorter ones leave its track at a piece's end and inside."""
+    from gpu_tools.spliced.cuda_packed import LONGEST
+
+    rng = np.random.default_rng(11)
+    ends = (LONGEST // 2, LONGEST, LONGEST + 1, 2 * LONGEST + 9)
+    example = cases.random_example(rng, 3 * LONGEST, 5, 1, 4, n_rate=0.0)
+    example.plus, example.minus = [(3, 3 + end) for end in ends] + [(2 * LONGEST, 3 * LONGEST)], []
+    cpu, cuda = both([example], SplicedScoring(gap=0))
+    assert cuda == cpu
+
+
+def test_which_kernel_takes_what():
+    from gpu_tools.spliced.cuda import Job
+    from gpu_tools.spliced.program import compile_program
+
+    def packs(text, target_length=4, **scores):
+        scoring, case = SplicedScoring(**scores), cases.Example(text, "ACGT", [(0, 4)]).case()
+        program = compile_program(case.base.codes, case.exons, scoring, reverse=False)
+        return Job(program, np.zeros(target_length, dtype=np.uint8), scoring).fits_packed
+
+    assert packs("ACGT")
+    assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
+    assert not packs("ACGT", gap=1)
+    assert packs("ACGT", match=125)
+    assert not packs("ACGT", match=126)  # lifted by the gap it is no signed byte
+    assert not packs("ACGT", target_length=12_000)  # 3 a column leave 16 bits
 
 
 def test_case_without_candidates():
@@ -65,7 +95,7 @@ def test_demo():
         read_fasta(resource_path("demo", name)) for name in ("loci.fa.gz", "mrnas.fa.gz")
     )
     made = [Case(b, t, predict_exons(b.codes, model)) for b in bases for t in targets]
-    scoring = SplicedScoring(exon_weight=1.0, intron_penalty=20, ends="free-target")
+    scoring = SplicedScoring(exon_weight=1.0, intron_penalty=15, ends="free-target")
     cpu, cuda = (spliced_align(made, scoring, device=device) for device in ("cpu", "cuda"))
     assert len(cuda) == 100
     assert cuda == cpu

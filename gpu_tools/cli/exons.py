@@ -9,10 +9,11 @@ from gpu_tools.cli.lazy import LazyGroup
 COMMANDS = {
     "compare": "gpu_tools.cli.exons_compare",
     "convert": "gpu_tools.cli.exons_convert",
+    "cut": "gpu_tools.cli.exons_cut",
     "predict": "gpu_tools.cli.exons_predict",
 }
 
 
 @click.group("exons", cls=LazyGroup, modules=COMMANDS)
 def command() -> None:
-    """Predict, convert and compare candidate exons."""
+    """Predict, convert, cut and compare candidate exons."""

@@ -8,6 +8,7 @@ import click
 
 from gpu_tools.cli import options
 from gpu_tools.exons.accuracy import Accuracy, compare_exons
+from gpu_tools.formats.annotation import read_annotated_exons
 from gpu_tools.formats.intervals import read_exons
 from gpu_tools.formats.tables import write_table
 
@@ -20,7 +21,10 @@ COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision"
     help="Predicted exons: GENSCAN, GFF3, GTF, BED or TSV.",
 )  # fmt: skip
 @click.option(
-    "--truth", required=True, metavar="FILE", help="Annotated exons, in any of these formats."
+    "--truth",
+    required=True,
+    metavar="FILE",
+    help="Annotation in any of these formats; its features CDS if it has any, else its exons.",
 )
 @options.output
 @options.common
@@ -28,10 +32,9 @@ def command(candidates: str, truth: str, output: str, quiet: bool) -> None:
     """Compare predicted exons with annotated ones, as TSV.
 
     Sensitivity and precision of nucleotides and of exons, after Burset and Guigo: an exon is true
-    if strand and both ends are right. Equal exons of several transcripts count once. All features
-    exon and CDS of a file count: give a truth of one kind.
+    if strand and both ends are right. Equal exons of several transcripts count once.
     """
-    levels = compare_exons(read_exons(candidates), read_exons(truth))
+    levels = compare_exons(read_exons(candidates), read_annotated_exons(truth))
     write_table(output, COLUMNS, (_row(level, figures) for level, figures in levels.items()))
 
 

@@ -15,6 +15,7 @@ from gpu_tools.errors import GpuToolsError
 COMMANDS = {
     "devices": "gpu_tools.cli.devices",
     "exons": "gpu_tools.cli.exons",
+    "sequences": "gpu_tools.cli.sequences",
     "spliced-align": "gpu_tools.cli.spliced_align",
 }
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -35,13 +36,15 @@ def cli() -> None:
     """Exact sequence algorithms on a GPU, or without one, with the same answer."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -> int:
     """Run the command line and return its exit code.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         Without the program's name; the process's own by default.
+    program : click.Command
+        What the arguments are for; all of gpu-tools by default.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return cli.main(arguments, prog_name="gpu-tools", standalone_mode=False) or 0
+        return program.main(arguments, prog_name=_name(program), standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return WRONG_USAGE
@@ -64,6 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--debug" in arguments:
             raise
         return _failed(str(error) or "out of memory", BAD_INPUT)
+
+
+def _name(program: click.Command) -> str:
+    return "gpu-tools" if program is cli else f"{program.name}.py"
 
 
 def _failed(reason: str, code: int) -> int:

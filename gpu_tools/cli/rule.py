@@ -7,41 +7,54 @@ import sys
 from contextlib import redirect_stderr
 from pathlib import Path
 
-from gpu_tools.cli.main import main
+import click
+
+from gpu_tools.cli.main import cli, main
 
 
-def run_rule(command: str, snakemake=None) -> None:
-    """Run a gpu-tools command with the options of a Snakemake job, or of this process.
+def run_rule(command: str | click.Command, snakemake=None) -> None:
+    """Run a command with the options of a Snakemake job, or of this process.
 
     Named inputs, outputs and params become options of the same name (``_`` as ``-``); a list
-    repeats its option, True is a flag, False and None are left out; ``version`` is not an option.
-    Standard error goes to the rule's log.
+    repeats its option, a tuple in it gives an option several words, True is a flag, False and
+    None are left out; ``version`` is not an option. Unnamed inputs are the command's arguments,
+    unnamed outputs what it writes beside the named ones. Standard error goes to the rule's log.
 
     Parameters
     ----------
-    command : str
-        The command's words, for example ``"exons predict"``.
+    command : str or click.Command
+        The words of a gpu-tools command, for example ``"exons predict"``, or a script's own
+        command.
     snakemake : object, optional
         What Snakemake gives to a script; None when the file is run by hand.
     """
+    words, program = (command.split(), cli) if isinstance(command, str) else ([], command)
     if snakemake is None:
-        raise SystemExit(main([*command.split(), *sys.argv[1:]]))
+        raise SystemExit(main([*words, *sys.argv[1:]], program))
     log = Path(snakemake.log[0] if snakemake.log else os.devnull)
     with log.open("w", encoding="utf-8", buffering=1) as stream, redirect_stderr(stream):
-        code = main([*command.split(), *job_arguments(snakemake)])
+        code = main([*words, *job_arguments(snakemake)], program)
     if code:
         raise SystemExit(code)
 
 
 def job_arguments(snakemake) -> list[str]:
-    """Return the command line that a job's named inputs, outputs, params and threads stand for."""
+    """Return the command line that a job's inputs, outputs, params and threads stand for."""
+    arguments = _unnamed(snakemake.input)
     names = snakemake.params.keys()
-    arguments = ["--threads", str(snakemake.threads)] if "device" in names else []
+    if "device" in names:  # what takes a device takes threads
+        arguments += ["--threads", str(snakemake.threads)]
     for group in (snakemake.input, snakemake.output, snakemake.params):
         for name, value in group.items():
             if name != "version":
                 arguments += _option(name, value)
     return arguments
+
+
+def _unnamed(files) -> list[str]:
+    # Snakemake keeps the unnamed ones first, as in a call
+    named = sum(1 if isinstance(value, str) else len(value) for _, value in files.items())
+    return [str(file) for file in list(files)[: len(files) - named]]
 
 
 def _option(name: str, value) -> list[str]:
@@ -51,4 +64,8 @@ def _option(name: str, value) -> list[str]:
     if value is True:
         return [option]
     values = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else value
-    return [word for item in values for word in (option, str(item))]
+    return [word for item in values for word in (option, *_words(item))]
+
+
+def _words(item) -> list[str]:
+    return [str(word) for word in item] if isinstance(item, tuple) else [str(item)]

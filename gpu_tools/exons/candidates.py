@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ EXON_TYPES = ("", "Init", "Intr", "Term", "Sngl")
 class ExonSet:
     """Candidate exons of one sequence, as parallel arrays.
 
-    Attributes
+    Parameters
     ----------
     starts, ends : ndarray of int64, shape (B,)
         0-based, half-open intervals on the forward strand.
@@ -60,7 +61,22 @@ class ExonSet:
     def from_intervals(
         cls, intervals: Iterable[tuple[int, int]], strand: str = "+", scores=None
     ) -> ExonSet:
-        """Build a set of one strand from (start, end) pairs, 0-based and half-open."""
+        """Build a set of one strand.
+
+        Parameters
+        ----------
+        intervals : iterable of (int, int)
+            Start and end of each exon, 0-based and half-open on the forward strand.
+        strand : {"+", "-"}
+            Strand of all exons.
+        scores : array_like of float, optional
+            Score of each exon; 0 by default.
+
+        Returns
+        -------
+        ExonSet
+            The exons in the order given.
+        """
         pairs = np.array(list(intervals), dtype=np.int64).reshape(-1, 2)
         reverse = np.full(len(pairs), strand == "-")
         scores = None if scores is None else np.asarray(scores, dtype=np.float64)
@@ -73,7 +89,18 @@ class ExonSet:
 
     @classmethod
     def concatenate(cls, sets: Iterable[ExonSet]) -> ExonSet:
-        """Return all exons of several sets of the same sequence, in the order given."""
+        """Join sets of the same sequence.
+
+        Parameters
+        ----------
+        sets : iterable of ExonSet
+            Sets to join, in this order.
+
+        Returns
+        -------
+        ExonSet
+            All their exons.
+        """
         sets = [cls.empty(), *sets]
         return cls(*(np.concatenate([getattr(s, name) for s in sets]) for name in cls._columns()))
 
@@ -89,6 +116,10 @@ class ExonSet:
 
         Of equal intervals the one of the highest score stays; of equal scores the first given.
         """
+        return self._unique
+
+    @cached_property
+    def _unique(self) -> ExonSet:
         order = np.lexsort((-self.scores, self.ends, self.starts, self.reverse))
         ordered = self.take(order)
         if len(ordered) < 2:

@@ -89,7 +89,14 @@ def read_exons_and_format(
     str or None
         The format, None for an empty file whose format was to be told.
     """
-    lines = read_lines(path)
+    return parse_exons(path, read_lines(path), format)
+
+
+def parse_exons(
+    path: str | os.PathLike, lines: Iterable[tuple[int, str]], format: str = AUTO
+) -> tuple[dict[str, ExonSet], str | None]:
+    """Parse numbered lines as `read_exons_and_format` does; `path` is named in errors."""
+    lines = iter(lines)
     if format == AUTO:
         head = list(islice(lines, _LINES_TO_JUDGE))
         format, lines = _judge(path, head), chain(head, lines)

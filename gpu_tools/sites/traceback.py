@@ -142,6 +142,7 @@ def _search(rows, gain, kept, span, inner, firsts, value):
     `gain` is carried on, `kept` takes its rows at multiples of the distance of checkpoints.
     """
     left, low = span
+    base, target, lifted, gap = rows.base, rows.target, rows.lifted, np.int32(rows.gap)
     boundaries, entries = inner
     empty, first_entry = firsts
     end, n_kept, k = len(rows.base), 0, len(boundaries) - 1
@@ -150,11 +151,11 @@ def _search(rows, gain, kept, span, inner, firsts, value):
         here = end - left
         column, first, entry = -1, False, 0
         if left > 0 and first_entry[here] != CLOSED:
-            column = entered_at(empty, gain, value - first_entry[here])
+            column = entered_at(empty, gain, 0, value - first_entry[here])
             first = column >= 0
             entry = empty[column] + first_entry[here] if first else 0
         if k >= 0 and boundaries[k] == here:
-            other = entered_at(entries[k], gain, value)
+            other = entered_at(entries[k], gain, 0, value)
             if other >= 0 and (column < 0 or other < column):
                 column, first, entry = other, False, np.int64(entries[k, other])
             k -= 1
@@ -165,7 +166,7 @@ def _search(rows, gain, kept, span, inner, firsts, value):
         if left % ROWS_BETWEEN_CHECKPOINTS == 0:
             kept[n_kept] = gain
             n_kept += 1
-        previous_row(rows, gain, here - 1, following)
+        previous_row(lifted[base[here - 1]], target, gap, gain, 0, following)
         gain[:] = following
         left += 1
     return left, -1, 0, False

@@ -14,6 +14,7 @@ from gpu_tools.exons.model import STOP_CODONS
 from gpu_tools.sequences import encode
 from gpu_tools.sites.model import FORMAT, VERSION
 
+ACCEPTOR, DONOR = Window(30, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
 MINOR_DONOR, MINOR_ACCEPTOR = "ATATCCTT", "CCAC"
 """Consensus of the introns AT-AC at their first and at their last bases."""
 
@@ -42,8 +43,8 @@ class SiteDesign:
         Smallest score of their sites: they are rare, and every place counts against them.
     """
 
-    acceptor: Window = Window(30, 3, ("AG",), -2)
-    donor: Window = Window(3, 6, ("GT", "GC"), 0)
+    acceptor: Window = ACCEPTOR
+    donor: Window = DONOR
     site_weight: float = 12.0
     cutoff: float = -10.0
     points_per_bit: float = 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_tools.errors import InputError
@@ -54,16 +55,40 @@ class PreparedCase:
     programs: tuple[SweepProgram, ...]
 
 
-def prepare(case: Case, scoring: SplicedScoring) -> PreparedCase:
-    """Work out the sweep programs of a checked case."""
-    unique = case.exons.unique()
-    strands = {strand: unique.on_strand(strand) for strand in "+-"}
-    programs = (
-        compile_program(case.base.codes, exons, scoring, reverse=strand == "-")
-        for strand, exons in strands.items()
-        if len(exons)
-    )
-    return PreparedCase(case, case.cells, tuple(programs))
+BASES_KEPT = 64
+"""Bases whose programs are kept for their next targets; targets of a base mostly come together."""
+
+
+class Preparation:
+    """Works out the sweep programs of checked cases, once for all targets of a base.
+
+    Parameters
+    ----------
+    scoring : SplicedScoring
+    """
+
+    def __init__(self, scoring: SplicedScoring):
+        self.scoring = scoring
+        self._programs: dict[tuple[int, int], tuple[SweepProgram, ...]] = {}
+
+    def __call__(self, case: Case) -> PreparedCase:
+        """Return the case with the programs of its strands."""
+        # two threads may do the same work once; the cases keep what the identities stand for alive
+        key = id(case.base), id(case.exons)
+        programs = self._programs.get(key)
+        if programs is None:
+            programs = tuple(self._compile(case))
+            if len(self._programs) >= BASES_KEPT:
+                self._programs.clear()
+            self._programs[key] = programs
+        return PreparedCase(case, case.cells, programs)
+
+    def _compile(self, case: Case) -> Iterator[SweepProgram]:
+        unique = case.exons.unique()
+        for strand in "+-":
+            exons = unique.on_strand(strand)
+            if len(exons):
+                yield compile_program(case.base.codes, exons, self.scoring, strand == "-")
 
 
 def finish(prepared: PreparedCase, sweeps: list[Sweep], scoring: SplicedScoring):

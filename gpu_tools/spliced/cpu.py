@@ -32,7 +32,6 @@ _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
 _TARGET_OTHER = OTHER + 1
 _TARGET_PAD = OTHER + 2
 
-cell = njit(core.cell)
 empty_chain = register_jitable(core.empty_chain)
 
 
@@ -99,27 +98,31 @@ def _overload_pair_scores(target, position, base, match, mismatch):
 @njit(nogil=True)
 def _commit(maxima, ends, first, columns, end, shift, penalty):
     """Raise the maxima of `columns` columns from `first` on to an end's values less a penalty."""
-    for c in range(first, first + columns):
-        value = maxima.dtype.type(ends[end, c + shift] - penalty)
-        maxima[c] = value if value > maxima[c] else maxima[c]
+    place = end * ends.shape[1] + first + shift
+    for c in range(columns):
+        value = maxima.dtype.type(simd.element(ends, place + c) - penalty)
+        here = simd.element(maxima, first + c)
+        simd.set_element(maxima, first + c, value if value > here else here)
 
 
 @njit(nogil=True)
 def _enter(row, maxima, entries, first, columns, track, shift, lane, lanes):
     """Load the row from which `track` starts, and keep it for the traceback."""
+    place = track * entries.shape[1] + first + shift
     for c in range(columns):
-        value = maxima[first + c]
-        entries[track, first + c + shift] = value
-        row[c * lanes + lane] = value
+        simd.set_element(entries, place + c, simd.element(maxima, first + c))
+    for c in range(columns):
+        simd.set_element(row, c * lanes + lane, simd.element(maxima, first + c))
 
 
 @njit(nogil=True)
 def _leave(row, ends, first, columns, end, shift, lane, lanes, bonus):
     """Take the row of `lane` as the last row of an exon."""
+    place = end * ends.shape[1] + first + shift
     for c in range(columns):
-        value = row.dtype.type(row[c * lanes + lane] + bonus)
-        here = ends[end, first + c + shift]
-        ends[end, first + c + shift] = value if value > here else here
+        value = row.dtype.type(simd.element(row, c * lanes + lane) + bonus)
+        here = simd.element(ends, place + c)
+        simd.set_element(ends, place + c, value if value > here else here)
 
 
 @njit(nogil=True)
@@ -319,14 +322,19 @@ def _stripes(target, columns, count, scoring, dtype) -> list[Stripe]:
 def _stripe(symbols, first_column, scoring, dtype) -> Stripe:
     lanes, width = _lanes(dtype), len(symbols)
     laid_out = np.ascontiguousarray(symbols.reshape(lanes, -1).T).ravel()
-    start = [
-        empty_chain(first_column + k, scoring.gap, scoring.ends != "global") for k in range(width)
-    ]
+    start = np.empty(width, dtype=dtype)
+    _fill_empty_chains(start, first_column, scoring.gap, scoring.ends != "global")
     return Stripe(
         _profile(laid_out, scoring, dtype), first_column, np.zeros(width, dtype=dtype),
-        np.array(start, dtype=dtype), np.zeros(2 * lanes, dtype=dtype),
+        start, np.zeros(2 * lanes, dtype=dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
     )  # fmt: skip
+
+
+@njit(cache=True)
+def _fill_empty_chains(start, first_column, gap, free):
+    for k in range(len(start)):
+        start[k] = empty_chain(first_column + k, gap, free)
 
 
 def _profile(symbols, scoring: SplicedScoring, dtype) -> NDArray:

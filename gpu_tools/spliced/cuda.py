@@ -1,198 +1,89 @@
-"""The sweep on a GPU: one warp a job, lanes own neighbouring columns, all tracks back to back.
-
-As on the CPU, lane l works on stream row s - l in step s and takes what it needs from the lane
-before by a shuffle. The columns of a lane live in registers. A target with more columns than a
-warp owns is swept in stripes, one after the other; the border between them goes through memory.
-"""
+"""The sweep on a GPU: chooses the kernel for each job, lays out its buffers and runs it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
-from numba import cuda, int32
+from numba import cuda, njit
+from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, shift_up
-from gpu_tools.scoring import N_SYMBOLS, SplicedScoring
+from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
-from gpu_tools.spliced import core
+from gpu_tools.spliced import cuda_packed as packed
+from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.cpu import Border, fill_column_zero
+from gpu_tools.spliced.pieces import Pieces, cut_into_pieces
 from gpu_tools.spliced.program import SweepProgram
-from gpu_tools.spliced.widths import bounds, narrowest
+from gpu_tools.spliced.widths import bounds
 
-COLUMNS_PER_LANE = 2 if simulated() else 8
-"""Registers of a lane that hold cells; few in the simulator, so that small tests have stripes."""
-STRIPE = WARP * COLUMNS_PER_LANE
-LEAD = 32
-"""Elements before column 1 in a stored row: column 0 and padding that keeps rows aligned."""
-_TABLE = N_SYMBOLS * N_SYMBOLS
-_GAP, _PENALTY, _FREE = _TABLE, _TABLE + 1, _TABLE + 2
-
-cell = cuda.jit(device=True)(core.cell)
-empty_chain = cuda.jit(device=True)(core.empty_chain)
+PACKED_CAPABILITY = (9, 0)
+WARPS_PER_MULTIPROCESSOR = 32
+"""Warps that one launch brings along for each multiprocessor."""
 
 
-class Job(NamedTuple):
-    """One strand of one case."""
-
-    program: SweepProgram
-    target: NDArray[np.uint8]
-
-    @property
-    def stripes(self) -> int:
-        """Stripes of target columns."""
-        return max(-(-len(self.target) // STRIPE), 1)
-
-    @property
-    def stride(self) -> int:
-        """Elements of a stored row."""
-        return LEAD + self.stripes * STRIPE
-
-    @property
-    def stored_rows(self) -> int:
-        """Rows of `ends` and `entries` together."""
-        return len(self.program.ends) + len(self.program.starts)
-
-    @property
-    def border(self) -> int:
-        """Elements of one border: a value a stream row and a value a track."""
-        return self.program.n_rows + len(self.program.starts)
-
-    @property
-    def device_bytes(self) -> int:
-        """Device memory that the job takes."""
-        inputs = 4 * (2 * len(self.program.starts) + 3 * self.program.n_exons)
-        symbols = self.program.n_rows + self.stripes * STRIPE
-        return 4 * (self.stored_rows * self.stride + 2 * self.border) + inputs + symbols
-
-
-# columns of the job table: counts, then where the job's parts begin in the buffers
-_ROWS, _TRACKS, _EXONS, _ENDS, _STRIPES = range(5)
-_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS = range(5, 10)
-
-
-@cuda.jit(device=True)
-def _enter(row, maxima, ends, entry, committed, commits, penalty):
-    """Commit the ends up to `commits` and load the row that a track starts from; all a lane's."""
-    for end in range(committed, commits):
-        for c in range(COLUMNS_PER_LANE):
-            maxima[c] = max(maxima[c], int32(ends[end, c] - penalty))
-    for c in range(COLUMNS_PER_LANE):
-        row[c] = maxima[c]
-        entry[c] = maxima[c]
-
-
-@cuda.jit(device=True)
-def _leave(row, values, bonus):
-    """Take a lane's row as the last row of an exon."""
-    for c in range(COLUMNS_PER_LANE):
-        values[c] = max(values[c], int32(row[c] + bonus))
-
-
-@cuda.jit(device=True)
-def _advance(row, target, lifted, diagonal, left, gap):
-    """Compute a lane's columns of one row; return the last."""
-    for c in range(COLUMNS_PER_LANE):
-        up = row[c]
-        left = cell(diagonal, up, left, lifted[target[c]], gap)
-        row[c] = left
-        diagonal = up
-    return left
-
-
-@cuda.jit
-def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
-    """Sweep one job a block of one warp.
+class Job:
+    """One strand of one case.
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 10)
-        Counts and offsets of each job, see the constants of this module.
-    symbols : uint8 array
-        Stream symbols and padded targets of all jobs.
-    numbers : int32 array
-        track_rows without the last, track_commits, exit_rows, exit_ends and exit_bonus of each job.
-    cells : int32 array
-        `ends`, then `entries` of each job; the former at their minimum before the first exon,
-        column 0 filled in.
-    borders : int32 array
-        Two borders of each job, rows then entries; the first holds column 0.
-    scoring : int32 array, shape (28,)
-        Lifted substitution scores, gap, intron penalty, free ends.
+    program : SweepProgram
+    target : ndarray of uint8, shape (n,)
+        Encoded target.
+    scoring : SplicedScoring
     """
-    job = jobs[cuda.blockIdx.x]
-    lane = int32(cuda.threadIdx.x)
-    scratch = cuda.shared.array(WARP, int32)
-    table = cuda.shared.array(_TABLE, int32)
-    row = cuda.local.array(COLUMNS_PER_LANE, int32)
-    maxima = cuda.local.array(COLUMNS_PER_LANE, int32)
-    target = cuda.local.array(COLUMNS_PER_LANE, int32)
-    for k in range(lane, _TABLE, WARP):
-        table[k] = scoring[k]
-    cuda.syncthreads()
-    gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
 
-    n_rows, n_tracks, n_exons = int32(job[_ROWS]), int32(job[_TRACKS]), int32(job[_EXONS])
-    stripes = int32(job[_STRIPES])
-    stride = LEAD + job[_STRIPES] * STRIPE
-    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
-    own = numbers[job[_NUMBERS] :]
-    track_rows, track_commits = own[:n_tracks], own[n_tracks : 2 * n_tracks]
-    exits = own[2 * n_tracks :]
-    exit_rows, exit_ends, exit_bonus = exits[:n_exons], exits[n_exons:], exits[2 * n_exons :]
-    n_ends = job[_ENDS]
-    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * stride].reshape((n_ends, stride))
-    stored = cells[job[_CELLS] + n_ends * stride :]
-    entries = stored[: job[_TRACKS] * stride].reshape((job[_TRACKS], stride))
-    border = n_rows + n_tracks
+    def __init__(self, program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring):
+        self.program, self.target, self.scoring = program, target, scoring
 
-    for stripe in range(stripes):
-        column = int32(stripe * STRIPE + lane * COLUMNS_PER_LANE)
-        before = borders[job[_BORDERS] + (stripe % 2) * border :]
-        after = borders[job[_BORDERS] + ((stripe + 1) % 2) * border :]
-        for c in range(COLUMNS_PER_LANE):
-            target[c] = symbols[job[_TARGET] + column + c]
-            maxima[c] = empty_chain(int32(column + c + 1), gap, free)
-            row[c] = 0
-        first = LEAD + column
-        track, exon, committed = int32(0), int32(0), int32(0)
-        last, corner, diagonal = int32(0), int32(0), int32(0)
-        for step in range(n_rows + WARP - 1):
-            at = int32(step - lane)
-            left, neighbour = shift_up(last, scratch), shift_up(corner, scratch)
-            if at < 0 or at >= n_rows:
-                continue
-            if lane == 0:
-                left = before[at]
-            arriving = left
-            if track < n_tracks and track_rows[track] == at:
-                commits = track_commits[track]
-                here = slice(first, first + COLUMNS_PER_LANE)
-                _enter(
-                    row, maxima, ends[:, here], entries[track, here], committed, commits, penalty
-                )
-                committed = commits
-                diagonal = neighbour if lane > 0 else before[n_rows + track]
-                corner = maxima[COLUMNS_PER_LANE - 1]
-                if lane == WARP - 1:
-                    after[n_rows + track] = corner
-                track += int32(1)
-            lifted = table[int32(stream[at]) * N_SYMBOLS :]
-            last = _advance(row, target, lifted, diagonal, left, gap)
-            diagonal = arriving
-            if lane == WARP - 1:
-                after[at] = last
-            while exon < n_exons and exit_rows[exon] == at:
-                here = slice(first, first + COLUMNS_PER_LANE)
-                _leave(row, ends[exit_ends[exon], here], exit_bonus[exon])
-                exon += int32(1)
-        cuda.syncthreads()
+    @cached_property
+    def fits_packed(self) -> bool:
+        """Whether 16-bit cells and byte scores provably suffice."""
+        lifted = self.scoring.substitution() - self.scoring.gap
+        bound = bounds(self.program, self.stride, self.scoring)
+        return bool(
+            np.abs(lifted).max() <= 127
+            and self.scoring.gap <= 0
+            and not (self.program.codes == OTHER).any()
+            and bound.lowest > packed.NEVER + 256
+            and bound.highest < 2**15 - 256
+            and self.stored_rows * self.stride < 2**31
+        )
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The program's pieces."""
+        return cut_into_pieces(self.program, packed.LONGEST)
+
+    @property
+    def stride(self) -> int:
+        """Elements of a stored row: columns 0 to n, rounded up to whole warps."""
+        return -(-(len(self.target) + 1) // packed.WARP) * packed.WARP
+
+    @property
+    def stored_rows(self) -> int:
+        """Rows that the packed kernel stores."""
+        return len(self.pieces.lengths) + len(self.program.starts)
+
+    @property
+    def work(self) -> int:
+        """Cells to compute."""
+        return self.program.n_rows * self.stride
+
+    @property
+    def device_bytes(self) -> int:
+        """Device memory that the job takes at most."""
+        program, rows = self.program, self.stored_rows
+        small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
+        return 2 * rows * (self.stride if self.fits_packed else 2 * wide.stride(self)) + small
 
 
-def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> list[Sweep]:
+def sweep_all(
+    jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0, spread: Callable = map
+) -> list[Sweep]:
     """Sweep jobs that together fit into the memory of one GPU.
 
     Parameters
@@ -201,89 +92,126 @@ def sweep_all(jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0) -> lis
     scoring : SplicedScoring
     ordinal : int
         The GPU.
+    spread : callable
+        Used like `map` for work of the CPU that may go to several threads.
 
     Returns
     -------
     list of Sweep
-        Of int32, in the order of `jobs`.
+        In the order of `jobs`.
     """
-    for job in jobs:
-        check_width(job, scoring)
-    # long jobs first: a warp that starts last should not be the one that ends last
-    order = sorted(range(len(jobs)), key=lambda k: -jobs[k].program.n_rows * jobs[k].stripes)
-    ordered = [jobs[k] for k in order]
     with cuda.gpus[ordinal]:
-        sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
-    return [sweep for _, sweep in sorted(zip(order, sweeps, strict=True), key=lambda pair: pair[0])]
+        can_pack = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
+        kinds = [job.fits_packed and can_pack for job in jobs]
+        narrow = iter(
+            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring, spread)
+        )
+        broad = iter(
+            wide.sweep([j for j, fits in zip(jobs, kinds, strict=True) if not fits], scoring)
+        )
+        return [next(narrow if fits else broad) for fits in kinds]
 
 
-def check_width(job: Job, scoring: SplicedScoring) -> None:
-    """Raise `ScoringError` if 32 bits could overflow."""
-    narrowest(bounds(job.program, job.stripes * STRIPE, scoring), scoring)
+def _sweep_packed(jobs: list[Job], scoring: SplicedScoring, spread: Callable) -> list[Sweep]:
+    if not jobs:
+        return []
+    launch = PackedLaunch(jobs, scoring)
+    launch.run()
+    host = launch.cells.copy_to_host()
+    parts = (host[first:] for first in launch.layout[:, packed.CELLS])
+    return list(spread(_sweep_of, jobs, parts))
+
+
+class PackedLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for the packed kernel.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        All of which fit the packed kernel.
+    scoring : SplicedScoring
+    """
+
+    def __init__(self, jobs: list[Job], scoring: SplicedScoring):
+        self.layout = _layout(jobs)
+        last, constants = self.layout[-1], [
+            scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
+        ]  # fmt: skip
+        self.cells = cuda.device_array(
+            int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
+        )
+        self.counters = cuda.device_array(len(jobs), dtype=np.int32)
+        team = _team(jobs)
+        self.warps = len(team)
+        parts = zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
+        inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
+        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
+
+    def run(self) -> None:
+        """Clear what the kernel writes and start it."""
+        device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
+        device_memset(self.counters, 0, self.counters.nbytes)
+        packed.sweep_pieces[self.warps, packed.WARP](
+            *self.inputs, self.cells, self.counters, self.scoring
+        )
 
 
 def _layout(jobs: list[Job]) -> NDArray[np.int64]:
-    """Return the job table."""
+    """Return the job table of the packed kernel."""
     table = np.zeros((len(jobs), 10), dtype=np.int64)
     sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        n_rows, n_tracks, n_exons = job.program.n_rows, len(job.program.starts), job.program.n_exons
-        table[k, :5] = n_rows, n_tracks, n_exons, len(job.program.ends), job.stripes
+        n_pieces, n_tracks = len(job.pieces.lengths), len(job.program.starts)
+        n_exons = job.program.n_exons
+        table[k, :5] = len(job.target) + 1, n_pieces, n_tracks, n_exons, job.stride
         sizes[k] = (
-            n_rows, job.stripes * STRIPE, 2 * n_tracks + 3 * n_exons,
-            job.stored_rows * job.stride, 2 * job.border,
+            3 * n_pieces + n_tracks + 2 * n_exons, job.program.n_rows,
+            job.stride + packed.PADDING, job.stored_rows * job.stride, 1,
         )  # fmt: skip
     table[:, 5:] = np.cumsum(sizes, axis=0) - sizes
-    table[:, _TARGET] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
     return table
 
 
-def _sweep_ordered(jobs: list[Job], table, scoring: SplicedScoring) -> list[Sweep]:
-    symbols = np.concatenate([job.program.codes for job in jobs] + [_padded(job) for job in jobs])
-    numbers = np.concatenate([_numbers(job.program) for job in jobs])
-    last, final = jobs[-1], table[-1]
-    n_cells = int(final[_CELLS]) + last.stored_rows * last.stride
-    cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
-    borders = np.zeros(int(final[_BORDERS]) + 2 * last.border, dtype=np.int32)
-    for job, row in zip(jobs, table, strict=True):
-        _fill_column_zero(job, cells[row[_CELLS] :], borders[row[_BORDERS] :], scoring)
-    on_device = cuda.to_device(cells)
-    sweep_warp[len(jobs), WARP](
-        cuda.to_device(table), cuda.to_device(symbols), cuda.to_device(numbers), on_device,
-        cuda.to_device(borders), cuda.to_device(_scores(scoring)),
-    )  # fmt: skip
-    on_device.copy_to_host(cells)
-    return [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
+def _numbers(job: Job) -> NDArray[np.int32]:
+    pieces = job.pieces
+    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride)
+    bonus = job.program.exit_bonus[pieces.by_end].astype(np.int32)
+    parts = (pieces.lengths, pieces.offsets, pieces.tracks, pieces.commits, places, bonus)
+    return np.concatenate(parts)
 
 
-def _padded(job: Job) -> NDArray[np.uint8]:
-    target = np.full(job.stripes * STRIPE, OTHER, dtype=np.uint8)
-    target[: len(job.target)] = job.target
-    return target
+def _words(job: Job) -> NDArray[np.int32]:
+    """Return the table word of each target column, neutral ones around them."""
+    lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
+    of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
+    words = np.zeros(job.stride + packed.PADDING, dtype=np.int32)
+    words[packed.LEAD + 1 : packed.LEAD + 1 + len(job.target)] = of_symbol[job.target]
+    return words
 
 
-def _numbers(program: SweepProgram) -> NDArray[np.int32]:
-    parts = (
-        program.track_rows[:-1], program.track_commits, program.exit_rows, program.exit_ends,
-        program.exit_bonus,
-    )  # fmt: skip
-    return np.concatenate(parts).astype(np.int32)
+def _team(jobs: list[Job]) -> NDArray[np.int32]:
+    """Return the job of each warp: the largest jobs first, as many warps as their share of work."""
+    work = np.array([job.work for job in jobs])
+    device = cuda.get_current_device()
+    warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
+    most = np.array([len(job.pieces.lengths) for job in jobs])
+    sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
+    order = np.argsort(-work / sizes, kind="stable")
+    return np.repeat(order, sizes[order]).astype(np.int32)
 
 
-def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
-    lifted = (scoring.substitution() - scoring.gap).ravel()
-    free = int(scoring.ends != "global")
-    return np.array([*lifted, scoring.gap, scoring.intron_penalty, free], dtype=np.int32)
+def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
+    n_pieces, program = len(job.pieces.lengths), job.program
+    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)
+    ends = np.full((len(program.ends), job.stride), np.iinfo(np.int16).min, dtype=np.int16)
+    _raise_ends(ends, rows, job.pieces.of_exon, program.exit_ends, program.exit_bonus)
+    return Sweep(ends, rows[n_pieces:])
 
 
-def _sweep_of(job: Job, cells) -> Sweep:
-    """Return the views of a job's stored rows from column 0 on."""
-    rows = cells[: job.stored_rows * job.stride].reshape(job.stored_rows, job.stride)
-    n_ends = len(job.program.ends)
-    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
-
-
-def _fill_column_zero(job: Job, cells, borders, scoring: SplicedScoring) -> None:
-    n_rows, n_tracks = job.program.n_rows, len(job.program.starts)
-    border = Border(borders[:n_rows], borders[n_rows : n_rows + n_tracks])
-    fill_column_zero(job.program, _sweep_of(job, cells), border, scoring)
+@njit(cache=True, nogil=True)
+def _raise_ends(ends, rows, of_exon, exit_ends, exit_bonus):
+    for exon in range(len(of_exon)):
+        row, end, bonus = rows[of_exon[exon]], ends[exit_ends[exon]], exit_bonus[exon]
+        for c in range(len(end)):
+            end[c] = max(end[c], row[c] + bonus)

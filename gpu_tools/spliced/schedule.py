@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cpu
-from gpu_tools.spliced.case import Case, PreparedCase, finish, prepare
+from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
@@ -38,27 +38,26 @@ def on_cpu(
     list of SplicedAlignment
         In the order of `cases`.
     """
+    prepare = Preparation(scoring)
     cells = [case.cells for case in cases]
     alone = sum(cells) / (2 * threads)
     results: dict[int, SplicedAlignment] = {}
     for k in (k for k, n in enumerate(cells) if n > alone):
-        results[k] = _align(cases[k], scoring, threads)
+        results[k] = _align(prepare(cases[k]), scoring, threads)
         done(cells[k])
     rest = [k for k in range(len(cases)) if k not in results]
     with ThreadPoolExecutor(threads) as pool:
-        futures = {pool.submit(_align, cases[k], scoring, 1): k for k in rest}
+        futures = {pool.submit(lambda k: _align(prepare(cases[k]), scoring, 1), k): k for k in rest}
         for future in as_completed(futures):
             results[futures[future]] = future.result()
             done(cells[futures[future]])
     return [results[k] for k in range(len(cases))]
 
 
-def _align(case: Case, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
-    prepared = prepare(case, scoring)
-    stripes = max(min(threads, len(case.target) // COLUMNS_PER_STRIPE), 1)
-    sweeps = [
-        cpu.sweep(program, case.target.codes, scoring, stripes) for program in prepared.programs
-    ]
+def _align(prepared: PreparedCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
+    target = prepared.case.target.codes
+    stripes = max(min(threads, len(target) // COLUMNS_PER_STRIPE), 1)
+    sweeps = [cpu.sweep(program, target, scoring, stripes) for program in prepared.programs]
     return finish(prepared, sweeps, scoring)
 
 
@@ -88,15 +87,17 @@ def on_cuda(
     list of SplicedAlignment
         In the order of `cases`.
     """
+    prepare = Preparation(scoring)
     shares = _shares([case.cells for case in cases], len(ordinals))
     results: dict[int, SplicedAlignment] = {}
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
 
         def drive(ordinal: int, share: list[int]) -> None:
-            for batch in _batches(workers.map(lambda k: (k, prepare(cases[k], scoring)), share)):
-                sweeps = _sweep_batch([prepared for _, prepared in batch], scoring, ordinal)
+            made = workers.map(lambda k: (k, _with_jobs(prepare(cases[k]), scoring)), share)
+            for batch in _batches(made):
+                sweeps = _sweep_batch(batch, scoring, ordinal, workers.map)
                 finished = workers.map(lambda pair: finish(*pair, scoring), sweeps)
-                for (k, prepared), result in zip(batch, finished, strict=True):
+                for (k, prepared, _), result in zip(batch, finished, strict=True):
                     results[k] = result
                     done(prepared.cells)
 
@@ -114,30 +115,31 @@ def _shares(cells: list[int], count: int) -> list[list[int]]:
     return shares
 
 
-def _jobs(prepared: PreparedCase):
+def _with_jobs(prepared: PreparedCase, scoring: SplicedScoring) -> tuple[PreparedCase, list]:
     from gpu_tools.spliced.cuda import Job
 
-    return [Job(program, prepared.case.target.codes) for program in prepared.programs]
+    target = prepared.case.target.codes
+    return prepared, [Job(program, target, scoring) for program in prepared.programs]
 
 
-def _batches(numbered: Iterable[tuple[int, PreparedCase]]) -> Iterator[list]:
+def _batches(made: Iterable[tuple[int, tuple[PreparedCase, list]]]) -> Iterator[list]:
     """Group prepared cases so that what a group keeps on the GPU stays within a limit."""
     batch, used = [], 0
-    for k, prepared in numbered:
-        size = sum(job.device_bytes for job in _jobs(prepared))
+    for k, (prepared, jobs) in made:
+        size = sum(job.device_bytes for job in jobs)
         if batch and used + size > BYTES_PER_BATCH:
             yield batch
             batch, used = [], 0
-        batch.append((k, prepared))
+        batch.append((k, prepared, jobs))
         used += size
     if batch:
         yield batch
 
 
-def _sweep_batch(batch: list[PreparedCase], scoring: SplicedScoring, ordinal: int):
-    """Return each case with the sweeps of its programs."""
+def _sweep_batch(batch: list, scoring: SplicedScoring, ordinal: int, spread: Callable):
+    """Return each case with the sweeps of its programs; `spread` is a map over threads."""
     from gpu_tools.spliced.cuda import sweep_all
 
-    jobs = [job for prepared in batch for job in _jobs(prepared)]
-    sweeps = iter(sweep_all(jobs, scoring, ordinal) if jobs else [])
-    return [(prepared, [next(sweeps) for _ in prepared.programs]) for prepared in batch]
+    jobs = [job for *_, own in batch for job in own]
+    sweeps = iter(sweep_all(jobs, scoring, ordinal, spread) if jobs else [])
+    return [(prepared, [next(sweeps) for _ in own]) for _, prepared, own in batch]

@@ -3,7 +3,9 @@
 Only the exons that end where the chain's exons end are computed again, backwards, from the cell
 where the chain leaves them. With W(r, c) the most that S' can still gain on the way from column c
 with r base symbols left, an exon of length r continues a chain at column c exactly if
-entry(c) + W(r, c) + bonus is the value at its end.
+entry(c) + W(r, c) + bonus is the value at its end. As r symbols gain at most r times the best
+lifted score and entries never fall from left to right, the columns where that can hold begin late:
+only those are computed.
 
 Ties, which make the answer the same on every device: the end that comes first, then the smallest
 target column, is where the chain ends; walking back, the shortest exon with that end is taken,
@@ -19,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.scoring import SplicedScoring
@@ -29,9 +30,6 @@ from gpu_tools.spliced.program import SweepProgram
 ROWS_BETWEEN_CHECKPOINTS = 64
 _EQUAL, _UNEQUAL, _INSERTION, _DELETION = range(4)
 _LETTERS = "=XID"
-
-cell = njit(core.cell)
-empty_chain = register_jitable(core.empty_chain)
 
 
 class BestEnd(NamedTuple):
@@ -135,22 +133,42 @@ def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring
 
 
 @njit(cache=True)
-def previous_row(rows, left_over, row, out):
-    """Fill W(r, .) of `row` = base symbol index from W(r - 1, .)."""
-    columns = len(rows.target)
-    scores = rows.lifted[rows.base[row]]
-    gap = np.int32(rows.gap)
-    out[columns] = right = left_over[columns] + gap
-    for c in range(columns - 1, -1, -1):
-        pair = scores[rows.target[c]]
-        right = cell(left_over[c + 1], left_over[c], right, pair, gap)
+def previous_row(scores, target, gap, before, first, out):
+    """Fill W(r, c) for c from `first` on from W(r - 1, .); `scores` are the base symbol's."""
+    columns = len(target)
+    right = np.int32(before[columns] + gap)
+    out[columns] = right
+    for c in range(columns - 1, first - 1, -1):
+        paired = np.int32(before[c + 1] + scores[target[c]])
+        right = max(right, max(paired, np.int32(before[c] + gap)))
         out[c] = right
 
 
 @njit(cache=True)
-def entered_at(entry, gain, missing):
-    """Return the smallest column with entry + gain = missing, or -1."""
-    for c in range(len(gain)):
+def _first_column(rows, tracks, bonuses, lengths, entries, value):
+    """Return the first column at which any candidate could have been entered."""
+    best = max(rows.lifted.max(), 0)
+    longest_gain = max(rows.gap, 0)
+    first = len(rows.target)
+    for candidate in range(len(tracks)):
+        most = lengths[candidate] * (best + longest_gain)
+        missing = value - bonuses[candidate] - most
+        entry = entries[tracks[candidate]]
+        low, high = 0, first
+        while low < high:
+            middle = (low + high) // 2
+            if entry[middle] < missing:
+                low = middle + 1
+            else:
+                high = middle
+        first = low
+    return first
+
+
+@njit(cache=True)
+def entered_at(entry, gain, first, missing):
+    """Return the smallest column from `first` on with entry + gain = missing, or -1."""
+    for c in range(first, len(gain)):
         if entry[c] + gain[c] == missing:
             return c
     return -1
@@ -166,17 +184,20 @@ def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
     columns = len(rows.target) + 1
     n_rows = len(rows.base)
     every = ROWS_BETWEEN_CHECKPOINTS
+    first = _first_column(rows, tracks, bonuses, lengths, entries, value)
     checkpoints = np.zeros((n_rows // every + 1, columns), dtype=np.int32)
     gain, next_gain = np.zeros(columns, dtype=np.int32), np.zeros(columns, dtype=np.int32)
     left = 0
     for candidate in range(len(tracks)):
         while left < lengths[candidate]:
             if left % every == 0:
-                checkpoints[left // every] = gain
-            previous_row(rows, gain, n_rows - 1 - left, next_gain)
+                checkpoints[left // every, first:] = gain[first:]
+            scores = rows.lifted[rows.base[n_rows - 1 - left]]
+            previous_row(scores, rows.target, np.int32(rows.gap), gain, first, next_gain)
             gain, next_gain = next_gain, gain
             left += 1
-        entered = entered_at(entries[tracks[candidate]], gain, value - bonuses[candidate])
+        missing = value - bonuses[candidate]
+        entered = entered_at(entries[tracks[candidate]], gain, first, missing)
         if entered >= 0:
             return candidate, entered, align_exon(rows, checkpoints, left, entered)
     raise ValueError("no exon explains the value at its end: the sweep is wrong")
@@ -192,9 +213,10 @@ def align_exon(rows, checkpoints, left, column):
     block = np.empty((every + 1, columns + 1), dtype=np.int32)
     while left > 0:
         bottom = (left - 1) // every * every
-        block[0] = checkpoints[bottom // every]
+        block[0, column:] = checkpoints[bottom // every, column:]
         for r in range(1, left - bottom + 1):
-            previous_row(rows, block[r - 1], len(rows.base) - bottom - r, block[r])
+            scores = rows.lifted[rows.base[len(rows.base) - bottom - r]]
+            previous_row(scores, rows.target, np.int32(rows.gap), block[r - 1], column, block[r])
         while left > bottom:
             here, below = block[left - bottom], block[left - bottom - 1]
             symbol = rows.base[len(rows.base) - left]
@@ -229,10 +251,9 @@ def cigar_of(parts, exons) -> list[tuple[str, int]]:
 
 
 def _runs(operations) -> list[tuple[str, int]]:
-    changes = np.flatnonzero(np.diff(operations)) + 1
-    firsts = np.concatenate(([0], changes))
-    lengths = np.diff(np.append(firsts, len(operations)))
-    return [(_LETTERS[operations[k]], int(n)) for k, n in zip(firsts, lengths, strict=True)]
+    bounds = [0, *(np.flatnonzero(np.diff(operations)) + 1).tolist(), len(operations)]
+    letters = [_LETTERS[k] for k in operations[bounds[:-1]].tolist()]
+    return [(x, b - a) for x, (a, b) in zip(letters, pairwise(bounds), strict=True)]
 
 
 def with_leading_gap(cigar, symbols: int):

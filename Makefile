@@ -1,0 +1,67 @@
+# make demo | test | lint | bench | clean; needs Python >= 3.11 with venv, and nothing else.
+# Another Python: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo   align ten human loci with ten mouse mRNAs and show the best chains"
+	@echo "make test   run all tests"
+	@echo "make lint   check style, docstrings and workflow"
+	@echo "make bench  run the benchmarks"
+	@echo "make clean  remove results, logs and the virtual environment"
+
+demo: $(VENV)/.installed
+	@mkdir -p logs
+	@echo "running the workflow; its log is logs/demo.log"
+	@$(SNAKEMAKE) >logs/demo.log 2>&1 || { cat logs/demo.log >&2; exit 1; }
+	@$(BIN)/python workflow/report/best_chains.py results
+
+test: $(VENV)/.tests
+	$(PYTEST) -n 2
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m cuda
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python docs/check_docstrings.py
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+bench: $(VENV)/.tests
+	@for program in benchmarks/bench_*.py; do echo "$$program"; $(BIN)/python -m "benchmarks.$$(basename "$$program" .py)" || exit 1; done
+
+clean:
+	rm -rf $(VENV) results logs .snakemake .pytest_cache .ruff_cache .hypothesis
+
+# Stamp files: a second call installs nothing, a changed pyproject.toml installs again.
+$(VENV)/.pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "$(PYTHON) is missing or older than Python 3.11; name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "making the virtual environment $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.pip pyproject.toml
+	@echo "installing gpu-tools and Snakemake"
+	@$(PIP) install --editable ".[workflow]"
+	@touch $@
+
+$(VENV)/.tests: $(VENV)/.installed
+	@echo "installing what the tests need"
+	@$(PIP) install --group tests
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.installed
+	@echo "installing what the checks of style need"
+	@$(PIP) install --group lint
+	@touch $@

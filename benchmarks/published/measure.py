@@ -1,0 +1,86 @@
+"""The published designs on the case set, on the IL1RAPL1-like case and on the demo, in one run.
+
+Run ``python -m benchmarks.published.measure RECORD.json [REPEATS [EVERY]]`` on a machine with a
+GPU. Every score is compared with the library's. Rates are nominal cells a second; `mean` and `best`
+are over cases, as the sources give them, `total` is all cells by all time. A case's time is the
+median of REPEATS runs, 3 by default; every EVERY-th case of the set is measured, all by default.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Iterator
+
+from benchmarks import case_sets, record
+from benchmarks.published import accelerator1, accelerator2, sequential
+from gpu_tools import Case, spliced_align
+
+SEQUENTIAL_SHARE = 20
+"""One case in so many is timed sequentially."""
+
+
+def measure(cases: list[Case], repeats: int) -> Iterator[tuple[str, dict]]:
+    """Measure all three designs on a set of cases, all of which have candidates.
+
+    Parameters
+    ----------
+    cases : list of Case
+        Each design's scores are checked against the library's, which also warms up.
+    repeats : int
+        Runs of each case, of which the median counts.
+
+    Yields
+    ------
+    tuple of (str, dict)
+        A design and what was measured, and its rates.
+    """
+    expected = [result.score for result in spliced_align(cases, device="cpu")]
+    some = cases[::SEQUENTIAL_SHARE]
+    check(sequential, some, expected[::SEQUENTIAL_SHARE])
+    yield "sequential", rates(some, sequential.milliseconds, repeats)
+    for name, design in (("accelerator1", accelerator1), ("accelerator2", accelerator2)):
+        check(design, cases, expected)
+        yield f"{name}_kernel", rates(cases, design.kernel_milliseconds, repeats)
+        yield f"{name}_wall", rates(cases, design.wall_milliseconds, repeats)
+
+
+def check(design, cases: list[Case], expected: list[int]) -> None:
+    """Raise if a design's score is not the expected one."""
+    for case, score in zip(cases, expected, strict=True):
+        if design.score(case) != score:
+            raise AssertionError(f"{design.__name__} is wrong on {case.target.name}")
+
+
+def rates(cases: list[Case], milliseconds, repeats: int) -> dict:
+    """Time each case, the median of some runs, and return cells a second over all cases."""
+    times = [statistics.median(milliseconds(case) for _ in range(repeats)) for case in cases]
+    each = [case.cells / time / 1e6 for case, time in zip(cases, times, strict=True)]
+    total = sum(case.cells for case in cases)
+    return {
+        "cases": len(cases),
+        "repeats": repeats,
+        "cells": total,
+        "milliseconds": round(sum(times), 3),
+        "mean_gcups": round(statistics.mean(each), 4),
+        "best_gcups": round(max(each), 4),
+        "total_gcups": round(total / sum(times) / 1e6, 4),
+    }
+
+
+def main(path: str, repeats: str = "3", every: str = "1") -> None:
+    """Measure and record; the record is complete after each figure as far as it goes."""
+    found: dict[str, dict] = {}
+    for title, cases in (
+        ("published_shape", case_sets.case_set()[:: int(every)]),
+        ("il1rapl1_like", [case_sets.il1rapl1_like()]),
+        ("demo", case_sets.demo_cases()),
+    ):
+        for name, figure in measure(cases, int(repeats)):
+            print(title, name, figure, flush=True)
+            found.setdefault(title, {})[name] = figure
+            record.write(path, found)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

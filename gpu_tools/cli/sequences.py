@@ -1,0 +1,14 @@
+"""``gpu-tools sequences``: sequence files."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools.cli.lazy import LazyGroup
+
+COMMANDS = {"cut": "gpu_tools.cli.sequences_cut"}
+
+
+@click.group("sequences", cls=LazyGroup, modules=COMMANDS)
+def command() -> None:
+    """Prepare sequence files."""

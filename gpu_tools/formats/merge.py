@@ -1,0 +1,178 @@
+"""Joining the files of several batches into one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pysam
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.files import open_output, read_lines, replaced_when_complete
+
+PathLike = str | os.PathLike
+GFF3_VERSION = "##gff-version 3"
+_REGION = "##sequence-region"
+_MODEL_ID = re.compile(r"([\t;](?:ID|Parent)=mRNA)(\d+)")
+
+
+def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
+    """Write files one after another; bgzip files stay a bgzip file.
+
+    Parameters
+    ----------
+    inputs : sequence of path-like
+        Files of lines or records that need no header, in the order to write.
+    output : path-like
+        File to write; it appears when complete.
+
+    Raises
+    ------
+    InputError
+        If an input cannot be read.
+    OutputError
+        If the output cannot be written.
+    """
+    with replaced_when_complete(output) as temporary:
+        with open(temporary, "wb") as target:
+            for path in inputs:
+                with _opened(path) as source:
+                    shutil.copyfileobj(source, target)
+
+
+def _opened(path: PathLike):
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+
+
+def merge_tables(inputs: Sequence[PathLike], output: PathLike) -> None:
+    """Write the rows of tables of the same columns under one header line.
+
+    Parameters
+    ----------
+    inputs : sequence of path-like
+        Tables with a header line each, in the order to write.
+    output : path-like
+        Table to write; ``-`` is standard output.
+
+    Raises
+    ------
+    InputError
+        If a table has no header or another one than the first.
+    """
+    with open_output(output) as stream:
+        stream.writelines(f"{line}\n" for line in _rows(inputs))
+
+
+def _rows(inputs: Sequence[PathLike]) -> Iterator[str]:
+    header = None
+    for path in inputs:
+        lines = read_lines(path)
+        _, first = next(lines, (1, ""))
+        if header is None and first:
+            header = first
+            yield header
+        if not first or first != header:
+            raise InputError("wrong header", path=path, line=1, expected=header or "a header line")
+        yield from (line for _, line in lines)
+
+
+def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
+    """Write the features of GFF3 files one file after another, each sequence region once.
+
+    Gene models are numbered through, so that those of different files have different IDs.
+
+    Parameters
+    ----------
+    inputs : sequence of path-like
+        GFF3 files as the tools write them, gene models with the IDs mRNA1, mRNA2, ...
+    output : path-like
+        GFF3 file to write; ``-`` is standard output.
+
+    Raises
+    ------
+    InputError
+        If an input does not begin with GFF3's version line.
+    """
+    bodies = [_gff3_body(path) for path in inputs]
+    regions = dict.fromkeys(line for body in bodies for line in body if line.startswith(_REGION))
+    with open_output(output) as stream:
+        stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions))
+        n_models = 0
+        for body in bodies:
+            features = [line for line in body if not line.startswith("#")]
+            stream.writelines(f"{_renumbered(line, n_models)}\n" for line in features)
+            n_models += sum(1 for line in features if line.split("\t")[2] == "mRNA")
+
+
+def _gff3_body(path: PathLike) -> list[str]:
+    first, *body = [line for _, line in read_lines(path)] or [""]
+    if first.split() != GFF3_VERSION.split():
+        raise InputError("no GFF3", path=path, line=1, expected=repr(GFF3_VERSION))
+    return [line for line in body if line]
+
+
+def _renumbered(feature: str, n_before: int) -> str:
+    return _MODEL_ID.sub(lambda match: f"{match[1]}{int(match[2]) + n_before}", feature)
+
+
+def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
+    """Write sorted BAM files as one sorted BAM file, and its index ``.bai`` beside it.
+
+    Each query's alignment of the highest score stays primary, of equal scores the one on the
+    reference that the headers name first; its others become secondary.
+
+    Parameters
+    ----------
+    inputs : sequence of path-like
+        BAM files sorted by coordinate whose records carry the score as ``AS``.
+    output : path-like
+        BAM file to write.
+
+    Raises
+    ------
+    InputError
+        If an input cannot be read as BAM.
+    """
+    with replaced_when_complete(f"{os.fspath(output)}.bai") as index:
+        with replaced_when_complete(output) as flagged:
+            with tempfile.TemporaryDirectory(dir=Path(output).parent) as folder:
+                merged = f"{folder}/merged.bam"
+                _samtools(pysam.merge, "-c", "-p", "--no-PG", merged, *map(os.fspath, inputs))
+                _flag_secondary(merged, flagged)
+            _samtools(pysam.index, "-o", str(index), str(flagged))
+
+
+def _samtools(command, *arguments: str) -> None:
+    try:
+        command(*arguments)
+    except pysam.SamtoolsError as error:
+        raise InputError(" ".join(str(error).split()), expected="sorted BAM") from None
+
+
+def _flag_secondary(merged: str, output: PathLike) -> None:
+    primary = _primary_scores(merged)
+    with pysam.AlignmentFile(merged) as source:
+        with pysam.AlignmentFile(str(output), "wb", header=source.header) as target:
+            for record in source:
+                record.is_secondary = primary.get(record.query_name) != _rank(record)
+                target.write(record)
+
+
+def _primary_scores(path: str) -> dict[str, tuple[int, int, int]]:
+    best = {}
+    with pysam.AlignmentFile(path) as source:
+        for record in source:
+            rank = _rank(record)
+            best[record.query_name] = max(rank, best.get(record.query_name, rank))
+    return best
+
+
+def _rank(record: pysam.AlignedSegment) -> tuple[int, int, int]:
+    return record.get_tag("AS"), -record.reference_id, -record.reference_start

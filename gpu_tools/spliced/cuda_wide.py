@@ -1,0 +1,270 @@
+"""The 32-bit sweep on a GPU, for scores or devices that the packed one cannot take.
+
+One warp sweeps a job: lanes own neighbouring columns, all tracks lie back to back.
+
+As on the CPU, lane l works on stream row s - l in step s and takes what it needs from the lane
+before by a shuffle. The columns of a lane live in registers. A target with more columns than a
+warp owns is swept in stripes, one after the other; the border between them goes through memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, int32
+from numpy.typing import NDArray
+
+from gpu_tools.device import simulated
+from gpu_tools.ptx import WARP, shuffle_up
+from gpu_tools.scoring import N_SYMBOLS, SplicedScoring
+from gpu_tools.sequences import OTHER
+from gpu_tools.spliced import core
+from gpu_tools.spliced.core import Sweep
+from gpu_tools.spliced.cpu import Border, fill_column_zero
+from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.widths import bounds, narrowest
+
+COLUMNS_PER_LANE = 2 if simulated() else 8
+"""Registers of a lane that hold cells; few in the simulator, so that small tests have stripes."""
+STRIPE = WARP * COLUMNS_PER_LANE
+LEAD = 32
+"""Elements before column 1 in a stored row: column 0 and padding that keeps rows aligned."""
+_TABLE = N_SYMBOLS * N_SYMBOLS
+_GAP, _PENALTY, _FREE = _TABLE, _TABLE + 1, _TABLE + 2
+
+cell = cuda.jit(device=True)(core.cell)
+empty_chain = cuda.jit(device=True)(core.empty_chain)
+
+
+def stripes(job) -> int:
+    """Return the number of stripes of a job's target columns."""
+    return max(-(-len(job.target) // STRIPE), 1)
+
+
+def stride(job) -> int:
+    """Return the elements of a stored row."""
+    return LEAD + stripes(job) * STRIPE
+
+
+def _stored_rows(job) -> int:
+    """Return the rows of `ends` and `entries` together."""
+    return len(job.program.ends) + len(job.program.starts)
+
+
+def _border(job) -> int:
+    """Return the elements of one border: a value a stream row and a value a track."""
+    return job.program.n_rows + len(job.program.starts)
+
+
+# columns of the job table: counts, then where the job's parts begin in the buffers
+_ROWS, _TRACKS, _EXONS, _ENDS, _STRIPES = range(5)
+_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS = range(5, 10)
+
+
+@cuda.jit(device=True)
+def _enter(row, maxima, ends, entry, committed, commits, penalty):
+    """Commit the ends up to `commits` and load the row that a track starts from; all a lane's."""
+    for end in range(committed, commits):
+        for c in range(COLUMNS_PER_LANE):
+            maxima[c] = max(maxima[c], int32(ends[end, c] - penalty))
+    for c in range(COLUMNS_PER_LANE):
+        row[c] = maxima[c]
+        entry[c] = maxima[c]
+
+
+@cuda.jit(device=True)
+def _leave(row, values, bonus):
+    """Take a lane's row as the last row of an exon."""
+    for c in range(COLUMNS_PER_LANE):
+        values[c] = max(values[c], int32(row[c] + bonus))
+
+
+@cuda.jit(device=True)
+def _advance(row, target, lifted, diagonal, left, gap):
+    """Compute a lane's columns of one row; return the last."""
+    for c in range(COLUMNS_PER_LANE):
+        up = row[c]
+        left = cell(diagonal, up, left, lifted[target[c]], gap)
+        row[c] = left
+        diagonal = up
+    return left
+
+
+@cuda.jit
+def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
+    """Sweep one job a block of one warp.
+
+    Parameters
+    ----------
+    jobs : int64 array, shape (J, 10)
+        Counts and offsets of each job, see the constants of this module.
+    symbols : uint8 array
+        Stream symbols and padded targets of all jobs.
+    numbers : int32 array
+        track_rows without the last, track_commits, exit_rows, exit_ends and exit_bonus of each job.
+    cells : int32 array
+        `ends`, then `entries` of each job; the former at their minimum before the first exon,
+        column 0 filled in.
+    borders : int32 array
+        Two borders of each job, rows then entries; the first holds column 0.
+    scoring : int32 array, shape (28,)
+        Lifted substitution scores, gap, intron penalty, free ends.
+    """
+    job = jobs[cuda.blockIdx.x]
+    lane = int32(cuda.threadIdx.x)
+    scratch = cuda.shared.array(WARP, int32)
+    table = cuda.shared.array(_TABLE, int32)
+    row = cuda.local.array(COLUMNS_PER_LANE, int32)
+    maxima = cuda.local.array(COLUMNS_PER_LANE, int32)
+    target = cuda.local.array(COLUMNS_PER_LANE, int32)
+    for k in range(lane, _TABLE, WARP):
+        table[k] = scoring[k]
+    cuda.syncthreads()
+    gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
+
+    n_rows, n_tracks, n_exons = int32(job[_ROWS]), int32(job[_TRACKS]), int32(job[_EXONS])
+    n_stripes = int32(job[_STRIPES])
+    width = LEAD + job[_STRIPES] * STRIPE
+    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
+    own = numbers[job[_NUMBERS] :]
+    track_rows, track_commits = own[:n_tracks], own[n_tracks : 2 * n_tracks]
+    exits = own[2 * n_tracks :]
+    exit_rows, exit_ends, exit_bonus = exits[:n_exons], exits[n_exons:], exits[2 * n_exons :]
+    n_ends = job[_ENDS]
+    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * width].reshape((n_ends, width))
+    stored = cells[job[_CELLS] + n_ends * width :]
+    entries = stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
+    border = n_rows + n_tracks
+
+    for stripe in range(n_stripes):
+        column = int32(stripe * STRIPE + lane * COLUMNS_PER_LANE)
+        before = borders[job[_BORDERS] + (stripe % 2) * border :]
+        after = borders[job[_BORDERS] + ((stripe + 1) % 2) * border :]
+        for c in range(COLUMNS_PER_LANE):
+            target[c] = symbols[job[_TARGET] + column + c]
+            maxima[c] = empty_chain(int32(column + c + 1), gap, free)
+            row[c] = 0
+        first = LEAD + column
+        track, exon, committed = int32(0), int32(0), int32(0)
+        last, corner, diagonal = int32(0), int32(0), int32(0)
+        for step in range(n_rows + WARP - 1):
+            at = int32(step - lane)
+            left, neighbour = shuffle_up(last, scratch), shuffle_up(corner, scratch)
+            if at < 0 or at >= n_rows:
+                continue
+            if lane == 0:
+                left = before[at]
+            arriving = left
+            if track < n_tracks and track_rows[track] == at:
+                commits = track_commits[track]
+                here = slice(first, first + COLUMNS_PER_LANE)
+                _enter(
+                    row, maxima, ends[:, here], entries[track, here], committed, commits, penalty
+                )
+                committed = commits
+                diagonal = neighbour if lane > 0 else before[n_rows + track]
+                corner = maxima[COLUMNS_PER_LANE - 1]
+                if lane == WARP - 1:
+                    after[n_rows + track] = corner
+                track += int32(1)
+            lifted = table[int32(stream[at]) * N_SYMBOLS :]
+            last = _advance(row, target, lifted, diagonal, left, gap)
+            diagonal = arriving
+            if lane == WARP - 1:
+                after[at] = last
+            while exon < n_exons and exit_rows[exon] == at:
+                here = slice(first, first + COLUMNS_PER_LANE)
+                _leave(row, ends[exit_ends[exon], here], exit_bonus[exon])
+                exon += int32(1)
+        cuda.syncthreads()
+
+
+def sweep(jobs: list, scoring: SplicedScoring) -> list[Sweep]:
+    """Sweep jobs that together fit into the memory of the current GPU.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        With a `program` and a `target`.
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    list of Sweep
+        Of int32, in the order of `jobs`.
+    """
+    if not jobs:
+        return []
+    for job in jobs:
+        narrowest(bounds(job.program, stripes(job) * STRIPE, scoring), scoring)
+    # long jobs first: a warp that starts last should not be the one that ends last
+    order = sorted(range(len(jobs)), key=lambda k: -jobs[k].program.n_rows * stripes(jobs[k]))
+    ordered = [jobs[k] for k in order]
+    sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
+    return [sweep for _, sweep in sorted(zip(order, sweeps, strict=True), key=lambda pair: pair[0])]
+
+
+def _layout(jobs: list) -> NDArray[np.int64]:
+    """Return the job table."""
+    table = np.zeros((len(jobs), 10), dtype=np.int64)
+    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
+    for k, job in enumerate(jobs):
+        n_rows, n_tracks, n_exons = job.program.n_rows, len(job.program.starts), job.program.n_exons
+        table[k, :5] = n_rows, n_tracks, n_exons, len(job.program.ends), stripes(job)
+        sizes[k] = (
+            n_rows, stripes(job) * STRIPE, 2 * n_tracks + 3 * n_exons,
+            _stored_rows(job) * stride(job), 2 * _border(job),
+        )  # fmt: skip
+    table[:, 5:] = np.cumsum(sizes, axis=0) - sizes
+    table[:, _TARGET] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
+    return table
+
+
+def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
+    symbols = np.concatenate([job.program.codes for job in jobs] + [_padded(job) for job in jobs])
+    numbers = np.concatenate([_numbers(job.program) for job in jobs])
+    last, final = jobs[-1], table[-1]
+    n_cells = int(final[_CELLS]) + _stored_rows(last) * stride(last)
+    cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
+    borders = np.zeros(int(final[_BORDERS]) + 2 * _border(last), dtype=np.int32)
+    for job, row in zip(jobs, table, strict=True):
+        _fill_column_zero(job, cells[row[_CELLS] :], borders[row[_BORDERS] :], scoring)
+    on_device = cuda.to_device(cells)
+    sweep_warp[len(jobs), WARP](
+        cuda.to_device(table), cuda.to_device(symbols), cuda.to_device(numbers), on_device,
+        cuda.to_device(borders), cuda.to_device(_scores(scoring)),
+    )  # fmt: skip
+    on_device.copy_to_host(cells)
+    return [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
+
+
+def _padded(job) -> NDArray[np.uint8]:
+    target = np.full(stripes(job) * STRIPE, OTHER, dtype=np.uint8)
+    target[: len(job.target)] = job.target
+    return target
+
+
+def _numbers(program: SweepProgram) -> NDArray[np.int32]:
+    parts = (
+        program.track_rows[:-1], program.track_commits, program.exit_rows, program.exit_ends,
+        program.exit_bonus,
+    )  # fmt: skip
+    return np.concatenate(parts).astype(np.int32)
+
+
+def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
+    lifted = (scoring.substitution() - scoring.gap).ravel()
+    free = int(scoring.ends != "global")
+    return np.array([*lifted, scoring.gap, scoring.intron_penalty, free], dtype=np.int32)
+
+
+def _sweep_of(job, cells) -> Sweep:
+    """Return the views of a job's stored rows from column 0 on."""
+    rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
+    n_ends = len(job.program.ends)
+    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
+
+
+def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:
+    n_rows, n_tracks = job.program.n_rows, len(job.program.starts)
+    border = Border(borders[:n_rows], borders[n_rows : n_rows + n_tracks])
+    fill_column_zero(job.program, _sweep_of(job, cells), border, scoring)

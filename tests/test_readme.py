@@ -1,0 +1,69 @@
+"""Every example of the README runs as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+
+
+def block(language):
+    (text,) = [text for name, text in BLOCKS if name == language]
+    return text
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder in which the README's paths lead to this checkout."""
+    (tmp_path / "resources").symlink_to(ROOT / "resources")
+    (tmp_path / "gpu-tools").symlink_to(ROOT)
+    program = tmp_path / "bin" / "gpu-tools"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpu_tools "$@"\n')
+    program.chmod(0o755)
+    return tmp_path
+
+
+def run(command, folder):
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT), "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    }  # fmt: skip
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_every_example_is_tested():
+    assert sorted(name for name, _ in BLOCKS) == ["python", "sh", "snakemake"]
+
+
+def test_command_line(folder):
+    run(["sh", "-e", "-c", block("sh")], folder)
+    header, row = (line.split("\t") for line in (folder / "scores.tsv").read_text().splitlines())
+    score = dict(zip(header, row, strict=True))
+    assert (score["base"], score["target"]) == ("NM_000572.2", "NM_010548.1")
+    # interleukin 10 has five coding exons
+    assert int(score["n_chain"]) >= 5
+    assert (folder / "gene.gff3").read_text().count("\texon\t") == int(score["n_chain"])
+
+
+def test_library(folder):
+    run([sys.executable, "-c", block("python")], folder)
+
+
+@pytest.mark.workflow
+def test_module(folder):
+    (folder / "Snakefile").write_text(block("snakemake"))
+    (folder / "config").mkdir()
+    (folder / "config" / "cases.tsv").write_text(
+        "base\tbase_fasta\ttarget\ttarget_fasta\n"
+        "NM_000572.2\tresources/demo/loci.fa.gz\tNM_010548.1\tresources/demo/mrnas.fa.gz\n"
+    )
+    run([sys.executable, "-m", "snakemake", "--cores", "2"], folder)
+    best = folder / "results" / "gene_structures" / "best.tsv"
+    assert best.read_text().splitlines()[1].startswith("NM_000572.2\tNM_010548.1\t")

@@ -1,0 +1,77 @@
+"""A working folder with a small sheet, and Snakemake started in it as a user starts it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LOCI = ROOT / "resources" / "demo" / "loci.fa.gz"
+MRNAS = ROOT / "resources" / "demo" / "mrnas.fa.gz"
+# the two shortest of the demo's loci and their orthologues' mRNAs
+BASES = ("NM_198149.1", "NM_000572.2")
+TARGETS = ("NM_175259.3", "NM_010548.1")
+HEADER = ("base", "base_fasta", "target", "target_fasta")
+
+
+def write_sheet(path, rows, header=HEADER):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join("\t".join(map(str, row)) + "\n" for row in (header, *rows)))
+
+
+def demo_rows():
+    return [(base, LOCI, target, MRNAS) for base in BASES for target in TARGETS]
+
+
+class Folder:
+    """A working folder of the workflow."""
+
+    def __init__(self, path: Path, snakefile: Path):
+        self.path = path
+        self.snakefile = snakefile
+
+    def run(self, *arguments, code=0):
+        command = [sys.executable, "-m", "snakemake", "--snakefile", self.snakefile, "--cores", "2"]
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=self.path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        output = done.stdout + done.stderr
+        assert (done.returncode != 0) == (code != 0), output
+        assert "Traceback" not in output
+        return output
+
+    def table(self, name):
+        lines = (self.path / name).read_text().splitlines()
+        columns, *rows = [line.split("\t") for line in lines]
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def make_consumer(path, cases):
+    """Write a Snakefile of another project that sets nothing but the sheet."""
+    snakefile = path / "Snakefile"
+    snakefile.write_text(
+        f'''
+module gene_structures:
+    snakefile:
+        "{ROOT / "workflow" / "Snakefile"}"
+    config:
+        {{"cases": "{cases}"}}
+    pathvars:
+        results="out",
+        logs="out/logs"
+
+
+use rule * from gene_structures as gene_structures_*
+
+
+rule mine:
+    default_target: True
+    input:
+        rules.gene_structures_all.input,
+'''
+    )
+    return Folder(path, snakefile)

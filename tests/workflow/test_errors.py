@@ -1,0 +1,80 @@
+"""Wrong configurations and sheets: one clear line and a non-zero exit code."""
+
+import pytest
+
+from tests.workflow.folders import HEADER, LOCI, MRNAS, demo_rows, write_sheet
+
+CONFIGURATIONS = [
+    (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, exons, scoring, "),
+    (("exons={provider: augustus}",), "'augustus' is wrong; expected one of builtin, file"),
+    (("exons={min: 3}",), "configuration, exons: unknown key 'min'; expected one of provider, "),
+    (("scoring={match: x}",), "configuration, scoring.match: 'x' is wrong; expected an integer"),
+    (("scoring={ends: free}",), "ends: 'free' is wrong; expected one of global, free-target"),
+    (("flank=-1",), "configuration, flank: -1 is wrong; expected an integer, 0 or more"),
+    (("batch_size=0",), "configuration, batch_size: 0 is wrong; expected an integer, 1 or more"),
+    (("device=gpu",), "configuration, device: 'gpu' is wrong; expected auto, cpu, cuda, cuda:0"),
+    (("cases=none.tsv",), "none.tsv: cannot be read as a sheet of cases"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "message"), CONFIGURATIONS)
+def test_wrong_configuration(folder, settings, message):
+    assert_says(folder.run("--dry-run", "--config", *settings, code=1), message)
+
+
+def assert_says(output, message):
+    lines = [line for line in output.splitlines() if message in line]
+    assert len(lines) == 1, output
+
+
+A, B = (LOCI, MRNAS)
+LOCUS = (*HEADER, "locus")
+SHEETS = [
+    (("base", "target"), [], "line 1: no column 'base_fasta'; expected base, base_fasta, target"),
+    ((*HEADER, "speed"), [], "line 1: unknown column 'speed'; expected base, "),
+    ((*HEADER, "base"), [], "line 1: repeated column 'base'; expected base, "),
+    (HEADER, [], "nothing there; expected at least one case below the header line"),
+    (HEADER, [("x", A, "y", B), ("x", "", "z", B)], "line 3: no value for base_fasta; expected "),
+    (HEADER, [("a/b", A, "y", B)], "line 2, column base: 'a/b' is wrong; expected a name"),
+    (HEADER, [("x", A, "y", B)] * 2, "line 3: x with y again; expected each case once"),
+    (HEADER, [("x", A, "y", B, "more")], "cannot be read as a sheet of cases"),
+    (
+        HEADER, [("x", A, "y", B), ("x", B, "z", B)],
+        f"line 3, column base_fasta: {B} for base x; expected {A} as in line 2",
+    ),
+    (
+        HEADER, [("x", A, "y", B), ("z", A, "y", A)],
+        f"line 3, column target_fasta: {A} for target y; expected {B} as in line 2",
+    ),
+    (LOCUS, [("x", A, "y", B, "0-5")], "line 2, column locus: '0-5' is wrong; expected START-END"),
+    (LOCUS, [("x", A, "y", B, "9-5")], "line 2, column locus: 9-5 ends before it starts; expected"),
+    (
+        LOCUS, [("x", A, "y", B, "1-5"), ("x", A, "z", B, ".")],
+        "line 3, column locus: nothing for base x; expected 1-5 as in line 2",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "rows", "message"), SHEETS)
+def test_wrong_sheet(folder, header, rows, message):
+    write_sheet(folder.path / "config" / "cases.tsv", rows, header)
+    assert_says(folder.run("--dry-run", code=1), f"config/cases.tsv{_place(message)}")
+
+
+def _place(message):
+    return f", {message}" if message.startswith("line") else f": {message}"
+
+
+def test_provider_file_needs_its_column(folder):
+    output = folder.run("--dry-run", "--config", "exons={provider: file}", code=1)
+    assert_says(output, "line 2, column exons: no value; expected a file of candidate exons")
+
+
+def test_missing_fasta_is_named(folder):
+    write_sheet(folder.path / "config" / "cases.tsv", [("x", "none.fa", "y", MRNAS)])
+    assert "none.fa" in folder.run("--dry-run", code=1)
+
+
+def test_sheet_of_the_demo_is_right(folder):
+    write_sheet(folder.path / "config" / "cases.tsv", demo_rows())
+    folder.run("--dry-run")

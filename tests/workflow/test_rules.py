@@ -1,0 +1,67 @@
+"""Style of the workflow, its plan, and its scripts run by hand."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.workflow.folders import ROOT
+
+SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
+
+
+def test_lint_is_clean(folder):
+    assert "in a good condition" in folder.run("--lint")
+
+
+def test_plan_holds_every_job_once(folder):
+    plan = folder.run("--dry-run", "--quiet", "rules")
+    counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
+    assert counts["sequences_cut"] == "4"
+    assert counts["exons_predict"] == "2"
+    assert counts["cases_batch"] == counts["spliced_align"] == counts["results_best"] == "1"
+
+
+def test_batches_hold_at_most_batch_size_cases(folder):
+    plan = folder.run("--dry-run", "--config", "batch_size=3")
+    assert "results/batches/2of2/scores.tsv" in plan
+    assert "3of" not in plan
+
+
+@pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
+def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
+    plan = folder.run("--dry-run", "--resources", "gpu=8", "--config", f"device={device}")
+    assert f"gpu={gpus}" in plan
+
+
+def test_root_snakefile_plans_the_demo(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "2"],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "results/batches/1of1/scores.tsv" in done.stdout
+
+
+def test_shipped_configuration_is_the_schemas_defaults():
+    schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    assert config == defaults(schema)
+
+
+def defaults(schema):
+    """Return the defaults of the keys of a schema that have one."""
+    keys = {k: v for k, v in schema["properties"].items() if "default" in v}
+    return {k: defaults(v) if "properties" in v else v["default"] for k, v in keys.items()}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_run_by_hand(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, script, "--help"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Usage: ")

@@ -1,0 +1,184 @@
+"""The workflow run for real, on the demo's two smallest loci and their mRNAs."""
+
+import shutil
+import subprocess
+
+import pysam
+import pytest
+
+from tests.workflow.folders import (
+    BASES,
+    HEADER,
+    LOCI,
+    MRNAS,
+    ROOT,
+    TARGETS,
+    Folder,
+    demo_rows,
+    make_consumer,
+    write_sheet,
+)  # fmt: skip
+
+RESULTS = ("scores.tsv", "best.tsv", "alignments.gff3", "alignments.bed", "alignments.bam")
+COLUMNS = [
+    "base",
+    "target",
+    "strand",
+    "score",
+    "base_length",
+    "target_length",
+    "n_exons",
+    "n_chain",
+    "chain",
+    "identity",
+    "cells",
+]
+BEST = list(zip(BASES, TARGETS, strict=True))  # orthologues
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """Return a folder in which the workflow has run."""
+    path = tmp_path_factory.mktemp("done")
+    write_sheet(path / "config" / "cases.tsv", demo_rows())
+    folder = Folder(path, ROOT / "workflow" / "Snakefile")
+    folder.run()
+    return folder
+
+
+def pairs(rows):
+    return [(row["base"], row["target"]) for row in rows]
+
+
+def test_scores_hold_all_cases_in_the_order_of_the_sheet(done):
+    rows = done.table("results/scores.tsv")
+    assert list(rows[0]) == COLUMNS
+    assert pairs(rows) == [(base, target) for base in BASES for target in TARGETS]
+
+
+def test_best_targets_are_the_orthologues(done):
+    assert pairs(done.table("results/best.tsv")) == BEST
+
+
+def test_alignments_hold_the_chains(done):
+    rows = [row for row in done.table("results/scores.tsv") if row["score"] != "."]
+    blocks = {}
+    for line in (done.path / "results" / "alignments.bed").read_text().splitlines():
+        fields = line.split("\t")
+        blocks[fields[0], fields[3]] = int(fields[9])
+    assert blocks == {(r["base"], r["target"]): int(r["n_chain"]) for r in rows}
+    with pysam.AlignmentFile(done.path / "results" / "alignments.bam") as bam:
+        scores = {(r.reference_name, r.query_name): str(r.get_tag("AS")) for r in bam}
+        assert bam.check_index()
+    assert scores.items() <= {(r["base"], r["target"]): r["score"] for r in rows}.items()
+    assert set(BEST) <= set(scores)
+
+
+@pytest.mark.skipif(not shutil.which("gt"), reason="GenomeTools is not installed")
+def test_gff3_is_valid(done):
+    file = done.path / "results" / "alignments.gff3"
+    checked = subprocess.run(["gt", "gff3validator", file], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_every_alignment_job_is_measured(done):
+    (row,) = done.table("results/benchmarks/spliced_align/1of1.tsv")
+    assert float(row["s"]) > 0
+
+
+def test_second_run_does_nothing(done):
+    assert "Nothing to be done" in done.run()
+
+
+def test_results_do_not_depend_on_the_batches(done, folder):
+    folder.run("--config", "batch_size=3")
+    for name in RESULTS:
+        assert (folder.path / "results" / name).read_bytes() == (
+            done.path / "results" / name
+        ).read_bytes(), name
+
+
+def test_another_weight_runs_the_alignment_again(done):
+    weight = done.path / "weight.yaml"
+    weight.write_text("scoring:\n  exon_weight: 2\n")
+    plan = done.run("--dry-run", "--configfile", weight)
+    counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
+    assert counts["spliced_align"] == "1"
+    assert "exons_predict" not in counts
+
+
+def test_consumer_that_sets_only_the_sheet(done, tmp_path):
+    write_sheet(tmp_path / "my" / "sheet.tsv", demo_rows())
+    consumer = make_consumer(tmp_path, "my/sheet.tsv")
+    consumer.run()
+    for name in RESULTS:
+        expected = (done.path / "results" / name).read_bytes()
+        assert (tmp_path / "out" / name).read_bytes() == expected, name
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".snakemake", "Snakefile", "my", "out"]
+    assert "Nothing to be done" in consumer.run()
+
+
+def test_provider_file_takes_the_sheets_candidates(folder):
+    """A locus cut out of a record: its exons are given and found in the record's coordinates."""
+    (base, *_), (target, *_) = BASES, TARGETS
+    exons = folder.path / "exons.tsv"
+    intervals = [(1025, 1163), (1541, 1712), (2550, 2683), (3497, 3664), (3896, 4124), (10, 20)]
+    exons.write_text(
+        "base\tstart\tend\tstrand\n" + "".join(f"{base}\t{a}\t{b}\t+\n" for a, b in intervals)
+    )
+    row = ("locus", LOCI, target, MRNAS, base, "1025-4124", exons)
+    write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record", "locus", "exons"))
+    folder.run("--config", "exons={provider: file}", "flank=100")
+    (best,) = folder.table("results/best.tsv")
+    assert best["base"] == "locus"
+    assert best["base_length"] == str(4124 - 1025 + 1 + 200)
+    assert best["n_exons"] == "5"  # the sixth lies outside of the locus and its flanks
+    assert best["chain"] == ",".join(f"{a - 924}-{b - 924}" for a, b in intervals[:5])
+    assert not (folder.path / "results" / "exons" / "predicted").exists()
+
+
+def test_failing_job_shows_one_line_and_leaves_no_output(folder):
+    broken = folder.path / "broken.fa"
+    broken.write_text(">x\nACGT\nAC!T\n")
+    write_sheet(folder.path / "config" / "cases.tsv", [("x", broken, TARGETS[0], MRNAS)])
+    output = folder.run(code=1)
+    expected = f"gpu-tools: error: {broken}, line 3, record x, position 7: illegal symbol '!'"
+    assert expected in output
+    assert not (folder.path / "results" / "sequences" / "loci" / "x.fa.gz").exists()
+
+
+def test_accuracy_compares_with_the_annotation(folder):
+    """The annotation holds the chain that is known to be best, less one exon, plus another."""
+    (base, *_), (target, *_) = BASES, TARGETS
+    annotation = folder.path / "annotation.gff3"
+    known = [(1025, 1163), (1541, 1712), (2550, 2683), (3497, 3664), (5000, 5009)]
+    lines = [f"{base}\t.\tCDS\t{a}\t{b}\t.\t+\t.\tID=cds\n" for a, b in known]
+    annotation.write_text("##gff-version 3\n" + "".join(lines))
+    write_sheet(
+        folder.path / "config" / "cases.tsv",
+        [(base, LOCI, target, MRNAS, annotation), (BASES[1], LOCI, target, MRNAS, ".")],
+        (*HEADER, "annotation"),
+    )
+    folder.run()
+    rows = {(r["base"], r["exons"], r["level"]): r for r in folder.table("results/accuracy.tsv")}
+    assert {name for name, _, _ in rows} == {base, "."}
+    exons = rows[base, "chain", "exon"]
+    counts = [exons[column] for column in ("annotated", "predicted", "true")]
+    assert counts == ["5", "5", "4"]
+    assert exons["sensitivity"] == exons["precision"] == exons["f1"] == "0.8000"
+    assert rows[base, "candidates", "exon"]["true"] == "4"
+    together = rows[".", "chain", "exon"]
+    assert [together[column] for column in ("annotated", "predicted", "true")] == counts
+
+
+def test_names_of_every_allowed_symbol(folder):
+    base, target = "0chr_1:5-9|x+y=z~w.2", "_t:1|u+v=w~x-y.z"
+    fasta = folder.path / "targets.fa"
+    with pysam.FastaFile(str(MRNAS)) as mrnas:
+        fasta.write_text(f">{target}\n{mrnas.fetch(TARGETS[0])}\n")
+    row = (base, LOCI, target, fasta, BASES[0])
+    write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record"))
+    folder.run()
+    assert pairs(folder.table("results/best.tsv")) == [(base, target)]
+    with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:
+        assert [(r.reference_name, r.query_name) for r in bam] == [(base, target)]

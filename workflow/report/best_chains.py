@@ -1,0 +1,39 @@
+"""Show the best chain of each locus on a terminal: best_chains.py RESULTS."""
+
+import sys
+import textwrap
+from pathlib import Path
+
+import click
+
+from gpu_tools.formats.tables import read_table
+
+COLUMNS = ("base", "target", "strand", "score", "n_chain", "identity")
+TABLES = {
+    "scores.tsv": "all cases",
+    "best.tsv": "best target of each locus",
+    "alignments.gff3": "gene models (also .bed and .bam)",
+}
+WIDTH = 100
+
+
+def show(results: Path) -> None:
+    """Print where the tables are, and the rows of best.tsv in aligned columns."""
+    rows = [row for _, row in read_table(results / "best.tsv", (*COLUMNS, "chain"))]
+    lengths = [max(len(name), *(len(row[name]) for row in rows)) for name in COLUMNS]
+    click.echo(aligned(COLUMNS, lengths))
+    for row in rows:
+        click.echo(aligned([row[name] for name in COLUMNS], lengths))
+        chain = row["chain"].replace(",", ", ")
+        click.echo(textwrap.fill(chain, WIDTH, initial_indent="    ", subsequent_indent="    "))
+    for name, what in TABLES.items():
+        click.echo(f"{results / name}: {what}")
+
+
+def aligned(fields, lengths) -> str:
+    """Return fields padded to the columns' widths."""
+    return "  ".join(f.ljust(n) for f, n in zip(fields, lengths, strict=True)).rstrip()
+
+
+if __name__ == "__main__":
+    show(Path(sys.argv[1]))

@@ -1,0 +1,261 @@
+"""Configuration and sheet of cases: read, checked, and asked by the rules' input functions."""
+
+import csv
+from importlib.metadata import PackageNotFoundError, version
+
+import pandas as pd
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+REQUIRED = ("base", "base_fasta", "target", "target_fasta")
+COLUMNS = (*REQUIRED, "record", "locus", "exons", "annotation")
+# what must be the same in all rows of a base, and of a target
+OF_BASE = ("base_fasta", "record", "locus", "exons", "annotation")
+OF_TARGET = ("target_fasta",)
+MISSING = ("", ".")
+# columns of the sheet by the wildcards kind and source
+NAME_COLUMNS = {"loci": "base", "targets": "target"}
+EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
+EXON_KINDS = {"given": "candidates", "annotation": "annotation"}
+PROVIDER_SOURCES = {"builtin": "predicted", "file": "given"}
+
+
+def check(data, schema, place):
+    """Validate and fill in defaults; an error becomes one line that begins with place(path)."""
+    try:
+        validate(data, schema)
+    except WorkflowError as error:
+        cause = error.__context__
+        if not hasattr(cause, "absolute_path"):
+            raise
+        raise WorkflowError(f"{place(list(cause.absolute_path))}: {problem(cause)}") from None
+
+
+def problem(cause):
+    """Say what a schema forbids and what it wants."""
+    known = ", ".join(cause.schema.get("properties", {}))
+    if cause.validator == "additionalProperties":
+        unknown = [key for key in cause.instance if key not in cause.schema["properties"]]
+        return f"unknown key {', '.join(map(repr, unknown))}; expected one of {known}"
+    if cause.validator == "required":
+        missing = [key for key in cause.validator_value if key not in cause.instance]
+        return f"no value for {', '.join(missing)}; expected {', '.join(cause.validator_value)}"
+    if cause.validator == "minItems":
+        return f"nothing there; expected {expected(cause)}"
+    return f"{cause.instance!r} is wrong; expected {expected(cause)}"
+
+
+def expected(cause):
+    if cause.validator == "enum":
+        return f"one of {', '.join(map(str, cause.validator_value))}"
+    return cause.schema.get("expected", f"{cause.validator} {cause.validator_value}")
+
+
+def config_place(path):
+    return f"configuration, {'.'.join(map(str, path))}" if path else "configuration"
+
+
+def sheet_error(line, text, column=None):
+    place = f"{config['cases']}, line {line}" + (f", column {column}" if column else "")
+    return WorkflowError(f"{place}: {text}")
+
+
+def read_fields(path):
+    """Return the sheet as a table of text without a header; row 0 is the header line."""
+    try:
+        return pd.read_csv(
+            path,
+            sep="\t",
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            skip_blank_lines=False,
+            quoting=csv.QUOTE_NONE,
+        ).fillna("")
+    except (
+        OSError,
+        UnicodeError,
+        pd.errors.EmptyDataError,
+        pd.errors.ParserError,
+    ) as error:
+        reason = " ".join(str(error).split())
+        raise WorkflowError(
+            f"{path}: cannot be read as a sheet of cases ({reason}); "
+            "expected tab-separated text with a header line"
+        ) from None
+
+
+def check_header(names):
+    for name in names:
+        if name not in COLUMNS or names.count(name) > 1:
+            what = "repeated" if name in COLUMNS else "unknown"
+            raise sheet_error(1, f"{what} column {name!r}; expected {', '.join(COLUMNS)}")
+    for name in REQUIRED:
+        if name not in names:
+            raise sheet_error(1, f"no column {name!r}; expected {', '.join(REQUIRED)}")
+
+
+def read_cases(path):
+    """Return the checked cases, one row each, in the order of the sheet; lines as the index."""
+    fields = read_fields(path)
+    names = [name.strip() for name in fields.iloc[0]]
+    check_header(names)
+    rows = ([field.strip() for field in row] for row in fields.iloc[1:].itertuples(index=False))
+    records = [{n: v for n, v in zip(names, row) if v not in MISSING} for row in rows]
+    check({"cases": records}, "../schemas/cases.schema.yaml", sheet_place)
+    cases = pd.DataFrame(records, index=range(2, len(records) + 2))
+    cases["record"] = cases["record"].where(cases["record"] != "", cases["base"])
+    check_cases(cases)
+    return cases
+
+
+def sheet_place(path):
+    place = [config["cases"]]
+    place += [f"line {path[1] + 2}"] if len(path) > 1 else []
+    place += [f"column {path[2]}"] if len(path) > 2 else []
+    return ", ".join(place)
+
+
+def check_cases(cases):
+    for key, columns in (("base", OF_BASE), ("target", OF_TARGET)):
+        for name, rows in cases.groupby(key, sort=False):
+            check_equal(key, name, rows, columns)
+    for line in cases.index[cases.duplicated(["base", "target"])]:
+        base, target = cases.loc[line, ["base", "target"]]
+        raise sheet_error(line, f"{base} with {target} again; expected each case once")
+    check_loci(cases)
+    for line in cases.index[cases["exons"] == ""]:
+        if config["exons"]["provider"] == "file":
+            raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
+
+
+def check_equal(key, name, rows, columns):
+    """Rows of one base, or of one target, must mean the same sequence."""
+    for column in columns:
+        first = rows[column].iloc[0]
+        for line, value in rows[column].items():
+            if value != first:
+                raise sheet_error(
+                    line,
+                    f"{value or 'nothing'} for {key} {name}; "
+                    f"expected {first or 'nothing'} as in line {rows.index[0]}",
+                    column,
+                )
+
+
+def check_loci(cases):
+    for line, locus in cases["locus"].items():
+        if locus and int(locus.split("-")[0]) > int(locus.split("-")[1]):
+            raise sheet_error(line, f"{locus} ends before it starts; expected START-END", "locus")
+
+
+def installed_version():
+    """Return gpu-tools' version: a parameter of every rule, so that a new one reruns them."""
+    try:
+        return version("gpu-tools")
+    except PackageNotFoundError:  # its environment may be another one than Snakemake's
+        return "unknown"
+
+
+def batch_names(n_cases):
+    """Name the batches so that another number of them is another set of files."""
+    n = -(-n_cases // config["batch_size"])
+    return [f"{k}of{n}" for k in range(1, n + 1)]
+
+
+def batch_cases(batch):
+    """Return the rows of the sheet that a batch holds."""
+    first = (int(batch.split("of")[0]) - 1) * config["batch_size"]
+    return CASES.iloc[first : first + config["batch_size"]]
+
+
+def sequence_file(wildcards):
+    """Return the FASTA file of a locus or a target."""
+    column = NAME_COLUMNS[wildcards.kind]
+    return CASES.loc[CASES[column] == wildcards.name, f"{column}_fasta"].iloc[0]
+
+
+def sequence_record(wildcards):
+    """Return the record's name; a target is a record of its own name."""
+    if wildcards.kind == "targets":
+        return wildcards.name
+    return CASES.loc[CASES["base"] == wildcards.name, "record"].iloc[0]
+
+
+def sequence_locus(wildcards):
+    """Return the part of the record to cut, None for all of it."""
+    if wildcards.kind == "targets":
+        return None
+    return CASES.loc[CASES["base"] == wildcards.name, "locus"].iloc[0] or None
+
+
+def base_row(wildcards):
+    """Return a row of the sheet that names a base sequence."""
+    return CASES[CASES["base"] == wildcards.base].iloc[0]
+
+
+def loci_of(batch):
+    """Return the cut base sequences of a batch, each once."""
+    return expand(
+        "<results>/sequences/loci/{name}.fa.gz",
+        name=batch_cases(batch)["base"].unique(),
+    )
+
+
+def targets_of(batch):
+    """Return the targets of a batch, each once."""
+    names = batch_cases(batch)["target"].unique()
+    return expand("<results>/sequences/targets/{name}.fa.gz", name=names)
+
+
+def candidates(bases):
+    """Return the candidate exons of base sequences, as the configured provider makes them."""
+    source = PROVIDER_SOURCES[config["exons"]["provider"]]
+    return expand("<results>/exons/{source}/{base}.gff3", source=source, base=bases)
+
+
+def pairs_of(batch):
+    """Return the (base, target) pairs of a batch in the order of the sheet."""
+    return list(batch_cases(batch)[["base", "target"]].itertuples(index=False, name=None))
+
+
+def annotated_bases():
+    """Return the base sequences whose annotation the sheet names."""
+    return list(CASES.loc[CASES["annotation"] != "", "base"].unique())
+
+
+def n_gpus():
+    """Return how many GPUs an alignment job holds; under auto one, in case there is one."""
+    return 0 if config["device"] == "cpu" else config["device"].count(",") + 1
+
+
+def annotations(bases):
+    """Return the annotated coding segments of base sequences."""
+    return expand("<results>/exons/annotation/{base}.gff3", base=bases)
+
+
+def tables():
+    """Return the workflow's results."""
+    names = [
+        "scores.tsv",
+        "best.tsv",
+        "alignments.gff3",
+        "alignments.bed",
+        "alignments.bam",
+    ]
+    names += ["accuracy.tsv"] if annotated_bases() else []
+    return expand("<results>/{name}", name=names)
+
+
+check(config, "../schemas/config.schema.yaml", config_place)
+CASES = read_cases(config["cases"])
+BATCHES = batch_names(len(CASES))
+VERSION = installed_version()
+
+
+wildcard_constraints:
+    base="[^/]+",
+    batch="[0-9]+of[0-9]+",
+    kind="loci|targets",
+    name="[^/]+",
+    source="given|annotation",

@@ -1,0 +1,30 @@
+rule spliced_align:
+    """Align a batch of cases exactly, on a GPU or on the CPU."""
+    input:
+        base="<results>/batches/{batch}/bases.fa.gz",
+        exons="<results>/batches/{batch}/exons.gff3",
+        targets="<results>/batches/{batch}/targets.fa.gz",
+        pairs="<results>/batches/{batch}/pairs.tsv",
+    output:
+        "<results>/batches/{batch}/alignments.bam.bai",
+        output="<results>/batches/{batch}/scores.tsv",
+        alignments=expand(
+            "<results>/batches/{{batch}}/alignments.{format}",
+            format=["gff3", "bed", "bam"],
+        ),
+    log:
+        "<logs>/spliced_align/{batch}.log",
+    benchmark:
+        "<benchmarks>/spliced_align/{batch}.tsv"
+    conda:
+        "../envs/gpu_tools.yaml"
+    threads: 8
+    resources:
+        # counted against the profile's limit, so that jobs do not crowd on one device
+        gpu=n_gpus(),
+    params:
+        **config["scoring"],
+        version=VERSION,
+        device=config["device"],
+    script:
+        "../scripts/spliced_align.py"

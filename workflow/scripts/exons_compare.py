@@ -1,0 +1,67 @@
+"""Measure candidates and best chains against annotations; also runs by hand, see --help."""
+
+import click
+
+from gpu_tools.cli import options
+from gpu_tools.cli.rule import run_rule
+from gpu_tools.exons import ExonSet
+from gpu_tools.exons.accuracy import compare_exons
+from gpu_tools.formats.annotation import read_annotated_exons
+from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.tables import read_table, write_table
+
+FILES = {"multiple": True, "required": True, "metavar": "FILE"}
+COLUMNS = (
+    "base", "exons", "level", "annotated", "predicted", "true", "sensitivity", "precision", "f1",
+)  # fmt: skip
+
+
+def read_all(read, paths):
+    """Return the exons of several files by sequence."""
+    return {name: exons for path in paths for name, exons in read(path).items()}
+
+
+def read_chains(path):
+    """Return the chains of a table of scores as exons by base sequence."""
+    rows = read_table(path, ("base",), ("strand", "chain"))
+    return {row["base"]: chain(row) for _, row in rows if row["chain"]}
+
+
+def chain(row):
+    """Return a chain, 1-based and inclusive in the table, as exons."""
+    pairs = [part.split("-") for part in row["chain"].split(",")]
+    return ExonSet.from_intervals([(int(a) - 1, int(b)) for a, b in pairs], row["strand"])
+
+
+def compare(what, found, truth, bases):
+    """Yield the rows of each base sequence, then of all together, whose base is missing."""
+    for base in bases:
+        yield from rows(base, what, found, truth, [base])
+    yield from rows(None, what, found, truth, bases)
+
+
+def rows(base, what, found, truth, names):
+    """Yield a row for each level."""
+    sides = [{name: side.get(name, ExonSet.empty()) for name in names} for side in (found, truth)]
+    for level, counts in compare_exons(*sides).items():
+        ratios = (counts.sensitivity, counts.precision, counts.f1)
+        shown = (None if ratio is None else f"{ratio:.4f}" for ratio in ratios)
+        yield base, what, level, counts.annotated, counts.predicted, counts.true, *shown
+
+
+@click.command("exons_compare")
+@click.option("--candidates", **FILES, help="Candidate exons; repeatable.")
+@click.option("--truth", **FILES, help="Annotated exons; repeatable.")
+@click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
+@click.option("--base", multiple=True, required=True, help="Annotated base; repeatable.")
+@options.output
+@options.common
+def command(candidates, truth, best, base, output, quiet):
+    """Compare candidate exons, and the chains chosen from them, with annotated exons."""
+    annotated = read_all(read_annotated_exons, truth)
+    found = {"candidates": read_all(read_exons, candidates), "chain": read_chains(best)}
+    tables = (compare(what, sets, annotated, base) for what, sets in found.items())
+    write_table(output, COLUMNS, (row for table in tables for row in table))
+
+
+run_rule(command, globals().get("snakemake"))
