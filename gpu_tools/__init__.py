@@ -5,6 +5,7 @@ from gpu_tools.exons import ExonSet
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import Sequence
+from gpu_tools.sites import SiteCase, load_sites, site_align, tables_of
 from gpu_tools.spliced import Case, spliced_align
 
 __all__ = [
@@ -16,7 +17,11 @@ __all__ = [
     "OutputError",
     "ScoringError",
     "Sequence",
+    "SiteCase",
     "SplicedAlignment",
     "SplicedScoring",
+    "load_sites",
+    "site_align",
     "spliced_align",
+    "tables_of",
 ]

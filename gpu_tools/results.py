@@ -22,10 +22,12 @@ class SplicedAlignment:
         Strand of the chain; None if the case has no candidate exon.
     score : int or None
         Score of the best chain; None if the case has no candidate exon.
-    n_exons : int
-        Candidates of the strand that won, equal intervals counted once.
+    n_exons : int or None
+        Candidates of the strand that won, equal intervals counted once; None if they were never
+        listed.
     cells : int
-        Nominal cells, sum of exon lengths times target length over both strands.
+        Nominal cells, sum of exon lengths times target length over both strands; without a list,
+        base length times target length for each strand tried.
     chain : tuple of (int, int)
         The chain's exons in transcript order (falling positions on ``-``), each 0-based
         half-open on the forward strand of the base.
@@ -45,7 +47,7 @@ class SplicedAlignment:
     target_length: int
     strand: str | None = None
     score: int | None = None
-    n_exons: int = 0
+    n_exons: int | None = 0
     cells: int = 0
     chain: tuple[tuple[int, int], ...] = ()
     target_start: int = 0

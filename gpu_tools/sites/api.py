@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import DeviceError, InputError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import Sequence, reverse_complement
 from gpu_tools.sites.cpu import SiteSweep, sweep
+from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.sites.traceback import trace
 
@@ -60,10 +61,36 @@ class SiteCase:
         return self.base.codes if strand == "+" else reverse_complement(self.base.codes)
 
 
+def tables_of(
+    base: Sequence, model: GeneSites, strands: str = "+-", ends: str = "global"
+) -> dict[str, SiteTable]:
+    """Score the sites of a base by a model.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    model : GeneSites
+        See `gpu_tools.load_sites`.
+    strands : str
+        ``+``, ``-`` or both.
+    ends : str
+        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost.
+
+    Returns
+    -------
+    dict of str to SiteTable
+        What `SiteCase` takes.
+    """
+    codes = {"+": base.codes, "-": reverse_complement(base.codes)}
+    return {strand: model.table(codes[strand], ends) for strand in strands}
+
+
 def site_align(
     cases: Iterable[SiteCase],
     scoring: SplicedScoring | None = None,
     *,
+    device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[SplicedAlignment]:
@@ -81,6 +108,8 @@ def site_align(
         Cases; bases, targets and tables may repeat.
     scoring : SplicedScoring, optional
         Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
+    device : str
+        ``auto`` or ``cpu``; there is no CUDA version yet.
     threads : int, optional
         Threads, all that the process may use by default.
     progress : callable, optional
@@ -90,7 +119,7 @@ def site_align(
     -------
     list of SplicedAlignment
         One for each case, in order; without strand, score and chain where there is no chain.
-        `n_exons` is 0, for no candidate is counted.
+        `n_exons` is None, for no candidate is listed.
 
     Raises
     ------
@@ -98,6 +127,8 @@ def site_align(
         If a target is empty, or a table does not fit its base.
     ScoringError
         If scores could overflow 32-bit integers.
+    DeviceError
+        If another device than the CPU is asked for.
 
     Notes
     -----
@@ -116,6 +147,8 @@ def site_align(
     .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
        alignment", PNAS 93 (1996) 9061-9066, doi:10.1073/pnas.93.17.9061.
     """
+    if device not in ("auto", "cpu"):
+        raise DeviceError(f"site mode runs on the CPU only, not on {device}")
     cases = list(cases)
     for case in cases:
         case.check()
@@ -168,5 +201,6 @@ def _result(case: SiteCase, **found) -> SplicedAlignment:
         base_length=len(case.base),
         target_length=len(case.target),
         cells=case.cells,
+        n_exons=None,
         **found,
     )
