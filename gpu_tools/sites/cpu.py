@@ -18,10 +18,22 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools import simd
-from gpu_tools.scoring import N_SYMBOLS, SplicedScoring
-from gpu_tools.sequences import OTHER
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.sites.state import (
+    Border,
+    Sites,
+    State,
+    Stripe,
+    by_column,
+    capacity_of,
+    fresh_state,
+    padded,
+    restored,
+    sites_of,
+    snapshot_of,
+    stripe_of,
+)
 from gpu_tools.sites.table import (
-    CLOSED,
     FIRST_ENTRY,
     INNER_ENTRY,
     INNER_EXIT,
@@ -29,7 +41,6 @@ from gpu_tools.sites.table import (
     SiteTable,
 )  # fmt: skip
 from gpu_tools.sites.widths import limits
-from gpu_tools.spliced.core import empty_chain
 from gpu_tools.spliced.cpu import blocks_of, run_stripes
 from gpu_tools.spliced.widths import narrowest
 
@@ -37,66 +48,6 @@ ROWS_PER_BLOCK = 1 << 10
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
 _GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)
-_NO_SCORE = -(2**62)
-
-
-class Sites(NamedTuple):
-    """A table's arrays as the loops want them."""
-
-    codes: NDArray[np.uint8]
-    flags: NDArray[np.uint8]
-    first_entry: NDArray
-    inner_entry: NDArray
-    inner_exit: NDArray
-    last_exit: NDArray
-    entry_kind: NDArray[np.uint8]
-    exit_kind: NDArray[np.uint8]
-    intron_kinds: NDArray[np.int64]
-    intron_lengths: NDArray[np.int64]
-    intron_penalties: NDArray
-
-
-class Stripe(NamedTuple):
-    """A stripe's columns; column c of lane l is element c * lanes + l.
-
-    `profile` holds the lifted scores by base symbol, `start` S' of the empty chain, `drop` what
-    turns S' into S, `final` 1 where a chain may end, all of it from element `final_span[0]` to
-    before `final_span[1]`.
-    """
-
-    profile: NDArray
-    start: NDArray
-    drop: NDArray
-    final: NDArray
-    final_span: tuple[int, int]
-
-
-class State(NamedTuple):
-    """A stripe's state between two blocks.
-
-    `row` and `carry` together are the current row; `before` the maxima over the exits that may
-    precede an entry, a row an intron class; `exits` the rows of the block's exits behind those
-    still pending, `exit_rows` their boundaries, `counts` how many there are, then how many each
-    intron class has taken; `block_exits` the maximum over the block's exits; `entries` the rows of
-    the block's inner entries; `best` score, boundary and column of the best end so far.
-    """
-
-    row: NDArray
-    carry: NDArray
-    before: NDArray
-    exits: NDArray
-    exit_rows: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    block_exits: NDArray
-    entries: NDArray
-    best: NDArray[np.int64]
-
-
-class Border(NamedTuple):
-    """S' of one column at each boundary, before and after exons may be entered there."""
-
-    arriving: NDArray
-    leaving: NDArray
 
 
 @njit(nogil=True)
@@ -325,27 +276,21 @@ class SiteSweep:
         flags = self.sites.flags[rows[0] : rows[1]]
         entry_rows = np.flatnonzero(flags & INNER_ENTRY) + rows[0]
         exit_rows = np.flatnonzero(flags & INNER_EXIT) + rows[0]
-        entries = [_by_column(s.entries[: len(entry_rows)], len(s.carry)) for s in parts]
+        entries = [by_column(s.entries[: len(entry_rows)], len(s.carry)) for s in parts]
         exits = [
-            _by_column(s.exits[s.counts[0] - len(exit_rows) : s.counts[0]], len(s.carry))
+            by_column(s.exits[s.counts[0] - len(exit_rows) : s.counts[0]], len(s.carry))
             for s in parts
         ]
         return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
 
     def _again(self, stripe: int, number: int) -> State:
-        state = _restored(self.snapshots[stripe][number], _capacity(self.sites, self.blocks))
+        state = restored(self.snapshots[stripe][number], capacity_of(self.sites, self.blocks))
         unused = Border(*(np.empty_like(column) for column in self.borders[0]))
         sweep_block(
             self.sites, self.stripes[stripe], state, self.borders[stripe], unused, self.weights,
             self.blocks[number],
         )  # fmt: skip
         return state
-
-
-def _by_column(rows: NDArray, lanes: int) -> NDArray:
-    """Return rows in the order of target columns."""
-    count, width = rows.shape
-    return rows.reshape(count, width // lanes, lanes).transpose(0, 2, 1).reshape(count, width)
 
 
 def sweep(
@@ -371,23 +316,23 @@ def sweep(
     -------
     SiteSweep
     """
-    limit = limits(table, _padded(len(target) + 1, threads, 2), scoring)
+    limit = limits(table, padded(len(target) + 1, threads, 2), scoring)
     dtype = narrowest(limit.bounds, scoring)
-    width = _padded(len(target) + 1, threads, dtype.itemsize) // threads
-    sites = _sites(codes, table, dtype)
-    stripes = [_stripe(target, k * width, width, scoring, dtype) for k in range(threads)]
+    width = padded(len(target) + 1, threads, dtype.itemsize) // threads
+    sites = sites_of(codes, table, dtype)
+    stripes = [stripe_of(target, k * width, width, scoring, dtype) for k in range(threads)]
     blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
     borders = [
         Border(*np.full((2, len(codes) + 1), limit.floor, dtype)) for _ in range(threads + 1)
     ]
-    capacity = _capacity(sites, blocks)
-    states = [_state(sites, width, capacity, weights) for _ in range(threads)]
+    capacity = capacity_of(sites, blocks)
+    states = [fresh_state(sites, width, capacity, weights[_FLOOR]) for _ in range(threads)]
     snapshots: list[list[State]] = [[] for _ in range(threads)]
     block_exits: list[list[NDArray]] = [[] for _ in range(threads)]
 
     def block(k: int, rows: tuple[int, int]) -> None:
-        snapshots[k].append(_snapshot(states[k]))
+        snapshots[k].append(snapshot_of(states[k]))
         sweep_block(sites, stripes[k], states[k], borders[k], borders[k + 1], weights, rows)
         block_exits[k].append(states[k].block_exits.copy())
 
@@ -405,96 +350,3 @@ def _best(ends: list[NDArray[np.int64]], width: int) -> tuple[int, int, int]:
     ]
     score, end, column = min(found)
     return -score, end, column
-
-
-def _lanes(dtype) -> int:
-    return simd.VECTOR_BYTES // dtype.itemsize
-
-
-def _padded(columns: int, threads: int, itemsize: int) -> int:
-    width = threads * simd.VECTOR_BYTES // itemsize
-    return max(-(-columns // width), 1) * width
-
-
-def _sites(codes, table: SiteTable, dtype) -> Sites:
-    scores = (np.where(s == CLOSED, 0, s).astype(dtype) for s in table.scores)
-    introns = np.array(table.introns, dtype=np.int64).reshape(-1, 3)
-    return Sites(
-        np.ascontiguousarray(codes), table.flags(), *scores, table.entry_kind, table.exit_kind,
-        introns[:, 0].copy(), introns[:, 1].copy(), introns[:, 2].astype(dtype),
-    )  # fmt: skip
-
-
-def _stripe(target, first: int, width: int, scoring: SplicedScoring, dtype) -> Stripe:
-    lanes = _lanes(dtype)
-    columns = first + np.arange(width)
-    symbols = np.full(width, OTHER, dtype=np.uint8)
-    known = (columns >= 1) & (columns <= len(target))
-    symbols[known] = target[columns[known] - 1]
-    lifted = scoring.substitution() - scoring.gap
-    free = scoring.ends != "global"
-    start = [empty_chain(int(column), scoring.gap, free) for column in columns]
-    final = columns <= len(target) if free else columns == len(target)
-    laid_out = (
-        _by_lane(np.asarray(row)[None], lanes, dtype)[0]
-        for row in (start, np.where(final, scoring.gap * columns, 0), final)
-    )
-    profile = _by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
-    return Stripe(profile, *laid_out, _span(final, lanes))
-
-
-def _span(final, lanes: int) -> tuple[int, int]:
-    """Return the elements, in whole vectors, between which the final columns lie."""
-    of_lane = np.flatnonzero(final) % (len(final) // lanes)
-    return (int(of_lane.min()) * lanes, int(of_lane.max() + 1) * lanes) if len(of_lane) else (0, 0)
-
-
-def _by_lane(rows, lanes: int, dtype) -> NDArray:
-    """Return rows with column c of lane l at c * lanes + l."""
-    count, width = rows.shape
-    blocked = rows.reshape(count, lanes, width // lanes).transpose(0, 2, 1)
-    return np.ascontiguousarray(blocked, dtype=dtype).reshape(count, width)
-
-
-def _capacity(sites: Sites, blocks) -> tuple[int, int]:
-    """Return how many exits, pending ones included, and entries a block has at most."""
-    longest = int(sites.intron_lengths.max(initial=0))
-    exits = np.concatenate(([0], np.cumsum(sites.flags & INNER_EXIT != 0)))
-    entries = np.concatenate(([0], np.cumsum(sites.flags & INNER_ENTRY != 0)))
-    return (
-        max(int(exits[high] - exits[max(low - longest, 0)]) for low, high in blocks),
-        max(int(entries[high] - entries[low]) for low, high in blocks),
-    )
-
-
-def _state(sites: Sites, width: int, capacity: tuple[int, int], weights) -> State:
-    dtype, floor, classes = weights.dtype, weights[_FLOOR], len(sites.intron_kinds)
-    return State(
-        np.full(width, floor, dtype), np.full(_lanes(dtype), floor, dtype),
-        np.full((classes, width), floor, dtype), np.empty((capacity[0], width), dtype),
-        np.empty(capacity[0], np.int64), np.zeros(1 + classes, np.int64),
-        np.full(width, floor, dtype), np.empty((capacity[1], width), dtype),
-        np.array([_NO_SCORE, 0, 0], np.int64),
-    )  # fmt: skip
-
-
-def _snapshot(state: State) -> State:
-    """Copy what the next block needs: the pending exits, and none of the other rows kept."""
-    pending = slice(int(state.counts[1:].min(initial=state.counts[0])), int(state.counts[0]))
-    return State(
-        state.row.copy(), state.carry.copy(), state.before.copy(), state.exits[pending].copy(),
-        state.exit_rows[pending].copy(), state.counts - pending.start, state.block_exits[:0],
-        state.entries[:0], state.best.copy(),
-    )  # fmt: skip
-
-
-def _restored(snapshot: State, capacity: tuple[int, int]) -> State:
-    width, pending = len(snapshot.row), len(snapshot.exit_rows)
-    dtype = snapshot.row.dtype
-    exits, exit_rows = np.empty((capacity[0], width), dtype), np.empty(capacity[0], np.int64)
-    exits[:pending], exit_rows[:pending] = snapshot.exits, snapshot.exit_rows
-    return State(
-        snapshot.row.copy(), snapshot.carry.copy(), snapshot.before.copy(), exits, exit_rows,
-        snapshot.counts.copy(), np.empty(width, dtype), np.empty((capacity[1], width), dtype),
-        snapshot.best.copy(),
-    )  # fmt: skip
