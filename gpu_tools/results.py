@@ -39,6 +39,8 @@ class SplicedAlignment:
         have different letters.
     exon_scores : tuple of float
         The candidates' own scores, in the order of `chain`.
+    phases : tuple of int
+        Of a chain that translates, by exon: bases before the first whole codon. Else empty.
     """
 
     base: str
@@ -54,6 +56,7 @@ class SplicedAlignment:
     target_end: int = 0
     cigar: tuple[CigarOperation, ...] = ()
     exon_scores: tuple[float, ...] = ()
+    phases: tuple[int, ...] = ()
 
     @property
     def n_chain(self) -> int:

@@ -48,9 +48,27 @@ def best_score(base, target, sites, scoring):
         spans = [(a, b) for a in range(len(target) + 1) for b in range(a, len(target) + 1)]
     best, known = None, {}
     for chain, total in chains(sites, len(base)).items():
+        if sites.get("coding") and not translates(base, chain):
+            continue
         text = "".join(base[start:end] for start, end in chain)
         if text not in known:
             known[text] = max(global_score(text, target[a:b], pair, gap) for a, b in spans)
         score = known[text] + total
         best = score if best is None else max(best, score)
     return best
+
+
+STOPS = ("TAA", "TAG", "TGA")
+
+
+def translates(base, chain):
+    """Whether a chain is read through in one frame, as the docstring of site tables says."""
+    lengths = [end - start for start, end in chain]
+    text = "".join(base[start:end] for start, end in chain).upper().replace("U", "T")
+    codons = [text[k : k + 3] for k in range(0, len(text), 3)]
+    if len(text) % 3 or len(codons) < 2 or any(codon in STOPS for codon in codons[:-1]):
+        return False
+    exon_of = [k for k, length in enumerate(lengths) for _ in range(length)]
+    exons = [exon_of[k : k + 3] for k in range(0, len(text), 3)]
+    whole = len(set(exons[0])) == len(set(exons[-1])) == 1
+    return whole and all(len(set(codon)) < 3 for codon in exons)

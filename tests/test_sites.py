@@ -1,5 +1,6 @@
 """Site mode on the CPU against its definition, and against listed candidates."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -100,6 +101,51 @@ def test_small_cases_by_enumeration(seed, short_blocks):
         assert result.strand == max(sorted(found), key=found.get)
         table = tables[result.strand]
         assert rescored(base, target, result, table, scoring) == result.score
+
+
+STOPS = np.zeros((5, 5, 5), dtype=bool)
+STOPS[3, [0, 0, 2], [0, 2, 0]] = True
+
+
+def coding_table(rng, length) -> SiteTable:
+    introns = (IntronClass(0, int(rng.integers(0, 3)), int(rng.integers(-9, 1))),)
+    table = random_table(rng, length, 0.5, introns)
+    same = np.zeros(length + 1, dtype=np.uint8)
+    return replace(table, stops=STOPS, entry_kind=same, exit_kind=same)
+
+
+def check_coding(rng, base, target, scoring):
+    tables = {s: coding_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
+    expected = {}
+    for strand, table in tables.items():
+        text = base if strand == "+" else oracles.reverse_complement(base)
+        sites = oracle_table(table) | {"coding": True}
+        score = oracle_sites.best_score(text, target, sites, cases.oracle_scoring(scoring))
+        expected |= {} if score is None else {strand: score}
+    result = align(base, target, tables, scoring)
+    assert result.score == max(expected.values(), default=None)
+    if not expected:
+        return False
+    assert result.strand == max(sorted(expected), key=expected.get)
+    text, m = base, len(base)
+    chain = result.chain
+    if result.strand == "-":
+        text, chain = oracles.reverse_complement(base), [(m - e, m - s) for s, e in chain]
+    assert oracle_sites.translates(text, chain)
+    assert rescored(base, target, result, tables[result.strand], scoring) == result.score
+    return len(chain) > 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_chains_that_translate_by_enumeration(seed, short_blocks):
+    rng = np.random.default_rng(300 + seed)
+    spliced = 0
+    for _ in range(15):
+        letters = rng.choice(list("AGTTN"), int(rng.integers(8, 19)), p=[0.3, 0.2, 0.2, 0.27, 0.03])
+        base = "".join(letters)
+        target = random_target(rng, base, int(rng.integers(1, 9)))
+        spliced += check_coding(rng, base, target, cases.random_scoring(rng))
+    assert spliced > 1
 
 
 def listed(base, table, minus):

@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import numpy as np
+
 from gpu_tools.errors import DeviceError, InputError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import Sequence, reverse_complement
+from gpu_tools.sites.coding import CodingSweep, coding_sweep
+from gpu_tools.sites.coding_traceback import trace_coding
 from gpu_tools.sites.cpu import SiteSweep, sweep
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
@@ -171,18 +175,26 @@ def site_align(
 
 
 def _align(case: SiteCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
-    best: tuple[str, SiteSweep] | None = None
+    best: tuple[str, SiteSweep | CodingSweep] | None = None
     for strand in "+-":
         if strand in case.tables and case.tables[strand].has_chain():
-            table = case.tables[strand]
-            found = sweep(case.codes(strand), table, case.target.codes, scoring, threads)
-            if best is None or found.score > best[1].score:
+            found = _sweep(case, strand, scoring, threads)
+            if found.score is not None and (best is None or found.score > best[1].score):
                 best = strand, found
     return _result(case, **(_aligned(case, *best, scoring) if best else {}))
 
 
-def _aligned(case: SiteCase, strand: str, found: SiteSweep, scoring: SplicedScoring) -> dict:
-    traced = trace(found, case.tables[strand], case.codes(strand), case.target.codes, scoring)
+def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
+    table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
+    if table.stops is not None:
+        return coding_sweep(codes, table, target, scoring)
+    return sweep(codes, table, target, scoring, threads)
+
+
+def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:
+    table = case.tables[strand]
+    walk = trace if table.stops is None else trace_coding
+    traced = walk(found, table, case.codes(strand), case.target.codes, scoring)
     length, forward = len(case.base), strand == "+"
     return {
         "strand": strand,
@@ -191,7 +203,14 @@ def _aligned(case: SiteCase, strand: str, found: SiteSweep, scoring: SplicedScor
         "target_start": traced.first_column,
         "target_end": found.column,
         "cigar": traced.cigar,
+        "phases": () if table.stops is None else phases_of(traced.chain),
     }
+
+
+def phases_of(chain: list[tuple[int, int]]) -> tuple[int, ...]:
+    """Return for each exon of a chain that translates the bases before its first whole codon."""
+    before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
+    return tuple(int(phase) for phase in -before % 3)
 
 
 def _result(case: SiteCase, **found) -> SplicedAlignment:

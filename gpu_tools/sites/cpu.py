@@ -19,6 +19,15 @@ from numpy.typing import NDArray
 
 from gpu_tools import simd
 from gpu_tools.scoring import SplicedScoring
+from gpu_tools.sites.rows import (
+    advance,
+    begin,
+    column_of,
+    final_score,
+    put,
+    raise_to,
+    settle,
+)
 from gpu_tools.sites.state import (
     Border,
     Sites,
@@ -51,61 +60,13 @@ _SCORE, _END, _COLUMN = range(3)
 
 
 @njit(nogil=True)
-def _put(to, to_row, source, source_row, width, lanes, bonus):
-    """Set a row to another one plus a bonus."""
-    added = simd.splat(to.dtype.type(bonus))
-    for k in range(0, width, lanes):
-        value = simd.add(simd.load(source, source_row * width + k), added)
-        simd.store(to, to_row * width + k, value)
-
-
-@njit(nogil=True)
-def _raise(to, to_row, source, source_row, width, lanes, bonus):
-    """Raise a row to at least another one plus a bonus."""
-    added = simd.splat(to.dtype.type(bonus))
-    for k in range(0, width, lanes):
-        value = simd.add(simd.load(source, source_row * width + k), added)
-        simd.store(to, to_row * width + k, simd.maximum(value, simd.load(to, to_row * width + k)))
-
-
-@njit(nogil=True)
-def _settle(row, carry, lanes):
-    """Let the carry join the row."""
-    for k in range(0, len(row), lanes):
-        simd.store(row, k, simd.maximum(simd.load(row, k), carry))
-
-
-@njit(nogil=True)
-def _begin(row, carry, start, bonus, lanes):
-    """Let the carry join the row, and exons begin there as the first of a chain."""
-    added = simd.splat(row.dtype.type(bonus))
-    for k in range(0, len(row), lanes):
-        here = simd.maximum(simd.load(row, k), carry)
-        simd.store(row, k, simd.maximum(here, simd.add(simd.load(start, k), added)))
-
-
-@njit(nogil=True)
-def _advance(row, profile, symbol, diagonal, carry, left, gap, lanes):
-    """Compute the next row, each lane for itself; return the vector of the lanes' last columns."""
-    gaps = simd.splat(gap)
-    offset = symbol * len(row)
-    for k in range(0, len(row), lanes):
-        up = simd.maximum(simd.load(row, k), carry)
-        pair = simd.add(diagonal, simd.load(profile, offset + k))
-        left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
-        simd.store(row, k, left)
-        diagonal = up
-    return left
-
-
-@njit(nogil=True)
 def _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, row, lanes):
     """Let the exits that lie far enough behind `row` precede its entries."""
     width = before.shape[1]
     for k in range(len(kinds)):
         while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
             if exit_kind[exit_rows[counts[1 + k]]] == kinds[k]:
-                _raise(before, k, exits, counts[1 + k], width, lanes, 0)
+                raise_to(before, k, exits, counts[1 + k], width, lanes, 0)
             counts[1 + k] += 1
 
 
@@ -120,30 +81,6 @@ def _drop_taken(exits, exit_rows, counts):
         exit_rows[e - taken] = exit_rows[e]
     for k in range(len(counts)):
         counts[k] -= taken
-
-
-@njit(nogil=True)
-def _final_score(row, drop, final, span, lowest, carry, lanes):
-    """Return the largest S of the columns at which a chain may end."""
-    one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
-    for k in range(span[0], span[1], lanes):
-        here = simd.maximum(simd.load(row, k), carry)
-        value = simd.add(here, simd.load(drop, k))
-        value = simd.where_equal(simd.load(final, k), one, value, best)
-        best = simd.maximum(best, value)
-    return np.int64(simd.last_lane(simd.prefix_maximum(best)))
-
-
-@njit(nogil=True)
-def _column_of(row, drop, final, score, carry, lanes):
-    """Return the smallest column that ends with `score`."""
-    columns = len(row) // lanes
-    for column in range(len(row)):
-        k = column % columns * lanes + column // columns
-        here = max(np.int64(row[k]), np.int64(carry[column // columns]))
-        if final[k] == 1 and here + np.int64(drop[k]) == score:
-            return column
-    return -1
 
 
 @njit(cache=True, nogil=True)
@@ -185,26 +122,26 @@ def sweep_block(sites, stripe, state, border, following, weights, rows):
         if i > 0:
             last = simd.maximum(simd.load(row, width - lanes), carry)
             diagonal = simd.shift_in(last, leaving[i - 1])
-            last = _advance(row, profile, np.int64(codes[i - 1]), diagonal, carry, low, gap, lanes)
+            last = advance(row, profile, np.int64(codes[i - 1]), diagonal, carry, low, gap, lanes)
             carry = simd.prefix_maximum(simd.shift_in(last, arriving[i]))
             carry = simd.maximum(carry, low)
             next_arriving[i] = simd.last_lane(simd.maximum(last, carry))
         if flags[i] & LAST_EXIT:
-            score = _final_score(row, drop, final, span, lowest, carry, lanes)
+            score = final_score(row, drop, final, span, lowest, carry, lanes)
             if score + last_exit[i] > best[_SCORE]:
                 simd.store(kept_carry, 0, carry)
                 best[_SCORE], best[_END] = score + last_exit[i], i
-                best[_COLUMN] = _column_of(row, drop, final, score, kept_carry, lanes)
+                best[_COLUMN] = column_of(row, drop, final, score, kept_carry, lanes)
         if flags[i] & (INNER_EXIT | INNER_ENTRY):
-            _settle(row, carry, lanes)
+            settle(row, carry, lanes)
             carry = low
         if flags[i] & INNER_EXIT:
-            _put(exits, counts[0], row, 0, width, lanes, inner_exit[i])
-            _raise(block_exits, 0, exits, counts[0], width, lanes, 0)
+            put(exits, counts[0], row, 0, width, lanes, inner_exit[i])
+            raise_to(block_exits, 0, exits, counts[0], width, lanes, 0)
             exit_rows[counts[0]] = i
             counts[0] += 1
         if flags[i] & FIRST_ENTRY:
-            _begin(row, carry, start, first_entry[i], lanes)
+            begin(row, carry, start, first_entry[i], lanes)
             carry = low
         if flags[i] & INNER_ENTRY:
             _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, i, lanes)
@@ -212,8 +149,8 @@ def sweep_block(sites, stripe, state, border, following, weights, rows):
             for k in range(len(kinds)):
                 if kinds[k] == entry_kind[i]:
                     bonus = inner_entry[i] - penalties[k]
-                    _raise(entries, entry, before, k, width, lanes, bonus)
-            _raise(row, 0, entries, entry, width, lanes, 0)
+                    raise_to(entries, entry, before, k, width, lanes, bonus)
+            raise_to(row, 0, entries, entry, width, lanes, 0)
             entry += 1
         next_leaving[i] = simd.last_lane(simd.maximum(simd.load(row, width - lanes), carry))
     _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, rows[1] - 1, lanes)

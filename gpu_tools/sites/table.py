@@ -51,6 +51,10 @@ class SiteTable:
         Which introns there are.
     entry_kind, exit_kind : ndarray of uint8, shape (m + 1,), optional
         Kind of each inner entry and exit, 0 by default.
+    stops : ndarray of bool, shape (5, 5, 5), optional
+        Which words of three codes are stop codons. If given, chains must translate: whole codons,
+        no stop among them but for the last one, the first and the last codon not split by an
+        intron, none in three exons, at least two in all.
     """
 
     first_entry: NDArray[np.int64] = field(repr=False)
@@ -60,6 +64,7 @@ class SiteTable:
     introns: tuple[IntronClass, ...]
     entry_kind: NDArray[np.uint8] = field(default=None, repr=False)
     exit_kind: NDArray[np.uint8] = field(default=None, repr=False)
+    stops: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __post_init__(self):
         for name in ("entry_kind", "exit_kind"):

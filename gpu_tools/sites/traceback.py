@@ -37,7 +37,7 @@ class SiteTrace(NamedTuple):
     cigar: tuple[tuple[str, int], ...]
 
 
-class _Exon(NamedTuple):
+class Exon(NamedTuple):
     """An exon of the chain: where, at which column and with which value it is entered."""
 
     start: int
@@ -47,14 +47,14 @@ class _Exon(NamedTuple):
     operations: NDArray[np.uint8]
 
 
-class _Firsts(NamedTuple):
+class Firsts(NamedTuple):
     """The empty chain's S' by column, and the first entries' scores by boundary."""
 
     empty: NDArray[np.int32]
     first_entry: NDArray[np.int64]
 
 
-class _Blocks:
+class Blocks:
     """Blocks of a sweep, the last one computed again kept."""
 
     def __init__(self, sweep: SiteSweep, columns: int):
@@ -87,10 +87,10 @@ def trace(
     SiteTrace
     """
     lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
-    blocks = _Blocks(sweep, sweep.column + 1)
+    blocks = Blocks(sweep, sweep.column + 1)
     end, column = sweep.end, sweep.column
     value = sweep.score - int(table.last_exit[end]) - scoring.gap * column
-    firsts = _firsts(table, column + 1, scoring)
+    firsts = firsts_of(table, column + 1, scoring)
     chain, parts = [], []
     while True:
         rows = ExonRows(codes[:end], target[:column], lifted, scoring.gap)
@@ -107,13 +107,14 @@ def trace(
     return SiteTrace(chain[::-1], first, with_leading_gap(cigar, exon.column - first))
 
 
-def _firsts(table: SiteTable, columns: int, scoring: SplicedScoring) -> _Firsts:
+def firsts_of(table: SiteTable, columns: int, scoring: SplicedScoring) -> Firsts:
+    """Return what a traceback needs to know of first entries."""
     free = scoring.ends != "global"
     empty = [empty_chain(column, scoring.gap, free) for column in range(columns)]
-    return _Firsts(np.array(empty, dtype=np.int32), table.first_entry)
+    return Firsts(np.array(empty, dtype=np.int32), table.first_entry)
 
 
-def _trace_exon(rows: ExonRows, blocks: _Blocks, firsts: _Firsts, value: int) -> _Exon:
+def _trace_exon(rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int) -> Exon:
     """Return the exon that ends with `value`."""
     end, columns = len(rows.base), len(rows.target) + 1
     gain, checkpoints, left = np.zeros(columns, dtype=np.int32), [], 0
@@ -129,7 +130,7 @@ def _trace_exon(rows: ExonRows, blocks: _Blocks, firsts: _Firsts, value: int) ->
         checkpoints.append(kept[: -(-left // ROWS_BETWEEN_CHECKPOINTS) - before])
         if column >= 0:
             operations = align_exon(rows, np.concatenate(checkpoints), left, column)
-            return _Exon(end - left, int(column), int(entry), first, operations)
+            return Exon(end - left, int(column), int(entry), first, operations)
     raise ValueError("no exon explains the value at its end: the sweep is wrong")
 
 
@@ -172,7 +173,7 @@ def _search(rows, gain, kept, span, inner, firsts, value):
     return left, -1, 0, False
 
 
-def _predecessor(blocks: _Blocks, table: SiteTable, exon: _Exon) -> tuple[int, int]:
+def _predecessor(blocks: Blocks, table: SiteTable, exon: Exon) -> tuple[int, int]:
     """Return the nearest exit that explains the value of an entry, and the exon's last value."""
     start, column = exon.start, exon.column
     wanted = exon.entry - int(table.inner_entry[start])
