@@ -62,7 +62,9 @@ def read_cases(files: CaseFiles) -> CaseInputs:
     return CaseInputs(cases, bases, targets)
 
 
-def read_site_cases(files: CaseFiles, model: GeneSites, strands: str, ends: str) -> CaseInputs:
+def read_site_cases(
+    files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
+) -> CaseInputs:
     """Read the cases of site mode.
 
     Parameters
@@ -75,6 +77,8 @@ def read_site_cases(files: CaseFiles, model: GeneSites, strands: str, ends: str)
         ``+``, ``-`` or both.
     ends : str
         What the ends of a chain may do, see `gpu_tools.scoring.SplicedScoring`.
+    reading : str
+        Whether chains must translate, see `gpu_tools.sites.GeneSites.table`.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def read_site_cases(files: CaseFiles, model: GeneSites, strands: str, ends: str)
     """
     bases, targets, pairs = _sequences_and_pairs(files)
     used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: tables_of(bases[b], model, strands, ends) for b in used}
+    tables = {b: tables_of(bases[b], model, strands, ends, reading) for b in used}
     cases = [SiteCase(bases[b], targets[t], tables[b]) for b, t in pairs]
     return CaseInputs(cases, bases, targets)
 

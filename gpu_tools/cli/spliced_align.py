@@ -53,6 +53,14 @@ def _finite(context, parameter, value: float | None) -> float | None:
     "--strand", type=click.Choice(("+", "-")), help="With --site-model: only this strand."
 )
 @click.option(
+    "--coding", is_flag=True,
+    help="With --site-model: only chains that translate, from a start codon to a stop codon.",
+)  # fmt: skip
+@click.option(
+    "--incomplete", is_flag=True,
+    help="With --coding: chains may also begin and end at any other codon, as the model scores it.",
+)  # fmt: skip
+@click.option(
     "--min-intron", type=click.IntRange(min=0), metavar="N",
     help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
@@ -96,8 +104,8 @@ def _finite(context, parameter, value: float | None) -> float | None:
 @options.device
 @options.common
 def command(
-    base, exons, targets, pairs, exons_format, site_model, strand, min_intron, alignments, output,
-    device, threads, quiet, **scores,
+    base, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
+    incomplete, alignments, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -106,7 +114,10 @@ def command(
     compressed and hold many records. The table has one row a case, with 1-based inclusive
     positions on the forward strand.
     """
-    sites = {"strand": strand, "min_intron": min_intron}
+    reading = ("incomplete" if incomplete else "complete") if coding else None
+    if incomplete and not coding:
+        raise click.UsageError("--incomplete needs --coding")
+    sites = {"strand": strand, "min_intron": min_intron, "coding": reading}
     _check_usage(exons, site_model, sites)
     for path in (output, *alignments):
         check_writable(path)
@@ -148,7 +159,8 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
     if penalty is not None:
         model = model.with_penalty(penalty)
     scoring = SplicedScoring(**scores)
-    inputs = read_site_cases(files, model, sites["strand"] or "+-", scoring.ends)
+    reading = sites["coding"] or "any"
+    inputs = read_site_cases(files, model, sites["strand"] or "+-", scoring.ends, reading)
     return inputs, scoring, site_align
 
 

@@ -66,7 +66,11 @@ class SiteCase:
 
 
 def tables_of(
-    base: Sequence, model: GeneSites, strands: str = "+-", ends: str = "global"
+    base: Sequence,
+    model: GeneSites,
+    strands: str = "+-",
+    ends: str = "global",
+    reading: str = "any",
 ) -> dict[str, SiteTable]:
     """Score the sites of a base by a model.
 
@@ -80,6 +84,8 @@ def tables_of(
         ``+``, ``-`` or both.
     ends : str
         As in the scoring: with ``free`` a chain begins and ends anywhere at no cost.
+    reading : {"any", "complete", "incomplete"}
+        Whether chains must translate, see `GeneSites.table`.
 
     Returns
     -------
@@ -87,7 +93,7 @@ def tables_of(
         What `SiteCase` takes.
     """
     codes = {"+": base.codes, "-": reverse_complement(base.codes)}
-    return {strand: model.table(codes[strand], ends) for strand in strands}
+    return {strand: model.table(codes[strand], ends, reading) for strand in strands}
 
 
 def site_align(

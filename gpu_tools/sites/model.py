@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpu_tools.exons.model import HUNDREDTHS, ModelReader, SiteModel, load_json, read_site
 from gpu_tools.exons.predict import site_scores
 from gpu_tools.resources import resource_path
-from gpu_tools.sequences import encode
+from gpu_tools.sequences import OTHER, encode
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 
 FORMAT = "gpu-tools site model"
@@ -26,6 +26,7 @@ LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
 START_CODON = "ATG"
+READINGS = ("any", "complete", "incomplete")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ class GeneSites:
         introns = (replace(i, penalties=_cut(i.penalties, length)) for i in self.introns)
         return replace(self, introns=tuple(introns))
 
-    def table(self, codes: NDArray[np.uint8], ends: str = "global") -> SiteTable:
+    def table(
+        self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any"
+    ) -> SiteTable:
         """Score the boundaries of a strand.
 
         Parameters
@@ -94,12 +97,17 @@ class GeneSites:
             The strand's bases, in reading direction.
         ends : str
             With ``free`` a chain begins and ends anywhere at no cost.
+        reading : {"any", "complete", "incomplete"}
+            ``complete``: chains translate, from a start codon to a stop codon; ``incomplete``:
+            they translate, and begin and end at any codon for the points that this costs.
 
         Returns
         -------
         SiteTable
         """
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
+        if reading == "complete" and ends != "free":
+            begin = end = CLOSED
         first, last = (np.full(len(codes) + 1, n, dtype=np.int64) for n in (begin, end))
         starts = _holding(codes, (START_CODON,))
         first[starts] = np.maximum(first[starts], self.start)
@@ -109,8 +117,15 @@ class GeneSites:
         acceptors, acceptor_kinds = self._best_kind(codes, [i.acceptor for i in self.introns])
         classes = (IntronClass(k, *p) for k, i in enumerate(self.introns) for p in i.penalties)
         return SiteTable(
-            first, acceptors, donors, last, tuple(classes), acceptor_kinds, donor_kinds
-        )
+            first, acceptors, donors, last, tuple(classes), acceptor_kinds, donor_kinds,
+            None if reading == "any" else self._stop_words(),
+        )  # fmt: skip
+
+    def _stop_words(self) -> NDArray[np.bool_]:
+        words = np.zeros((OTHER + 1,) * 3, dtype=bool)
+        for stop in self.stops:
+            words[tuple(encode(stop))] = True
+        return words
 
     def _best_kind(self, codes, sites: list[SiteModel]):
         """Return points and kind of each boundary; a boundary is a site of its best kind."""
