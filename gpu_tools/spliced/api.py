@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from gpu_tools.device import resolve
+from gpu_tools.errors import ScoringError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
@@ -50,7 +51,7 @@ def spliced_align(
     InputError
         If a target is empty or an exon does not lie within its base.
     ScoringError
-        If scores could overflow 32-bit integers.
+        If scores could overflow 32-bit integers, or the ends are ``free``.
     DeviceError
         If the device asked for cannot be used.
 
@@ -78,6 +79,8 @@ def spliced_align(
     for case in cases:
         case.check()
     scoring = scoring or SplicedScoring()
+    if scoring.ends == "free":
+        raise ScoringError("listed candidates have no free ends; expected global or free-target")
     where = resolve(device)
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
