@@ -161,7 +161,7 @@ def listed(base, table, minus):
     return ExonSet.from_intervals(pairs, "+", scores)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("seed", range(25))
 def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     """Score, chain, alignment and ties are those of listed candidates."""

@@ -168,25 +168,27 @@ def site_align(
     alone = sum(case.cells for case in cases) / (2 * threads)
     results: list[SplicedAlignment | None] = [None] * len(cases)
 
-    def align(k: int, stripes: int) -> None:
-        results[k] = _align(cases[k], scoring, stripes)
+    def align(k: int, share: int) -> None:
+        results[k] = _align(cases[k], scoring, share)
         done(cases[k].cells)
 
     large = [k for k, case in enumerate(cases) if case.cells > alone]
     for k in large:
-        align(k, max(min(threads, len(cases[k].target) // COLUMNS_PER_STRIPE), 1))
+        align(k, threads)
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda k: align(k, 1), sorted(set(range(len(cases))) - set(large))))
     return results
 
 
 def _align(case: SiteCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
+    strands = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
+    share = max(threads // max(len(strands), 1), 1)
+    with ThreadPoolExecutor(min(threads, 2)) as pool:
+        sweeps = list(pool.map(lambda strand: _sweep(case, strand, scoring, share), strands))
     best: tuple[str, SiteSweep | CodingSweep] | None = None
-    for strand in "+-":
-        if strand in case.tables and case.tables[strand].has_chain():
-            found = _sweep(case, strand, scoring, threads)
-            if found.score is not None and (best is None or found.score > best[1].score):
-                best = strand, found
+    for strand, found in zip(strands, sweeps, strict=True):
+        if found.score is not None and (best is None or found.score > best[1].score):
+            best = strand, found
     return _result(case, **(_aligned(case, *best, scoring) if best else {}))
 
 
@@ -194,7 +196,8 @@ def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
     table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
     if table.stops is not None:
         return coding_sweep(codes, table, target, scoring)
-    return sweep(codes, table, target, scoring, threads)
+    stripes = max(min(threads, len(target) // COLUMNS_PER_STRIPE), 1)
+    return sweep(codes, table, target, scoring, stripes)
 
 
 def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:
