@@ -18,6 +18,7 @@ from gpu_tools import Sequence, SiteCase, SplicedScoring, load_sites, site_align
 from gpu_tools.sites.cpu import sweep
 
 REPEATS = 5
+MODEL = load_sites("vertebrate")
 SEED = 2026
 
 
@@ -67,7 +68,7 @@ def best_of(function) -> float:
 
 def aligned(base: Sequence, target: Sequence, strands: str, reading: str = "any"):
     """Return the result on one thread."""
-    tables = tables_of(base, load_sites("vertebrate"), strands, reading=reading)
+    tables = tables_of(base, MODEL, strands, reading=reading)
     (result,) = site_align([SiteCase(base, target, tables)], threads=1)
     return result
 
@@ -77,7 +78,7 @@ def main() -> None:
     rng = np.random.default_rng(SEED)
     base, target = average_case(rng)
     cells = len(base) * len(target)
-    table = tables_of(base, load_sites("vertebrate"), "+")["+"]
+    table = tables_of(base, MODEL, "+")["+"]
     seconds = {
         "sweep alone": best_of(lambda: sweep(base.codes, table, target.codes, SplicedScoring())),
         "one strand": best_of(lambda: aligned(base, target, "+")),

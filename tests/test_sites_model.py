@@ -9,6 +9,7 @@ import pytest
 
 from gpu_tools import InputError, ScoringError, Sequence, SplicedScoring, spliced_align
 from gpu_tools.cli.main import main
+from gpu_tools.exons.predict import site_scores
 from gpu_tools.resources import resource_path
 from gpu_tools.sequences import encode
 from gpu_tools.sites.api import SiteCase, phases_of, site_align, tables_of
@@ -63,6 +64,23 @@ def test_free_ends_and_reading_change_first_and_last():
     assert np.flatnonzero(coding.last_exit != CLOSED).tolist() == [8, 15]
     assert coding.stops.sum() == 3
     assert model.table(codes, reading="incomplete").first_entry.min() == -7
+
+
+def test_sites_score_as_the_exon_models_do():
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 5, 3000).astype(np.uint8)
+    model = load_sites("vertebrate")
+    table = model.table(codes)
+    for kind, intron in enumerate(model.introns):
+        for site, scores, kinds in (
+            (intron.donor, table.inner_exit, table.exit_kind),
+            (intron.acceptor, table.inner_entry, table.entry_kind),
+        ):
+            bits = site_scores(codes, site)
+            here = (scores != CLOSED) & (kinds == kind)
+            assert np.array_equal(scores[here], np.rint(bits[here] / 100))
+            assert np.array_equal(here, bits >= site.cutoff)
+            assert here.any()
 
 
 def test_penalties_and_lengths_can_be_changed():

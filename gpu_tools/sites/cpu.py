@@ -53,7 +53,7 @@ from gpu_tools.sites.widths import limits
 from gpu_tools.spliced.cpu import blocks_of, run_stripes
 from gpu_tools.spliced.widths import narrowest
 
-ROWS_PER_BLOCK = 1 << 10
+ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
 _GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)

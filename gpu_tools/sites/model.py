@@ -14,8 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.model import HUNDREDTHS, ModelReader, SiteModel, load_json, read_site
-from gpu_tools.exons.predict import site_scores
+from gpu_tools.exons.model import (
+    FORBIDDEN,
+    HUNDREDTHS,
+    ModelReader,
+    SiteModel,
+    load_json,
+    read_site,
+)
 from gpu_tools.resources import resource_path
 from gpu_tools.sequences import OTHER, encode
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
@@ -129,18 +135,39 @@ class GeneSites:
 
     def _best_kind(self, codes, sites: list[SiteModel]):
         """Return points and kind of each boundary; a boundary is a site of its best kind."""
-        bits = np.array([site_scores(codes, site) for site in sites])
-        allowed = bits >= np.array([site.cutoff for site in sites])[:, None]
-        kinds = np.where(allowed, bits, CLOSED).argmax(axis=0)
-        best = np.take_along_axis(bits, kinds[None], axis=0)[0]
-        points = np.rint(self.points_per_bit * best / HUNDREDTHS).astype(np.int64)
-        return np.where(allowed.any(axis=0), points, CLOSED), kinds.astype(np.uint8)
+        points = np.full(len(codes) + 1, CLOSED)
+        best, kinds = np.full(len(codes) + 1, CLOSED), np.zeros(len(codes) + 1, dtype=np.uint8)
+        for kind, site in enumerate(sites):
+            places, bits = _site_bits(codes, site)
+            better = (bits >= site.cutoff) & (bits > best[places])
+            places, bits = places[better], bits[better]
+            best[places], kinds[places] = bits, kind
+            points[places] = np.rint(self.points_per_bit * bits / HUNDREDTHS).astype(np.int64)
+        return points, kinds
 
 
 def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int, int], ...]:
     """Return the penalties of introns of at least `length` bases."""
     at_length = [p for least, p in penalties if least <= length] or [penalties[0][1]]
     return ((length, at_length[-1]), *(pair for pair in penalties if pair[0] > length))
+
+
+def _site_bits(
+    codes: NDArray[np.uint8], site: SiteModel
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the boundaries that a matrix does not forbid, and their hundredths of a bit.
+
+    As `gpu_tools.exons.predict.site_scores`, but the columns that forbid most places are looked
+    at first, and the others only at what is left.
+    """
+    n, width = len(codes), len(site.scores)
+    padded = np.full(n + width, OTHER, dtype=np.uint8)
+    padded[site.before : site.before + n] = codes
+    allowed = np.ones(n + 1, dtype=bool)
+    for column in np.flatnonzero((site.scores == FORBIDDEN).any(axis=1)):
+        allowed &= (site.scores[column] != FORBIDDEN)[padded[column : column + n + 1]]
+    places = np.flatnonzero(allowed)
+    return places, sum(site.scores[column][padded[places + column]] for column in range(width))
 
 
 def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray[np.int64]:
