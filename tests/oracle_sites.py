@@ -72,3 +72,39 @@ def translates(base, chain):
     exons = [exon_of[k : k + 3] for k in range(0, len(text), 3)]
     whole = len(set(exons[0])) == len(set(exons[-1])) == 1
     return whole and all(len(set(codon)) < 3 for codon in exons)
+
+
+def best_by_programme(base, target, sites, scoring):
+    """Best score over all chains by the plain recurrence, for cases too large to enumerate."""
+    gap, pair, n, none = scoring["gap"], scoring["pair"], len(target), float("-inf")
+    start = [gap * j for j in range(n + 1)]
+    if scoring["ends"] != "global":
+        start = [max(value, 0) for value in start]
+    row, kept, best = [none] * (n + 1), {}, none
+    for i in range(len(base) + 1):
+        if i > 0:
+            following = [row[0] + gap]
+            for j in range(1, n + 1):
+                paired = row[j - 1] + pair(base[i - 1], target[j - 1])
+                following.append(max(paired, row[j] + gap, following[j - 1] + gap))
+            row = following
+        if i in sites["last_exit"]:
+            columns = row[-1:] if scoring["ends"] == "global" else row
+            best = max(best, max(columns) + sites["last_exit"][i])
+        if i in sites["inner_exit"]:
+            kept[i] = [value + sites["inner_exit"][i] for value in row]
+        entries = []
+        if i in sites["first_entry"]:
+            entries.append([value + sites["first_entry"][i] for value in start])
+        if i in sites["inner_entry"]:
+            for end, leaving in kept.items():
+                penalties = [
+                    penalty for kind, least, penalty in sites["introns"]
+                    if i - end >= least
+                    and kind == sites["exit_kind"][end] == sites["entry_kind"][i]
+                ]  # fmt: skip
+                if penalties:
+                    added = sites["inner_entry"][i] - min(penalties)
+                    entries.append([value + added for value in leaving])
+        row = [max(values) for values in zip(row, *entries, strict=True)]
+    return None if best == none else best

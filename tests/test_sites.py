@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools import Case, ExonSet, Sequence, SplicedScoring, spliced_align
+from gpu_tools import Case, ExonSet, ScoringError, Sequence, SplicedScoring, spliced_align
 from gpu_tools.sites import cpu
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
@@ -187,3 +187,53 @@ def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     result = align(base, target, tables, scoring, threads)
     for name in ("strand", "score", "chain", "target_start", "target_end", "cigar"):
         assert getattr(result, name) == getattr(expected, name), name
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_larger_cases_by_programme(seed, monkeypatch):
+    """Introns longer than a block, several kinds and lengths, 16-bit and 32-bit cells, stripes."""
+    rng = np.random.default_rng(500 + seed)
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
+    monkeypatch.setattr("gpu_tools.sites.api.COLUMNS_PER_STRIPE", 30)
+    factor = int(rng.choice([1, 2000]))
+    base = cases.random_text(rng, int(rng.integers(60, 140)))
+    target = random_target(rng, base, int(rng.integers(30, 100)))
+    introns = tuple(
+        IntronClass(kind, least, factor * penalty)
+        for kind in (0, 1)
+        for least, penalty in ((int(rng.integers(0, 8)), 6), (int(rng.integers(10, 40)), 2))
+    )
+    table = random_table(rng, len(base), 0.15, introns)
+    scaled = [np.where(s == CLOSED, CLOSED, factor * s) for s in table.scores]
+    table = SiteTable(*scaled, introns, table.entry_kind, table.exit_kind)
+    ends = str(rng.choice(["global", "free-target"]))
+    scoring = SplicedScoring(factor, -factor, -2 * factor, ends=ends)
+    terms = cases.oracle_scoring(scoring)
+    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
+    result = align(base, target, {"+": table}, scoring, int(rng.integers(1, 4)))
+    assert result.score == expected
+    assert rescored(base, target, result, table, scoring) == expected
+
+
+def test_both_widths_are_used():
+    table = random_table(np.random.default_rng(1), 50, 0.5)
+    codes, target = np.zeros(50, dtype=np.uint8), np.zeros(40, dtype=np.uint8)
+    small = cpu.sweep(codes, table, target, SplicedScoring())
+    large = cpu.sweep(codes, table, target, SplicedScoring(match=2000))
+    assert (small.weights.dtype, large.weights.dtype) == (np.int16, np.int32)
+
+
+def test_scores_that_could_overflow_are_refused():
+    table = random_table(np.random.default_rng(1), 50, 0.5)
+    with pytest.raises(ScoringError, match="expected less than 2"):
+        align("A" * 50, "A" * 40, {"+": table}, SplicedScoring(match=2**27))
+
+
+def test_threads_do_not_change_the_result():
+    rng = np.random.default_rng(7)
+    base = cases.random_text(rng, 3000)
+    target = "".join(base[k : k + 120] for k in range(100, 2900, 300))
+    table = random_table(rng, len(base), 0.05, (IntronClass(0, 30, 5), IntronClass(1, 20, 5)))
+    results = [align(base, target, {"+": table}, SplicedScoring(), n) for n in (1, 2, 3)]
+    assert results[0].n_chain > 3
+    assert results[0] == results[1] == results[2]
