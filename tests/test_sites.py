@@ -148,6 +148,27 @@ def test_chains_that_translate_by_enumeration(seed, short_blocks):
     assert spliced > 1
 
 
+@pytest.mark.parametrize("stop", oracle_sites.STOPS)
+@pytest.mark.parametrize("bases", [1, 2])
+@pytest.mark.parametrize("last", "CATG")
+def test_stop_codons_across_introns(stop, bases, last):
+    """A codon that an intron splits is read as a whole."""
+    codon = stop[:2] + last
+    coding = ["ATGGCC" + codon[:bases], codon[bases:] + "CCCTAA"]
+    base, length = coding[0] + "GGGGGG" + coding[1], len(coding[0])
+    scores = [np.full(len(base) + 1, CLOSED) for _ in range(4)]
+    places = (0, length + 6, length, len(base))
+    for of_kind, place in zip(scores, places, strict=True):
+        of_kind[place] = 0
+    table = SiteTable(*scores, (IntronClass(0, 4, 0),), stops=STOPS)
+    result = align(base, "".join(coding), {"+": table}, SplicedScoring())
+    spliced = ((0, length), (length + 6, len(base)))
+    chains = [c for c in (spliced,) if oracle_sites.translates(base, c)]
+    if not chains and oracle_sites.translates(base, ((0, len(base)),)):
+        chains = [((0, len(base)),)]
+    assert [result.chain] == (chains or [()])
+
+
 def listed(base, table, minus):
     """Return every interval that a table admits, with the sum of its sites as its score."""
     m = len(base)

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from gpu_tools import InputError, ScoringError, Sequence, SplicedScoring, spliced_align
+from gpu_tools import InputError, Sequence
 from gpu_tools.cli.main import main
 from gpu_tools.exons.predict import site_scores
 from gpu_tools.resources import resource_path
@@ -212,11 +212,6 @@ def test_no_chain_gives_missing_values(files, capsys):
     (files / "s.fa").write_text(">s\nCCCCCCCC\n")
     assert run("--site-model", "vertebrate", "--coding") == 0
     assert capsys.readouterr().out.splitlines()[1].split("\t")[2:4] == [".", "."]
-
-
-def test_listed_candidates_refuse_free_ends():
-    with pytest.raises(ScoringError, match="free ends"):
-        spliced_align([], SplicedScoring(ends="free"))
 
 
 def test_bad_cases():
