@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 CigarOperation = tuple[str, int]
 """One run of an alignment: operation letter and length."""
 
@@ -77,3 +80,70 @@ class SplicedAlignment:
     def identity(self) -> float | None:
         """Matches / alignment columns, or None if there is no column."""
         return self.matches / self.columns if self.columns else None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of consecutive values and its sum.
+
+    Parameters
+    ----------
+    start, end : int
+        0-based half-open.
+    score : int or float
+        Sum of the values; an integer if they are.
+    """
+
+    start: int
+    end: int
+    score: int | float
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Disjoint segments of one sequence of values, in the order of their positions.
+
+    Parameters
+    ----------
+    starts, ends : ndarray of int64, shape (k,)
+        0-based half-open.
+    scores : ndarray of int64 or float64, shape (k,)
+        Sums of the segments' values.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    scores: NDArray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, k: int) -> Segment:
+        return Segment(int(self.starts[k]), int(self.ends[k]), self.scores[k].item())
+
+    def take(self, chosen: NDArray) -> Segments:
+        """Return the segments that a mask or an array of indices chooses."""
+        return Segments(self.starts[chosen], self.ends[chosen], self.scores[chosen])
+
+    def ranked(self) -> Segments:
+        """Return the segments by falling score, equal scores by position."""
+        return self.take(np.argsort(-self.scores, kind="stable"))
+
+
+@dataclass(frozen=True)
+class Submatrix:
+    """A rectangle of neighbouring rows and columns and its sum.
+
+    Parameters
+    ----------
+    row_start, row_end, column_start, column_end : int
+        0-based half-open.
+    score : int or float
+        Sum of the values; an integer if they are.
+    """
+
+    row_start: int
+    row_end: int
+    column_start: int
+    column_end: int
+    score: int | float

@@ -167,3 +167,49 @@ def prefix_maximum(typing_context, vector):
         return running
 
     return vector(vector), generate
+
+
+@intrinsic
+def minimum(typing_context, left, right):
+    """Return the smaller of two vectors' lanes, signed."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.icmp_signed("<", *arguments), *arguments)
+
+    return left(left, right), generate
+
+
+@intrinsic
+def transpose(typing_context, source, index, stride, target):
+    """Store a square of `source` in `target`, element 0 on, with its rows and columns exchanged.
+
+    Row r of the square is the vector at ``index + r * stride`` of `source`; there are as many rows
+    as lanes.
+    """
+    vector = VectorType(source.dtype)
+    align = source.dtype.bitwidth // 8
+
+    def generate(context, builder, signature, arguments):
+        lanes, llvm = vector.lanes, _llvm_vector(vector)
+        position, rows = arguments[1], []
+        for _ in range(lanes):
+            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
+            rows.append(builder.load(pointer, align=align))
+            position = builder.add(position, arguments[2])
+        mask_type = ir.VectorType(_INDEX, lanes)
+        # each round interleaves row r with row r + lanes / 2; log2(lanes) of them transpose
+        masks = [
+            ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
+            for first in (0, lanes // 2)
+        ]
+        for _ in range(lanes.bit_length() - 1):
+            pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
+            rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
+        data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
+        first = builder.bitcast(data, llvm.as_pointer())
+        for r, row in enumerate(rows):
+            pointer = builder.gep(first, [ir.Constant(ir.IntType(64), r)])
+            builder.store(row, pointer, align=align)
+        return context.get_dummy_value()
+
+    return types.void(source, types.intp, types.intp, target), generate

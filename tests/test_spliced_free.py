@@ -52,11 +52,9 @@ def part_bonus(result, exons, bonus):
         low, high = (k == 0, k == result.n_chain - 1)
         if result.strand == "-":
             low, high = high, low
-        total += max(
-            bonus[left, right] for left, right in exons
-            if (left == start or (low and left < start)) and (right == end or (high and right > end))
-            and left < end and right > start
-        )  # fmt: skip
+        covering = [e for e in exons if e[0] <= start and end <= e[1]]
+        covering = [e for e in covering if (low or e[0] == start) and (high or e[1] == end)]
+        total += max(bonus[exon] for exon in covering)
     return total
 
 
