@@ -7,11 +7,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from gpu_tools import InputError, Sequence
+from gpu_tools import InputError, Sequence, SplicedScoring
 from gpu_tools.cli.main import main
 from gpu_tools.exons.predict import site_scores
+from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
-from gpu_tools.sequences import encode
+from gpu_tools.sequences import decode, encode
 from gpu_tools.sites.api import SiteCase, phases_of, site_align, tables_of
 from gpu_tools.sites.model import load_sites, sites_from_dict
 from gpu_tools.sites.table import CLOSED
@@ -220,3 +221,23 @@ def test_bad_cases():
         site_align([SiteCase(base, Sequence.from_text("t", ""), tables_of(base, model))])
     with pytest.raises(InputError, match="sites of 4 bases"):
         site_align([SiteCase(Sequence.from_text("b", "A"), base, tables_of(base, model))])
+
+
+@pytest.mark.parametrize("reading", ["complete", "incomplete"])
+def test_chains_of_the_demo_translate(reading):
+    loci = list(read_fasta(resource_path("demo", "loci.fa.gz")))
+    mrnas = list(read_fasta(resource_path("demo", "mrnas.fa.gz")))
+    model = load_sites("vertebrate")
+    cases = [
+        SiteCase(locus, mrna, tables_of(locus, model, reading=reading))
+        for locus, mrna in zip(loci, mrnas, strict=True)
+        if len(locus) < 40_000
+    ]
+    assert len(cases) > 5
+    results = site_align(cases, SplicedScoring(ends="free-target"))
+    for case, result in zip(cases, results, strict=True):
+        m = len(case.base)
+        chain = [(s, e) if result.strand == "+" else (m - e, m - s) for s, e in result.chain]
+        text = decode(case.codes(result.strand))
+        assert oracle_sites.translates(text, chain)
+        assert result.phases == phases_of(chain)
