@@ -41,6 +41,12 @@ _PUBLIC = {
         "Sequence",
         "SequenceChunk",
     ),
+    "gpu_tools.sites": (
+        "SiteCase",
+        "load_sites",
+        "site_align",
+        "tables_of",
+    ),
     "gpu_tools.spliced": (
         "Case",
         "spliced_align",
