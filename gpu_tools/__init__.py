@@ -1,54 +1,70 @@
 """Exact sequence algorithms on a GPU, or without one, with the same answer."""
 
-from gpu_tools.errors import DeviceError, GpuToolsError, InputError, OutputError, ScoringError
-from gpu_tools.exons import ExonSet
-from gpu_tools.matching import (
-    Pattern,
-    PatternSet,
-    match_approximate,
-    match_exact,
-    scan_approximate,
-    scan_exact,
-)
-from gpu_tools.results import (
-    ApproximateMatch,
-    ExactMatches,
-    Segment,
-    Segments,
-    SplicedAlignment,
-    Submatrix,
-)
-from gpu_tools.scoring import EditCosts, SplicedScoring
-from gpu_tools.segments import max_segment, max_segments, max_submatrix
-from gpu_tools.sequences import Sequence, SequenceChunk
-from gpu_tools.spliced import Case, spliced_align
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "ApproximateMatch",
-    "Case",
-    "DeviceError",
-    "EditCosts",
-    "ExactMatches",
-    "ExonSet",
-    "GpuToolsError",
-    "InputError",
-    "OutputError",
-    "Pattern",
-    "PatternSet",
-    "ScoringError",
-    "Segment",
-    "Segments",
-    "Sequence",
-    "SequenceChunk",
-    "SplicedAlignment",
-    "SplicedScoring",
-    "Submatrix",
-    "match_approximate",
-    "match_exact",
-    "max_segment",
-    "max_segments",
-    "max_submatrix",
-    "scan_approximate",
-    "scan_exact",
-    "spliced_align",
-]
+_PUBLIC = {
+    "gpu_tools.errors": (
+        "DeviceError",
+        "GpuToolsError",
+        "InputError",
+        "OutputError",
+        "ScoringError",
+    ),
+    "gpu_tools.exons": ("ExonSet",),
+    "gpu_tools.matching": (
+        "Pattern",
+        "PatternSet",
+        "match_approximate",
+        "match_exact",
+        "scan_approximate",
+        "scan_exact",
+    ),
+    "gpu_tools.results": (
+        "ApproximateMatch",
+        "ExactMatches",
+        "Segment",
+        "Segments",
+        "SplicedAlignment",
+        "Submatrix",
+    ),
+    "gpu_tools.scoring": (
+        "EditCosts",
+        "SplicedScoring",
+    ),
+    "gpu_tools.segments": (
+        "max_segment",
+        "max_segments",
+        "max_submatrix",
+    ),
+    "gpu_tools.sequences": (
+        "Sequence",
+        "SequenceChunk",
+    ),
+    "gpu_tools.sites": (
+        "SiteCase",
+        "load_sites",
+        "site_align",
+        "tables_of",
+    ),
+    "gpu_tools.spliced": (
+        "Case",
+        "spliced_align",
+    ),
+}
+_ROOMS = {name: room for room, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_ROOMS)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: a family brings the compiler along."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

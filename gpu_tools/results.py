@@ -26,10 +26,12 @@ class SplicedAlignment:
         Strand of the chain; None if the case has no candidate exon.
     score : int or None
         Score of the best chain; None if the case has no candidate exon.
-    n_exons : int
-        Candidates of the strand that won, equal intervals counted once.
+    n_exons : int or None
+        Candidates of the strand that won, equal intervals counted once; None if they were never
+        listed.
     cells : int
-        Nominal cells, sum of exon lengths times target length over both strands.
+        Nominal cells, sum of exon lengths times target length over both strands; without a list,
+        base length times target length for each strand tried.
     chain : tuple of (int, int)
         The chain's exons in transcript order (falling positions on ``-``), each 0-based
         half-open on the forward strand of the base.
@@ -41,6 +43,8 @@ class SplicedAlignment:
         have different letters.
     exon_scores : tuple of float
         The candidates' own scores, in the order of `chain`.
+    phases : tuple of int
+        Of a chain that translates, by exon: bases before the first whole codon. Else empty.
     """
 
     base: str
@@ -49,13 +53,14 @@ class SplicedAlignment:
     target_length: int
     strand: str | None = None
     score: int | None = None
-    n_exons: int = 0
+    n_exons: int | None = 0
     cells: int = 0
     chain: tuple[tuple[int, int], ...] = ()
     target_start: int = 0
     target_end: int = 0
     cigar: tuple[CigarOperation, ...] = ()
     exon_scores: tuple[float, ...] = ()
+    phases: tuple[int, ...] = ()
 
     @property
     def n_chain(self) -> int:

@@ -13,7 +13,7 @@ N_SYMBOLS = 5
 LIMIT_INT32 = 2**30
 """Scores stay below this magnitude in 32-bit cells, so that adding one more never overflows."""
 
-ENDS = ("global", "free-target")
+ENDS = ("global", "free-target", "free")
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ class SplicedScoring:
         are rounded to the even neighbour.
     intron_penalty : int
         Subtracted for each exon after the chain's first.
-    ends : {"global", "free-target"}
-        ``free-target``: the target's ends may stay unaligned at no cost.
+    ends : {"global", "free-target", "free"}
+        ``free-target``: the target's ends may stay unaligned at no cost. ``free``: also, the chain
+        may enter its first exon and leave its last one anywhere.
     """
 
     match: int = 1

@@ -207,6 +207,25 @@ shift_right = _lanewise("lshr", "Return the left lanes shifted down, zeros comin
 
 
 @intrinsic
+def prefix_maximum(typing_context, vector):
+    """Return in each lane the largest of the lanes up to it."""
+
+    def generate(context, builder, signature, arguments):
+        (running,) = arguments
+        lanes, shift = vector.lanes, 1
+        while shift < lanes:
+            # lanes that have nothing so far below them take themselves
+            order = [lane - shift if lane >= shift else lane for lane in range(lanes)]
+            mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
+            below = builder.shuffle_vector(running, running, mask)
+            running = builder.select(builder.icmp_signed(">", below, running), below, running)
+            shift *= 2
+        return running
+
+    return vector(vector), generate
+
+
+@intrinsic
 def minimum(typing_context, left, right):
     """Return the smaller of two vectors' lanes, signed."""
 
