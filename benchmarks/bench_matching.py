@@ -12,7 +12,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
@@ -21,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import record
+from benchmarks.timing import median_seconds
 from gpu_tools.device import list_gpus
 from gpu_tools.errors import DeviceError
 from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
@@ -55,17 +55,6 @@ def pattern_letters(patterns: PatternSet) -> list[str]:
     table = np.zeros(16, dtype=np.uint8)
     table[[1, 2, 4, 8]] = range(4)
     return [letters(table[pattern.symbols]) for pattern in patterns.patterns]
-
-
-def median_seconds(function, repeats: int = REPEATS) -> float:
-    """Return the median time of `repeats` calls after one that is not counted."""
-    function()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
 
 
 def _peer(name: str):

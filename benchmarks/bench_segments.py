@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from benchmarks import record
+from benchmarks.timing import median_seconds
 from gpu_tools import max_segment, max_segments, max_submatrix, simd
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
@@ -30,13 +30,7 @@ ONE = np.int64(1)
 
 def median_ms(function, repeats: int = REPEATS) -> float:
     """Return the median time of some calls after one that is not counted, in milliseconds."""
-    function()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begin)
-    return round(1e3 * statistics.median(times), 4)
+    return round(1e3 * median_seconds(function, repeats), 4)
 
 
 @njit(nogil=True, cache=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import statistics
 import sys
-import time
 from pathlib import Path
 
 from benchmarks import record
 from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set, il1rapl1_like
+from benchmarks.timing import median_seconds
 from gpu_tools import Case, SplicedScoring, spliced_align
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
@@ -23,17 +23,6 @@ from gpu_tools.spliced.case import Preparation
 
 REPEATS = 5
 SCORING = SplicedScoring()
-
-
-def median_seconds(function, repeats: int = REPEATS) -> float:
-    """Return the median time of `repeats` calls after one that is not counted."""
-    function()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
 
 
 def programs(cases: list[Case]) -> list[tuple]:
