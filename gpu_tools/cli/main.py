@@ -15,6 +15,8 @@ from gpu_tools.errors import GpuToolsError
 COMMANDS = {
     "devices": "gpu_tools.cli.devices",
     "exons": "gpu_tools.cli.exons",
+    "global-align": "gpu_tools.cli.global_align",
+    "local-align": "gpu_tools.cli.local_align",
     "sequences": "gpu_tools.cli.sequences",
     "spliced-align": "gpu_tools.cli.spliced_align",
 }
