@@ -62,7 +62,7 @@ def local_align(
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Threads of the CPU path, all that the process may use by default.
+        Pairs that are aligned at once, all that the process may use by default.
     progress : callable, optional
         Called with the number of cells of each pair that is done.
 
@@ -183,13 +183,13 @@ def global_align(
 
 
 def _for_each(pairs, one: Callable, where: Device, threads, progress) -> list:
-    """Return what `one` makes of each pair; pairs, or the work on one, share the threads."""
+    """Return what `one` makes of each pair, one pair a thread."""
     done = progress or (lambda cells: None)
     threads = threads or len(os.sched_getaffinity(0))
 
     def run(numbered):
         number, pair = numbered
-        result = one(*pair, score_pass=_score_pass(where, number, threads // workers))
+        result = one(*pair, score_pass=_score_pass(where, number))
         done(len(pair[0]) * len(pair[1]))
         return result
 
@@ -198,9 +198,9 @@ def _for_each(pairs, one: Callable, where: Device, threads, progress) -> list:
         return list(pool.map(run, enumerate(pairs)))
 
 
-def _score_pass(where: Device, number: int, threads: int) -> ScorePass:
+def _score_pass(where: Device, number: int) -> ScorePass:
     if where.kind == "cpu":
-        return partial(cpu.score_pass, threads=threads)
+        return cpu.score_pass
     from gpu_tools.local import cuda
 
     return partial(cuda.score_pass, ordinal=where.ordinals[number % len(where.ordinals)])

@@ -1,8 +1,8 @@
 """The score pass on a CPU: vectors whose lanes own neighbouring blocks of columns.
 
 Lane l works on row s - l in step s, so that what it needs from the lane before is what that lane
-computed one step earlier. A *stripe* is as many columns as all lanes own together, as many tiles
-as lanes; of the stripe before it needs only its last column, the *border*.
+computed one step earlier. A *stripe* is as many columns as all lanes own together; of the stripe
+before it needs only its last column, the *border*.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from gpu_tools import simd
 from gpu_tools.local.problem import Problem
 from gpu_tools.sequences import OTHER
 
+LONGEST_BLOCK = 128
+"""Columns of a lane, so few that a stripe stays in the nearest cache."""
 _LIMIT = {np.dtype(np.int16): 2**15 - 1, np.dtype(np.int32): 2**31 - 1}
-_MATCH, _MISMATCH, _OPEN, _EXTEND = range(4)
+_MATCH, _OTHERWISE, _OPENS, _EXTENDS = range(4)
 _PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 200, 201, 202
 """Symbols that are equal to none."""
 
@@ -32,9 +34,9 @@ class Border(NamedTuple):
 
 
 class Stripe(NamedTuple):
-    """Symbols or scores of a stripe's columns, and its cells: column c of lane l at c * lanes + l.
+    """What a stripe's columns hold, and its cells: column c of lane l lies at c * lanes + l.
 
-    `columns` holds codes, or, for a matrix, the scores of each code against each column.
+    `columns` are codes, or, of shape (codes, columns), the scores of each code in each column.
     """
 
     columns: NDArray
@@ -42,26 +44,25 @@ class Stripe(NamedTuple):
     gap: NDArray
 
 
-def score_pass(problem: Problem, side: int, threads: int = 1) -> NDArray[np.int32]:
-    """Return the largest score of each tile.
+def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
+    """Return upper bounds on the scores of each tile: the largest score, border tiles aside.
 
     Parameters
     ----------
     problem : Problem
     side : int
-        Side of a tile.
-    threads : int
-        Not used yet for one pair.
+        Side of a tile, a power of two.
 
     Returns
     -------
     ndarray of int32, shape (tiles down, tiles across)
+        Padding behind the last row and column may raise the last tiles' bounds.
     """
     dtype = np.dtype(np.int16)
     step = int(np.abs(problem.table).max()) + problem.gap_open + problem.gap_extend
     if step < _LIMIT[dtype] // 4:
         most = _pass(problem, side, dtype)
-        # a score rises by less than `step` a cell: one that wrapped around had passed here
+        # a score rises by less than `step` a cell: before one wraps around it passes here
         if most.max(initial=0) < _LIMIT[dtype] - 2 * step:
             return most
     return _pass(problem, side, np.dtype(np.int32))
@@ -70,78 +71,147 @@ def score_pass(problem: Problem, side: int, threads: int = 1) -> NDArray[np.int3
 def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32]:
     rows, columns = problem.shape
     lanes = simd.VECTOR_BYTES // dtype.itemsize
-    shape = (-(-rows // side), -(-columns // side))
-    width = lanes * side
-    most = np.zeros((shape[0], -(-columns // width) * lanes), dtype=np.int32)
+    block = _block(columns, lanes, side)
+    n_stripes = -(-columns // (lanes * block))
+    down, across = -(-rows // side), -(-columns // side)
+    most = np.zeros((down, n_stripes * lanes), dtype=np.int32)
     symbols = np.full(rows + 2 * lanes, _PAD_ROW, dtype=dtype)
     symbols[lanes : lanes + rows] = problem.query[::-1]
     border, following = (Border(*(np.zeros(rows, dtype=dtype) for _ in "HE")) for _ in range(2))
-    weights = _weights(problem, dtype)
-    for number, first in enumerate(range(0, columns, width)):
-        stripe = _stripe(problem, first, width, dtype)
-        of_stripe = most[:, number * lanes : (number + 1) * lanes]
-        _sweep(symbols, stripe, border, following, weights, of_stripe, side)
+    for number in range(n_stripes):
+        stripe = _stripe(problem, number * lanes * block, block, dtype)
+        tiles = (number * lanes, side)
+        _sweep(symbols, stripe, border, following, _weights(problem, dtype), most, tiles)
         border, following = following, border
-    return np.ascontiguousarray(most[:, : shape[1]])
+    blocks = np.zeros((down, across * (side // block)), dtype=np.int32)
+    taken = min(blocks.shape[1], most.shape[1])
+    blocks[:, :taken] = most[:, :taken]
+    return blocks.reshape(down, across, -1).max(axis=2)
 
 
-def _simple(problem: Problem) -> bool:
-    return len(problem.table) == OTHER + 1
+def _block(columns: int, lanes: int, side: int) -> int:
+    block = 1
+    while block < min(side, LONGEST_BLOCK) and block * lanes < columns:
+        block *= 2
+    return block
+
+
+def _by_equality(problem: Problem) -> bool:
+    """Tell whether two scores are all there is, and padding, which is unequal, adds nothing."""
+    return len(problem.table) == OTHER + 1 and problem.table[0, 1] <= 0
 
 
 def _weights(problem: Problem, dtype) -> NDArray:
+    """Return match, mismatch (with a profile, what padding scores) and the gaps' scores."""
     match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
-    return np.array([match, mismatch, problem.gap_open, problem.gap_extend], dtype=dtype)
+    if not _by_equality(problem):
+        mismatch = -int(np.abs(problem.table).max())
+    return np.array([match, mismatch, -problem.gap_open, -problem.gap_extend], dtype=dtype)
 
 
-def _stripe(problem: Problem, first: int, width: int, dtype) -> Stripe:
+def _stripe(problem: Problem, first: int, block: int, dtype) -> Stripe:
     lanes = simd.VECTOR_BYTES // dtype.itemsize
-    codes = np.full(width, _PAD_COLUMN, dtype=np.uint8)
-    part = problem.subject[first : first + width]
-    codes[: len(part)] = np.where(part == OTHER, _OTHER_COLUMN, part) if _simple(problem) else part
+    codes = np.full(lanes * block, _PAD_COLUMN, dtype=np.uint8)
+    part = problem.subject[first : first + len(codes)]
+    codes[: len(part)] = part
     laid_out = np.ascontiguousarray(codes.reshape(lanes, -1).T).ravel()
-    cells = (np.zeros(width, dtype=dtype) for _ in "HF")
-    if _simple(problem):
+    cells = [np.zeros(len(codes), dtype=dtype) for _ in "HF"]
+    if _by_equality(problem):
+        laid_out[laid_out == OTHER] = _OTHER_COLUMN
         return Stripe(laid_out.astype(dtype), *cells)
-    padded = laid_out == _PAD_COLUMN
-    scores = problem.table[:, np.where(padded, 0, laid_out)]
-    scores[:, padded] = problem.table.min()
+    padding = laid_out == _PAD_COLUMN
+    scores = problem.table[:, np.where(padding, 0, laid_out)]
+    scores[:, padding] = -np.abs(problem.table).max()
     return Stripe(np.ascontiguousarray(scores, dtype=dtype), *cells)
 
 
-def _pair_scores(columns, position, row, match, mismatch):
+def _pair_scores(columns, position, row, match, otherwise):
     raise NotImplementedError("only for jitted code")
 
 
 @overload(_pair_scores, inline="always")
-def _overload_pair_scores(columns, position, row, match, mismatch):
-    def by_equality(columns, position, row, match, mismatch):
-        return simd.where_equal(simd.load(columns, position), row, match, mismatch)
+def _overload_pair_scores(columns, position, row, match, otherwise):
+    def by_equality(columns, position, row, match, otherwise):
+        return simd.where_equal(simd.load(columns, position), row, match, otherwise)
 
-    def by_profile(columns, position, row, match, mismatch):
-        raise NotImplementedError
+    def by_profile(columns, position, row, match, otherwise):
+        scores = otherwise
+        for code in range(columns.shape[0]):
+            of_code = simd.splat(columns.dtype.type(code))
+            of_pair = simd.load(columns, code * columns.shape[1] + position)
+            scores = simd.where_equal(row, of_code, of_pair, scores)
+        return scores
 
-    return by_equality
+    return by_equality if columns.ndim == 1 else by_profile
 
 
 @njit(nogil=True)
-def _advance(stripe, row, diagonal, left, gap, weights, lanes):
-    """Compute one row in every lane; return its last column, that column's gap and the maximum."""
-    columns, best, down = stripe
-    match, mismatch = simd.splat(weights[_MATCH]), simd.splat(weights[_MISMATCH])
-    opens, extends = simd.splat(-weights[_OPEN]), simd.splat(-weights[_EXTEND])
+def _advance(columns, best, falling, row, state, weights):
+    """Compute one row in every lane.
+
+    `state` is the diagonal, the best score and the gap left of the lanes' first columns; returned
+    are best score and gap of their last columns, and the largest of the row.
+    """
+    diagonal, left, gap = state
+    # splats are made here, for in the loop every store could change `weights`
+    match, otherwise = simd.splat(weights[_MATCH]), simd.splat(weights[_OTHERWISE])
+    opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
     zero = simd.splat(weights.dtype.type(0))
+    lanes = simd.VECTOR_BYTES // weights.itemsize
     most = zero
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)
-        falling = simd.maximum(
-            simd.add(up, opens), simd.add(simd.load(down, position), extends)
-        )
-        simd.store(down, position, falling)
+        down = simd.maximum(simd.add(up, opens), simd.add(simd.load(falling, position), extends))
+        simd.store(falling, position, down)
         gap = simd.maximum(simd.add(left, opens), simd.add(gap, extends))
-        pairs = _pair_scores(columns, position, row, match, mismatch)
-        left = simd.maximum(simd.maximum(simd.add(diagonal, pairs), zero), simd.maximum(falling, gap))
+        paired = simd.add(diagonal, _pair_scores(columns, position, row, match, otherwise))
+        # what waits longest comes last: the gap depends on the column before
+        left = simd.maximum(simd.maximum(simd.maximum(paired, down), zero), gap)
         simd.store(best, position, left)
         most = simd.maximum(most, left)
         diagonal = up
     return left, gap, most
+
+
+@njit(nogil=True)
+def _close_tile(most, tile, first, largest, lane):
+    """Take what a lane has met in a tile; below the last one there is only padding."""
+    if tile < len(most):
+        most[tile, first + lane] = max(most[tile, first + lane], largest[lane])
+    largest[lane] = 0
+
+
+@njit(cache=True, nogil=True)
+def _sweep(symbols, stripe, border, following, weights, most, tiles):
+    """Sweep a stripe.
+
+    `most` takes the largest score of each block, by tile row; `tiles` is the stripe's first block
+    there and the side of a tile.
+    """
+    first, side = tiles
+    columns, best, falling = stripe
+    border_best, border_gap = border
+    following_best, following_gap = following
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    n_rows = len(border_best)
+    edge = np.zeros(3 * lanes, weights.dtype)  # diagonals, last columns' best scores and gaps
+    largest = np.zeros(lanes, weights.dtype)
+    steps = n_rows + lanes - 1
+    for step in range(steps):
+        for lane in range(step % side, min(step, lanes), side):  # those that enter a tile
+            _close_tile(most, (step - lane) // side - 1, first, largest, lane)
+        row = simd.load(symbols, n_rows + lanes - 1 - step)
+        at = min(step, n_rows - 1)
+        left = simd.shift_in(simd.load(edge, lanes), border_best[at])
+        gap = simd.shift_in(simd.load(edge, 2 * lanes), border_gap[at])
+        state = (simd.load(edge, 0), left, gap)
+        last, last_gap, highest = _advance(columns, best, falling, row, state, weights)
+        simd.store(edge, 0, left)
+        simd.store(edge, lanes, last)
+        simd.store(edge, 2 * lanes, last_gap)
+        simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest))
+        if step >= lanes - 1:
+            following_best[step - lanes + 1] = simd.last_lane(last)
+            following_gap[step - lanes + 1] = simd.last_lane(last_gap)
+    for lane in range(lanes):
+        _close_tile(most, (steps - 1 - lane) // side, first, largest, lane)
