@@ -15,12 +15,12 @@ from gpu_tools.local.problem import Problem
 from gpu_tools.local.window import bound_window
 
 SMALLEST_TILE = 64
-_TILES_ACROSS = 512
-_SMALLEST_MARGIN = 256
+_TILES_ACROSS = 1024
+_SMALLEST_MARGIN = 128
 
 
 def tile_side(rows: int, columns: int) -> int:
-    """Return the side of the tiles of a matrix, so that there are 2^18 tiles or few more."""
+    """Return the side of the tiles of a matrix, so that there are no more than 2^20 of them."""
     side = SMALLEST_TILE
     while -(-rows // side) * -(-columns // side) > _TILES_ACROSS**2:
         side *= 2
