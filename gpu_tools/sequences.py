@@ -160,7 +160,17 @@ class Sequence:
 
 @dataclass(frozen=True)
 class ProteinSequence(Sequence):
-    """A named protein; its codes are those of `encode_protein`."""
+    """A named protein.
+
+    Parameters
+    ----------
+    name : str
+        Identifier, the first word of a FASTA header.
+    codes : ndarray of uint8, shape (n,)
+        Encoded symbols, see `encode_protein`.
+    description : str, optional
+        The rest of the header.
+    """
 
     @classmethod
     def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> ProteinSequence:

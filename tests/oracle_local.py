@@ -34,11 +34,11 @@ def trace(query, subject, pair, gaps, used=frozenset()):
     i, j, letters = len(query), len(subject), []
     while i or j:
         here = score[i][j]
-        if i and j and (i - 1, j - 1) not in used:
-            if here == score[i - 1][j - 1] + pair(query[i - 1], subject[j - 1]):
-                letters.append("=" if query[i - 1] == subject[j - 1] else "X")
-                i, j = i - 1, j - 1
-                continue
+        free = i and j and (i - 1, j - 1) not in used
+        if free and here == score[i - 1][j - 1] + pair(query[i - 1], subject[j - 1]):
+            letters.append("=" if query[i - 1] == subject[j - 1] else "X")
+            i, j = i - 1, j - 1
+            continue
         for letter, most in (("D", j), ("I", i)):
             step = [(0, 1), (1, 0)][letter == "I"]
             fits = [

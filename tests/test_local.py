@@ -90,6 +90,26 @@ def test_global_is_what_the_definition_says(seed, sizes):
     assert (found.score, letters(found)) == (score, text)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("worth", [1, 40, 9000], ids=["8-bit", "16-bit", "32-bit"])
+def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
+    """Only padding may raise a bound, and never over the best score."""
+    rng = np.random.default_rng(seed)
+    if seed % 3 == 0:
+        query, subject = sequences(*random_pair(rng, 300, PROTEIN), scoring := protein_scoring(rng))
+    else:
+        scoring = AffineScoring(2 * worth, -worth if seed % 3 == 1 else 0, 3 * worth, worth)
+        query, subject = sequences(*random_pair(rng, 300), scoring)
+    problem = make_problem(query.codes, subject.codes, scoring)
+    rows, columns = problem.shape
+    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
+    exact = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs()).lower
+    found = cpu.score_pass(problem, 32)
+    assert found.max() == exact.max()
+    assert (found >= exact).all()
+    assert (found[:-1, :-1] == exact[:-1, :-1]).all()
+
+
 def random_codes(rng, length):
     return rng.integers(0, 5, length).astype(np.uint8)
 

@@ -82,7 +82,7 @@ def test_alignments_in_every_format(files):
     names = [word for suffix in ("paf", "sam", "txt") for word in ("--alignments", f"a.{suffix}")]
     assert run("local-align", "--k", "2", "--output", "out.tsv", *names) == 0
     (first, *_) = (files / "a.paf").read_text().splitlines()
-    assert first.split("\t")[:12] == "q 8 2 8 + s 8 0 6 6 6 255".split()
+    assert first.startswith("q\t8\t2\t8\t+\ts\t8\t0\t6\t6\t6\t255\t")
     assert first.endswith("cg:Z:6=")
     with pysam.AlignmentFile("a.sam") as stream:
         records = list(stream)

@@ -81,9 +81,7 @@ def scoring_of(match, mismatch, matrix, gap_open, gap_extend) -> AffineScoring:
         raise click.UsageError(str(error)) from None
 
 
-def read_pairs(
-    query: str, subject: str, scoring: AffineScoring
-) -> list[tuple[Sequence, Sequence]]:
+def read_pairs(query: str, subject: str, scoring: AffineScoring) -> list[tuple[Sequence, Sequence]]:
     """Read both files and return every query with every subject."""
     if query == subject == "-":
         raise InputError("more than one input is standard input", path="-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import PurePath
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def read_matrix(path: str | os.PathLike) -> SubstitutionMatrix:
     if missing:
         raise InputError(f"no row for letter {missing[0]}", path=path)
     scores = np.array([rows[letter] for letter in letters], dtype=np.int64)
-    return SubstitutionMatrix(os.path.basename(path), "".join(letters), scores)
+    return SubstitutionMatrix(PurePath(path).name, "".join(letters), scores)
 
 
 def _check_letters(path, number: int | None, letters: list[str]) -> None:

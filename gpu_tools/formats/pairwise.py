@@ -40,8 +40,8 @@ def write_alignments(
     ----------
     path : str or PathLike
         ``.paf``: with ``cg``; ``.sam``: nucleotides only, sorted by coordinate, the query soft
-        clipped, all but each query's best secondary; ``.txt``: the sequences one above the other. The
-        file appears only when complete.
+        clipped, all but each query's best secondary; ``.txt``: the sequences one above the
+        other. The file appears only when complete.
     alignments : iterable of PairwiseAlignment
         Any order.
     pairs : iterable of (Sequence, Sequence)

@@ -3,6 +3,10 @@
 Lane l works on row s - l in step s, so that what it needs from the lane before is what that lane
 computed one step earlier. A *stripe* is as many columns as all lanes own together; of the stripe
 before it needs only its last column, the *border*.
+
+Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
+saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
+then a wider type does the work.
 """
 
 from __future__ import annotations
@@ -20,9 +24,8 @@ from gpu_tools.sequences import OTHER
 
 LONGEST_BLOCK = 128
 """Columns of a lane, so few that a stripe stays in the nearest cache."""
-_LIMIT = {np.dtype(np.int16): 2**15 - 1, np.dtype(np.int32): 2**31 - 1}
-_MATCH, _OTHERWISE, _OPENS, _EXTENDS = range(4)
-_PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 200, 201, 202
+_MATCH, _OTHERWISE, _OPENS, _EXTENDS, _ZERO = range(5)
+_PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
 """Symbols that are equal to none."""
 
 
@@ -58,35 +61,39 @@ def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
     ndarray of int32, shape (tiles down, tiles across)
         Padding behind the last row and column may raise the last tiles' bounds.
     """
-    dtype = np.dtype(np.int16)
-    step = int(np.abs(problem.table).max()) + problem.gap_open + problem.gap_extend
-    if step < _LIMIT[dtype] // 4:
-        most = _pass(problem, side, dtype)
-        # a score rises by less than `step` a cell: before one wraps around it passes here
-        if most.max(initial=0) < _LIMIT[dtype] - 2 * step:
+    largest = max(int(np.abs(problem.table).max()), problem.gap_open)
+    for dtype in map(np.dtype, (np.int8, np.int16)):
+        most = _pass(problem, side, dtype) if largest <= np.iinfo(dtype).max else None
+        if most is not None:
             return most
     return _pass(problem, side, np.dtype(np.int32))
 
 
-def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32]:
+def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | None:
+    """Return the largest scores, or None if `dtype` is too narrow for them."""
     rows, columns = problem.shape
     lanes = simd.VECTOR_BYTES // dtype.itemsize
     block = _block(columns, lanes, side)
     n_stripes = -(-columns // (lanes * block))
     down, across = -(-rows // side), -(-columns // side)
-    most = np.zeros((down, n_stripes * lanes), dtype=np.int32)
+    weights, bounds = _weights(problem, dtype), np.iinfo(dtype)
+    most = np.full((down, n_stripes * lanes), bounds.min, dtype=dtype)
     symbols = np.full(rows + 2 * lanes, _PAD_ROW, dtype=dtype)
     symbols[lanes : lanes + rows] = problem.query[::-1]
-    border, following = (Border(*(np.zeros(rows, dtype=dtype) for _ in "HE")) for _ in range(2))
+    border, following = (
+        Border(*(np.full(rows, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
+    )
     for number in range(n_stripes):
         stripe = _stripe(problem, number * lanes * block, block, dtype)
         tiles = (number * lanes, side)
-        _sweep(symbols, stripe, border, following, _weights(problem, dtype), most, tiles)
+        _sweep(symbols, stripe, border, following, weights, most, tiles)
+        if most.max() == bounds.max:
+            return None
         border, following = following, border
-    blocks = np.zeros((down, across * (side // block)), dtype=np.int32)
+    blocks = np.full((down, across * (side // block)), bounds.min, dtype=dtype)
     taken = min(blocks.shape[1], most.shape[1])
     blocks[:, :taken] = most[:, :taken]
-    return blocks.reshape(down, across, -1).max(axis=2)
+    return blocks.reshape(down, across, -1).max(axis=2).astype(np.int32) - bounds.min
 
 
 def _block(columns: int, lanes: int, side: int) -> int:
@@ -102,11 +109,12 @@ def _by_equality(problem: Problem) -> bool:
 
 
 def _weights(problem: Problem, dtype) -> NDArray:
-    """Return match, mismatch (with a profile, what padding scores) and the gaps' scores."""
+    """Return match, mismatch (with a profile, what padding scores), the gaps' scores, and 0."""
     match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
     if not _by_equality(problem):
         mismatch = -int(np.abs(problem.table).max())
-    return np.array([match, mismatch, -problem.gap_open, -problem.gap_extend], dtype=dtype)
+    gaps = (-problem.gap_open, -problem.gap_extend)
+    return np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype)
 
 
 def _stripe(problem: Problem, first: int, block: int, dtype) -> Stripe:
@@ -115,7 +123,7 @@ def _stripe(problem: Problem, first: int, block: int, dtype) -> Stripe:
     part = problem.subject[first : first + len(codes)]
     codes[: len(part)] = part
     laid_out = np.ascontiguousarray(codes.reshape(lanes, -1).T).ravel()
-    cells = [np.zeros(len(codes), dtype=dtype) for _ in "HF"]
+    cells = [np.full(len(codes), np.iinfo(dtype).min, dtype=dtype) for _ in "HF"]
     if _by_equality(problem):
         laid_out[laid_out == OTHER] = _OTHER_COLUMN
         return Stripe(laid_out.astype(dtype), *cells)
@@ -156,17 +164,18 @@ def _advance(columns, best, falling, row, state, weights):
     # splats are made here, for in the loop every store could change `weights`
     match, otherwise = simd.splat(weights[_MATCH]), simd.splat(weights[_OTHERWISE])
     opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
-    zero = simd.splat(weights.dtype.type(0))
     lanes = simd.VECTOR_BYTES // weights.itemsize
-    most = zero
+    most = simd.splat(weights[_ZERO])
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)
-        down = simd.maximum(simd.add(up, opens), simd.add(simd.load(falling, position), extends))
+        falling_on = simd.add_saturating(simd.load(falling, position), extends)
+        down = simd.maximum(simd.add_saturating(up, opens), falling_on)
         simd.store(falling, position, down)
-        gap = simd.maximum(simd.add(left, opens), simd.add(gap, extends))
-        paired = simd.add(diagonal, _pair_scores(columns, position, row, match, otherwise))
+        gap = simd.maximum(simd.add_saturating(left, opens), simd.add_saturating(gap, extends))
+        pairs = _pair_scores(columns, position, row, match, otherwise)
+        paired = simd.add_saturating(diagonal, pairs)
         # what waits longest comes last: the gap depends on the column before
-        left = simd.maximum(simd.maximum(simd.maximum(paired, down), zero), gap)
+        left = simd.maximum(simd.maximum(paired, down), gap)
         simd.store(best, position, left)
         most = simd.maximum(most, left)
         diagonal = up
@@ -174,11 +183,11 @@ def _advance(columns, best, falling, row, state, weights):
 
 
 @njit(nogil=True)
-def _close_tile(most, tile, first, largest, lane):
+def _close_tile(most, tile, first, largest, lane, zero):
     """Take what a lane has met in a tile; below the last one there is only padding."""
     if tile < len(most):
         most[tile, first + lane] = max(most[tile, first + lane], largest[lane])
-    largest[lane] = 0
+    largest[lane] = zero
 
 
 @njit(cache=True, nogil=True)
@@ -194,12 +203,13 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
     following_best, following_gap = following
     lanes = simd.VECTOR_BYTES // weights.itemsize
     n_rows = len(border_best)
-    edge = np.zeros(3 * lanes, weights.dtype)  # diagonals, last columns' best scores and gaps
-    largest = np.zeros(lanes, weights.dtype)
+    zero = weights[_ZERO]
+    edge = np.full(3 * lanes, zero, weights.dtype)  # diagonals, last columns' scores and gaps
+    largest = np.full(lanes, zero, weights.dtype)
     steps = n_rows + lanes - 1
     for step in range(steps):
         for lane in range(step % side, min(step, lanes), side):  # those that enter a tile
-            _close_tile(most, (step - lane) // side - 1, first, largest, lane)
+            _close_tile(most, (step - lane) // side - 1, first, largest, lane, zero)
         row = simd.load(symbols, n_rows + lanes - 1 - step)
         at = min(step, n_rows - 1)
         left = simd.shift_in(simd.load(edge, lanes), border_best[at])
@@ -214,4 +224,4 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
             following_best[step - lanes + 1] = simd.last_lane(last)
             following_gap[step - lanes + 1] = simd.last_lane(last_gap)
     for lane in range(lanes):
-        _close_tile(most, (steps - 1 - lane) // side, first, largest, lane)
+        _close_tile(most, (steps - 1 - lane) // side, first, largest, lane, zero)
