@@ -85,7 +85,9 @@ class Tiles:
 
     def _settle(self, tile: tuple[int, int]) -> None:
         """Make the bound of a tile exact."""
-        margin = _margin(self.side)
+        # an alignment of that score is no shorter
+        shortest = int(self.upper[tile]) // max(int(self.problem.table.max()), 1) // self.side
+        margin = max(_margin(self.side), shortest + 1)
         while tile not in self.exact:
             self._bound((max(tile[0] - margin, 0), max(tile[1] - margin, 0)), tile)
             margin *= 2

@@ -13,6 +13,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.local import core
 from gpu_tools.local.core import NEVER
 from gpu_tools.local.forbidden import ForbiddenPairs
@@ -70,6 +71,7 @@ def bound_window(
 @njit(cache=True, nogil=True)
 def _bound_window(problem, window, tile, border, forbidden, bounds):
     query, subject, table = problem.query, problem.subject, problem.table
+    # unchecked elements below: every index lies between 0 and the window's columns, or is a code
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
     top, bottom, left, right = window
     above, beside = border
@@ -83,6 +85,7 @@ def _bound_window(problem, window, tile, border, forbidden, bounds):
     for row in range(top, bottom):
         while f_rows[at] == row and f_columns[at] < left:
             at += 1
+        blocked = f_columns[at] if f_rows[at] == row else -1
         scores = table[query[row]]
         down = (row - top) // tile
         low_diagonal, low_left, low_running = 0, 0, 0
@@ -94,20 +97,25 @@ def _bound_window(problem, window, tile, border, forbidden, bounds):
             most_high, place_high = upper[down, across], possible[down, across]
             for j in range(first, end):
                 column = left + j
-                low_gap[j] = extended(low[j], low_gap[j], gap_open, gap_extend)
-                high_gap[j] = extended(high[j], high_gap[j], gap_open, gap_extend)
+                low_up, high_up = simd.element(low, j), simd.element(high, j)
+                low_down = extended(low_up, simd.element(low_gap, j), gap_open, gap_extend)
+                high_down = extended(high_up, simd.element(high_gap, j), gap_open, gap_extend)
                 low_running = extended(low_left, low_running, gap_open, gap_extend)
                 high_running = extended(high_left, high_running, gap_open, gap_extend)
-                low_left = max(0, low_gap[j], low_running)
-                high_left = max(0, high_gap[j], high_running)
-                if f_columns[at] == column and f_rows[at] == row:
+                low_left = max(0, low_down, low_running)
+                high_left = max(0, high_down, high_running)
+                if blocked == column:
                     at += 1
+                    blocked = f_columns[at] if f_rows[at] == row else -1
                 else:
-                    score = scores[subject[column]]
+                    score = simd.element(scores, simd.element(subject, column))
                     low_left = max(low_left, low_diagonal + score)
                     high_left = max(high_left, high_diagonal + score)
-                low_diagonal, low[j] = low[j], low_left
-                high_diagonal, high[j] = high[j], high_left
+                low_diagonal, high_diagonal = low_up, high_up
+                simd.set_element(low, j, np.int32(low_left))
+                simd.set_element(high, j, np.int32(high_left))
+                simd.set_element(low_gap, j, np.int32(low_down))
+                simd.set_element(high_gap, j, np.int32(high_down))
                 if low_left > most:
                     most, place = low_left, row * width + column
                 if high_left > most_high:
