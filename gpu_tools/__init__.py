@@ -1,29 +1,78 @@
 """Exact sequence algorithms on a GPU, or without one, with the same answer."""
 
-from gpu_tools.errors import DeviceError, GpuToolsError, InputError, OutputError, ScoringError
-from gpu_tools.exons import ExonSet
-from gpu_tools.local import global_align, local_align
-from gpu_tools.results import PairwiseAlignment, SplicedAlignment
-from gpu_tools.scoring import AffineScoring, SplicedScoring, SubstitutionMatrix
-from gpu_tools.sequences import ProteinSequence, Sequence
-from gpu_tools.spliced import Case, spliced_align
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "AffineScoring",
-    "Case",
-    "DeviceError",
-    "ExonSet",
-    "GpuToolsError",
-    "InputError",
-    "OutputError",
-    "PairwiseAlignment",
-    "ProteinSequence",
-    "ScoringError",
-    "Sequence",
-    "SplicedAlignment",
-    "SplicedScoring",
-    "SubstitutionMatrix",
-    "global_align",
-    "local_align",
-    "spliced_align",
-]
+_PUBLIC = {
+    "gpu_tools.errors": (
+        "DeviceError",
+        "GpuToolsError",
+        "InputError",
+        "OutputError",
+        "ScoringError",
+    ),
+    "gpu_tools.exons": ("ExonSet",),
+    "gpu_tools.local": (
+        "global_align",
+        "local_align",
+    ),
+    "gpu_tools.matching": (
+        "Pattern",
+        "PatternSet",
+        "match_approximate",
+        "match_exact",
+        "scan_approximate",
+        "scan_exact",
+    ),
+    "gpu_tools.results": (
+        "ApproximateMatch",
+        "ExactMatches",
+        "PairwiseAlignment",
+        "Segment",
+        "Segments",
+        "SplicedAlignment",
+        "Submatrix",
+    ),
+    "gpu_tools.scoring": (
+        "AffineScoring",
+        "EditCosts",
+        "SplicedScoring",
+        "SubstitutionMatrix",
+    ),
+    "gpu_tools.segments": (
+        "max_segment",
+        "max_segments",
+        "max_submatrix",
+    ),
+    "gpu_tools.sequences": (
+        "ProteinSequence",
+        "Sequence",
+        "SequenceChunk",
+    ),
+    "gpu_tools.sites": (
+        "SiteCase",
+        "load_sites",
+        "site_align",
+        "tables_of",
+    ),
+    "gpu_tools.spliced": (
+        "Case",
+        "spliced_align",
+    ),
+}
+_ROOMS = {name: room for room, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_ROOMS)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: a family brings the compiler along."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -199,3 +199,22 @@ class ProteinSequence(Sequence):
             return cls(name, encode_protein(symbols), description)
         except InputError as error:
             raise error.located(record=name) from None
+
+
+@dataclass(frozen=True)
+class SequenceChunk:
+    """The next part of a sequence that comes piece by piece.
+
+    Parameters
+    ----------
+    name : str
+        Name of the sequence.
+    codes : ndarray of uint8, shape (n,)
+        Encoded symbols that follow those of the chunk before.
+    last : bool
+        Whether the sequence ends with this chunk.
+    """
+
+    name: str
+    codes: NDArray[np.uint8] = field(repr=False)
+    last: bool

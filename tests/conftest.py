@@ -1,16 +1,21 @@
 """Which tests can run here: those marked cuda need a GPU or numba's simulator of one."""
 
-import pytest
-
 from gpu_tools.device import list_gpus
 from gpu_tools.errors import DeviceError
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """Leave the tests marked cuda out where there is nothing to run them on."""
+    if without_cuda():
+        needy = [item for item in items if item.get_closest_marker("cuda")]
+        config.hook.pytest_deselected(items=needy)
+        items[:] = [item for item in items if not item.get_closest_marker("cuda")]
+
+
+def pytest_report_header(config):
+    """Say once why tests are left out."""
     reason = without_cuda()
-    for item in items:
-        if reason and item.get_closest_marker("cuda"):
-            item.add_marker(pytest.mark.skip(reason=reason))
+    return f"CUDA: {f'none, its tests are left out ({reason})' if reason else 'yes'}"
 
 
 def without_cuda():

@@ -88,7 +88,7 @@ def test_wrong_values_are_named(keys, value, message):
 @pytest.mark.parametrize("key", sorted(SHIPPED))
 def test_every_key_is_needed(key):
     content = {k: v for k, v in SHIPPED.items() if k != key}
-    with pytest.raises(InputError, match=f"no key {key}; expected a complete exon model"):
+    with pytest.raises(InputError, match=f"no key {key}; expected a complete model"):
         model_from_dict(content)
 
 

@@ -41,12 +41,13 @@ def test_random_batches_are_equal_to_the_last_symbol(seed, n_rate):
 
 def test_exons_longer_than_a_warp_holds():
     """One exon is cut into pieces; shorter ones leave its track at a piece's end and inside."""
-    from gpu_tools.spliced.cuda_packed import LONGEST
+    from gpu_tools.spliced.cuda_packed import CAPACITY
 
+    longest = CAPACITY.lanes * CAPACITY.slots[-1]
     rng = np.random.default_rng(11)
-    ends = (LONGEST // 2, LONGEST, LONGEST + 1, 2 * LONGEST + 9)
-    example = cases.random_example(rng, 3 * LONGEST, 5, 1, 4, n_rate=0.0)
-    example.plus, example.minus = [(3, 3 + end) for end in ends] + [(2 * LONGEST, 3 * LONGEST)], []
+    ends = (longest // 2, longest, longest + 1, 2 * longest + 9)
+    example = cases.random_example(rng, 3 * longest, 5, 1, 4, n_rate=0.0)
+    example.plus, example.minus = [(3, 3 + end) for end in ends] + [(2 * longest, 3 * longest)], []
     cpu, cuda = both([example], SplicedScoring(gap=0))
     assert cuda == cpu
 

@@ -11,16 +11,21 @@ from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.intervals import read_exons_and_format
 from gpu_tools.formats.tables import read_table
 from gpu_tools.sequences import Sequence
+from gpu_tools.sites.api import SiteCase, tables_of
+from gpu_tools.sites.model import GeneSites
 from gpu_tools.spliced import Case
 
 _log = logging.getLogger(__name__)
 
 
 class CaseFiles(NamedTuple):
-    """Where the parts of the cases stand; `pairs` is None if every target meets every base."""
+    """Where the parts of the cases stand.
+
+    `pairs` is None if every target meets every base, `exons` in site mode.
+    """
 
     base: str
-    exons: str
+    exons: str | None
     targets: str
     pairs: str | None
     exons_format: str
@@ -29,7 +34,7 @@ class CaseFiles(NamedTuple):
 class CaseInputs(NamedTuple):
     """The cases, in the order of the result's rows, and the sequences by name."""
 
-    cases: list[Case]
+    cases: list[Case] | list[SiteCase]
     bases: dict[str, Sequence]
     targets: dict[str, Sequence]
 
@@ -51,14 +56,52 @@ def read_cases(files: CaseFiles) -> CaseInputs:
         If a file is bad, an exon lies on an unknown base or outside of it, or a pair names an
         unknown sequence.
     """
+    bases, targets, pairs = _sequences_and_pairs(files)
+    exons = _exons_by_base(files, bases)
+    cases = [Case(bases[b], targets[t], exons.get(b, ExonSet.empty())) for b, t in pairs]
+    return CaseInputs(cases, bases, targets)
+
+
+def read_site_cases(
+    files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
+) -> CaseInputs:
+    """Read the cases of site mode.
+
+    Parameters
+    ----------
+    files : CaseFiles
+        Without exons.
+    model : GeneSites
+        Gives the sites of every base.
+    strands : str
+        ``+``, ``-`` or both.
+    ends : str
+        What the ends of a chain may do, see `gpu_tools.scoring.SplicedScoring`.
+    reading : str
+        Whether chains must translate, see `gpu_tools.sites.GeneSites.table`.
+
+    Returns
+    -------
+    CaseInputs
+
+    Raises
+    ------
+    InputError
+        If a file is bad, or a pair names an unknown sequence.
+    """
+    bases, targets, pairs = _sequences_and_pairs(files)
+    used = dict.fromkeys(b for b, _ in pairs)
+    tables = {b: tables_of(bases[b], model, strands, ends, reading) for b in used}
+    cases = [SiteCase(bases[b], targets[t], tables[b]) for b, t in pairs]
+    return CaseInputs(cases, bases, targets)
+
+
+def _sequences_and_pairs(files: CaseFiles):
     if [files.base, files.exons, files.targets, files.pairs].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
     bases = {sequence.name: sequence for sequence in read_fasta(files.base)}
     targets = {sequence.name: sequence for sequence in read_fasta(files.targets)}
-    exons = _exons_by_base(files, bases)
-    pairs = _pairs(files, bases, targets)
-    cases = [Case(bases[b], targets[t], exons.get(b, ExonSet.empty())) for b, t in pairs]
-    return CaseInputs(cases, bases, targets)
+    return bases, targets, _pairs(files, bases, targets)
 
 
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:

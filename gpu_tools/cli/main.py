@@ -17,6 +17,10 @@ COMMANDS = {
     "exons": "gpu_tools.cli.exons",
     "global-align": "gpu_tools.cli.global_align",
     "local-align": "gpu_tools.cli.local_align",
+    "max-segments": "gpu_tools.cli.max_segments",
+    "max-submatrix": "gpu_tools.cli.max_submatrix",
+    "match-approximate": "gpu_tools.cli.match_approximate",
+    "match-exact": "gpu_tools.cli.match_exact",
     "sequences": "gpu_tools.cli.sequences",
     "spliced-align": "gpu_tools.cli.spliced_align",
 }

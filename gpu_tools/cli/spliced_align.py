@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
 from gpu_tools import spliced_align
 from gpu_tools.cli import options
-from gpu_tools.cli.cases import CaseFiles, read_cases
+from gpu_tools.cli.cases import CaseFiles, read_cases, read_site_cases
 from gpu_tools.cli.progress import progress
 from gpu_tools.formats import intervals, tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import ENDS, SplicedScoring
+from gpu_tools.sites.api import site_align
+from gpu_tools.sites.model import load_sites
 
 COLUMNS = (
     "base", "target", "strand", "score", "base_length", "target_length", "n_exons", "n_chain",
@@ -30,8 +33,8 @@ def _known_suffixes(context, parameter, paths: tuple[str, ...]) -> tuple[str, ..
     return paths
 
 
-def _finite(context, parameter, value: float) -> float:
-    if not math.isfinite(value):
+def _finite(context, parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number")
     return value
 
@@ -39,8 +42,27 @@ def _finite(context, parameter, value: float) -> float:
 @click.command("spliced-align")
 @click.option("--base", required=True, metavar="FASTA", help="Genomic sequences.")
 @click.option(
-    "--exons", required=True, metavar="FILE",
+    "--exons", metavar="FILE",
     help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV.",
+)  # fmt: skip
+@click.option(
+    "--site-model", metavar="NAME|FILE",
+    help="Instead of --exons: all exons between sites of a model, shipped (vertebrate) or in JSON.",
+)  # fmt: skip
+@click.option(
+    "--strand", type=click.Choice(("+", "-")), help="With --site-model: only this strand."
+)
+@click.option(
+    "--coding", is_flag=True,
+    help="With --site-model: only chains that translate, from a start codon to a stop codon.",
+)  # fmt: skip
+@click.option(
+    "--incomplete", is_flag=True,
+    help="With --coding: chains may also begin and end at any other codon, as the model scores it.",
+)  # fmt: skip
+@click.option(
+    "--min-intron", type=click.IntRange(min=0), metavar="N",
+    help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
 @click.option("--targets", required=True, metavar="FASTA", help="cDNAs of homologous genes.")
 @click.option(
@@ -60,16 +82,18 @@ def _finite(context, parameter, value: float) -> float:
     "--gap", type=int, default=-2, show_default=True, help="Score added for each gap symbol."
 )
 @click.option(
-    "--exon-weight", type=float, default=0.0, show_default=True, callback=_finite, metavar="W",
-    help="Add round(W * candidate's own score) for each exon of the chain.",
+    "--exon-weight", type=float, callback=_finite, metavar="W",
+    help="Add round(W * candidate's own score) for each exon of the chain; with --site-model W is "
+    "points per bit of a splice site.  [default: 0, or the model's]",
 )  # fmt: skip
 @click.option(
-    "--intron-penalty", type=int, default=0, show_default=True, metavar="N",
-    help="Subtract N for each exon after the chain's first.",
+    "--intron-penalty", type=int, metavar="N",
+    help="Subtract N for each exon after the chain's first.  [default: 0, or the model's]",
 )  # fmt: skip
 @click.option(
     "--ends", type=click.Choice(ENDS), default="global", show_default=True,
-    help="free-target: the target's ends may stay unaligned at no cost.",
+    help="free-target: the target's ends may stay unaligned at no cost; free: also, the chain may "
+    "enter its first exon and leave its last one anywhere.",
 )  # fmt: skip
 @click.option(
     "--alignments", multiple=True, metavar="FILE", callback=_known_suffixes,
@@ -80,8 +104,9 @@ def _finite(context, parameter, value: float) -> float:
 @options.device
 @options.common
 def command(
-    base, exons, targets, pairs, exons_format, alignments, output, device, threads, quiet, **scores
-) -> None:
+    base, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
+    incomplete, alignments, output, device, threads, quiet, **scores,
+) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
     A chain is a list of candidate exons of one strand that do not overlap. Its score is that of
@@ -89,19 +114,54 @@ def command(
     compressed and hold many records. The table has one row a case, with 1-based inclusive
     positions on the forward strand.
     """
+    reading = ("incomplete" if incomplete else "complete") if coding else None
+    if incomplete and not coding:
+        raise click.UsageError("--incomplete needs --coding")
+    sites = {"strand": strand, "min_intron": min_intron, "coding": reading}
+    _check_usage(exons, site_model, sites)
     for path in (output, *alignments):
         check_writable(path)
-    scoring = SplicedScoring(**scores)
-    inputs = read_cases(CaseFiles(base, exons, targets, pairs, exons_format))
+    files = CaseFiles(base, exons, targets, pairs, exons_format)
+    prepared = _with_sites(files, site_model, sites, scores) if site_model else None
+    inputs, scoring, align = prepared or _with_candidates(files, scores)
     total = sum(case.cells for case in inputs.cases)
     with progress("aligning", total, quiet) as done:
-        results = spliced_align(
-            inputs.cases, scoring, device=device, threads=threads, progress=done
-        )
+        results = align(inputs.cases, scoring, device=device, threads=threads, progress=done)
     lengths = {name: len(sequence) for name, sequence in inputs.bases.items()}
     for path in alignments:
         write_alignments(path, results, lengths, inputs.targets)
     tables.write_table(output, COLUMNS, _rows(results))
+
+
+def _check_usage(exons: str | None, site_model: str | None, sites: dict) -> None:
+    if (exons is None) == (site_model is None):
+        raise click.UsageError("give either --exons or --site-model")
+    for name, value in sites.items():
+        if value is not None and site_model is None:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --site-model")
+
+
+def _with_candidates(files: CaseFiles, scores: dict):
+    """Return cases, scoring and function for listed candidates."""
+    given = {name: value for name, value in scores.items() if value is not None}
+    scoring = SplicedScoring(**given)
+    return read_cases(files), scoring, spliced_align
+
+
+def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
+    """Return cases, scoring and function for all exons that a model admits."""
+    model = load_sites(site_model)
+    if sites["min_intron"] is not None:
+        model = model.with_shortest_intron(sites["min_intron"])
+    weight, penalty = scores.pop("exon_weight"), scores.pop("intron_penalty")
+    if weight is not None:
+        model = replace(model, points_per_bit=weight)
+    if penalty is not None:
+        model = model.with_penalty(penalty)
+    scoring = SplicedScoring(**scores)
+    reading = sites["coding"] or "any"
+    inputs = read_site_cases(files, model, sites["strand"] or "+-", scoring.ends, reading)
+    return inputs, scoring, site_align
 
 
 def _rows(results: list[SplicedAlignment]) -> Iterator[tuple]:

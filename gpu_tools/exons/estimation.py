@@ -166,9 +166,9 @@ def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, 
         "name": UNNAMED,
         "source": UNNAMED,
         "units": "bits",
-        "acceptor": _site(strands, "acceptors", design.acceptor, design),
-        "donor": _site(strands, "donors", design.donor, design),
-        "start": _site(strands, "starts", design.start, design),
+        "acceptor": site_matrix(strands, "acceptors", design.acceptor, design),
+        "donor": site_matrix(strands, "donors", design.donor, design),
+        "start": site_matrix(strands, "starts", design.start, design),
         "stops": list(STOP_CODONS),
         "coding_order": design.coding_order,
         "coding": _rounded(design.coding_share * coding_log_odds(strands, design)),
@@ -189,10 +189,27 @@ def _rounded(scores: NDArray[np.float64]) -> list:
     ]
 
 
-def _site(
+def site_matrix(
     strands: list[ReadingStrand], kind: str, window: Window, design: Design
 ) -> dict[str, Any]:
-    """Compare each column at the annotated sites with all places that hold one of the words."""
+    """Compare each column at the annotated sites with all places that hold one of the words.
+
+    Parameters
+    ----------
+    strands : list of ReadingStrand
+        See `strands_of`.
+    kind : {"acceptors", "donors", "starts"}
+        Which of the strands' edges.
+    window : Window
+        Columns and words.
+    design : Design
+        Gives the pseudo-observations and the cut-off.
+
+    Returns
+    -------
+    dict
+        The site as a model's JSON file holds it.
+    """
     width = window.before + window.after
     seen, background = np.zeros((width, 4)), np.zeros((width, 4))
     for strand in strands:

@@ -7,16 +7,19 @@ bit, so that sums are exact and equal everywhere.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.resources import resource_path
+
+Built = TypeVar("Built")
 
 FORMAT = "gpu-tools exon model"
 VERSION = 1
@@ -108,17 +111,51 @@ def load_model(name_or_path: str | PathLike) -> ExonModel:
         If there is neither such a model nor such a file, or the file is no exon model; the
         message names the key at fault and what was expected.
     """
-    shipped = resource_path("models", f"{name_or_path}.json")
+    return load_json(name_or_path, resource_path("models"), "exon model", model_from_dict)
+
+
+def load_json(
+    name_or_path: str | PathLike, folder: Path, kind: str, build: Callable[[Any], Built]
+) -> Built:
+    """Load a model of some kind from JSON.
+
+    Parameters
+    ----------
+    name_or_path : str or PathLike
+        Name of a model in `folder`, or path of a JSON file.
+    folder : Path
+        Where the shipped models of the kind are.
+    kind : str
+        What such a model is called in messages.
+    build : callable
+        Makes the model of the file's content; raises `InputError`.
+
+    Returns
+    -------
+    object
+        What `build` returns.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is no JSON, or `build` refuses it.
+    """
+    shipped = folder / f"{name_or_path}.json"
     is_name = Path(name_or_path).name == str(name_or_path)
     path = shipped if is_name and shipped.is_file() else Path(name_or_path)
     try:
-        return model_from_dict(json.loads(_text(path), parse_constant=_refuse_constant))
+        text = _text(path, kind, shipped_in(folder))
+        return build(json.loads(text, parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         raise InputError(
-            f"not JSON ({error.msg})", path=path, line=error.lineno, expected="an exon model"
+            f"not JSON ({error.msg})", path=path, line=error.lineno, expected=_a(kind)
         ) from None
     except InputError as error:
         raise error.located(path=path) from None
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _refuse_constant(name: str) -> None:
@@ -142,22 +179,27 @@ def model_to_json(content: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, kind: str, shipped: list[str]) -> str:
     try:
         return path.read_text("utf-8")
     except UnicodeDecodeError:
-        raise InputError("not UTF-8 text", path=path, expected="an exon model in JSON") from None
+        raise InputError("not UTF-8 text", path=path, expected=f"{_a(kind)} in JSON") from None
     except OSError as error:
         raise InputError(
-            f"no such exon model ({error.strerror or error})",
+            f"no such {kind} ({error.strerror or error})",
             path=path,
-            expected=f"a JSON file or one of {', '.join(shipped_models())}",
+            expected=f"a JSON file or one of {', '.join(shipped)}",
         ) from None
 
 
 def shipped_models() -> list[str]:
     """Return the names of the models shipped with the project."""
-    return sorted(path.stem for path in resource_path("models").glob("*.json"))
+    return shipped_in(resource_path("models"))
+
+
+def shipped_in(folder: Path) -> list[str]:
+    """Return the names of the models in a folder."""
+    return sorted(path.stem for path in folder.glob("*.json"))
 
 
 def model_from_dict(content: Any) -> ExonModel:
@@ -177,7 +219,7 @@ def model_from_dict(content: Any) -> ExonModel:
     InputError
         Naming the first key at fault.
     """
-    reader = _Reader(content, "")
+    reader = ModelReader(content, "")
     reader.literal("format", FORMAT)
     reader.literal("version", VERSION)
     reader.literal("units", "bits")
@@ -186,9 +228,9 @@ def model_from_dict(content: Any) -> ExonModel:
     return ExonModel(
         name=reader.text("name"),
         source=reader.text("source"),
-        acceptor=_site(reader.inner("acceptor"), at_least=(2, 0)),
-        donor=_site(reader.inner("donor"), at_least=(0, 2)),
-        start=_site(reader.inner("start"), at_least=(0, 3)),
+        acceptor=read_site(reader.inner("acceptor"), at_least=(2, 0)),
+        donor=read_site(reader.inner("donor"), at_least=(0, 2)),
+        start=read_site(reader.inner("start"), at_least=(0, 3)),
         stops=reader.codons("stops"),
         coding_order=order,
         coding=reader.scores("coding", (3, 4 ** (order + 1))),
@@ -199,8 +241,25 @@ def model_from_dict(content: Any) -> ExonModel:
     )
 
 
-def _site(reader: _Reader, at_least: tuple[int, int]) -> SiteModel:
-    """Read a matrix with `at_least` so many columns before the exon's edge and from it on."""
+def read_site(reader: ModelReader, at_least: tuple[int, int]) -> SiteModel:
+    """Read a site's matrix from its JSON object.
+
+    Parameters
+    ----------
+    reader : ModelReader
+        Of the object with the keys ``before``, ``scores`` and ``cutoff``.
+    at_least : tuple of (int, int)
+        Columns that the matrix must have before the exon's edge and from it on.
+
+    Returns
+    -------
+    SiteModel
+
+    Raises
+    ------
+    InputError
+        Naming the first key at fault.
+    """
     before = reader.integer("before", at_least[0], LARGEST_WINDOW)
     columns = reader.scores("scores", (None, 4), holes=True)
     if not before + at_least[1] <= len(columns) <= LARGEST_WINDOW:
@@ -209,7 +268,7 @@ def _site(reader: _Reader, at_least: tuple[int, int]) -> SiteModel:
     return SiteModel(before, np.column_stack([columns, unknown]), reader.score("cutoff"))
 
 
-def _length_scores(reader: _Reader, longest: int) -> NDArray[np.int64]:
+def _length_scores(reader: ModelReader, longest: int) -> NDArray[np.int64]:
     """Spread scores by length class over all lengths; class k begins at ``from[k]`` bases."""
     first = reader.rising_integers("from", 1, LONGEST_EXON)
     scores = reader.scores("scores", (len(first),))
@@ -217,8 +276,16 @@ def _length_scores(reader: _Reader, longest: int) -> NDArray[np.int64]:
     return scores[np.searchsorted(first, lengths, side="right") - 1]
 
 
-class _Reader:
-    """Takes checked values out of a JSON object; errors name the key."""
+class ModelReader:
+    """Takes checked values out of a JSON object; errors name the key.
+
+    Parameters
+    ----------
+    content : object
+        The parsed JSON.
+    place : str
+        What goes before the keys in messages.
+    """
 
     def __init__(self, content: Any, place: str):
         if not isinstance(content, dict):
@@ -227,27 +294,33 @@ class _Reader:
         self.place = place
 
     def wrong(self, key: str, expected: str) -> InputError:
+        """Return the error of a key whose value is not what it must be."""
         return InputError(f"wrong value of {self.place}{key}", expected=expected)
 
     def value(self, key: str) -> Any:
+        """Return any value of a key that must be there."""
         if key not in self.content:
-            raise InputError(f"no key {self.place}{key}", expected="a complete exon model")
+            raise InputError(f"no key {self.place}{key}", expected="a complete model")
         return self.content[key]
 
-    def inner(self, key: str) -> _Reader:
-        return _Reader(self.value(key), f"{self.place}{key}.")
+    def inner(self, key: str) -> ModelReader:
+        """Return a reader of the object under a key."""
+        return ModelReader(self.value(key), f"{self.place}{key}.")
 
     def literal(self, key: str, expected: str | int) -> None:
+        """Demand one value."""
         if self.value(key) != expected:
             raise self.wrong(key, json.dumps(expected))
 
     def text(self, key: str) -> str:
+        """Return a text that is not empty."""
         value = self.value(key)
         if not isinstance(value, str) or not value:
             raise self.wrong(key, "a text")
         return value
 
     def integer(self, key: str, low: int, high: int) -> int:
+        """Return an integer of a range, both ends included."""
         value = self.value(key)
         if type(value) is not int or not low <= value <= high:
             raise self.wrong(key, f"an integer from {low} to {high}")
@@ -262,12 +335,14 @@ class _Reader:
         return np.array(value, dtype=np.int64)
 
     def codons(self, key: str) -> tuple[str, ...]:
+        """Return stop codons."""
         value = self.value(key)
         if not isinstance(value, list) or not value or not all(c in STOP_CODONS for c in value):
             raise self.wrong(key, f"a list of some of {', '.join(STOP_CODONS)}")
         return tuple(value)
 
     def score(self, key: str) -> int:
+        """Return one number as hundredths."""
         return int(self.scores(key, ()))
 
     def scores(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 from gpu_tools.device import resolve
+from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
-from gpu_tools.spliced.case import Case
+from gpu_tools.spliced.case import Case, Preparation
 
 
 def spliced_align(
@@ -60,6 +62,10 @@ def spliced_align(
     position; then, walking back, the shortest exon with that end, entered at the smallest target
     position, with no predecessor if that is as good, else the nearest one. Within an exon an
     aligned pair goes before an unaligned base symbol, and that before an unaligned target symbol.
+    With ``free`` ends the chain's last exon is the one whose candidate starts first, left as early
+    and at as small a target position as possible; an exon that is entered or left inside its
+    candidate is reported as that part, and counts the best score of the candidates that it may
+    be part of. Free ends run on the CPU only.
 
     References
     ----------
@@ -78,9 +84,28 @@ def spliced_align(
     for case in cases:
         case.check()
     scoring = scoring or SplicedScoring()
-    where = resolve(device)
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
+    if scoring.ends == "free":
+        return _on_cpu_with_free_ends(cases, scoring, device, threads, done)
+    where = resolve(device)
     if where.kind == "cpu":
         return schedule.on_cpu(cases, scoring, threads, done)
     return schedule.on_cuda(cases, scoring, where.ordinals, threads, done)
+
+
+def _on_cpu_with_free_ends(cases, scoring, device, threads, done) -> list[SplicedAlignment]:
+    from gpu_tools.spliced.free_ends import align_free  # it rests on site mode, which rests on this
+
+    if device not in ("auto", "cpu"):
+        raise DeviceError(f"candidates with free ends are aligned on the CPU only, not on {device}")
+
+    prepare = Preparation(scoring)
+
+    def align(case: Case) -> SplicedAlignment:
+        result = align_free(prepare(case), scoring)
+        done(result.cells)
+        return result
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(align, cases))

@@ -108,7 +108,7 @@ def finish(prepared: PreparedCase, sweeps: list[Sweep], scoring: SplicedScoring)
     length = len(prepared.case.target)
     best = [best_end(sweep.ends, length, scoring) for sweep in sweeps]
     if not best:
-        return _result(prepared)
+        return result_of(prepared)
     winner = max(range(len(best)), key=lambda k: best[k].score)  # the first of equals: + before -
     return _aligned(prepared, prepared.programs[winner], sweeps[winner], best[winner], scoring)
 
@@ -117,7 +117,7 @@ def _aligned(
     prepared: PreparedCase, program: SweepProgram, sweep: Sweep, best: BestEnd, scoring
 ) -> SplicedAlignment:
     exons, first_column, cigar = trace(program, sweep, prepared.case.target.codes, best, scoring)
-    return _result(
+    return result_of(
         prepared,
         strand="-" if program.reverse else "+",
         score=best.score,
@@ -130,7 +130,8 @@ def _aligned(
     )
 
 
-def _result(prepared: PreparedCase, **found) -> SplicedAlignment:
+def result_of(prepared: PreparedCase, **found) -> SplicedAlignment:
+    """Return the result of a case, without strand and chain unless `found` has them."""
     case = prepared.case
     return SplicedAlignment(
         base=case.base.name,

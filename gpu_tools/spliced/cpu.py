@@ -275,9 +275,9 @@ def sweep(
     borders = [_border(stream, dtype) for _ in range(threads + 1)]
     fill_column_zero(program, result, borders[0], scoring)
     stripes = _stripes(target, columns, threads, scoring, dtype)
-    _run(lambda k, steps: sweep_block(
+    run_stripes(lambda k, steps: sweep_block(
         stream, stripes[k], result, borders[k], borders[k + 1], weights, steps,
-    ), threads, stream.n_rows + _lanes(dtype) - 1)  # fmt: skip
+    ), threads, blocks_of(stream.n_rows + _lanes(dtype) - 1, STEPS_PER_BLOCK))  # fmt: skip
     return result
 
 
@@ -345,12 +345,24 @@ def _profile(symbols, scoring: SplicedScoring, dtype) -> NDArray:
     return np.ascontiguousarray(lifted[:, np.minimum(symbols, OTHER)], dtype=dtype)
 
 
-def _run(block: Callable[[int, tuple[int, int]], None], stripes: int, n_steps: int) -> None:
-    """Run all blocks of all stripes, each stripe on a thread, behind the one before it."""
-    blocks = [
-        (first, min(first + STEPS_PER_BLOCK, n_steps))
-        for first in range(0, n_steps, STEPS_PER_BLOCK)
-    ]
+def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
+    """Cut steps into blocks of `size`, as (first, past the last)."""
+    return [(first, min(first + size, n_steps)) for first in range(0, n_steps, size)]
+
+
+def run_stripes(
+    block: Callable[[int, tuple[int, int]], None], stripes: int, blocks: list[tuple[int, int]]
+) -> None:
+    """Run all blocks of all stripes, each stripe on a thread, behind the one before it.
+
+    Parameters
+    ----------
+    block : callable
+        Runs one block of one stripe.
+    stripes : int
+    blocks : list of (int, int)
+        Steps of each block, in order.
+    """
     # a stripe's block needs border rows that the stripe before finishes up to `lanes` steps later:
     # it waits for one block more, and each stripe gives one more signal at its end
     finished = [Semaphore(0) for _ in range(stripes)]

@@ -56,17 +56,17 @@ class Job:
     @cached_property
     def pieces(self) -> Pieces:
         """The program's pieces."""
-        return cut_into_pieces(self.program, packed.LONGEST)
+        return cut_into_pieces(self.program, packed.CAPACITY)
 
     @property
     def stride(self) -> int:
-        """Elements of a stored row: columns 0 to n, rounded up to whole warps."""
-        return -(-(len(self.target) + 1) // packed.WARP) * packed.WARP
+        """Elements of a stored row: columns 0 to n, and what steps too early or late write."""
+        return len(self.target) + 1 + packed.LEAD + packed.TAIL
 
     @property
     def stored_rows(self) -> int:
         """Rows that the packed kernel stores."""
-        return len(self.pieces.lengths) + len(self.program.starts)
+        return len(self.pieces.stops) + len(self.program.starts)
 
     @property
     def work(self) -> int:
@@ -160,24 +160,27 @@ class PackedLaunch:
 def _layout(jobs: list[Job]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
     table = np.zeros((len(jobs), 10), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
+    sizes = np.zeros((len(jobs), 4), dtype=np.int64)
     for k, job in enumerate(jobs):
-        n_pieces, n_tracks = len(job.pieces.lengths), len(job.program.starts)
-        n_exons = job.program.n_exons
-        table[k, :5] = len(job.target) + 1, n_pieces, n_tracks, n_exons, job.stride
+        n_pieces, n_stops = len(job.pieces.slots), len(job.pieces.stops)
+        n_tracks, n_exons = len(job.program.starts), job.program.n_exons
+        table[k, :6] = len(job.target) + 1, n_pieces, n_stops, n_tracks, n_exons, job.stride
         sizes[k] = (
-            3 * n_pieces + n_tracks + 2 * n_exons, job.program.n_rows,
-            job.stride + packed.PADDING, job.stored_rows * job.stride, 1,
+            4 * n_pieces + 1 + n_stops + n_tracks + 2 * n_exons, job.program.n_rows,
+            job.stride, job.stored_rows * job.stride,
         )  # fmt: skip
-    table[:, 5:] = np.cumsum(sizes, axis=0) - sizes
+    table[:, packed.NUMBERS :] = np.cumsum(sizes, axis=0) - sizes
     return table
 
 
 def _numbers(job: Job) -> NDArray[np.int32]:
     pieces = job.pieces
-    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride)
+    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride) + np.int32(packed.LEAD)
     bonus = job.program.exit_bonus[pieces.by_end].astype(np.int32)
-    parts = (pieces.lengths, pieces.offsets, pieces.tracks, pieces.commits, places, bonus)
+    parts = (
+        pieces.first_rows, pieces.first_stops, pieces.tracks, pieces.slots, pieces.stops,
+        pieces.commits, places, bonus,
+    )  # fmt: skip
     return np.concatenate(parts)
 
 
@@ -185,28 +188,31 @@ def _words(job: Job) -> NDArray[np.int32]:
     """Return the table word of each target column, neutral ones around them."""
     lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
     of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-    words = np.zeros(job.stride + packed.PADDING, dtype=np.int32)
+    words = np.zeros(job.stride, dtype=np.int32)
     words[packed.LEAD + 1 : packed.LEAD + 1 + len(job.target)] = of_symbol[job.target]
     return words
 
 
 def _team(jobs: list[Job]) -> NDArray[np.int32]:
-    """Return the job of each warp: the largest jobs first, as many warps as their share of work."""
+    """Return the job of each warp, those with the most work a warp first.
+
+    A job gets warps by its share of the work, at least one and at most one a piece.
+    """
     work = np.array([job.work for job in jobs])
     device = cuda.get_current_device()
     warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
-    most = np.array([len(job.pieces.lengths) for job in jobs])
+    most = np.array([len(job.pieces.slots) for job in jobs])
     sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
     order = np.argsort(-work / sizes, kind="stable")
     return np.repeat(order, sizes[order]).astype(np.int32)
 
 
 def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
-    n_pieces, program = len(job.pieces.lengths), job.program
-    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)
-    ends = np.full((len(program.ends), job.stride), np.iinfo(np.int16).min, dtype=np.int16)
+    n_stops, program = len(job.pieces.stops), job.program
+    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
+    ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
     _raise_ends(ends, rows, job.pieces.of_exon, program.exit_ends, program.exit_bonus)
-    return Sweep(ends, rows[n_pieces:])
+    return Sweep(ends, rows[n_stops:])
 
 
 @njit(cache=True, nogil=True)

@@ -40,7 +40,7 @@ class BestEnd(NamedTuple):
     column: int
 
 
-class _Rows(NamedTuple):
+class ExonRows(NamedTuple):
     """What one backward pass needs: base symbols up to the end, target symbols up to the column."""
 
     base: NDArray[np.uint8]
@@ -110,17 +110,16 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
         parts.append(operations)
         column = int(entered)
         end = _predecessor(program, sweep, exons[-1], column, scoring)
-    introns = [program.exon(k) for k in exons[::-1]]
-    cigar = _cigar(parts[::-1], _intron_lengths(introns))
+    cigar = cigar_of(parts[::-1], [program.exon(k) for k in exons[::-1]])
     # free ends leave the symbols before the first exon out, unless gaps are worth taking
     start = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return exons[::-1], start, _with_leading_gap(cigar, column - start)
+    return exons[::-1], start, with_leading_gap(cigar, column - start)
 
 
-def _rows(program, candidates, target, lifted, gap) -> _Rows:
+def _rows(program, candidates, target, lifted, gap) -> ExonRows:
     longest = candidates[-1]
     first = program.track_rows[program.exit_tracks[longest]]
-    return _Rows(program.codes[first : program.exit_rows[longest] + 1], target, lifted, gap)
+    return ExonRows(program.codes[first : program.exit_rows[longest] + 1], target, lifted, gap)
 
 
 def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring) -> int:
@@ -134,7 +133,7 @@ def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring
 
 
 @njit(cache=True)
-def _previous_row(scores, target, gap, before, first, out):
+def previous_row(scores, target, gap, before, first, out):
     """Fill W(r, c) for c from `first` on from W(r - 1, .); `scores` are the base symbol's."""
     columns = len(target)
     right = np.int32(before[columns] + gap)
@@ -167,7 +166,7 @@ def _first_column(rows, tracks, bonuses, lengths, entries, value):
 
 
 @njit(cache=True)
-def _entered_at(entry, gain, first, missing):
+def entered_at(entry, gain, first, missing):
     """Return the smallest column from `first` on with entry + gain = missing, or -1."""
     for c in range(first, len(gain)):
         if entry[c] + gain[c] == missing:
@@ -194,18 +193,18 @@ def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
             if left % every == 0:
                 checkpoints[left // every, first:] = gain[first:]
             scores = rows.lifted[rows.base[n_rows - 1 - left]]
-            _previous_row(scores, rows.target, np.int32(rows.gap), gain, first, next_gain)
+            previous_row(scores, rows.target, np.int32(rows.gap), gain, first, next_gain)
             gain, next_gain = next_gain, gain
             left += 1
         missing = value - bonuses[candidate]
-        entered = _entered_at(entries[tracks[candidate]], gain, first, missing)
+        entered = entered_at(entries[tracks[candidate]], gain, first, missing)
         if entered >= 0:
-            return candidate, entered, _align(rows, checkpoints, left, entered)
+            return candidate, entered, align_exon(rows, checkpoints, left, entered)
     raise ValueError("no exon explains the value at its end: the sweep is wrong")
 
 
 @njit(cache=True, nogil=True)
-def _align(rows, checkpoints, left, column):
+def align_exon(rows, checkpoints, left, column):
     """Walk from the exon's entry to its end, block by block of recomputed rows."""
     every = ROWS_BETWEEN_CHECKPOINTS
     columns = len(rows.target)
@@ -217,7 +216,7 @@ def _align(rows, checkpoints, left, column):
         block[0, column:] = checkpoints[bottom // every, column:]
         for r in range(1, left - bottom + 1):
             scores = rows.lifted[rows.base[len(rows.base) - bottom - r]]
-            _previous_row(scores, rows.target, np.int32(rows.gap), block[r - 1], column, block[r])
+            previous_row(scores, rows.target, np.int32(rows.gap), block[r - 1], column, block[r])
         while left > bottom:
             here, below = block[left - bottom], block[left - bottom - 1]
             symbol = rows.base[len(rows.base) - left]
@@ -242,9 +241,10 @@ def _intron_lengths(exons) -> list[int]:
     return [max(a[0], b[0]) - min(a[1], b[1]) for a, b in pairwise(exons)]
 
 
-def _cigar(parts, introns) -> list[tuple[str, int]]:
+def cigar_of(parts, exons) -> list[tuple[str, int]]:
+    """Return the runs of the exons' operations with the introns between the exons."""
     cigar = _runs(parts[0])
-    for intron, operations in zip(introns, parts[1:], strict=True):
+    for intron, operations in zip(_intron_lengths(exons), parts[1:], strict=True):
         cigar += [("N", intron)] if intron else []
         cigar += _runs(operations)
     return cigar
@@ -256,7 +256,7 @@ def _runs(operations) -> list[tuple[str, int]]:
     return [(x, b - a) for x, (a, b) in zip(letters, pairwise(bounds), strict=True)]
 
 
-def _with_leading_gap(cigar, symbols: int):
+def with_leading_gap(cigar, symbols: int):
     """Put the target symbols before the first exon's entry in front, and merge equal runs."""
     merged = []
     for letter, n in ([("I", symbols)] if symbols else []) + cigar:

@@ -14,7 +14,7 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     """Write an ``mRNA`` for each alignment, with ``exon`` parts from low to high positions.
 
     IDs number the alignments, and the exons in transcript order. An exon of which the target
-    has no symbol carries no ``Target``.
+    has no symbol carries no ``Target``. A chain that translates also has ``CDS`` parts with phase.
     """
     with open_output(path) as stream:
         stream.write("##gff-version 3\n")
@@ -31,6 +31,7 @@ def _model(alignment: SplicedAlignment, identifier: str) -> Iterator[str]:
     attributes = [f"ID={identifier}", f"Name={name}", f"identity={alignment.identity:.4f}"]
     yield _line(alignment, "mRNA", (lowest, highest), str(alignment.score), attributes)
     parts = [_exon_line(alignment, exon, k, identifier) for k, exon in enumerate(exons, start=1)]
+    parts += [_coding_line(alignment, k, identifier) for k in range(len(alignment.phases))]
     yield from parts[::-1] if alignment.strand == "-" else parts
 
 
@@ -44,9 +45,14 @@ def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, parent: s
     return _line(alignment, "exon", exon.interval, score, attributes)
 
 
-def _line(alignment, feature, interval, score, attributes) -> str:
+def _coding_line(alignment: SplicedAlignment, k: int, parent: str) -> str:
+    attributes = [f"ID={parent}.CDS", f"Parent={parent}"]
+    return _line(alignment, "CDS", alignment.chain[k], ".", attributes, alignment.phases[k])
+
+
+def _line(alignment, feature, interval, score, attributes, phase=".") -> str:
     columns = (
         escape_seqid(alignment.base), SOURCE, feature, interval[0] + 1, interval[1], score,
-        alignment.strand, ".", ";".join(attributes),
+        alignment.strand, phase, ";".join(attributes),
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"

@@ -1,0 +1,234 @@
+"""The public function of site mode, and its cases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpu_tools.errors import DeviceError, InputError
+from gpu_tools.results import SplicedAlignment
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.sequences import Sequence, reverse_complement
+from gpu_tools.sites.coding import CodingSweep, coding_sweep
+from gpu_tools.sites.coding_traceback import trace_coding
+from gpu_tools.sites.cpu import SiteSweep, sweep
+from gpu_tools.sites.model import GeneSites
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.traceback import trace
+
+COLUMNS_PER_STRIPE = 256
+"""Fewer target columns than this are not worth a thread of their own."""
+
+
+@dataclass(frozen=True)
+class SiteCase:
+    """One question: which chain of all exons that the sites allow aligns best to a target.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    target : Sequence
+        cDNA of a homologous gene, at least one symbol.
+    tables : dict of str to SiteTable
+        The sites of each strand to be tried, ``+`` or ``-``, in reading direction of the strand.
+    """
+
+    base: Sequence
+    target: Sequence
+    tables: dict[str, SiteTable]
+
+    @property
+    def cells(self) -> int:
+        """Nominal cells: base length times target length for each strand tried."""
+        return len(self.base) * len(self.target) * len(self.tables)
+
+    def check(self) -> None:
+        """Raise `InputError` if the target is empty or a table has another length than the base."""
+        if not len(self.target):
+            raise InputError("empty target", record=self.target.name, expected="nucleotides")
+        for strand, table in self.tables.items():
+            if strand not in ("+", "-"):
+                raise InputError(f"strand {strand!r}", record=self.base.name, expected="+ or -")
+            if table.length != len(self.base):
+                raise InputError(
+                    f"sites of {table.length} bases", record=self.base.name,
+                    expected=f"a table of {len(self.base)}",
+                )  # fmt: skip
+
+    def codes(self, strand: str):
+        """Return the bases of a strand in reading direction."""
+        return self.base.codes if strand == "+" else reverse_complement(self.base.codes)
+
+
+def tables_of(
+    base: Sequence,
+    model: GeneSites,
+    strands: str = "+-",
+    ends: str = "global",
+    reading: str = "any",
+) -> dict[str, SiteTable]:
+    """Score the sites of a base by a model.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    model : GeneSites
+        See `gpu_tools.load_sites`.
+    strands : str
+        ``+``, ``-`` or both.
+    ends : str
+        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost.
+    reading : {"any", "complete", "incomplete"}
+        Whether chains must translate, see `GeneSites.table`.
+
+    Returns
+    -------
+    dict of str to SiteTable
+        What `SiteCase` takes.
+    """
+    codes = {"+": base.codes, "-": reverse_complement(base.codes)}
+    return {strand: model.table(codes[strand], ends, reading) for strand in strands}
+
+
+def site_align(
+    cases: Iterable[SiteCase],
+    scoring: SplicedScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[SplicedAlignment]:
+    """Align each case's target to the best chain of all exons that the sites allow.
+
+    A chain is a non-empty list of intervals of one strand. The first begins at a first entry, the
+    others at an inner one; the last ends at a last exit, the others at an inner one; between two
+    intervals lies an intron that one of the table's classes admits. Its score is that of the best
+    alignment of the intervals' concatenation with the target (linear gaps), plus the scores of
+    all its sites, less its introns' penalties. The chain is a best one of all chains, exactly.
+
+    Parameters
+    ----------
+    cases : iterable of SiteCase
+        Cases; bases, targets and tables may repeat.
+    scoring : SplicedScoring, optional
+        Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
+    device : str
+        ``auto`` or ``cpu``; there is no CUDA version yet.
+    threads : int, optional
+        Threads, all that the process may use by default.
+    progress : callable, optional
+        Called with the number of nominal cells of each case that is done.
+
+    Returns
+    -------
+    list of SplicedAlignment
+        One for each case, in order; without strand, score and chain where there is no chain.
+        `n_exons` is None, for no candidate is listed.
+
+    Raises
+    ------
+    InputError
+        If a target is empty, or a table does not fit its base.
+    ScoringError
+        If scores could overflow 32-bit integers.
+    DeviceError
+        If another device than the CPU is asked for.
+
+    Notes
+    -----
+    Ties: ``+`` before ``-``; then the chain whose last exon ends first, at the smallest target
+    position; then, walking back, the shortest exon with that end, entered at the smallest target
+    position, with no predecessor if that is as good, else the nearest one. Within an exon an
+    aligned pair goes before an unaligned base symbol, and that before an unaligned target symbol.
+    These are the rules of `gpu_tools.spliced_align`, so that both give the same chain where the
+    candidates are the same.
+
+    Time is base length times target length for each strand, memory the square root of the base
+    length times the target length.
+
+    References
+    ----------
+    .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
+       alignment", PNAS 93 (1996) 9061-9066, doi:10.1073/pnas.93.17.9061.
+    """
+    if device not in ("auto", "cpu"):
+        raise DeviceError(f"site mode runs on the CPU only, not on {device}")
+    cases = list(cases)
+    for case in cases:
+        case.check()
+    scoring = scoring or SplicedScoring()
+    threads = threads or len(os.sched_getaffinity(0))
+    done = progress or (lambda cells: None)
+    alone = sum(case.cells for case in cases) / (2 * threads)
+    results: list[SplicedAlignment | None] = [None] * len(cases)
+
+    def align(k: int, share: int) -> None:
+        results[k] = _align(cases[k], scoring, share)
+        done(cases[k].cells)
+
+    large = [k for k, case in enumerate(cases) if case.cells > alone]
+    for k in large:
+        align(k, threads)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda k: align(k, 1), sorted(set(range(len(cases))) - set(large))))
+    return results
+
+
+def _align(case: SiteCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
+    strands = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
+    share = max(threads // max(len(strands), 1), 1)
+    with ThreadPoolExecutor(min(threads, 2)) as pool:
+        sweeps = list(pool.map(lambda strand: _sweep(case, strand, scoring, share), strands))
+    best: tuple[str, SiteSweep | CodingSweep] | None = None
+    for strand, found in zip(strands, sweeps, strict=True):
+        if found.score is not None and (best is None or found.score > best[1].score):
+            best = strand, found
+    return _result(case, **(_aligned(case, *best, scoring) if best else {}))
+
+
+def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
+    table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
+    if table.stops is not None:
+        return coding_sweep(codes, table, target, scoring)
+    stripes = max(min(threads, len(target) // COLUMNS_PER_STRIPE), 1)
+    return sweep(codes, table, target, scoring, stripes)
+
+
+def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:
+    table = case.tables[strand]
+    walk = trace if table.stops is None else trace_coding
+    traced = walk(found, table, case.codes(strand), case.target.codes, scoring)
+    length, forward = len(case.base), strand == "+"
+    return {
+        "strand": strand,
+        "score": found.score,
+        "chain": tuple((s, e) if forward else (length - e, length - s) for s, e in traced.chain),
+        "target_start": traced.first_column,
+        "target_end": found.column,
+        "cigar": traced.cigar,
+        "phases": () if table.stops is None else phases_of(traced.chain),
+    }
+
+
+def phases_of(chain: list[tuple[int, int]]) -> tuple[int, ...]:
+    """Return for each exon of a chain that translates the bases before its first whole codon."""
+    before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
+    return tuple(int(phase) for phase in -before % 3)
+
+
+def _result(case: SiteCase, **found) -> SplicedAlignment:
+    return SplicedAlignment(
+        base=case.base.name,
+        target=case.target.name,
+        base_length=len(case.base),
+        target_length=len(case.target),
+        cells=case.cells,
+        n_exons=None,
+        **found,
+    )

@@ -1,0 +1,257 @@
+"""The model of sites for site mode: matrices of donors and acceptors, introns, codons; JSON.
+
+Matrices are log-odds in bits; a table's scores are points of the alignment's scoring, integers:
+`points_per_bit` times a site's bits, rounded, halves to even. So the optimum is exact and the
+same everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.exons.model import (
+    FORBIDDEN,
+    HUNDREDTHS,
+    ModelReader,
+    SiteModel,
+    load_json,
+    read_site,
+)
+from gpu_tools.resources import resource_path
+from gpu_tools.sequences import OTHER, encode
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+
+FORMAT = "gpu-tools site model"
+VERSION = 1
+LARGEST_PENALTY = 1_000_000
+LONGEST_INTRON = 10_000_000
+MOST_KINDS = 8
+START_CODON = "ATG"
+READINGS = ("any", "complete", "incomplete")
+
+
+@dataclass(frozen=True)
+class IntronModel:
+    """One kind of intron: its two sites, and penalties by least length.
+
+    Attributes
+    ----------
+    donor, acceptor : SiteModel
+        Matrices, in hundredths of a bit.
+    penalties : tuple of (int, int)
+        Least length and penalty in points, lengths rising, penalties falling.
+    """
+
+    donor: SiteModel
+    acceptor: SiteModel
+    penalties: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class GeneSites:
+    """What a chain may do where, and what that scores.
+
+    Attributes
+    ----------
+    name, source : str
+        Name of the model, and what it was trained on.
+    points_per_bit : float
+        Weight of the introns' sites.
+    introns : tuple of IntronModel
+        Kinds of intron.
+    start, stop : int
+        Points for beginning with a start codon, and for ending with a stop codon.
+    begin, end : int
+        Points for beginning and for ending anywhere.
+    stops : tuple of str
+        Stop codons.
+    """
+
+    name: str
+    source: str
+    points_per_bit: float
+    introns: tuple[IntronModel, ...]
+    start: int
+    stop: int
+    begin: int
+    end: int
+    stops: tuple[str, ...]
+
+    def with_penalty(self, penalty: int) -> GeneSites:
+        """Return the model with one penalty for all introns, their least lengths as they are."""
+        introns = (replace(i, penalties=((i.penalties[0][0], penalty),)) for i in self.introns)
+        return replace(self, introns=tuple(introns))
+
+    def with_shortest_intron(self, length: int) -> GeneSites:
+        """Return the model with another least length of introns."""
+        introns = (replace(i, penalties=_cut(i.penalties, length)) for i in self.introns)
+        return replace(self, introns=tuple(introns))
+
+    def table(
+        self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any"
+    ) -> SiteTable:
+        """Score the boundaries of a strand.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8, shape (m,)
+            The strand's bases, in reading direction.
+        ends : str
+            With ``free`` a chain begins and ends anywhere at no cost.
+        reading : {"any", "complete", "incomplete"}
+            ``complete``: chains translate, from a start codon to a stop codon; ``incomplete``:
+            they translate, and begin and end at any codon for the points that this costs.
+
+        Returns
+        -------
+        SiteTable
+        """
+        begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
+        if reading == "complete" and ends != "free":
+            begin = end = CLOSED
+        first, last = (np.full(len(codes) + 1, n, dtype=np.int64) for n in (begin, end))
+        starts = _holding(codes, (START_CODON,))
+        first[starts] = np.maximum(first[starts], self.start)
+        stops = _holding(codes, self.stops) + len(START_CODON)
+        last[stops] = np.maximum(last[stops], self.stop)
+        donors, donor_kinds = self._best_kind(codes, [i.donor for i in self.introns])
+        acceptors, acceptor_kinds = self._best_kind(codes, [i.acceptor for i in self.introns])
+        classes = (IntronClass(k, *p) for k, i in enumerate(self.introns) for p in i.penalties)
+        return SiteTable(
+            first, acceptors, donors, last, tuple(classes), acceptor_kinds, donor_kinds,
+            None if reading == "any" else self._stop_words(),
+        )  # fmt: skip
+
+    def _stop_words(self) -> NDArray[np.bool_]:
+        words = np.zeros((OTHER + 1,) * 3, dtype=bool)
+        for stop in self.stops:
+            words[tuple(encode(stop))] = True
+        return words
+
+    def _best_kind(self, codes, sites: list[SiteModel]):
+        """Return points and kind of each boundary; a boundary is a site of its best kind."""
+        points = np.full(len(codes) + 1, CLOSED)
+        best, kinds = np.full(len(codes) + 1, CLOSED), np.zeros(len(codes) + 1, dtype=np.uint8)
+        for kind, site in enumerate(sites):
+            places, bits = _site_bits(codes, site)
+            better = (bits >= site.cutoff) & (bits > best[places])
+            places, bits = places[better], bits[better]
+            best[places], kinds[places] = bits, kind
+            points[places] = np.rint(self.points_per_bit * bits / HUNDREDTHS).astype(np.int64)
+        return points, kinds
+
+
+def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int, int], ...]:
+    """Return the penalties of introns of at least `length` bases."""
+    at_length = [p for least, p in penalties if least <= length] or [penalties[0][1]]
+    return ((length, at_length[-1]), *(pair for pair in penalties if pair[0] > length))
+
+
+def _site_bits(
+    codes: NDArray[np.uint8], site: SiteModel
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the boundaries that a matrix does not forbid, and their hundredths of a bit.
+
+    As `gpu_tools.exons.predict.site_scores`, but the columns that forbid most places are looked
+    at first, and the others only at what is left.
+    """
+    n, width = len(codes), len(site.scores)
+    padded = np.full(n + width, OTHER, dtype=np.uint8)
+    padded[site.before : site.before + n] = codes
+    allowed = np.ones(n + 1, dtype=bool)
+    for column in np.flatnonzero((site.scores == FORBIDDEN).any(axis=1)):
+        allowed &= (site.scores[column] != FORBIDDEN)[padded[column : column + n + 1]]
+    places = np.flatnonzero(allowed)
+    return places, sum(site.scores[column][padded[places + column]] for column in range(width))
+
+
+def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return where one of some words of three letters begins."""
+    windows = np.lib.stride_tricks.sliding_window_view(codes, 3) if len(codes) >= 3 else codes[:0]
+    windows = windows.reshape(-1, 3)
+    found = [np.all(windows == encode(word), axis=1) for word in words]
+    return np.flatnonzero(np.any(found, axis=0))
+
+
+def load_sites(name_or_path: str | PathLike) -> GeneSites:
+    """Load a shipped model by name, or one from a JSON file.
+
+    Parameters
+    ----------
+    name_or_path : str or PathLike
+        Name of a shipped model, say ``vertebrate``, or path of a JSON file.
+
+    Returns
+    -------
+    GeneSites
+
+    Raises
+    ------
+    InputError
+        If there is neither such a model nor such a file, or the file is no site model; the
+        message names the key at fault and what was expected.
+    """
+    folder = resource_path("models", "sites")
+    return load_json(name_or_path, folder, "site model", sites_from_dict)
+
+
+def sites_from_dict(content: Any) -> GeneSites:
+    """Check the content of a model's JSON file and build the model.
+
+    Parameters
+    ----------
+    content : object
+        What the file holds; docs/sites.md lists the keys.
+
+    Returns
+    -------
+    GeneSites
+
+    Raises
+    ------
+    InputError
+        Naming the first key at fault.
+    """
+    reader = ModelReader(content, "")
+    for key, value in (("format", FORMAT), ("version", VERSION), ("units", "bits")):
+        reader.literal(key, value)
+    kinds = reader.value("introns")
+    if not isinstance(kinds, list) or not 1 <= len(kinds) <= MOST_KINDS:
+        raise reader.wrong("introns", f"a list of 1 to {MOST_KINDS} kinds of intron")
+    points = (
+        reader.integer(key, -LARGEST_PENALTY, LARGEST_PENALTY)
+        for key in ("start", "stop", "begin", "end")
+    )
+    return GeneSites(
+        reader.text("name"),
+        reader.text("source"),
+        reader.score("points_per_bit") / HUNDREDTHS,
+        tuple(_intron(ModelReader(kind, f"introns[{k}].")) for k, kind in enumerate(kinds)),
+        *points,
+        reader.codons("stops"),
+    )
+
+
+def _intron(reader: ModelReader) -> IntronModel:
+    lengths = reader.value("from")
+    if not isinstance(lengths, list) or not lengths or type(lengths[0]) is not int:
+        raise reader.wrong("from", "a list of rising integers")
+    if not 0 <= lengths[0] <= LONGEST_INTRON:
+        raise reader.wrong("from", f"integers from 0 to {LONGEST_INTRON}")
+    rising = reader.rising_integers("from", lengths[0], LONGEST_INTRON).tolist()
+    penalties = reader.value("penalties")
+    known = isinstance(penalties, list) and all(type(p) is int for p in penalties)
+    if not known or len(penalties) != len(rising) or penalties != sorted(penalties, reverse=True):
+        raise reader.wrong("penalties", "an integer a length, none above the one before")
+    if max(map(abs, penalties)) > LARGEST_PENALTY:
+        raise reader.wrong("penalties", f"integers of at most {LARGEST_PENALTY}")
+    return IntronModel(
+        read_site(reader.inner("donor"), at_least=(0, 2)),
+        read_site(reader.inner("acceptor"), at_least=(2, 0)),
+        tuple(zip(rising, penalties, strict=True)),
+    )

@@ -1,0 +1,92 @@
+"""Listed candidates with free ends against their definition."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import DeviceError, SplicedScoring, spliced_align
+from tests import cases, oracles
+
+
+def chains_of_parts(exons):
+    """All chains of which the first exon may lose a prefix and the last one a suffix.
+
+    Yields the chain of candidates and the intervals that are left of them, none empty.
+    """
+    for chain in oracles.chains(exons):
+        (first, first_end), (last, last_end) = chain[0], chain[-1]
+        for start in range(first, first_end):
+            for end in range(last + 1, last_end + 1):
+                parts = [(start, first_end), *chain[1:-1], (last, end)]
+                if len(chain) == 1:
+                    parts = [(start, end)]
+                if start < parts[0][1]:
+                    yield chain, tuple(parts)
+
+
+def best_by_enumeration(base, target, exons, terms, bonus):
+    """Best score over all chains of parts."""
+    spans = [(a, b) for a in range(len(target) + 1) for b in range(a, len(target) + 1)]
+    best, known = None, {}
+    for chain, parts in chains_of_parts(exons):
+        text = "".join(base[start:end] for start, end in parts)
+        if text not in known:
+            known[text] = max(
+                oracles.global_score(text, target[a:b], terms["pair"], terms["gap"])
+                for a, b in spans
+            )
+        score = known[text] + sum(bonus[exon] for exon in chain)
+        score -= terms["penalty"] * (len(chain) - 1)
+        best = score if best is None else max(best, score)
+    return best
+
+
+def align(example, scoring):
+    (result,) = spliced_align([example.case()], scoring, device="cpu")
+    return result
+
+
+def part_bonus(result, exons, bonus):
+    """Return the sum of the best bonuses of the candidates that a chain's exons may be part of."""
+    total = 0
+    for k, (start, end) in enumerate(result.chain):
+        low, high = (k == 0, k == result.n_chain - 1)
+        if result.strand == "-":
+            low, high = high, low
+        covering = [e for e in exons if e[0] <= start and end <= e[1]]
+        covering = [e for e in covering if (low or e[0] == start) and (high or e[1] == end)]
+        total += max(bonus[exon] for exon in covering)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_small_cases_by_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    sizes = {"base": int(rng.integers(1, 20)), "target": int(rng.integers(1, 8))}
+    example = cases.random_example(rng, **sizes, count=int(rng.integers(1, 5)), longest=6)
+    example.scores = {key: round(value) for key, value in example.scores.items()}
+    plain = cases.random_scoring(rng)
+    scoring = SplicedScoring(
+        plain.match, plain.mismatch, plain.gap, plain.matrix, plain.exon_weight,
+        plain.intron_penalty, "free",
+    )  # fmt: skip
+    terms, best = cases.oracle_scoring(scoring), {}
+    for strand in "+-":
+        base, exons = example.strand_view(strand)
+        if exons:
+            bonus = example.bonus(strand, scoring.exon_weight, transcript=True)
+            best[strand] = best_by_enumeration(base, example.target, exons, terms, bonus)
+    result = align(example, scoring)
+    assert result.score == max(best.values())
+    assert result.strand == max(best, key=best.get)
+    exons = example.plus if result.strand == "+" else example.minus
+    bonus = example.bonus(result.strand, scoring.exon_weight)
+    plain_terms = terms | {"penalty": 0}
+    parts = dict.fromkeys(result.chain, 0)
+    aligned = oracles.rescore(example.base, example.target, result, plain_terms, parts)
+    total = aligned + part_bonus(result, exons, bonus)
+    assert total - scoring.intron_penalty * (result.n_chain - 1) == result.score
+
+
+def test_explicit_cuda_is_an_error():
+    with pytest.raises(DeviceError, match="free ends"):
+        spliced_align([cases.WORKED_EXAMPLE.case()], SplicedScoring(ends="free"), device="cuda")
