@@ -77,6 +77,17 @@ def test_local_is_what_the_definition_says(seed, sizes):
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_first_of_many_equal_ends(seed, sizes):
+    """Two letters and small scores: equal ends in one tile, some of paths from far away."""
+    rng = np.random.default_rng(200 + seed)
+    scoring = AffineScoring(1, -1, 2, 1)
+    texts = random_pair(rng, 36, "AC")
+    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (2, 1), 8))
+    found = aligned(sequences(*texts, scoring), scoring, k=8)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_global_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(100 + seed)
