@@ -26,7 +26,7 @@ from gpu_tools.local.tiles import tile_side
 SCORING = AffineScoring()
 REPEATS = 3
 PARASAIL = ("sw_striped_8", "sw_striped_16", "sw_striped_sat", "sw_scan_16", "sw_diag_16")
-CPU_LENGTH, SMALL_LENGTH, GPU_LENGTH, RELATED_LENGTH = 40_000, 10_000, 500_000, 20_000
+CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH = 40_000, 10_000, 500_000, 20_000
 
 
 def random_pair(length: int, seed: int = 0, related: bool = False) -> tuple[Sequence, Sequence]:
@@ -116,19 +116,21 @@ def gpu_score_pass(length: int) -> dict:
     return _rates(statistics.median(times) / 1e3, length)
 
 
-def measure(cpu_length: int, small: int, gpu_length: int, related: int) -> dict:
+def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
     """Measure everything that this machine can do."""
     figures = {
         "one_core_score_pass": score_pass_one_core(cpu_length),
         "parasail_one_core": parasail_one_core(min(cpu_length, small)),
         "one_core_k_10": whole_call(cpu_length, 10, "cpu"),
+        "one_core_large_k_10": whole_call(large, 10, "cpu"),
+        "one_core_large_k_100": whole_call(large, 100, "cpu"),
         "one_core_small_k_100": whole_call(small, 100, "cpu"),
         "one_core_related_k_3": whole_call(related, 3, "cpu", related=True),
     }
     if has_gpu():
-        figures["gpu_score_pass"] = gpu_score_pass(gpu_length)
+        figures["gpu_score_pass"] = gpu_score_pass(large)
         for name, length, k in (
-            ("gpu_k_10", gpu_length, 10), ("gpu_k_100", gpu_length, 100),
+            ("gpu_k_10", large, 10), ("gpu_k_100", large, 100),
             ("gpu_small_k_100", small, 100),
         ):  # fmt: skip
             figures[name] = whole_call(length, k, "cuda")
@@ -152,7 +154,7 @@ def test_tiny():
 
 
 if __name__ == "__main__":
-    found = measure(CPU_LENGTH, SMALL_LENGTH, GPU_LENGTH, RELATED_LENGTH)
+    found = measure(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
     for name, figure in found.items():
         print(f"{name}: {figure}", flush=True)
     if len(sys.argv) > 1:
