@@ -12,6 +12,10 @@ _PUBLIC = {
         "ScoringError",
     ),
     "gpu_tools.exons": ("ExonSet",),
+    "gpu_tools.local": (
+        "global_align",
+        "local_align",
+    ),
     "gpu_tools.matching": (
         "Pattern",
         "PatternSet",
@@ -23,14 +27,17 @@ _PUBLIC = {
     "gpu_tools.results": (
         "ApproximateMatch",
         "ExactMatches",
+        "PairwiseAlignment",
         "Segment",
         "Segments",
         "SplicedAlignment",
         "Submatrix",
     ),
     "gpu_tools.scoring": (
+        "AffineScoring",
         "EditCosts",
         "SplicedScoring",
+        "SubstitutionMatrix",
     ),
     "gpu_tools.segments": (
         "max_segment",
@@ -38,6 +45,7 @@ _PUBLIC = {
         "max_submatrix",
     ),
     "gpu_tools.sequences": (
+        "ProteinSequence",
         "Sequence",
         "SequenceChunk",
     ),

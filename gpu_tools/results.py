@@ -213,3 +213,60 @@ class ExactMatches:
         for pattern, text, start, end, reverse in zip(*(c.tolist() for c in columns), strict=True):
             name, other = self.pattern_names[pattern], self.text_names[text]
             yield name, other, start, end, "-" if reverse else "+"
+
+
+@dataclass(frozen=True)
+class PairwiseAlignment:
+    """An alignment of a part of a query with a part of a subject.
+
+    Parameters
+    ----------
+    query, subject : str
+        Names.
+    query_length, subject_length : int
+        Lengths in symbols.
+    rank : int
+        1 for the best of a pair of sequences.
+    score : int
+        Sum over the alignment's columns.
+    query_start, query_end, subject_start, subject_end : int
+        The aligned parts, 0-based half-open on the forward strands.
+    cigar : tuple of (str, int)
+        Along the forward subject: ``=`` identical, ``X`` not, ``I`` query symbol without a subject
+        symbol, ``D`` subject symbol without a query symbol. Adjacent runs have different letters.
+    strand : {"+", "-"}
+        ``-``: the query's reverse complement is aligned.
+    """
+
+    query: str
+    subject: str
+    query_length: int
+    subject_length: int
+    rank: int
+    score: int
+    query_start: int
+    query_end: int
+    subject_start: int
+    subject_end: int
+    cigar: tuple[CigarOperation, ...]
+    strand: str = "+"
+
+    @property
+    def matches(self) -> int:
+        """Number of columns with identical symbols."""
+        return sum(n for op, n in self.cigar if op == "=")
+
+    @property
+    def columns(self) -> int:
+        """Number of alignment columns."""
+        return sum(n for _, n in self.cigar)
+
+    @property
+    def gaps(self) -> int:
+        """Number of gap symbols."""
+        return sum(n for op, n in self.cigar if op in "ID")
+
+    @property
+    def identity(self) -> float:
+        """Matches / columns."""
+        return self.matches / self.columns

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpu_tools.errors import ScoringError
+from gpu_tools.sequences import AMINO_ACIDS
 
 N_SYMBOLS = 5
 LIMIT_INT32 = 2**30
@@ -138,3 +139,94 @@ class EditCosts:
         if table.min() < 0 or table.max() >= LIMIT_INT32:
             raise ScoringError("a cost in the substitution table is negative or above 2^30 - 1")
         return table.astype(np.int32)
+
+
+_SUBSTITUTES = {"U": "C", "O": "K", "J": "X"}
+"""Amino acids that a matrix may lack, and those whose scores they take then."""
+
+
+@dataclass(frozen=True)
+class SubstitutionMatrix:
+    """Scores of pairs of letters.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    letters : str
+        The letters that the matrix has, of A to Z and ``*``, each once.
+    scores : ndarray of int, shape (len(letters), len(letters))
+        Query letter first.
+    """
+
+    name: str
+    letters: str
+    scores: NDArray[np.int64]
+
+    def __post_init__(self):
+        size = len(self.letters)
+        if np.shape(self.scores) != (size, size) or len(set(self.letters)) != size:
+            raise ScoringError(f"matrix {self.name} is not square in {size} different letters")
+        if np.abs(self.scores).max(initial=0) >= LIMIT_INT32:
+            raise ScoringError(f"matrix {self.name} has a score too large; expected less than 2^30")
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which codes of `AMINO_ACIDS` have scores, substitutes included; shape (27,)."""
+        return np.array([self._letter(letter) in self.letters for letter in AMINO_ACIDS])
+
+    def table(self) -> NDArray[np.int32]:
+        """Return the scores by code of `AMINO_ACIDS`, 0 where a letter is unknown; (27, 27)."""
+        places = [self.letters.find(self._letter(letter)) for letter in AMINO_ACIDS]
+        scores = np.asarray(self.scores, dtype=np.int32)[np.ix_(places, places)]
+        return scores * np.outer(self.known, self.known)
+
+    def _letter(self, letter: str) -> str:
+        return letter if letter in self.letters else _SUBSTITUTES.get(letter, letter)
+
+
+@dataclass(frozen=True)
+class AffineScoring:
+    """Scoring of pairwise alignment: a gap of n symbols costs open + (n - 1) * extend.
+
+    Parameters
+    ----------
+    match, mismatch : int
+        Scores of a pair of equal and of unequal nucleotides; ambiguity codes mismatch.
+    gap_open, gap_extend : int
+        Penalties, 0 or positive; `gap_extend` is at most `gap_open`. Equal ones are linear gaps.
+    matrix : SubstitutionMatrix, optional
+        For proteins; replaces `match` and `mismatch`.
+    """
+
+    match: int = 5
+    mismatch: int = -4
+    gap_open: int = 16
+    gap_extend: int = 4
+    matrix: SubstitutionMatrix | None = None
+
+    def __post_init__(self):
+        if not 0 <= self.gap_extend <= self.gap_open:
+            raise ScoringError(
+                f"gap penalties open {self.gap_open} and extend {self.gap_extend}; "
+                "expected 0 <= extend <= open"
+            )
+        largest = max(abs(self.match), abs(self.mismatch), self.gap_open)
+        if largest >= LIMIT_INT32:
+            raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
+
+    def table(self) -> NDArray[np.int32]:
+        """Return the substitution scores by code, query first: 5 x 5, or 27 x 27 of a matrix."""
+        if self.matrix is not None:
+            return self.matrix.table()
+        scores = np.full((N_SYMBOLS, N_SYMBOLS), self.mismatch, dtype=np.int32)
+        np.fill_diagonal(scores[:4, :4], self.match)
+        return scores
+
+    def check_length(self, shorter: int) -> None:
+        """Raise `ScoringError` if a local score of sequences this long might leave 32 bits."""
+        highest = shorter * max(int(self.table().max()), 0) + self.gap_open
+        if highest >= LIMIT_INT32:
+            raise ScoringError(
+                f"scores up to {highest} could arise for these lengths; expected less than 2^30"
+            )

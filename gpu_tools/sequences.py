@@ -1,8 +1,8 @@
-"""Nucleotide sequences as arrays of codes.
+"""Sequences as arrays of codes.
 
-A, C, G and T (or U, in either case) are 0 to 3. N and every other IUPAC code
-are `OTHER`, which matches nothing, itself included. Any other symbol is an
-error.
+Nucleotides: A, C, G and T (or U, in either case) are 0 to 3. N and every other IUPAC code
+are `OTHER`, which matches nothing, itself included. Proteins: A to Z are 0 to 25, ``*`` is 26. Any
+other symbol is an error.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from gpu_tools.errors import InputError
 OTHER = 4
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 _IUPAC = b"NRYSWKMBDHV"
+AMINO_ACIDS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+"""Letters of proteins in the order of their codes."""
 _ILLEGAL = 255
 
 
@@ -28,7 +30,16 @@ def _encoding_table() -> NDArray[np.uint8]:
     return table
 
 
+def _protein_table() -> NDArray[np.uint8]:
+    table = np.full(256, _ILLEGAL, dtype=np.uint8)
+    for code, letter in enumerate(AMINO_ACIDS):
+        table[ord(letter)] = table[ord(letter.lower())] = code
+    return table
+
+
 _ENCODING = _encoding_table()
+_PROTEIN_ENCODING = _protein_table()
+_PROTEIN_LETTERS = np.frombuffer(AMINO_ACIDS.encode("ascii"), dtype=np.uint8)
 _COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
 
 
@@ -50,15 +61,30 @@ def encode(symbols: str | bytes) -> NDArray[np.uint8]:
     InputError
         For any other symbol; its ``position`` is 1-based.
     """
+    return _encode(symbols, _ENCODING, "IUPAC nucleotide letters")
+
+
+def encode_protein(symbols: str | bytes) -> NDArray[np.uint8]:
+    """Encode amino acid letters, ``*`` among them, in either case; see `AMINO_ACIDS`.
+
+    Raises
+    ------
+    InputError
+        For any other symbol; its ``position`` is 1-based.
+    """
+    return _encode(symbols, _PROTEIN_ENCODING, "letters of amino acids")
+
+
+def _encode(symbols: str | bytes, table: NDArray[np.uint8], expected: str) -> NDArray[np.uint8]:
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-    codes = _ENCODING[np.frombuffer(raw, dtype=np.uint8)]
+    codes = table[np.frombuffer(raw, dtype=np.uint8)]
     illegal = np.flatnonzero(codes == _ILLEGAL)
     if illegal.size:
         first = int(illegal[0])
         raise InputError(
             f"illegal symbol {_shown(raw[first])}",
             position=first + 1,
-            expected="IUPAC nucleotide letters",
+            expected=expected,
         )
     return codes
 
@@ -70,6 +96,11 @@ def _shown(byte: int) -> str:
 def decode(codes: NDArray[np.uint8]) -> str:
     """Return the upper-case letters of `codes`; every ambiguity code becomes N."""
     return _LETTERS[codes].tobytes().decode("ascii")
+
+
+def decode_protein(codes: NDArray[np.uint8]) -> str:
+    """Return the upper-case letters of encoded amino acids."""
+    return _PROTEIN_LETTERS[codes].tobytes().decode("ascii")
 
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -125,6 +156,49 @@ class Sequence:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+
+@dataclass(frozen=True)
+class ProteinSequence(Sequence):
+    """A named protein.
+
+    Parameters
+    ----------
+    name : str
+        Identifier, the first word of a FASTA header.
+    codes : ndarray of uint8, shape (n,)
+        Encoded symbols, see `encode_protein`.
+    description : str, optional
+        The rest of the header.
+    """
+
+    @classmethod
+    def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> ProteinSequence:
+        """Encode the symbols of a record.
+
+        Parameters
+        ----------
+        name : str
+            Identifier of the record.
+        symbols : str or bytes
+            Letters of amino acids, see `encode_protein`.
+        description : str
+            The rest of its header.
+
+        Returns
+        -------
+        ProteinSequence
+            The encoded record.
+
+        Raises
+        ------
+        InputError
+            For an illegal symbol; it names the record and the 1-based position.
+        """
+        try:
+            return cls(name, encode_protein(symbols), description)
+        except InputError as error:
+            raise error.located(record=name) from None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Vectors of 64 bytes for numba loops: the only room with LLVM vector code.
 
-A vector holds 32 int16, 16 int32 or 8 uint64 lanes. LLVM maps it to the widest registers that the
-processor has. The functions exist inside jitted code only; additions wrap around.
+A vector holds 64 int8, 32 int16, 16 int32 or 8 uint64 lanes. LLVM maps it to the widest registers
+that the processor has. The functions exist inside jitted code only; additions wrap around unless
+they say otherwise.
 """
 
 from __future__ import annotations
@@ -104,6 +105,19 @@ def splat(typing_context, value):
 def add(typing_context, left, right):
     """Return the sums of two vectors' lanes."""
     return left(left, right), lambda context, builder, signature, arguments: builder.add(*arguments)
+
+
+@intrinsic
+def add_saturating(typing_context, left, right):
+    """Return the sums of two vectors' signed lanes, held at the type's bounds."""
+
+    def generate(context, builder, signature, arguments):
+        llvm = _llvm_vector(left)
+        name = f"llvm.sadd.sat.v{left.lanes}i{left.element.bitwidth}"
+        function_type = ir.FunctionType(llvm, [llvm, llvm])
+        return builder.call(builder.module.declare_intrinsic(name, (), function_type), arguments)
+
+    return left(left, right), generate
 
 
 @intrinsic

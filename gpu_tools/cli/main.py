@@ -15,6 +15,8 @@ from gpu_tools.errors import GpuToolsError
 COMMANDS = {
     "devices": "gpu_tools.cli.devices",
     "exons": "gpu_tools.cli.exons",
+    "global-align": "gpu_tools.cli.global_align",
+    "local-align": "gpu_tools.cli.local_align",
     "max-segments": "gpu_tools.cli.max_segments",
     "max-submatrix": "gpu_tools.cli.max_submatrix",
     "match-approximate": "gpu_tools.cli.match_approximate",

@@ -17,8 +17,8 @@ from gpu_tools.sequences import decode, reverse_complement
 
 _UNKNOWN_QUALITY = 255
 _LONGEST_FOR_BAI = 2**29
-_OPERATIONS = {"I": pysam.CINS, "D": pysam.CDEL, "N": pysam.CREF_SKIP, "=": pysam.CEQUAL,
-               "X": pysam.CDIFF, "S": pysam.CSOFT_CLIP}  # fmt: skip
+OPERATIONS = {"I": pysam.CINS, "D": pysam.CDEL, "N": pysam.CREF_SKIP, "=": pysam.CEQUAL,
+              "X": pysam.CDIFF, "S": pysam.CSOFT_CLIP}  # fmt: skip
 # the SAM specification's sets of characters
 _QUERY_NAME = re.compile(r"[!-?A-~]{1,254}")
 _REFERENCE_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
@@ -46,15 +46,22 @@ def write_bam(path, alignments, bases, targets) -> None:
 
 
 def _write(path, mode: str, alignments, bases, targets) -> None:
-    header = _header(bases)
-    records = _records(alignments, targets, header)
+    head = header(bases)
+    records = _records(alignments, targets, head)
     records.sort(key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name))
-    with pysam.AlignmentFile(str(path), mode, header=header) as stream:
+    with pysam.AlignmentFile(str(path), mode, header=head) as stream:
         for record in records:
             stream.write(record)
 
 
-def _header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
+def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
+    """Return the header of a file sorted by coordinate, with the references' lengths by name.
+
+    Raises
+    ------
+    InputError
+        If a name cannot stand in SAM.
+    """
     for name in bases:
         if not _REFERENCE_NAME.fullmatch(name):
             raise InputError(
@@ -67,6 +74,13 @@ def _header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
         "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
         "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": _version()}],
     })  # fmt: skip
+
+
+def check_query_name(name: str) -> None:
+    """Raise `InputError` if a query's name cannot stand in SAM."""
+    if not _QUERY_NAME.fullmatch(name):
+        raise InputError("the name cannot stand in SAM", record=name,
+                         expected="at most 254 printable characters without @")  # fmt: skip
 
 
 def _version() -> str:
@@ -99,9 +113,7 @@ def _primary(alignments: Sequence[SplicedAlignment]) -> set[int]:
 def _record(
     alignment: SplicedAlignment, forward: ForwardAlignment, target: Nucleotides, header, secondary
 ) -> pysam.AlignedSegment:
-    if not _QUERY_NAME.fullmatch(alignment.target):
-        raise InputError("the name cannot stand in SAM", record=alignment.target,
-                         expected="at most 254 printable characters without @")  # fmt: skip
+    check_query_name(alignment.target)
     record = pysam.AlignedSegment(header)
     record.query_name = alignment.target
     record.reference_name = alignment.base
@@ -123,4 +135,4 @@ def _clipped(alignment: SplicedAlignment, forward: ForwardAlignment) -> list[tup
     if alignment.strand == "-":
         left, right = right, left
     runs = [("S", left), *forward.cigar, ("S", right)]
-    return [(_OPERATIONS[operation], n) for operation, n in runs if n]
+    return [(OPERATIONS[operation], n) for operation, n in runs if n]

@@ -1,0 +1,161 @@
+"""Local alignment: the score pass on a core beside parasail, and whole calls for the k best.
+
+Run ``python -m benchmarks.bench_local [RECORD.json]``. Sequences are random and of equal
+composition, scored with the defaults, as in the source's experiments; *related* ones differ in
+a tenth of their symbols.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import record
+from gpu_tools import AffineScoring, Sequence, local_align
+from gpu_tools.device import list_gpus, simulated
+from gpu_tools.errors import DeviceError
+from gpu_tools.local import cpu
+from gpu_tools.local.problem import make_problem
+from gpu_tools.local.tiles import tile_side
+
+SCORING = AffineScoring()
+REPEATS = 3
+PARASAIL = ("sw_striped_8", "sw_striped_16", "sw_striped_sat", "sw_scan_16", "sw_diag_16")
+CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH = 40_000, 10_000, 500_000, 20_000
+
+
+def random_pair(length: int, seed: int = 0, related: bool = False) -> tuple[Sequence, Sequence]:
+    """Return query and subject of `length` nucleotides."""
+    rng = np.random.default_rng(seed)
+    query, subject = (rng.integers(0, 4, length).astype(np.uint8) for _ in range(2))
+    if related:
+        subject = np.where(rng.random(length) < 0.1, subject, query)
+    return Sequence("query", query), Sequence("subject", subject)
+
+
+def median_seconds(function, repeats: int = REPEATS) -> float:
+    """Return the median time of `repeats` calls after one that is not counted."""
+    function()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def _rates(seconds: float, length: int) -> dict:
+    return {"length": length, "seconds": round(seconds, 6),
+            "gcups": round(length**2 / seconds / 1e9, 3)}  # fmt: skip
+
+
+def problem(length: int):
+    """Return the problem of a random pair, and the side of its tiles."""
+    query, subject = random_pair(length)
+    return make_problem(query.codes, subject.codes, SCORING), tile_side(length, length)
+
+
+def score_pass_one_core(length: int) -> dict:
+    """Time the score pass alone on one thread."""
+    made = problem(length)
+    return _rates(median_seconds(lambda: cpu.score_pass(*made)), length)
+
+
+def parasail_one_core(length: int) -> dict | None:
+    """Time parasail's local kernels on the same input; None if it is not installed."""
+    try:
+        import parasail
+    except ImportError:
+        return None
+    texts = ["".join("ACGT"[code] for code in s.codes) for s in random_pair(length)]
+    matrix = parasail.matrix_create("ACGT", SCORING.match, SCORING.mismatch)
+    gaps = SCORING.gap_open, SCORING.gap_extend
+    rates = {}
+    for name in PARASAIL:
+        kernel = getattr(parasail, name)
+        if not kernel(*texts, *gaps, matrix).saturated:
+            seconds = median_seconds(lambda kernel=kernel: kernel(*texts, *gaps, matrix), 1)
+            rates[name] = round(length**2 / seconds / 1e9, 3)
+    return {"length": length, "gcups": rates}
+
+
+def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
+    """Time the public function, once after a first call on a small pair."""
+    pair, small = random_pair(length, related=related), random_pair(500)
+    local_align([small], SCORING, k=2, device=device)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.perf_counter()
+    (found,) = local_align([pair], SCORING, k=k, device=device, threads=1)
+    seconds = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    scores = {"best": found[0].score, "last": found[-1].score, "found": len(found)}
+    return {**_rates(seconds, length), "k": k, **scores, "more_megabytes": (after - before) // 1024}
+
+
+def gpu_score_pass(length: int) -> dict:
+    """Time the launches of the score pass with CUDA events, inputs resident."""
+    from numba import cuda
+
+    from gpu_tools.local.cuda import ScoreLaunch
+
+    launch = ScoreLaunch(*problem(length))
+    launch.run()
+    times = []
+    for _ in range(REPEATS):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        launch.run()
+        end.record()
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(begin, end))
+    return _rates(statistics.median(times) / 1e3, length)
+
+
+def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
+    """Measure everything that this machine can do."""
+    figures = {
+        "one_core_score_pass": score_pass_one_core(cpu_length),
+        "parasail_one_core": parasail_one_core(min(cpu_length, small)),
+        "one_core_k_10": whole_call(cpu_length, 10, "cpu"),
+        "one_core_large_k_10": whole_call(large, 10, "cpu"),
+        "one_core_large_k_100": whole_call(large, 100, "cpu"),
+        "one_core_small_k_100": whole_call(small, 100, "cpu"),
+        "one_core_related_k_3": whole_call(related, 3, "cpu", related=True),
+    }
+    if has_gpu():
+        figures["gpu_score_pass"] = gpu_score_pass(large)
+        for name, length, k in (
+            ("gpu_k_10", large, 10), ("gpu_k_100", large, 100),
+            ("gpu_small_k_100", small, 100),
+        ):  # fmt: skip
+            figures[name] = whole_call(length, k, "cuda")
+    return figures
+
+
+def has_gpu() -> bool:
+    """Tell whether there is a real GPU."""
+    try:
+        return bool(list_gpus()) and not simulated()
+    except DeviceError:
+        return False
+
+
+def test_tiny():
+    """Every figure is there and positive, at a size that takes no time."""
+    for name, figure in measure(400, 300, 400, 200).items():
+        rate = figure["gcups"] if figure else 1.0
+        rates = rate.values() if isinstance(rate, dict) else [rate]
+        assert all(value > 0 for value in rates), name
+
+
+if __name__ == "__main__":
+    found = measure(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
+    for name, figure in found.items():
+        print(f"{name}: {figure}", flush=True)
+    if len(sys.argv) > 1:
+        record.write(Path(sys.argv[1]), found)

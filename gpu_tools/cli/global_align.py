@@ -1,0 +1,34 @@
+"""``gpu-tools global-align``: the best alignment of whole sequences."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools import global_align
+from gpu_tools.cli import options, pairwise
+from gpu_tools.cli.progress import progress
+from gpu_tools.formats import tables
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.pairwise import write_alignments
+
+
+@click.command("global-align")
+@pairwise.options
+@options.output
+@options.device
+@options.common
+def command(query, subject, alignments, output, device, threads, quiet, **scores) -> None:
+    """Align the whole of each query with the whole of each subject, exactly.
+
+    A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
+    the work on every device.
+    """
+    for path in (output, *alignments):
+        check_writable(path)
+    scoring = pairwise.scoring_of(**scores)
+    pairs = pairwise.read_pairs(query, subject, scoring)
+    with progress("aligning", sum(len(q) * len(s) for q, s in pairs), quiet) as done:
+        found = global_align(pairs, scoring, device=device, threads=threads, progress=done)
+    for path in alignments:
+        write_alignments(path, found, pairs)
+    tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found))

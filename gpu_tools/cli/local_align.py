@@ -1,0 +1,60 @@
+"""``gpu-tools local-align``: the k best local alignments of each pair of sequences."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools import local_align
+from gpu_tools.cli import options, pairwise
+from gpu_tools.cli.progress import progress
+from gpu_tools.formats import tables
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.pairwise import write_alignments
+
+
+@click.command("local-align")
+@pairwise.options
+@click.option(
+    "--k", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
+    help="Most alignments of a pair of sequences.",
+)  # fmt: skip
+@click.option(
+    "--min-score", type=click.IntRange(min=1), default=1, show_default=True, metavar="X",
+    help="Smallest score of an alignment.",
+)  # fmt: skip
+@click.option(
+    "--both-strands", is_flag=True,
+    help="Also align the reverse complement of each query; adds the column strand.",
+)  # fmt: skip
+@options.output
+@options.device
+@options.common
+def command(
+    query, subject, k, min_score, both_strands, alignments, output, device, threads, quiet, **scores
+) -> None:
+    """Find the k best local alignments that share no aligned pair, exactly.
+
+    The first is the best; each next one is the best of those that use no aligned pair of an
+    earlier one. A gap of n symbols costs open + (n - 1) * extend. The table has one row an
+    alignment, with 1-based inclusive positions on the forward strands.
+    """
+    for path in (output, *alignments):
+        check_writable(path)
+    scoring = pairwise.scoring_of(**scores)
+    if both_strands and scoring.matrix is not None:
+        raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
+    pairs = pairwise.read_pairs(query, subject, scoring)
+    cells = sum(len(q) * len(s) for q, s in pairs)
+    with progress("aligning", cells, quiet) as done:
+        results = local_align(
+            pairs, scoring, k=k, min_score=min_score, both_strands=both_strands, device=device,
+            threads=threads, progress=done,
+        )  # fmt: skip
+    found = [alignment for of_pair in results for alignment in of_pair]
+    for path in alignments:
+        write_alignments(path, found, pairs)
+    if both_strands:
+        rows = ((*row, a.strand) for row, a in zip(pairwise.rows(found), found, strict=True))
+        tables.write_table(output, (*pairwise.COLUMNS, "strand"), rows)
+    else:
+        tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found))

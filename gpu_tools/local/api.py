@@ -1,0 +1,270 @@
+"""The public functions: validate, choose the device, search each pair, wrap the results."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice, repeat
+
+import numpy as np
+
+from gpu_tools.device import Device, resolve
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.local import cpu
+from gpu_tools.local.problem import make_problem
+from gpu_tools.local.search import Found, ScorePass, best_alignments, global_alignment
+from gpu_tools.results import PairwiseAlignment
+from gpu_tools.scoring import AffineScoring
+from gpu_tools.sequences import (
+    AMINO_ACIDS,
+    ProteinSequence,
+    Sequence,
+    decode_protein,
+    reverse_complement,
+)
+
+_LIKE_DNA = frozenset("ACGTUN")
+_ENOUGH_TO_TELL = 50
+
+
+def local_align(
+    pairs: Iterable[tuple[Sequence, Sequence]],
+    scoring: AffineScoring | None = None,
+    *,
+    k: int = 1,
+    min_score: int = 1,
+    both_strands: bool = False,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[list[PairwiseAlignment]]:
+    """Find the k best non-intersecting local alignments of each pair of sequences.
+
+    The first is the best local alignment; each next one is the best of those that use no aligned
+    pair of symbols of an earlier one. Exact; memory grows with the lengths, not their product.
+
+    Parameters
+    ----------
+    pairs : iterable of (Sequence, Sequence)
+        Query and subject; `ProteinSequence` if the scoring has a matrix.
+    scoring : AffineScoring, optional
+        Match 5, mismatch -4, gaps 16 and 4 by default.
+    k : int
+        Most alignments of a pair, at least 1.
+    min_score : int
+        Smallest score of an alignment, at least 1.
+    both_strands : bool
+        Also align the reverse complement of the query; the k best of both strands are returned.
+        Alignments of different strands share no pair.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+    threads : int, optional
+        Pairs that are aligned at once, all that the process may use by default.
+    progress : callable, optional
+        Called with the number of cells of each pair that is done.
+
+    Returns
+    -------
+    list of list of PairwiseAlignment
+        By pair, by rank; empty where no alignment reaches `min_score`.
+
+    Raises
+    ------
+    InputError
+        If a sequence is empty, is of the wrong kind for the scoring, or has a symbol that the
+        matrix lacks.
+    ScoringError
+        If scores could overflow 32-bit integers, or both strands of proteins are asked for.
+    ValueError
+        If `k` or `min_score` is less than 1.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Ties: of equal scores the alignment whose end comes first, by query, then subject position;
+    of these the one whose start comes last, by query, then subject position; of these the one
+    that a walk back from the end takes, a pair before a subject symbol alone, that before a query
+    symbol alone, a gap as short as possible. With both strands ``+`` comes before ``-``, and
+    positions of ``-`` count along the reverse complement.
+
+    References
+    ----------
+    .. [1] M. S. Waterman, M. Eggert, "A new algorithm for best subsequence alignments with
+       application to tRNA-rRNA comparisons", J. Mol. Biol. 197 (1987) 723-728,
+       doi:10.1016/0022-2836(87)90478-5.
+    .. [2] X. Huang, W. Miller, "A time-efficient, linear-space local similarity algorithm",
+       Adv. Appl. Math. 12 (1991) 337-357, doi:10.1016/0196-8858(91)90017-D.
+
+    Examples
+    --------
+    >>> query, subject = (Sequence.from_text(n, t) for n, t in (("q", "TTACGT"), ("s", "ACGTCC")))
+    >>> [[best]] = local_align([(query, subject)], device="cpu")
+    >>> best.score, best.query_start, best.query_end, best.cigar
+    (20, 2, 6, (('=', 4),))
+    """
+    if k < 1 or min_score < 1:
+        raise ValueError(f"k {k} and min_score {min_score}; expected at least 1")
+    pairs, scoring = list(pairs), scoring or AffineScoring()
+    _check(pairs, scoring)
+    if both_strands and scoring.matrix is not None:
+        raise ScoringError("proteins have no second strand")
+    for query, subject in pairs:
+        scoring.check_length(min(len(query), len(subject)))
+    one = partial(
+        _local, scoring=scoring, wanted=(k, min_score), strands="+-" if both_strands else "+"
+    )
+    return _for_each(pairs, one, resolve(device), threads, progress)
+
+
+def global_align(
+    pairs: Iterable[tuple[Sequence, Sequence]],
+    scoring: AffineScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[PairwiseAlignment]:
+    """Align the whole of each query with the whole of its subject.
+
+    Exact; memory grows with the lengths, not their product.
+
+    Parameters
+    ----------
+    pairs : iterable of (Sequence, Sequence)
+        Query and subject; `ProteinSequence` if the scoring has a matrix.
+    scoring : AffineScoring, optional
+        Match 5, mismatch -4, gaps 16 and 4 by default.
+    device : str
+        As in `local_align`; checked, but the CPU does the work on every device.
+    threads : int, optional
+        Pairs that are aligned at once, all that the process may use by default.
+    progress : callable, optional
+        Called with the number of cells of each pair that is done.
+
+    Returns
+    -------
+    list of PairwiseAlignment
+        One for each pair, in order; rank 1.
+
+    Raises
+    ------
+    InputError
+        If a sequence is empty, is of the wrong kind for the scoring, or has a symbol that the
+        matrix lacks.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Ties: the alignment that a walk back from the end takes, a pair before a subject symbol alone,
+    that before a query symbol alone, a gap as short as possible.
+
+    References
+    ----------
+    .. [1] E. W. Myers, W. Miller, "Optimal alignments in linear space", CABIOS 4 (1988) 11-17,
+       doi:10.1093/bioinformatics/4.1.11.
+
+    Examples
+    --------
+    >>> query, subject = (Sequence.from_text(n, t) for n, t in (("q", "ACGGT"), ("s", "ACGT")))
+    >>> best, = global_align([(query, subject)])
+    >>> best.score, best.cigar
+    (4, (('=', 2), ('I', 1), ('=', 2)))
+    """
+    pairs, scoring = list(pairs), scoring or AffineScoring()
+    _check(pairs, scoring)
+    resolve(device)
+    one = partial(_global, scoring=scoring)
+    return _for_each(pairs, one, Device("cpu"), threads, progress)
+
+
+def _for_each(pairs, one: Callable, where: Device, threads, progress) -> list:
+    """Return what `one` makes of each pair, one pair a thread."""
+    done = progress or (lambda cells: None)
+    threads = threads or len(os.sched_getaffinity(0))
+
+    def run(numbered):
+        number, pair = numbered
+        result = one(*pair, score_pass=_score_pass(where, number))
+        done(len(pair[0]) * len(pair[1]))
+        return result
+
+    workers = max(min(threads, len(pairs)), 1)
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(run, enumerate(pairs)))
+
+
+def _score_pass(where: Device, number: int) -> ScorePass:
+    if where.kind == "cpu":
+        return cpu.score_pass
+    from gpu_tools.local import cuda
+
+    return partial(cuda.score_pass, ordinal=where.ordinals[number % len(where.ordinals)])
+
+
+def _local(query, subject, scoring, wanted, strands, score_pass) -> list[PairwiseAlignment]:
+    k, least = wanted
+    streams = []
+    for strand in strands:
+        codes = query.codes if strand == "+" else reverse_complement(query.codes)
+        found = best_alignments(make_problem(codes, subject.codes, scoring), score_pass, least)
+        streams.append(zip(found, repeat(strand), strict=False))
+    best = heapq.merge(*streams, key=lambda pair: -pair[0].score)
+    return [
+        _result(query, subject, found, rank, strand)
+        for rank, (found, strand) in enumerate(islice(best, k), start=1)
+    ]
+
+
+def _global(query, subject, scoring, score_pass) -> PairwiseAlignment:
+    found = global_alignment(make_problem(query.codes, subject.codes, scoring))
+    return _result(query, subject, found, 1, "+")
+
+
+def _result(query, subject, found: Found, rank: int, strand: str) -> PairwiseAlignment:
+    start, end = found.start[0], found.end[0]
+    if strand == "-":
+        start, end = len(query) - end, len(query) - start
+    return PairwiseAlignment(
+        query=query.name, subject=subject.name,
+        query_length=len(query), subject_length=len(subject),
+        rank=rank, score=found.score, query_start=start, query_end=end,
+        subject_start=found.start[1], subject_end=found.end[1], cigar=found.cigar, strand=strand,
+    )  # fmt: skip
+
+
+def _check(pairs, scoring: AffineScoring) -> None:
+    """Raise `InputError` for a sequence that cannot be scored."""
+    for sequence in {id(s): s for pair in pairs for s in pair}.values():
+        if not len(sequence):
+            raise InputError("empty sequence", record=sequence.name, expected="symbols")
+        if isinstance(sequence, ProteinSequence) != (scoring.matrix is not None):
+            raise InputError(
+                "a matrix scores proteins, match and mismatch score nucleotides",
+                record=sequence.name, expected="sequences of the kind that is scored",
+            )  # fmt: skip
+        if scoring.matrix is not None:
+            _check_letters(sequence, scoring)
+
+
+def _check_letters(sequence: ProteinSequence, scoring: AffineScoring) -> None:
+    unknown = np.flatnonzero(~scoring.matrix.known[sequence.codes])
+    if unknown.size:
+        letter = AMINO_ACIDS[sequence.codes[unknown[0]]]
+        raise InputError(
+            f"the matrix {scoring.matrix.name} has no scores for {letter!r}",
+            record=sequence.name, position=int(unknown[0]) + 1,
+            expected=f"symbols of {scoring.matrix.letters}",
+        )  # fmt: skip
+    letters = {AMINO_ACIDS[code] for code in np.unique(sequence.codes)}
+    proteins = set(scoring.matrix.letters) > set("ACDEFGHIKLMNPQRSTVWY")
+    if proteins and letters <= _LIKE_DNA and len(sequence) >= _ENOUGH_TO_TELL:
+        raise InputError(
+            f"{decode_protein(sequence.codes[:10])}... looks like nucleotides, "
+            f"the matrix {scoring.matrix.name} scores proteins",
+            record=sequence.name, expected="a protein",
+        )  # fmt: skip

@@ -1,0 +1,48 @@
+"""Seeded random pairs of sequences and scorings, for the oracle and the package alike."""
+
+from __future__ import annotations
+
+from gpu_tools import AffineScoring, ProteinSequence, Sequence
+from gpu_tools.formats.matrices import load_matrix
+
+
+def random_pair(rng, longest: int, letters: str = "ACGTN") -> tuple[str, str]:
+    """Return two texts that now and then share stretches, in one place or in two."""
+    query, subject = (
+        "".join(rng.choice(list(letters), size=int(rng.integers(1, longest + 1)))) for _ in range(2)
+    )
+    if rng.random() < 0.6:
+        begin = int(rng.integers(0, len(query)))
+        part = query[begin : begin + int(rng.integers(1, longest))]
+        subject = (part + subject + part)[: longest + len(part)]
+    return query, subject
+
+
+def random_scoring(rng, **fixed) -> AffineScoring:
+    """Return a scoring; penalties of 0 and linear gaps among them."""
+    extend, opened = sorted(int(x) for x in rng.integers(0, 9, 2))
+    return AffineScoring(
+        int(rng.integers(1, 6)), int(rng.integers(-5, 1)), opened, extend, **fixed
+    )  # fmt: skip
+
+
+def protein_scoring(rng) -> AffineScoring:
+    """Return a shipped matrix with random penalties."""
+    return random_scoring(rng, matrix=load_matrix(str(rng.choice(["BLOSUM62", "PAM250"]))))
+
+
+def oracle_pair(scoring: AffineScoring):
+    """Return the oracle's score of two letters."""
+    if scoring.matrix is None:
+        return lambda a, b: scoring.match if a == b and a in "ACGT" else scoring.mismatch
+    instead = {"U": "C", "O": "K", "J": "X"}
+    letters, scores = scoring.matrix.letters, scoring.matrix.scores
+    return lambda a, b: int(
+        scores[letters.index(instead.get(a, a)), letters.index(instead.get(b, b))]
+    )
+
+
+def sequences(query: str, subject: str, scoring: AffineScoring) -> tuple[Sequence, Sequence]:
+    """Return the texts as the package wants them."""
+    kind = Sequence if scoring.matrix is None else ProteinSequence
+    return kind.from_text("q", query), kind.from_text("s", subject)

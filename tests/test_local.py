@@ -1,0 +1,292 @@
+"""Local and global alignment against their naive definitions, and their properties."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from gpu_tools import (
+    AffineScoring,
+    InputError,
+    ProteinSequence,
+    ScoringError,
+    Sequence,
+    SubstitutionMatrix,
+    global_align,
+    local_align,
+)
+from gpu_tools.formats.matrices import SHIPPED, load_matrix
+from gpu_tools.local import cpu, search, tiles, traceback
+from gpu_tools.local.forbidden import ForbiddenPairs, aligned_pairs
+from gpu_tools.local.problem import make_problem
+from gpu_tools.local.traceback import score_of
+from gpu_tools.local.window import bound_window
+from tests import oracle_local
+from tests.local_cases import (
+    oracle_pair,
+    protein_scoring,
+    random_pair,
+    random_scoring,
+    sequences,
+)
+
+PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
+
+
+@pytest.fixture(params=[(64, 1 << 22), (4, 1 << 22), (8, 20)], ids=["usual", "small", "cut"])
+def sizes(request, monkeypatch):
+    """Tiles and windows so small that short sequences have many, and matrices that are cut."""
+    monkeypatch.setattr(tiles, "SMALLEST_TILE", request.param[0])
+    monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", request.param[0])
+    monkeypatch.setattr(traceback, "CELLS_AT_ONCE", request.param[1])
+
+
+def aligned(pair, scoring, **options):
+    (found,) = local_align([pair], scoring, device="cpu", **options)
+    return [
+        (a.score, (a.query_start, a.subject_start), (a.query_end, a.subject_end), letters(a))
+        for a in found
+    ]
+
+
+def letters(alignment):
+    return "".join(letter * n for letter, n in alignment.cigar)
+
+
+def as_letters(symbols):
+    """Ambiguity codes are identical to nothing: give each its own letter for the oracle."""
+    return [s if s != "N" else ("N", k) for k, s in enumerate(symbols)]
+
+
+def oracle_texts(query, subject, scoring):
+    if scoring.matrix is not None:
+        return query, subject
+    return as_letters(query), ["other" if s == "N" else s for s in subject]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_local_is_what_the_definition_says(seed, sizes):
+    rng = np.random.default_rng(seed)
+    protein = seed % 3 == 0
+    scoring = protein_scoring(rng) if protein else random_scoring(rng)
+    texts = random_pair(rng, 24, PROTEIN if protein else "ACGTN")
+    query, subject = oracle_texts(*texts, scoring)
+    gaps = scoring.gap_open, scoring.gap_extend
+    expected = list(oracle_local.k_best(query, subject, oracle_pair(scoring), gaps, 5, 3))
+    found = aligned(sequences(*texts, scoring), scoring, k=5, min_score=3)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_first_of_many_equal_ends(seed, sizes):
+    """Two letters and small scores: equal ends in one tile, some of paths from far away."""
+    rng = np.random.default_rng(200 + seed)
+    scoring = AffineScoring(1, -1, 2, 1)
+    texts = random_pair(rng, 36, "AC")
+    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (2, 1), 8))
+    found = aligned(sequences(*texts, scoring), scoring, k=8)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_global_is_what_the_definition_says(seed, sizes):
+    rng = np.random.default_rng(100 + seed)
+    protein = seed % 3 == 0
+    scoring = protein_scoring(rng) if protein else random_scoring(rng)
+    texts = random_pair(rng, 30, PROTEIN if protein else "ACGTN")
+    query, subject = oracle_texts(*texts, scoring)
+    gaps = scoring.gap_open, scoring.gap_extend
+    score, text = oracle_local.trace(query, subject, oracle_pair(scoring), gaps)
+    (found,) = global_align([sequences(*texts, scoring)], scoring, device="cpu")
+    assert (found.score, letters(found)) == (score, text)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("worth", [1, 40, 9000], ids=["8-bit", "16-bit", "32-bit"])
+def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
+    """Only padding may raise a bound, and never over the best score."""
+    rng = np.random.default_rng(seed)
+    if seed % 3 == 0:
+        query, subject = sequences(*random_pair(rng, 300, PROTEIN), scoring := protein_scoring(rng))
+    else:
+        scoring = AffineScoring(2 * worth, -worth if seed % 3 == 1 else 0, 3 * worth, worth)
+        query, subject = sequences(*random_pair(rng, 300), scoring)
+    problem = make_problem(query.codes, subject.codes, scoring)
+    rows, columns = problem.shape
+    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
+    exact = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs()).lower
+    found = cpu.score_pass(problem, 32)
+    assert found.max() == exact.max()
+    assert (found >= exact).all()
+    assert (found[:-1, :-1] == exact[:-1, :-1]).all()
+
+
+def random_codes(rng, length):
+    return rng.integers(0, 5, length).astype(np.uint8)
+
+
+def related(rng, codes, changes):
+    """Return codes with substitutions and some stretches left out."""
+    copy = codes.copy()
+    copy[rng.integers(0, len(copy), changes)] = 2
+    return np.delete(copy, rng.integers(0, len(copy) - 1, changes // 8))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_properties_of_larger_ones(seed):
+    """No pair is shared, scores fall, each alignment scores what its CIGAR says."""
+    rng = np.random.default_rng(seed)
+    query = random_codes(rng, 1500)
+    subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
+    problem = make_problem(query, subject, AffineScoring())
+    found = list(islice(search.best_alignments(problem, cpu.score_pass, 1), 12))
+    assert len(found) == 12
+    assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
+    used = set()
+    for f in found:
+        rows, columns = aligned_pairs(f.start, f.cigar)
+        pairs = set(zip(rows.tolist(), columns.tolist(), strict=True))
+        assert len(pairs) == len(rows)
+        assert not pairs & used
+        used |= pairs
+        assert score_of(problem, f.start, f.cigar) == f.score
+        assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
+        assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_equal_those_of_filling_everything_again(seed):
+    """The next score is that of the whole matrix without the pairs so far."""
+    rng = np.random.default_rng(50 + seed)
+    query = random_codes(rng, 700)
+    subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
+    problem = make_problem(query, subject, AffineScoring())
+    used = ForbiddenPairs()
+    rows, columns = problem.shape
+    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
+    for f in islice(search.best_alignments(problem, cpu.score_pass, 1), 8):
+        whole = bound_window(problem, (0, rows, 0, columns), 1 << 20, border, used)
+        assert f.score == whole.lower[0, 0]
+        assert (f.end[0] - 1) * columns + f.end[1] - 1 == whole.ends[0, 0]
+        used.add(f.start, f.cigar)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_swapped_sequences_have_the_same_best_score(seed):
+    rng = np.random.default_rng(seed)
+    scoring = random_scoring(rng)
+    query, subject = sequences(*random_pair(rng, 200), scoring)
+    ((best, *_),), ((swapped, *_),) = (
+        local_align([pair], scoring, device="cpu") for pair in ((query, subject), (subject, query))
+    )
+    assert best.score == swapped.score
+
+
+@pytest.mark.parametrize(
+    ("query", "subject", "expected"),
+    [
+        ("A", "A", [(5, (0, 0), (1, 1), "=")]),
+        ("A", "C", []),
+        ("NNNN", "NNNN", []),
+        ("ACGT", "ACGT", [(20, (0, 0), (4, 4), "====")]),
+        # ties: the first end by query, then by subject
+        ("ACC", "CCA", [
+            (10, (1, 0), (3, 2), "=="), (5, (0, 2), (1, 3), "="), (5, (1, 1), (2, 2), "="),
+            (5, (2, 0), (3, 1), "="),
+        ]),
+    ],
+)  # fmt: skip
+def test_edges(query, subject, expected):
+    scoring = AffineScoring()
+    assert aligned(sequences(query, subject, scoring), scoring, k=9) == expected
+
+
+def test_of_equal_alignments_the_last_start():
+    # T and ACG are worth as much as nothing in front of the rest
+    scoring = AffineScoring(1, -1, 9, 9)
+    ((best,),) = local_align([sequences("ATGG", "ACGG", scoring)], scoring, device="cpu")
+    assert (best.score, best.query_start) == (2, 2)
+
+
+def test_both_strands():
+    scoring = AffineScoring()
+    pair = sequences("AAACCC", "TTGGGTTTAAACC", scoring)
+    (found,) = local_align([pair], scoring, k=2, both_strands=True, device="cpu")
+    places = [(a.strand, a.score, a.query_start, a.query_end, a.subject_start) for a in found]
+    assert places == [("-", 30, 0, 6, 2), ("+", 25, 0, 5, 8)]
+
+
+def test_many_pairs_keep_their_order():
+    scoring = AffineScoring()
+    pairs = [sequences("ACGT" * n, "ACGT" * n, scoring) for n in (3, 1, 2)]
+    done = []
+    found = local_align(pairs, scoring, device="cpu", threads=2, progress=done.append)
+    assert [best.score for (best,) in found] == [60, 20, 40]
+    assert sorted(done) == [16, 64, 144]
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "PAM120"])
+def test_shipped_matrices(name):
+    theirs = pytest.importorskip("Bio.Align.substitution_matrices").load(name)
+    ours = load_matrix(name)
+    for a, row in zip(ours.letters, ours.scores, strict=True):
+        assert row.tolist() == [theirs[a, b] for b in ours.letters], a
+
+
+def test_pam120_is_symmetric_and_best_on_its_diagonal():
+    scores = load_matrix("pam120").scores
+    assert (scores == scores.T).all()
+    assert (np.diag(scores)[:20] == scores[:20, :20].max(axis=1)).all()
+
+
+def test_scores_are_those_of_biopython():
+    align = pytest.importorskip("Bio.Align")
+    rng = np.random.default_rng(5)
+    theirs = align.PairwiseAligner(mode="local", open_gap_score=-11, extend_gap_score=-1)
+    theirs.substitution_matrix = align.substitution_matrices.load("BLOSUM62")
+    scoring = AffineScoring(gap_open=11, gap_extend=1, matrix=load_matrix("BLOSUM62"))
+    for _ in range(10):
+        texts = random_pair(rng, 150, PROTEIN[:20])
+        ((best, *_),) = local_align([sequences(*texts, scoring)], scoring, device="cpu")
+        assert best.score == theirs.score(*texts)
+        theirs.mode = "global"
+        (whole,) = global_align([sequences(*texts, scoring)], scoring, device="cpu")
+        assert whole.score == theirs.score(*texts)
+        theirs.mode = "local"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gap_open": -1, "gap_extend": -1},
+        {"gap_extend": -1},
+        {"gap_open": 2, "gap_extend": 3},
+        {"match": 2**30},
+    ],
+)
+def test_scorings_without_meaning(wrong):
+    with pytest.raises(ScoringError):
+        AffineScoring(**wrong)
+
+
+def test_inputs_that_cannot_be_scored():
+    blosum = AffineScoring(matrix=load_matrix("BLOSUM62"))
+    dna, protein = Sequence.from_text("d", "ACGT"), ProteinSequence.from_text("p", "MKV")
+    with pytest.raises(InputError, match="record d: a matrix scores proteins"):
+        local_align([(dna, protein)], blosum, device="cpu")
+    with pytest.raises(InputError, match="record p: a matrix scores proteins"):
+        global_align([(dna, protein)], AffineScoring(), device="cpu")
+    like_dna = ProteinSequence.from_text("x", "ACGTACGTAC" * 5)
+    with pytest.raises(InputError, match="record x: ACGTACGTAC... looks like nucleotides"):
+        local_align([(protein, like_dna)], blosum, device="cpu")
+    small = AffineScoring(matrix=SubstitutionMatrix("tiny", "MK", np.eye(2, dtype=np.int64)))
+    with pytest.raises(InputError, match=r"record p, position 3: .*no scores for 'V'"):
+        local_align([(protein, protein)], small, device="cpu")
+    with pytest.raises(ScoringError, match="no second strand"):
+        local_align([(protein, protein)], blosum, both_strands=True, device="cpu")
+    with pytest.raises(ScoringError, match="could arise"):
+        local_align([(dna, dna)], AffineScoring(match=2**29), device="cpu")
+    with pytest.raises(ValueError, match="at least 1"):
+        local_align([(dna, dna)], k=0, device="cpu")
+    with pytest.raises(InputError, match="empty"):
+        local_align([(dna, Sequence.from_text("e", ""))], device="cpu")
