@@ -50,7 +50,29 @@ def read_fasta(path: str | os.PathLike) -> list[Sequence]:
         the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
         that is no IUPAC nucleotide.
     """
-    return [record.sequence(path) for record in _records(path)]
+    return list(iterate_fasta(path))
+
+
+def iterate_fasta(path: str | os.PathLike) -> Iterator[Sequence]:
+    """Yield the records of a FASTA file one by one, so that one is in memory at a time.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input.
+
+    Yields
+    ------
+    Sequence
+        As `read_fasta` returns them.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, as soon as what is wrong has been reached.
+    """
+    for record in _records(path):
+        yield record.sequence(path)
 
 
 def cut_locus(
