@@ -16,9 +16,9 @@ ENSEMBL_URL = "https://rest.ensembl.org"
 NCBI_KEY = "NCBI_API_KEY"
 # requests a second: NCBI's limits with and without a key; Ensembl allows 15
 _NCBI_RATE, _NCBI_RATE_WITH_KEY, _ENSEMBL_RATE = 3, 10, 10
+# without blanks: NCBI spells some of its messages with blanks between the letters
 _NO_SUCH_ID = re.compile(
-    r"understand id|cannot process id|id parameter is empty|nothing has been found"
-    r"|not found|invalid uid",
+    "understandid|cannotprocessid|idparameterisempty|nothinghasbeenfound|invaliduid",
     re.IGNORECASE,
 )
 _FASTA = "text/x-fasta"
@@ -51,12 +51,7 @@ def request_of(source: Source, settings: Settings, client: Client) -> Request:
 
 def is_permanent(text: str) -> bool:
     """Tell whether a service's text says that there is no such sequence, now or later."""
-    # NCBI spells some of its messages with blanks between the letters
-    return bool(_NO_SUCH_ID.search(text) or _NO_SUCH_ID.search(_closed_up(text)))
-
-
-def _closed_up(text: str) -> str:
-    return re.sub(r"(?<=\b\w) (?=\w\b)", "", text)
+    return bool(_NO_SUCH_ID.search("".join(text.split())))
 
 
 def _url(source: Source, settings: Settings, client: Client) -> Request:
