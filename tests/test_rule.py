@@ -44,6 +44,11 @@ def test_named_files_are_options_and_unnamed_inputs_arguments():
     assert job_arguments(made) == ["given.gff3", "--base", "locus.fa", "--output", "cut.gff3"]
 
 
+def test_indexes_are_written_beside_what_they_index():
+    made = job(outputs={"output": "x.fa.gz", "fai": "x.fa.gz.fai", "gzi": "x.fa.gz.gzi"})
+    assert job_arguments(made) == ["--output", "x.fa.gz"]
+
+
 def test_standard_error_and_exit_code_are_the_jobs(tmp_path, capsys):
     log = tmp_path / "job.log"
     made = job(inputs={"fasta": str(tmp_path / "none.fa")}, params={"record": "x"}, log=[log])

@@ -37,7 +37,7 @@ def fetch(server, tmp_path, capsys):
     def run(source, *options, code=0):
         output, table = tmp_path / "out.fa.gz", tmp_path / "out.tsv"
         command = [
-            "sequences", "fetch", source, "--output", output, "--provenance", table,
+            "sequences", "fetch", "--source", source, "--output", output, "--provenance", table,
             "--ncbi-url", server.url, "--ensembl-url", server.url, "--timeout", 2, *options,
         ]  # fmt: skip
         assert main([str(word) for word in command]) == code

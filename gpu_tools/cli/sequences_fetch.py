@@ -17,7 +17,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 
 
 @click.command("fetch")
-@click.argument("source")
+@click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
 @click.option(
     "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
     help="Bases to add on either side of ensembl:gene.",
@@ -48,7 +48,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 def command(
     source, flank, ncbi_url, ensembl_url, attempts, timeout, output, provenance, quiet
 ) -> None:
-    """Fetch the sequences of SOURCE, check them and write them as FASTA.
+    """Fetch the sequences of a source, check them and write them as FASTA.
 
     SOURCE is a file, an http or https address, ncbi:ACCESSION[:START-END],
     ensembl:region:SPECIES:NAME:START-END[:STRAND], ensembl:gene:ID, ensembl:cdna:ID (of a
