@@ -51,6 +51,8 @@ def job_arguments(snakemake) -> list[str]:
         for name, value in group.items():
             if name not in NO_OPTIONS:
                 arguments += _option(name, value)
+    if snakemake.params.get("device") == "auto" and snakemake.resources.get("gpu") == 0:
+        arguments += ["--device", "cpu"]  # the last one counts: no GPU was given to this job
     return arguments
 
 
