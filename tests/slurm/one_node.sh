@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Starts a SLURM of one node on this machine, with two units of a GPU that is not there.
-# Needs root and the Debian packages slurm-wlm and munge. Does nothing if SLURM answers already;
-# touches no configuration that it did not write.
+# one_node.sh start: starts a SLURM of one node on this machine, with two units of a GPU that is not
+# there. Needs root and the Debian packages slurm-wlm and munge. Does nothing if SLURM answers
+# already; touches no configuration that it did not write.
+# one_node.sh stop: stops the SLURM that it started.
 set -euo pipefail
 
 marker="# written by gpu-tools' tests"
@@ -19,7 +20,7 @@ wait_until() { # wait_until COMMAND...: for at most twenty seconds
   exit 1
 }
 
-node_is_free() { [[ $(timeout 5 sinfo --noheader --format=%T 2>/dev/null) == idle ]]; }
+node_is_there() { timeout 5 sinfo --noheader --format=%T 2>/dev/null | grep --quiet -E "^(idle|mixed|allocated)$"; }
 
 start_munge() {
   munge --no-input >/dev/null 2>&1 && return
@@ -64,15 +65,30 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 }
 
-if ! answers; then
-  if [[ -e $configuration ]] && ! grep --quiet "$marker" "$configuration"; then
-    echo "$configuration is not ours, and SLURM does not answer" >&2
-    exit 1
+start() {
+  if ! answers; then
+    if [[ -e $configuration ]] && ! grep --quiet "$marker" "$configuration"; then
+      echo "$configuration is not ours, and SLURM does not answer" >&2
+      exit 1
+    fi
+    mkdir --parents "$state/state" "$state/spool" "$(dirname "$configuration")"
+    start_munge
+    write_configuration
+    slurmctld
+    slurmd
   fi
-  mkdir --parents "$state/state" "$state/spool" "$(dirname "$configuration")"
-  start_munge
-  write_configuration
-  slurmctld
-  slurmd
-fi
-wait_until node_is_free
+  wait_until node_is_there
+}
+
+stop() {
+  for daemon in slurmd slurmctld; do
+    if [[ -s $state/$daemon.pid ]]; then
+      kill "$(<"$state/$daemon.pid")" 2>/dev/null || true
+    fi
+  done
+}
+
+case "${1:-}" in
+  start | stop) "$1" ;;
+  *) echo "usage: one_node.sh start|stop" >&2; exit 2 ;;
+esac
