@@ -1,14 +1,15 @@
 """Warp and packed 16-bit intrinsics, each with a twin for numba's CUDA simulator.
 
 The only room with assembly, and the only one that knows whether a GPU or the simulator runs.
-Packed values are two int16 in an int32, the low half first. The packed additions and maxima need
-compute capability 9.0.
+Packed values are two int16 in an int32, the low half first. The packed additions, maxima and
+minima need compute capability 9.0.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
-from numba import cuda, int16, int32, types
+from numba import cuda, int16, int32, types, uint32
 
 from gpu_tools.device import simulated
 
@@ -64,6 +65,20 @@ def _max2_twin(left, right):
     return _packed(max(a, c), max(b, d))
 
 
+def _min2_twin(left, right):
+    (a, b), (c, d) = _split(left), _split(right)
+    return _packed(min(a, c), min(b, d))
+
+
+def _product_twin(left, right):
+    return uint32(int(left) * int(right) & 0xFFFFFFFF)
+
+
+def _funnel_twin(low, high, distance):
+    both = int(high) << 32 | int(low)
+    return uint32(both >> (int(distance) & 31) & 0xFFFFFFFF)
+
+
 def _permute_twin(low, high, selector):
     pool = (int(low) & 0xFFFFFFFF) | ((int(high) & 0xFFFFFFFF) << 32)
     word = 0
@@ -88,7 +103,7 @@ def _store_low(array, index, value):
 
 
 def _of_words(text: str, count: int):
-    """Return an intrinsic of `count` int32 arguments and an int32 result, one instruction."""
+    """Return an intrinsic of `count` 32-bit arguments and such a result, one instruction."""
     function_type = ir.FunctionType(_I32, [_I32] * count)
     constraints = ",".join(["=r"] + ["r"] * count)
 
@@ -105,7 +120,8 @@ def _element(context, builder, signature, arguments):
 
 def _generate_load(context, builder, signature, arguments):
     function_type = ir.FunctionType(_I32, [ir.IntType(64)])
-    text = "{ .reg .b16 half; ld.relaxed.gpu.global.b16 half, [$1]; cvt.s32.s16 $0, half; }"
+    # the load itself extends the sign: a conversion behind it would wait for it at once
+    text = "ld.relaxed.gpu.global.s16 $0, [$1];"
     call = ir.InlineAsm(function_type, text, "=r,l,~{memory}", side_effect=True)
     return builder.call(call, [_element(context, builder, signature, arguments)])
 
@@ -120,9 +136,10 @@ def _generate_store(context, builder, signature, arguments):
 
 if simulated():
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
-    add2, max2, permute = (
-        cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _permute_twin)
+    add2, max2, min2, permute = (
+        cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
+    product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
     load_relaxed, store_relaxed, store_low = (
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
@@ -145,6 +162,21 @@ else:
         return int32(int32, int32), _of_words("max.s16x2 $0, $1, $2;", 2)
 
     @intrinsic
+    def min2(typing_context, left, right):
+        """Return the minima of two packed pairs."""
+        return int32(int32, int32), _of_words("min.s16x2 $0, $1, $2;", 2)
+
+    @intrinsic
+    def product(typing_context, left, right):
+        """Return the lower 32 bits of a product; plain Python would compute all 64."""
+        return uint32(uint32, uint32), _of_words("mul.lo.u32 $0, $1, $2;", 2)
+
+    @intrinsic
+    def funnel(typing_context, low, high, distance):
+        """Return the lower one of two words that are shifted down by `distance` modulo 32."""
+        return uint32(uint32, uint32, uint32), _of_words("shf.r.wrap.b32 $0, $1, $2, $3;", 3)
+
+    @intrinsic
     def permute(typing_context, low, high, selector):
         """Return four of the eight bytes of `low` and `high`, or their signs, by nibbles."""
         return int32(int32, int32, int32), _of_words("prmt.b32 $0, $1, $2, $3;", 3)
@@ -158,3 +190,107 @@ else:
     def store_relaxed(typing_context, array, index, value):
         """Write the low half of `value` to an int16 element, for the whole GPU to see."""
         return types.void(array, types.uint32, int32), _generate_store
+
+
+def _load4_twin(array, index):
+    return array[index], array[index + 1], array[index + 2], array[index + 3]
+
+
+def _load4_intrinsic(typing_context, array, index):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        element = context.get_data_type(array.dtype)
+        vector = ir.VectorType(element, 4)
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
+        four = builder.load(pointer, align=16)
+        return _pack(builder, [builder.extract_element(four, _I32(k)) for k in range(4)])
+
+    return types.UniTuple(array.dtype, 4)(array, types.int64), generate
+
+
+load4 = _load4_twin if simulated() else intrinsic(_load4_intrinsic)
+"""``load4(array, index)``: four neighbouring elements that begin at a multiple of 16 bytes."""
+
+
+def _pairs(lows, highs, above: bool) -> list[tuple[int, int]]:
+    """Return the pairs to work on; `above`: only those whose high stands behind the low."""
+    return [(k, j) for k in range(lows) for j in range(highs) if j > k or not above]
+
+
+def _kadane_twin(above: bool):
+    def step(running, best, lows, highs):
+        updated, largest = list(running), list(best)
+        for k, j in _pairs(len(lows), len(highs), above):
+            at, into = k * len(highs) + j, j % len(best)
+            value = max(running[at] + (highs[j] - lows[k]), 0)
+            updated[at] = min(value, 1.0) if isinstance(highs[j], np.float32) else value
+            largest[into] = max(largest[into], updated[at])
+        return tuple(updated), tuple(largest)
+
+    return step
+
+
+def _kadane_intrinsic(above: bool):
+    def step(typing_context, running, best, lows, highs):
+        """Return code without a loop: all values stay in registers, as all indices are constant."""
+
+        def generate(context, builder, signature, arguments):
+            cells, largest, low, high = (_unpack(builder, part) for part in arguments)
+            for k, j in _pairs(len(low), len(high), above):
+                at, into = k * len(high) + j, j % len(largest)
+                cells[at] = _STEPS[lows.dtype](builder, cells[at], high[j], low[k])
+                largest[into] = _larger(builder, largest[into], cells[at])
+            packed = [_pack(builder, cells), _pack(builder, largest)]
+            return context.make_tuple(builder, signature.return_type, packed)
+
+        return types.Tuple((running, best))(running, best, lows, highs), generate
+
+    return step
+
+
+def _float_step(builder, running, high, low):
+    # the saturating sum stays within 0 and 1: it needs no maximum, which another unit computes
+    difference = builder.fsub(high, low)
+    kind = ir.FunctionType(ir.FloatType(), [ir.FloatType(), ir.FloatType()])
+    return builder.asm(kind, "add.sat.f32 $0, $1, $2;", "=f,f,f", [running, difference], False)
+
+
+def _integer_step(builder, running, high, low):
+    total = builder.add(running, builder.sub(high, low))
+    return _larger(builder, total, ir.Constant(total.type, 0))
+
+
+def _larger(builder, left, right):
+    if isinstance(left.type, ir.FloatType):
+        kind = ir.FunctionType(left.type, [left.type, left.type])
+        return builder.asm(kind, "max.f32 $0, $1, $2;", "=f,f,f", [left, right], False)
+    return builder.select(builder.icmp_signed(">", left, right), left, right)
+
+
+def _unpack(builder, values) -> list:
+    return [builder.extract_value(values, k) for k in range(values.type.count)]
+
+
+def _pack(builder, values: list):
+    packed = ir.Constant(ir.ArrayType(values[0].type, len(values)), ir.Undefined)
+    for k, value in enumerate(values):
+        packed = builder.insert_value(packed, value, k)
+    return packed
+
+
+_STEPS = {types.float32: _float_step, types.int32: _integer_step, types.int64: _integer_step}
+
+
+def _kadane(above: bool):
+    return _kadane_twin(above) if simulated() else intrinsic(_kadane_intrinsic(above))
+
+
+kadane = _kadane(above=False)
+"""``kadane(running, best, lows, highs)``: one step of the sums of all pairs of a low and a high.
+
+`running` holds a sum a pair, low by low; it grows by high - low, but never falls below 0. `best`
+holds maxima of the running sums; which pairs share one has no meaning. Both are returned. In
+float32 a sum that reaches 1 goes no higher.
+"""
+kadane_above = _kadane(above=True)
+"""`kadane` for the pairs alone whose high stands behind the low; the others stay as they are."""

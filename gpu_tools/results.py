@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 CigarOperation = tuple[str, int]
 """One run of an alignment: operation letter and length."""
@@ -72,3 +76,135 @@ class SplicedAlignment:
     def identity(self) -> float | None:
         """Matches / alignment columns, or None if there is no column."""
         return self.matches / self.columns if self.columns else None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of consecutive values and its sum.
+
+    Parameters
+    ----------
+    start, end : int
+        0-based half-open.
+    score : int or float
+        Sum of the values; an integer if they are.
+    """
+
+    start: int
+    end: int
+    score: int | float
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Disjoint segments of one sequence of values, in the order of their positions.
+
+    Parameters
+    ----------
+    starts, ends : ndarray of int64, shape (k,)
+        0-based half-open.
+    scores : ndarray of int64 or float64, shape (k,)
+        Sums of the segments' values.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    scores: NDArray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, k: int) -> Segment:
+        return Segment(int(self.starts[k]), int(self.ends[k]), self.scores[k].item())
+
+    def take(self, chosen: NDArray) -> Segments:
+        """Return the segments that a mask or an array of indices chooses."""
+        return Segments(self.starts[chosen], self.ends[chosen], self.scores[chosen])
+
+    def ranked(self) -> Segments:
+        """Return the segments by falling score, equal scores by position."""
+        return self.take(np.argsort(-self.scores, kind="stable"))
+
+
+@dataclass(frozen=True)
+class Submatrix:
+    """A rectangle of neighbouring rows and columns and its sum.
+
+    Parameters
+    ----------
+    row_start, row_end, column_start, column_end : int
+        0-based half-open.
+    score : int or float
+        Sum of the values; an integer if they are.
+    """
+
+    row_start: int
+    row_end: int
+    column_start: int
+    column_end: int
+    score: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateMatch:
+    """An end position of a pattern in a text, with the longest best match that ends there.
+
+    Parameters
+    ----------
+    pattern, text : str
+        Names.
+    start, end : int
+        Matched part of the text, 0-based half-open on the forward strand; never empty.
+    strand : {"+", "-"}
+        ``-``: the reverse complement of the pattern matches the forward text.
+    distance : int
+        Cost of the alignment.
+    cigar : tuple of (str, int)
+        The alignment along the forward text: ``=`` match, ``X`` substitution, ``I`` pattern
+        symbol that the text lacks, ``D`` text symbol that the pattern lacks.
+    """
+
+    pattern: str
+    text: str
+    start: int
+    end: int
+    strand: str
+    distance: int
+    cigar: tuple[CigarOperation, ...]
+
+
+@dataclass(frozen=True)
+class ExactMatches:
+    """Occurrences of patterns in texts, as columns sorted by text, start and pattern.
+
+    On equal places ``+`` comes before ``-``. Iteration gives a tuple (pattern, text, start, end,
+    strand) for each, with names.
+
+    Parameters
+    ----------
+    pattern_names, text_names : sequence of str
+        Names by number.
+    patterns, texts : ndarray of int64, shape (n,)
+        Numbers of pattern and text.
+    starts, ends : ndarray of int64, shape (n,)
+        Matched part of the text, 0-based half-open on the forward strand.
+    reverse : ndarray of bool, shape (n,)
+        Whether the reverse complement of the pattern occurs.
+    """
+
+    pattern_names: Sequence[str]
+    text_names: Sequence[str]
+    patterns: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    reverse: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[tuple[str, str, int, int, str]]:
+        columns = (self.patterns, self.texts, self.starts, self.ends, self.reverse)
+        for pattern, text, start, end, reverse in zip(*(c.tolist() for c in columns), strict=True):
+            name, other = self.pattern_names[pattern], self.text_names[text]
+            yield name, other, start, end, "-" if reverse else "+"

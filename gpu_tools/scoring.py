@@ -80,3 +80,60 @@ class SplicedScoring:
         if bonus.size and not np.abs(bonus).max() < LIMIT_INT32:
             raise ScoringError("exon weight times a candidate's score is too large or not a number")
         return bonus.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class EditCosts:
+    """Costs of approximate matching.
+
+    Parameters
+    ----------
+    insertion : int
+        Cost of a text symbol that the pattern lacks; at least 1, else a match could go on for ever.
+    deletion : int
+        Cost of a pattern symbol that the text lacks; at least 1, else anything would match.
+    substitution : int
+        Cost of a pattern symbol aligned to a text symbol that it does not match; at least 0.
+    table : array_like of int, shape (S, C), optional
+        Costs of aligning each pattern symbol to each text code of the alphabet, see
+        `gpu_tools.matching.Alphabet`; replaces `substitution`. No negative ones.
+    """
+
+    insertion: int = 1
+    deletion: int = 1
+    substitution: int = 1
+    table: ArrayLike | None = None
+
+    def __post_init__(self):
+        for name, least in (("insertion", 1), ("deletion", 1), ("substitution", 0)):
+            value = getattr(self, name)
+            if not least <= value < LIMIT_INT32:
+                raise ScoringError(
+                    f"{name} cost {value} is out of range; expected {least} to 2^30 - 1"
+                )
+
+    @property
+    def unit(self) -> bool:
+        """Whether every edit costs 1."""
+        weights = (self.insertion, self.deletion, self.substitution)
+        return weights == (1, 1, 1) and self.table is None
+
+    def pair_costs(self, matches: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return the cost of each pair of a pattern symbol and a text code, shape (S, C).
+
+        Parameters
+        ----------
+        matches : ndarray of bool, shape (S, C)
+            Which symbols match which codes.
+        """
+        if self.table is None:
+            return np.where(matches, 0, self.substitution).astype(np.int32)
+        table = np.asarray(self.table)
+        if table.shape != matches.shape or not np.issubdtype(table.dtype, np.integer):
+            raise ScoringError(
+                f"substitution table has shape {table.shape} and type {table.dtype}; "
+                f"expected {matches.shape[0]} x {matches.shape[1]} integers"
+            )
+        if table.min() < 0 or table.max() >= LIMIT_INT32:
+            raise ScoringError("a cost in the substitution table is negative or above 2^30 - 1")
+        return table.astype(np.int32)

@@ -125,3 +125,22 @@ class Sequence:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+
+@dataclass(frozen=True)
+class SequenceChunk:
+    """The next part of a sequence that comes piece by piece.
+
+    Parameters
+    ----------
+    name : str
+        Name of the sequence.
+    codes : ndarray of uint8, shape (n,)
+        Encoded symbols that follow those of the chunk before.
+    last : bool
+        Whether the sequence ends with this chunk.
+    """
+
+    name: str
+    codes: NDArray[np.uint8] = field(repr=False)
+    last: bool

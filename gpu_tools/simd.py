@@ -1,6 +1,6 @@
 """Vectors of 64 bytes for numba loops: the only room with LLVM vector code.
 
-A vector holds 32 int16 or 16 int32 lanes. LLVM maps it to the widest registers that the
+A vector holds 32 int16, 16 int32 or 8 uint64 lanes. LLVM maps it to the widest registers that the
 processor has. The functions exist inside jitted code only; additions wrap around.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 
 VECTOR_BYTES = 64
@@ -148,3 +149,129 @@ def last_lane(typing_context, vector):
         return builder.extract_element(arguments[0], _INDEX(vector.lanes - 1))
 
     return vector.element(vector), generate
+
+
+@intrinsic
+def load_widened(typing_context, array, index, example):
+    """Return a vector of lanes as wide as the scalar `example` from narrower unsigned elements."""
+    vector = VectorType(example)
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        narrow = ir.VectorType(ir.IntType(array.dtype.bitwidth), vector.lanes)
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), narrow.as_pointer())
+        loaded = builder.load(pointer, align=array.dtype.bitwidth // 8)
+        same = array.dtype.bitwidth == example.bitwidth
+        return loaded if same else builder.zext(loaded, _llvm_vector(vector))
+
+    return vector(array, types.intp, example), generate
+
+
+@intrinsic
+def gather(typing_context, array, first, indices):
+    """Return the elements ``first + index`` of a C-contiguous `array` for each lane's index."""
+    vector = VectorType(array.dtype)
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        row = builder.gep(data, [arguments[1]])
+        result = ir.Constant(_llvm_vector(vector), ir.Undefined)
+        for lane in range(vector.lanes):
+            index = builder.extract_element(arguments[2], _INDEX(lane))
+            wide = index if index.type.width == 64 else builder.zext(index, ir.IntType(64))
+            value = builder.load(builder.gep(row, [wide]))
+            result = builder.insert_element(result, value, _INDEX(lane))
+        return result
+
+    return vector(array, types.intp, indices), generate
+
+
+def _lanewise(operation: str, summary: str):
+    """Return an intrinsic for a builder's operation on two vectors of one type."""
+
+    def typed(typing_context, left, right):
+        return left(left, right), lambda context, builder, signature, arguments: getattr(
+            builder, operation
+        )(*arguments)
+
+    typed.__name__, typed.__doc__ = f"lanewise_{operation}", summary
+    return intrinsic(typed)
+
+
+subtract = _lanewise("sub", "Return the differences of two vectors' lanes.")
+bit_and = _lanewise("and_", "Return the bitwise and of two vectors.")
+bit_or = _lanewise("or_", "Return the bitwise or of two vectors.")
+bit_xor = _lanewise("xor", "Return the bitwise exclusive or of two vectors.")
+shift_left = _lanewise("shl", "Return the left lanes shifted up by the right ones' bits.")
+shift_right = _lanewise("lshr", "Return the left lanes shifted down, zeros coming in.")
+
+
+@intrinsic
+def minimum(typing_context, left, right):
+    """Return the smaller of two vectors' lanes, signed."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.icmp_signed("<", *arguments), *arguments)
+
+    return left(left, right), generate
+
+
+@intrinsic
+def transpose(typing_context, source, index, stride, target):
+    """Store a square of `source` in `target`, element 0 on, with its rows and columns exchanged.
+
+    Row r of the square is the vector at ``index + r * stride`` of `source`; there are as many rows
+    as lanes.
+    """
+    vector = VectorType(source.dtype)
+    align = source.dtype.bitwidth // 8
+
+    def generate(context, builder, signature, arguments):
+        lanes, llvm = vector.lanes, _llvm_vector(vector)
+        position, rows = arguments[1], []
+        for _ in range(lanes):
+            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
+            rows.append(builder.load(pointer, align=align))
+            position = builder.add(position, arguments[2])
+        mask_type = ir.VectorType(_INDEX, lanes)
+        # each round interleaves row r with row r + lanes / 2; log2(lanes) of them transpose
+        masks = [
+            ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
+            for first in (0, lanes // 2)
+        ]
+        for _ in range(lanes.bit_length() - 1):
+            pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
+            rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
+        data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
+        first = builder.bitcast(data, llvm.as_pointer())
+        for r, row in enumerate(rows):
+            pointer = builder.gep(first, [ir.Constant(ir.IntType(64), r)])
+            builder.store(row, pointer, align=align)
+        return context.get_dummy_value()
+
+    return types.void(source, types.intp, types.intp, target), generate
+
+
+@intrinsic
+def count_bits(typing_context, vector):
+    """Return the number of bits set in each lane."""
+
+    def generate(context, builder, signature, arguments):
+        plain = _llvm_vector(vector)
+        name = f"llvm.ctpop.v{vector.lanes}i{vector.element.bitwidth}"
+        function = ir.FunctionType(plain, [plain])
+        return builder.call(get_or_insert_function(builder.module, function, name), arguments)
+
+    return vector(vector), generate
+
+
+@intrinsic
+def any_at_most(typing_context, left, right):
+    """Tell whether some lane of `left` is at most that of `right`, signed."""
+
+    def generate(context, builder, signature, arguments):
+        mask = builder.icmp_signed("<=", *arguments)
+        bits = ir.IntType(left.lanes)
+        return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
+
+    return types.boolean(left, right), generate

@@ -166,3 +166,25 @@ def test_a_case_of_600_million_cells():
     (result,) = spliced_align([case], device="cpu")
     assert result.cells > 590_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
+
+
+def test_tie_the_nearest_predecessor_and_the_shortest_exon():
+    text = "ACGT" + "TT" + "ACGT" + "TT" + "GGCC"
+    twice = cases.Example(text, "ACGTGGCC", [(0, 4), (6, 10), (12, 16)])
+    assert align(twice).chain == ((6, 10), (12, 16))
+    nothing_counts = SplicedScoring(match=0, mismatch=0, gap=0)
+    nested = cases.Example("ACGTAC", "ACG", [(0, 6), (2, 6), (4, 6)])
+    assert align(nested, nothing_counts).chain == ((4, 6),)
+
+
+def test_tie_no_predecessor_if_that_is_as_good():
+    free = SplicedScoring(match=0, mismatch=0, gap=0, ends="free-target")
+    result = align(cases.Example("ACGTAC", "ACG", [(0, 2), (3, 5)]), free)
+    assert (result.chain, result.target_start, result.target_end) == (((0, 2),), 0, 0)
+
+
+def test_tie_pair_before_base_symbol_before_target_symbol():
+    assert align(cases.Example("AA", "A", [(0, 2)])).cigar == (("=", 1), ("D", 1))
+    assert align(cases.Example("A", "AA", [(0, 1)])).cigar == (("=", 1), ("I", 1))
+    one_of_each = SplicedScoring(mismatch=-9, gap=-1)
+    assert align(cases.Example("A", "C", [(0, 1)]), one_of_each).cigar == (("D", 1), ("I", 1))

@@ -15,6 +15,10 @@ from gpu_tools.errors import GpuToolsError
 COMMANDS = {
     "devices": "gpu_tools.cli.devices",
     "exons": "gpu_tools.cli.exons",
+    "max-segments": "gpu_tools.cli.max_segments",
+    "max-submatrix": "gpu_tools.cli.max_submatrix",
+    "match-approximate": "gpu_tools.cli.match_approximate",
+    "match-exact": "gpu_tools.cli.match_exact",
     "sequences": "gpu_tools.cli.sequences",
     "spliced-align": "gpu_tools.cli.spliced_align",
 }

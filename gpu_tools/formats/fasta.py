@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 import pysam
+from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import (
@@ -27,7 +28,9 @@ _BUFFER = 1 << 20
 _LINE_ENDS = b"\r\n"
 
 
-def read_fasta(path: str | os.PathLike) -> list[Sequence]:
+def read_fasta(
+    path: str | os.PathLike, encode: Callable[[bytes], NDArray[np.uint8]] = encode
+) -> list[Sequence]:
     """Read all records of a FASTA file.
 
     A record's name is the first word of its header. Lower case and U are accepted; lines may
@@ -37,6 +40,9 @@ def read_fasta(path: str | os.PathLike) -> list[Sequence]:
     ----------
     path : str or PathLike
         Plain, gzip or bgzip file; ``-`` is standard input.
+    encode : callable
+        Turns symbols into codes, or raises `InputError` with the position of an illegal one;
+        nucleotides by default.
 
     Returns
     -------
@@ -48,18 +54,22 @@ def read_fasta(path: str | os.PathLike) -> list[Sequence]:
     InputError
         If the file cannot be read, its compression is broken, it has no record or text before
         the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
-        that is no IUPAC nucleotide.
+        that is illegal.
     """
-    return list(iterate_fasta(path))
+    return list(iterate_fasta(path, encode))
 
 
-def iterate_fasta(path: str | os.PathLike) -> Iterator[Sequence]:
+def iterate_fasta(
+    path: str | os.PathLike, encode: Callable[[bytes], NDArray[np.uint8]] = encode
+) -> Iterator[Sequence]:
     """Yield the records of a FASTA file one by one, so that one is in memory at a time.
 
     Parameters
     ----------
     path : str or PathLike
         Plain, gzip or bgzip file; ``-`` is standard input.
+    encode : callable
+        As in `read_fasta`.
 
     Yields
     ------
@@ -72,7 +82,7 @@ def iterate_fasta(path: str | os.PathLike) -> Iterator[Sequence]:
         As `read_fasta`, as soon as what is wrong has been reached.
     """
     for record in _records(path):
-        yield record.sequence(path)
+        yield record.sequence(path, encode)
 
 
 def cut_locus(
@@ -148,7 +158,7 @@ class _Record:
     description: str
     body: bytearray = field(default_factory=bytearray)
 
-    def sequence(self, path) -> Sequence:
+    def sequence(self, path, encode=encode) -> Sequence:
         symbols = bytes(self.body.translate(None, _LINE_ENDS))
         if not symbols:
             raise InputError("no symbols", path=path, line=self.line, record=self.name)
@@ -171,7 +181,7 @@ def _records(path) -> Iterator[_Record]:
             if line.startswith(b">"):
                 if record:
                     yield record
-                record = _new_record(path, number, line, names)
+                record = _Record(number, *parse_header(path, number, line, names))
             elif record:
                 record.body += line
             elif line.strip():
@@ -189,7 +199,14 @@ def _quick_lines(stream: BinaryIO) -> BinaryIO:
     return io.BufferedReader(stream, _BUFFER) if isinstance(stream, gzip.GzipFile) else stream
 
 
-def _new_record(path, number: int, line: bytes, names: set[str]) -> _Record:
+def parse_header(path, number: int, line: bytes, names: set[str]) -> tuple[str, str]:
+    """Return name and description of a header line, and add the name to `names`.
+
+    Raises
+    ------
+    InputError
+        For a header that is not UTF-8, lacks a name, or has one of `names`.
+    """
     try:
         header = line[1:].decode("utf-8").rstrip()
     except UnicodeDecodeError:
@@ -200,7 +217,7 @@ def _new_record(path, number: int, line: bytes, names: set[str]) -> _Record:
     if name in names:
         raise InputError("duplicate name", path=path, line=number, record=name)
     names.add(name)
-    return _Record(number, name, *description or [""])
+    return name, "".join(description)
 
 
 def _read_one(path, name: str) -> Sequence:

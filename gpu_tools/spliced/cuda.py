@@ -23,8 +23,6 @@ from gpu_tools.spliced.widths import bounds
 PACKED_CAPABILITY = (9, 0)
 WARPS_PER_MULTIPROCESSOR = 32
 """Warps that one launch brings along for each multiprocessor."""
-CLOSE_TEAMS = (8, 32)
-"""From so many warps a job on, its pieces follow each other more closely."""
 
 
 class Job:
@@ -135,8 +133,7 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring):
-        sizes = _team_sizes(jobs)
-        self.layout = _layout(jobs, sizes)
+        self.layout = _layout(jobs)
         last, constants = self.layout[-1], [
             scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
         ]  # fmt: skip
@@ -144,7 +141,7 @@ class PackedLaunch:
             int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
         )
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
-        team = _team(jobs, sizes)
+        team = _team(jobs)
         self.warps = len(team)
         parts = zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
         inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
@@ -160,10 +157,9 @@ class PackedLaunch:
         )
 
 
-def _layout(jobs: list[Job], team_sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _layout(jobs: list[Job]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
-    table = np.zeros((len(jobs), 11), dtype=np.int64)
-    table[:, packed.CHUNK] = np.choose(np.digitize(team_sizes, CLOSE_TEAMS), packed.CHUNKS)
+    table = np.zeros((len(jobs), 10), dtype=np.int64)
     sizes = np.zeros((len(jobs), 4), dtype=np.int64)
     for k, job in enumerate(jobs):
         n_pieces, n_stops = len(job.pieces.slots), len(job.pieces.stops)
@@ -197,18 +193,17 @@ def _words(job: Job) -> NDArray[np.int32]:
     return words
 
 
-def _team_sizes(jobs: list[Job]) -> NDArray[np.int64]:
-    """Return how many warps work on each job: its share of the work, at most one a piece."""
+def _team(jobs: list[Job]) -> NDArray[np.int32]:
+    """Return the job of each warp, those with the most work a warp first.
+
+    A job gets warps by its share of the work, at least one and at most one a piece.
+    """
     work = np.array([job.work for job in jobs])
     device = cuda.get_current_device()
     warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
     most = np.array([len(job.pieces.slots) for job in jobs])
-    return np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
-
-
-def _team(jobs: list[Job], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the job of each warp, those with the most work a warp first."""
-    order = np.argsort([-job.work / size for job, size in zip(jobs, sizes, strict=True)])
+    sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
+    order = np.argsort(-work / sizes, kind="stable")
     return np.repeat(order, sizes[order]).astype(np.int32)
 
 

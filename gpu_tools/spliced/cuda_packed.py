@@ -34,8 +34,10 @@ from gpu_tools.spliced.pieces import Capacity
 
 CAPACITY = Capacity(lanes=2 * WARP, slots=(1, 2, 3, 4, 6, 8))
 """Virtual lanes of a warp, and the rows a virtual lane that the kernel is compiled for."""
-CHUNKS = (WARP, WARP // 2 if WARP > 8 else WARP, max(WARP // 4, 4))
-"""Columns that come in together, one a lane: fewer for jobs whose pieces should follow closely."""
+CHUNK = WARP
+"""Columns that come in together, one a lane; fewer were slower, for each look at memory counts."""
+AT_ONCE = 4
+"""Rows of exons before a track that are asked for together."""
 UNROLLED = 4
 """Steps that are written out one after the other; their table words are loaded as far ahead."""
 LEAD = 2 * WARP
@@ -48,7 +50,7 @@ NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 
 # columns of the job table
-COLUMNS, PIECES, STOPS, TRACKS, EXONS, STRIDE, CHUNK, NUMBERS, SYMBOLS, WORDS, CELLS = range(11)
+COLUMNS, PIECES, STOPS, TRACKS, EXONS, STRIDE, NUMBERS, SYMBOLS, WORDS, CELLS = range(10)
 # elements of the scoring
 GAP, PENALTY, FREE = range(3)
 
@@ -121,22 +123,32 @@ def _above(cells, source, seen, column, scoring):
     """
     row, follows, places, bonuses, count = source
     value, chained = seen
+    penalty = scoring[PENALTY]
     if follows:
         value = _await(cells, uint32(row + column), value)
     else:
         value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    for commit in range(int32(0), count):
-        chained = _await(cells, uint32(places[uint32(commit)] + column), chained)
-        value = max(value, int32(chained + bonuses[uint32(commit)] - scoring[PENALTY]))
-        chained = int32(NEVER)
+    for first in range(int32(0), count, int32(AT_ONCE)):
+        # loads of several rows are under way together; a row beyond the last is the last again
+        last = int32(count - first - int32(1))
+        at, more = places[first:], bonuses[first:]
+        k1, k2, k3 = min(last, int32(1)), min(last, int32(2)), min(last, int32(3))
+        p0, p1 = uint32(at[uint32(0)] + column), uint32(at[uint32(k1)] + column)
+        p2, p3 = uint32(at[uint32(k2)] + column), uint32(at[uint32(k3)] + column)
+        c0 = chained if first == 0 else load_relaxed(cells, p0)
+        c1, c2, c3 = load_relaxed(cells, p1), load_relaxed(cells, p2), load_relaxed(cells, p3)
+        value = max(value, int32(_await(cells, p0, c0) + more[uint32(0)] - penalty))
+        value = max(value, int32(_await(cells, p1, c1) + more[uint32(k1)] - penalty))
+        value = max(value, int32(_await(cells, p2, c2) + more[uint32(k2)] - penalty))
+        value = max(value, int32(_await(cells, p3, c3) + more[uint32(k3)] - penalty))
     return value
 
 
 @cuda.jit(device=True)
-def _seen(cells, source, column, limit):
+def _seen(cells, source, column, columns):
     """Look, without waiting, at what `_above` will want for `column`."""
     row, follows, places, _, count = source
-    inside = column < limit
+    inside = column < columns
     last = places[uint32(0)] if count > 0 else int32(0)
     return (
         _peek(cells, uint32(row + column), follows and inside),
@@ -164,10 +176,9 @@ def _make_run(slots):
         return above, up
 
     @cuda.jit(device=True)
-    def run(piece, sizes, codes, words, cells, source, places, scoring, scratch):
+    def run(piece, columns, codes, words, cells, source, places, scoring, scratch):
         begin, stops, count = piece
         entry, out, stride = places
-        columns, chunk = sizes
         lane = int32(cuda.threadIdx.x)
         row = cuda.local.array(slots, int32)
         selectors = cuda.local.array(slots, int32)
@@ -190,18 +201,17 @@ def _make_run(slots):
         w0, w1, w2, w3 = (
             words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
         )  # fmt: skip
-        limit = columns if lane < chunk else int32(0)
-        seen = _seen(cells, source, lane, limit)
-        for first in range(int32(0), int32(columns + used - 1), chunk):
+        seen = _seen(cells, source, lane, columns)
+        for first in range(int32(0), int32(columns + used - 1), int32(CHUNK)):
             column = int32(first + lane)
             arriving = int32(0)
-            if column < limit:
+            if column < columns:
                 arriving = _above(cells, source, seen, column, scoring)
                 if entry >= 0:
                     store_relaxed(cells, uint32(entry + column), arriving)
             arriving = int32(arriving << int32(16))
-            seen = _seen(cells, source, int32(column + chunk), limit)
-            for k in range(int32(0), chunk, int32(UNROLLED)):
+            seen = _seen(cells, source, int32(column + CHUNK), columns)
+            for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
                 at += uint64(UNROLLED)
                 n0, n1, n2, n3 = (
                     words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
@@ -235,9 +245,8 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 11)
-        Counts, the length of a stored row, columns that come in together, and where the job's
-        parts lie in the buffers.
+    jobs : int64 array, shape (J, 10)
+        Counts, the length of a stored row and where the job's parts lie in the buffers.
     team : int32 array
         The job of each block.
     numbers : int32 array
@@ -259,8 +268,7 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
     own = team[cuda.blockIdx.x]
     job = jobs[own]
     lane = int32(cuda.threadIdx.x)
-    sizes, stride = (int32(job[COLUMNS]), int32(job[CHUNK])), int32(job[STRIDE])
-    n_pieces = int32(job[PIECES])
+    columns, stride, n_pieces = int32(job[COLUMNS]), int32(job[STRIDE]), int32(job[PIECES])
     first_rows = numbers[job[NUMBERS] :]
     first_stops, tracks = first_rows[n_pieces:], first_rows[2 * n_pieces + 1 :]
     slots, all_stops = tracks[n_pieces:], tracks[2 * n_pieces :]
@@ -287,14 +295,14 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
         out = (entry, int32(stop * stride), stride)
         rows = slots[uint32(k)]
         if rows == 1:
-            _run_1(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_1(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 2:
-            _run_2(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_2(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 3:
-            _run_3(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_3(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 4:
-            _run_4(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_4(piece, columns, stream, table, stored, source, out, scoring, scratch)
         elif rows == 6:
-            _run_6(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_6(piece, columns, stream, table, stored, source, out, scoring, scratch)
         else:
-            _run_8(piece, sizes, stream, table, stored, source, out, scoring, scratch)
+            _run_8(piece, columns, stream, table, stored, source, out, scoring, scratch)

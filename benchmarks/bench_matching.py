@@ -1,0 +1,408 @@
+"""Approximate and exact matching: beside their peers on one core, and beside the published designs.
+
+Run ``python -m benchmarks.bench_matching [RECORD.json]``. On a machine with a GPU the kernels are
+timed by CUDA events with all data resident, after a kernel that sleeps until all launches are
+queued, so that no launch waits for the host; medians. Every timed search is compared with another
+implementation in the same run. TCUPS counts pattern symbols times text symbols, without warm-up.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import record
+from gpu_tools.device import list_gpus
+from gpu_tools.errors import DeviceError
+from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.scoring import EditCosts
+from gpu_tools.sequences import Sequence
+
+REPEATS = 5
+_LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
+WEIGHTED = EditCosts(2, 3, 4)
+
+
+def random_text(rng, n: int) -> Sequence:
+    """Return random nucleotides."""
+    return Sequence("text", rng.integers(0, 4, n, dtype=np.uint8))
+
+
+def random_patterns(rng, count: int, shortest: int, longest: int) -> PatternSet:
+    """Return random patterns of random lengths."""
+    sizes = rng.integers(shortest, longest + 1, count)
+    return PatternSet([
+        Pattern(str(k), (1 << rng.integers(0, 4, m)).astype(np.uint8)) for k, m in enumerate(sizes)
+    ])  # fmt: skip
+
+
+def letters(codes) -> str:
+    """Return the letters of text codes."""
+    return _LETTERS[codes].tobytes().decode()
+
+
+def pattern_letters(patterns: PatternSet) -> list[str]:
+    """Return the letters of patterns without classes."""
+    table = np.zeros(16, dtype=np.uint8)
+    table[[1, 2, 4, 8]] = range(4)
+    return [letters(table[pattern.symbols]) for pattern in patterns.patterns]
+
+
+def median_seconds(function, repeats: int = REPEATS) -> float:
+    """Return the median time of `repeats` calls after one that is not counted."""
+    function()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def _peer(name: str):
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+def approximate_one_core(rng, n: int, m: int, limit: int | None) -> dict:
+    """Time unit costs on one core beside edlib (HW, ends only); ends and distances are equal.
+
+    The pattern is a copy from the text with one symbol in ten changed.
+    """
+    text = random_text(rng, n)
+    codes = text.codes[n // 3 : n // 3 + m].copy()
+    codes[::10] ^= 1
+    patterns = PatternSet([Pattern("p", (1 << codes).astype(np.uint8))])
+
+    def own():
+        return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
+
+    matches, figures = own(), {"n": n, "m": m, "max_distance": limit}
+    figures["own_ms"] = _ms(median_seconds(own, 3))
+    edlib = _peer("edlib")
+    if edlib:
+        query, target = letters(codes), letters(text.codes)
+
+        def peer():
+            return edlib.align(query, target, mode="HW", task="distance", k=limit or -1)
+
+        found = peer()
+        best = min(match.distance for match in matches)
+        ends = [match.end - 1 for match in matches if match.distance == best]
+        if found["editDistance"] != best or [end for _, end in found["locations"]] != ends:
+            raise AssertionError("edlib gives other matches")
+        figures["edlib_ms"] = _ms(median_seconds(peer, 3))
+    return figures
+
+
+def exact_one_core(rng, n: int, count: int) -> dict:
+    """Time exact matching on one core beside pyahocorasick and hyperscan; matches are equal."""
+    text, patterns = random_text(rng, n), random_patterns(rng, count, 10, 30)
+
+    def own():
+        return match_exact(patterns, [text], device="cpu", threads=1)
+
+    found = sorted((match[3], int(match[0])) for match in own())
+    figures = {"n": n, "patterns": count, "matches": len(found)}
+    figures["own_ms"] = _ms(median_seconds(own, 3))
+    symbols, words = letters(text.codes), pattern_letters(patterns)
+    for name, peer in (("pyahocorasick", _aho_corasick(symbols, words)),
+                       ("hyperscan", _hyperscan(symbols, words))):  # fmt: skip
+        if peer:
+            if sorted(peer()) != found:
+                raise AssertionError(f"{name} gives other matches")
+            figures[f"{name}_ms"] = _ms(median_seconds(peer, 3))
+    return figures
+
+
+def _aho_corasick(symbols: str, words: list[str]):
+    module = _peer("ahocorasick")
+    if not module:
+        return None
+    automaton, numbers = module.Automaton(), {}
+    for k, word in enumerate(words):
+        numbers.setdefault(word, []).append(k)
+    for word, own in numbers.items():
+        automaton.add_word(word, own)
+    automaton.make_automaton()
+    return lambda: [(end + 1, k) for end, own in automaton.iter(symbols) for k in own]
+
+
+def _hyperscan(symbols: str, words: list[str]):
+    module = _peer("hyperscan")
+    if not module:
+        return None
+    database, raw = module.Database(mode=module.HS_MODE_BLOCK), symbols.encode()
+    database.compile(
+        expressions=[word.encode() for word in words], ids=list(range(len(words))),
+        elements=len(words), flags=[0] * len(words), literal=True,
+    )  # fmt: skip
+
+    def search():
+        found = []
+        database.scan(
+            raw, match_event_handler=lambda k, start, end, flags, context: found.append((end, k))
+        )
+        return found
+
+    return search
+
+
+def _ms(seconds: float) -> float:
+    return round(1000 * seconds, 4)
+
+
+def event_milliseconds(start, repeats: int = REPEATS) -> float:
+    """Return the median time of a kernel on the device, whose data are there."""
+    from numba import cuda
+
+    start()
+    cuda.synchronize()
+    _sleep()[1, 1]()
+    events = [(cuda.event(), cuda.event()) for _ in range(repeats)]
+    for begin, end in events:
+        begin.record()
+        start()
+        end.record()
+    cuda.synchronize()
+    return round(statistics.median(a.elapsed_time(b) for a, b in events), 4)
+
+
+@cache
+def _sleep():
+    from numba import cuda
+
+    @cuda.jit
+    def sleep():
+        for _ in range(10):
+            cuda.nanosleep(1_000_000)
+
+    return sleep
+
+
+class Approximate:
+    """One pattern and one text on the device.
+
+    Parameters
+    ----------
+    text : Sequence
+    m : int
+        Rows of a random pattern.
+    costs : EditCosts
+    """
+
+    def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
+        from gpu_tools.matching import cuda, ends_cuda
+        from gpu_tools.matching.alphabet import ALPHABETS
+        from gpu_tools.matching.cuda_costs import CostKernels
+        from gpu_tools.matching.traceback import longest_match
+
+        self.codes, self.costs = text.codes, costs
+        self.pattern = rng.integers(0, 4, m).astype(np.uint8)
+        self.symbols = (1 << self.pattern).astype(np.uint8)
+        matches = ALPHABETS["dna"].matches
+        pairs = costs.pair_costs(matches)
+        self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        # as the search itself does: a sample bounds the distance, and with it the warm-up
+        sample = Sequence("sample", text.codes[: ends_cuda.SAMPLE])
+        patterns = PatternSet([Pattern("p", self.symbols)])
+        bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
+        self.warm = -(-longest_match(m, bound, costs.insertion) // 8) * 8
+
+    def prepared(self, resident, size: int, length: int):
+        """Return the start of a kernel, and a function for its result."""
+        from numba import cuda as numba_cuda
+
+        from gpu_tools.matching import cuda, cuda_costs
+
+        begins = np.arange(0, len(self.codes), length)
+        parts = np.column_stack(
+            (np.zeros_like(begins), begins, np.minimum(begins + length, len(self.codes)))
+        )
+        room = cuda if self.costs.unit else cuda_costs
+        parts = parts if self.costs.unit else cuda_costs.paired(parts)
+        table = self.kernels.table([0], [self.symbols], size, self.warm)
+        found = numba_cuda.device_array((1, len(parts)), np.int32)
+        whole = 0 if self.costs.unit else len(self.symbols) * self.costs.deletion
+        start = room.prepared(resident, parts, table, found)
+        return start, lambda: int(found.copy_to_host().min()) + whole
+
+    def time(self, resident, plans) -> dict:
+        """Time the kernel for several plans; all give the same distance."""
+        figures, distances = {}, set()
+        for size, length in plans:
+            start, result = self.prepared(resident, size, length)
+            milliseconds = event_milliseconds(start)
+            distances.add(result())
+            cells = len(self.symbols) * len(self.codes)
+            figures[f"size {size}, parts of {length}"] = {
+                "kernel_ms": milliseconds, "tcups": round(cells / milliseconds / 1e9, 3),
+            }  # fmt: skip
+        if len(distances) != 1:
+            raise AssertionError(f"plans give different distances {distances}")
+        return {"distance": distances.pop(), "plans": figures}
+
+
+def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bool) -> dict:
+    """Time the kernels, and the published designs on the same problem."""
+    from gpu_tools.matching import cuda, ends_cuda
+
+    n = len(text)
+    problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
+    load = n // (cuda.multiprocessors() * ends_cuda.WARPS_PER_MULTIPROCESSOR)
+    chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
+    plans = [chosen]
+    for size in problem.kernels.sizes:
+        if problem.kernels.lanes_for(m, size) <= cuda.WARP:
+            for factor in (0.5, 1, 2) if published else (1,):
+                length = int(load * factor) * problem.kernels.lanes_for(m, size) // cuda.WARP
+                if length >= 16 and (size, length) != chosen:
+                    plans.append((size, min(-(-length // 8) * 8, 1 << 20)))
+    figures = {"n": n, "m": m, "chosen": list(chosen), **problem.time(resident, plans)}
+    if published:
+        figures["published"] = _published_approximate(problem, figures["distance"])
+    return figures
+
+
+def _published_approximate(problem: Approximate, distance: int) -> dict:
+    from benchmarks.published.matching.approximate import KERNELS
+    from benchmarks.published.matching.approximate import Problem as Published
+
+    costs = problem.costs
+    weights = (costs.insertion, costs.deletion, costs.substitution)
+    published, figures = Published(problem.pattern, problem.codes, weights), {}
+    for name in KERNELS:
+        if published.distance(name) != distance:
+            raise AssertionError(f"{name} gives another distance than {distance}")
+        figures[name] = event_milliseconds(lambda name=name: published.launch(name), 3)
+    return figures
+
+
+def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
+    """Time the exact kernel, and the published designs on the same problem."""
+    from numba import cuda as numba_cuda
+
+    from benchmarks.published.matching.exact import Problem as Published
+    from gpu_tools.matching import cuda, exact_cuda
+    from gpu_tools.matching.exact_cpu import Searcher
+    from gpu_tools.matching.index import library
+
+    text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))
+    own = [rng.integers(0, symbols, int(m)).astype(np.uint8) for m in rng.integers(10, 31, count)]
+    patterns = PatternSet([
+        Pattern(str(k), (1 << codes).astype(np.uint8)) for k, codes in enumerate(own)
+    ])  # fmt: skip
+    searcher = Searcher(library(patterns.probes(), patterns.matches), 1)
+    resident = cuda.resident(text.codes, 16)
+    hits = numba_cuda.device_array((1 << 24, 2), np.int64)
+    total, milliseconds = 0, 0.0
+    for index in searcher.indexes:
+        on_device = exact_cuda.on_device(searcher, index)
+        total += exact_cuda.launch(resident, on_device, hits)
+        count_on_device = numba_cuda.to_device(np.zeros(1, np.int32))
+        start = exact_cuda.prepared(resident, on_device, hits, count_on_device)
+        milliseconds += event_milliseconds(start)
+    figures = {
+        "n": n, "patterns": count, "symbols": symbols, "scans": len(searcher.indexes),
+        "matches": total, "kernel_ms": round(milliseconds, 4),
+    }  # fmt: skip
+    if published:
+        problem = Published(own, text.codes, 1 << 24)
+        figures["published"] = {}
+        for name in ("rolling", "prefix sums"):
+            found = problem.occurrences(name)
+            if len(found) != total:
+                raise AssertionError(f"{name} finds {len(found)} matches instead of {total}")
+            figures["published"][name] = event_milliseconds(
+                lambda name=name: problem.launch(name), 3
+            )
+    return figures
+
+
+def file_to_table(rng, megabytes: int, device: str) -> dict:
+    """Time the whole process on a FASTA file, and reading the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, patterns = Path(folder, "text.fa"), Path(folder, "patterns.fa")
+        with text.open("wb") as stream:
+            for k in range(megabytes):
+                rows = np.full((1 << 14, 64), ord("\n"), dtype=np.uint8)
+                rows[:, :63] = _LETTERS[rng.integers(0, 4, (1 << 14, 63), dtype=np.uint8)]
+                stream.write(b">t%d\n" % k if k % 100 == 0 else b"")
+                stream.write(rows.tobytes())
+        words = pattern_letters(random_patterns(rng, 256, 15, 30))
+        patterns.write_text("".join(f">{k}\n{word}\n" for k, word in enumerate(words)))
+        command = [
+            sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
+            "--text", str(text), "--output", str(Path(folder, "found.tsv")), "--quiet",
+            "--device", device, "--both-strands",
+        ]  # fmt: skip
+        reading = median_seconds(lambda: subprocess.run(["cat", text], stdout=subprocess.DEVNULL,
+                                                        check=True), 3)  # fmt: skip
+        seconds = median_seconds(lambda: subprocess.run(command, check=True), 2)
+    return {"megabytes": megabytes, "process_ms": _ms(seconds), "cat_ms": _ms(reading)}
+
+
+def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
+    """Measure one core beside the peers."""
+    rng = np.random.default_rng(2018)
+    for m, limit in ((20, 2), (32, 4), (100, 10), (1024, 103), (64, None), (1024, None)):
+        name = f"approximate m={m} {'best' if limit is None else f'D={limit}'}"
+        yield name, approximate_one_core(rng, n, m, limit)
+    for count in (1, 256, 10_000):
+        yield f"exact K={count}", exact_one_core(rng, n, count)
+
+
+def measure_gpu(
+    n: int = 1 << 22, large: int = 1 << 30, exact: int = 1 << 27
+) -> Iterator[tuple[str, dict]]:
+    """Measure the kernels and the published designs."""
+    rng = np.random.default_rng(2018)
+    for count in (1, 256, 10_000):
+        yield f"exact K={count}", exact_gpu(rng, exact, count, 4, count < 1000)
+    yield "exact K=256, two symbols", exact_gpu(rng, exact, 256, 2, True)
+    text = random_text(rng, n)
+    for m in (32, 64, 128, 256, 512, 1024):
+        yield f"unit m={m}", approximate_gpu(rng, text, m, EditCosts(), True)
+    yield "weighted m=1024", approximate_gpu(rng, text, 1024, WEIGHTED, True)
+    text = random_text(rng, large)
+    for name, costs in (("unit", EditCosts()), ("weighted", WEIGHTED)):
+        yield f"{name} m=1024 large", approximate_gpu(rng, text, 1024, costs, False)
+
+
+def test_tiny():
+    """Every figure is there and positive, at a size that takes no time."""
+    figures = dict(measure_cpu(20_000))
+    assert len(figures) == 9
+    for figure in figures.values():
+        assert all(value > 0 for key, value in figure.items() if key.endswith("_ms"))
+
+
+def main() -> None:
+    """Measure what this machine can, and write it to the file named by the first argument."""
+    try:
+        list_gpus()
+        measured, megabytes, device = measure_gpu(), 1000, "cuda"
+    except DeviceError:
+        measured, megabytes, device = measure_cpu(), 200, "cpu"
+    last = ("file to table", lambda: file_to_table(np.random.default_rng(1), megabytes, device))
+    figures = {}
+    for name, figure in chain(measured, ((name, make()) for name, make in [last])):
+        figures[name] = figure
+        print(f"{name}: {figure}", flush=True)
+        if len(sys.argv) > 1:
+            record.write(Path(sys.argv[1]), figures)
+
+
+if __name__ == "__main__":
+    main()

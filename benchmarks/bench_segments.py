@@ -1,0 +1,251 @@
+"""Maximum segments and submatrices: beside a plain read of memory, numpy and the sources' designs.
+
+Run ``python -m benchmarks.bench_segments [RECORD.json]``. On a GPU the values are resident: kernel
+times are between events, call times include everything until the positions are known on the host.
+Every result is compared with another way to find it.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from benchmarks import record
+from gpu_tools import max_segment, max_segments, max_submatrix, simd
+from gpu_tools.device import list_gpus, simulated
+from gpu_tools.errors import DeviceError
+from gpu_tools.segments.locate import locate
+from gpu_tools.segments.submatrix import orient
+
+REPEATS = 7
+ONE = np.int64(1)
+
+
+def median_ms(function, repeats: int = REPEATS) -> float:
+    """Return the median time of some calls after one that is not counted, in milliseconds."""
+    function()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begin)
+    return round(1e3 * statistics.median(times), 4)
+
+
+@njit(nogil=True, cache=True)
+def read(values, first, last):
+    """Read values with nothing but one vector operation for each vector; return their maximum."""
+    lanes = 16
+    one = two = three = four = simd.splat(np.int32(0))
+    for k in range(first, last - 4 * lanes + 1, 4 * lanes):
+        one = simd.maximum(one, simd.load(values, k))
+        two = simd.maximum(two, simd.load(values, k + lanes))
+        three = simd.maximum(three, simd.load(values, k + 2 * lanes))
+        four = simd.maximum(four, simd.load(values, k + 3 * lanes))
+    largest = simd.maximum(simd.maximum(one, two), simd.maximum(three, four))
+    kept = np.empty(lanes, np.int32)
+    simd.store(kept, 0, largest)
+    return kept.max()
+
+
+def read_all(values, threads: int) -> int:
+    """Read values on all threads; return the maximum of the whole groups of vectors."""
+    bounds = [len(values) * k // threads // 64 * 64 for k in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        return max(pool.map(lambda a, b: read(values, a, b), bounds[:-1], bounds[1:]))
+
+
+def submatrix_by_rows(matrix) -> int:
+    """Return the largest sum by numpy: row by row, all pairs of columns at once."""
+    prefix = np.zeros((matrix.shape[0], matrix.shape[1] + 1), np.int32)
+    np.cumsum(matrix, axis=1, out=prefix[:, 1:])
+    lows, highs = np.triu_indices(prefix.shape[1], 1)
+    running = np.zeros(len(lows), np.int32)
+    best = np.zeros(len(lows), np.int32)
+    for row in prefix:
+        running += row[highs]
+        running -= row[lows]
+        np.maximum(running, 0, out=running)
+        np.maximum(best, running, out=best)
+    return int(best.max())
+
+
+def submatrix_by_columns(matrix) -> int:
+    """Return the largest sum by numpy: for each left column all right ones, by running minima."""
+    prefix = np.zeros((matrix.shape[0] + 1, matrix.shape[1] + 1), np.int32)
+    prefix[1:, 1:] = matrix.cumsum(0).cumsum(1)
+    best = 0
+    for left in range(matrix.shape[1]):
+        sums = prefix[:, left + 1 :] - prefix[:, left : left + 1]
+        best = max(best, int((sums - np.minimum.accumulate(sums, axis=0)).max()))
+    return best
+
+
+def on_cpu(rng, n: int, size: int) -> dict:
+    """Measure the CPU path."""
+    threads = len(os.sched_getaffinity(0))
+    values = rng.integers(-100, 101, n).astype(np.int32)
+    figures = {"threads": threads, "values": n}
+    figures["read_ms"] = median_ms(lambda: read_all(values, threads))
+    figures["best_segment_ms"] = median_ms(lambda: max_segment(values, device="cpu"))
+    figures["best_segment_of_read"] = round(figures["read_ms"] / figures["best_segment_ms"], 3)
+    figures["all_segments_ms"] = median_ms(lambda: max_segments(values, device="cpu"), 3)
+    figures["all_segments"] = len(max_segments(values, device="cpu"))
+    matrix = rng.integers(-100, 101, (size, size)).astype(np.int32)
+    figures["submatrix_size"] = size
+    figures["submatrix_ms"] = median_ms(lambda: max_submatrix(matrix, device="cpu"))
+    numpy_ways = (submatrix_by_rows, submatrix_by_columns)
+    score = max_submatrix(matrix, device="cpu").score
+    assert all(way(matrix) == score for way in numpy_ways)
+    figures["submatrix_numpy_ms"] = min(median_ms(lambda w=way: w(matrix), 1) for way in numpy_ways)
+    figures["submatrix_times_numpy"] = round(
+        figures["submatrix_numpy_ms"] / figures["submatrix_ms"], 1
+    )
+    return figures
+
+
+def kernel_ms(launch, repeats: int = REPEATS) -> float:
+    """Return the median time between two events around a launch, in milliseconds."""
+    from numba import cuda
+
+    launch()
+    times = []
+    for _ in range(repeats):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        launch()
+        end.record()
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(begin, end))
+    return round(statistics.median(times), 4)
+
+
+def segments_on_gpu(rng, n: int) -> dict:
+    """Measure both searches for segments, and the five-number method, on resident values."""
+    from numba import cuda
+
+    from benchmarks.published import segments_five_numbers as published
+    from gpu_tools.segments import cuda as best_segment
+    from gpu_tools.segments import maximal_cuda
+
+    figures = {"values": n}
+    for name, low in (("even", -100), ("falling", -130)):
+        values = rng.integers(low, 101, n).astype(np.int32)
+        resident = cuda.to_device(values)
+        tiles = cuda.device_array((-(-n // best_segment.TILE), 4), np.int64)
+        kernel = best_segment.KERNELS[resident.dtype]
+
+        def launch(kernel=kernel, tiles=tiles, resident=resident):
+            kernel[len(tiles), best_segment.THREADS](resident, ONE, tiles)
+
+        def call(values=values, resident=resident):
+            summaries = best_segment.summarise(resident, ONE).copy_to_host()
+            return locate(values, ONE, summaries, best_segment.TILE)
+
+        expected = max_segment(values, device="cpu")
+        assert call() == (expected.start, expected.end, expected.score)
+        assert published.best_sum(resident) == expected.score
+        fives = cuda.device_array((published.BLOCKS, 5), np.int32)
+        found, result = max_segments(values, device="cpu"), maximal_cuda.search(resident, ONE)
+        columns = (found.starts, found.ends, found.scores)
+        assert all(map(np.array_equal, result.copy_to_host(), columns))
+        figures[name] = {
+            "best_segment_kernel_ms": kernel_ms(launch),
+            "best_segment_call_ms": median_ms(call),
+            "five_numbers_kernel_ms": kernel_ms(lambda r=resident, f=fives: published.launch(r, f)),
+            "all_segments_call_ms": median_ms(
+                lambda r=resident: (maximal_cuda.search(r, ONE), cuda.synchronize())
+            ),
+            "all_segments": len(found),
+        }
+    return figures
+
+
+def submatrix_on_gpu(rng, sizes) -> dict:
+    """Measure the search for the submatrix and one pair a thread, on resident matrices."""
+    from numba import cuda
+
+    from benchmarks.published import segments_pair_a_thread as published
+    from gpu_tools.segments import submatrix_cuda
+
+    figures = {}
+    for size in sizes:
+        matrix = rng.integers(-100, 101, (size, size)).astype(np.int32)
+        resident = cuda.to_device(matrix)
+        oriented = orient(matrix)
+
+        def here(work, *arguments):
+            return [work(*given) for given in zip(*arguments, strict=True)]
+
+        def call(oriented=oriented, resident=resident, here=here):
+            loaded = [submatrix_cuda.measure(resident, ONE)]
+            return submatrix_cuda.search(oriented, loaded, ONE, here)
+
+        prefix = submatrix_cuda.prefix_of(resident, ONE, np.dtype(np.float32))
+        tiles = cuda.to_device(submatrix_cuda.tiles_of(size))
+        bests = cuda.device_array((len(tiles), submatrix_cuda.THREADS), np.float32)
+        kernel = submatrix_cuda.KERNELS[prefix.dtype]
+
+        def launch(kernel=kernel, prefix=prefix, tiles=tiles, bests=bests):
+            kernel[len(tiles), submatrix_cuda.THREADS](prefix, tiles, bests)
+
+        integers = submatrix_cuda.prefix_of(resident, ONE, np.dtype(np.int32))
+        plain = cuda.to_device(np.zeros(integers.shape[1], np.int32))
+        score, rectangle = call()
+        assert published.best_sum(integers) == score
+        r0, r1, c0, c1 = rectangle
+        assert matrix[r0:r1, c0:c1].sum() == score
+        repeats = 1 if size > 8192 else 5
+        found = {
+            "kernel_ms": kernel_ms(launch, 3),
+            "call_ms": median_ms(call, 3),
+            "pair_a_thread_kernel_ms": kernel_ms(
+                lambda i=integers, p=plain: published.launch(i, p), repeats
+            ),
+            "cpu_agrees": None,
+        }
+        if size <= 4096:
+            cpu = max_submatrix(matrix, device="cpu")
+            where = (cpu.row_start, cpu.row_end, cpu.column_start, cpu.column_end)
+            found["cpu_agrees"] = (cpu.score, where) == (score, rectangle)
+            assert found["cpu_agrees"]
+        # one difference, one saturating sum and one maximum a pair and step
+        steps = size * size * (size + 1) / 2
+        found["steps_per_second"] = round(steps / found["kernel_ms"] * 1e3)
+        figures[str(size)] = found
+    return figures
+
+
+def measure(n: int = 10**8, size: int = 1024, sizes=(1024, 4096, 15360)) -> dict:
+    """Measure everything that this machine can do."""
+    rng = np.random.default_rng(2013)
+    figures = {"cpu": on_cpu(rng, n, size)}
+    try:
+        list_gpus()
+    except DeviceError:
+        return figures
+    if not simulated():
+        figures["segments_gpu"] = segments_on_gpu(rng, n)
+        figures["submatrix_gpu"] = submatrix_on_gpu(rng, sizes)
+    return figures
+
+
+def test_tiny():
+    """Every figure is there and positive, at a size that takes no time."""
+    figures = measure(n=10**6, size=64, sizes=(64,))
+    assert all(value > 0 for value in figures["cpu"].values())
+
+
+if __name__ == "__main__":
+    found = measure()
+    for name, figure in found.items():
+        print(f"{name}: {figure}")
+    if len(sys.argv) > 1:
+        record.write(Path(sys.argv[1]), found)

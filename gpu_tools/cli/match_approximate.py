@@ -1,0 +1,74 @@
+"""``gpu-tools match-approximate``: where patterns occur with errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from gpu_tools.cli import options
+from gpu_tools.cli.matching import matching, read_patterns, size, stream_texts
+from gpu_tools.cli.progress import progress
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.matches import MatchRow, write_matches
+from gpu_tools.matching import scan_approximate
+from gpu_tools.results import ApproximateMatch
+from gpu_tools.scoring import LIMIT_INT32, EditCosts
+
+COLUMNS = ("pattern", "text", "start", "end", "strand", "distance", "cigar")
+
+
+def _cost(name: str, least: int, text: str):
+    return click.option(
+        f"--{name}", type=click.IntRange(least, LIMIT_INT32 - 1), default=1, show_default=True,
+        help=text,
+    )  # fmt: skip
+
+
+@click.command("match-approximate")
+@matching
+@click.option(
+    "--max-distance", type=click.IntRange(0), metavar="D",
+    help="Report every end position within this distance.",
+)  # fmt: skip
+@click.option(
+    "--best", is_flag=True, help="Report the end positions of each pattern's best distance."
+)
+@_cost("insertion", 1, "Cost of a text symbol that the pattern lacks (D).")
+@_cost("deletion", 1, "Cost of a pattern symbol that the text lacks (I).")
+@_cost("substitution", 0, "Cost of a pattern symbol that does not match its text symbol (X).")
+@options.output
+@options.device
+@options.common
+def command(
+    patterns_path, texts, alphabet, both_strands, max_distance, best, output, bed, device,
+    threads, quiet, **costs,
+) -> None:  # fmt: skip
+    """Find where patterns occur with errors, exactly.
+
+    For each end position one match is reported, the longest of the least distance. IUPAC codes in
+    a pattern stand for their bases; in a text they match nothing. Files may be compressed, and
+    larger than memory. The table is sorted by text, end and pattern, with 1-based inclusive
+    positions on the forward strand; CIGARs run along the text.
+    """
+    if best == (max_distance is not None):
+        raise click.UsageError("give either --max-distance D or --best")
+    for path in filter(None, (output, bed)):
+        check_writable(path)
+    patterns = read_patterns(patterns_path, alphabet, both_strands)
+    with progress("searching", size(texts), quiet) as done:
+        found = scan_approximate(
+            patterns, stream_texts(texts, alphabet), max_distance=max_distance,
+            costs=EditCosts(**costs), device=device, threads=threads, progress=done,
+        )  # fmt: skip
+        write_matches(output, COLUMNS, _rows(found), bed)
+
+
+def _rows(found: Iterable[list[ApproximateMatch]]) -> Iterator[MatchRow]:
+    for part in found:
+        for match in part:
+            cigar = "".join(f"{n}{letter}" for letter, n in match.cigar)
+            yield MatchRow(
+                match.pattern, match.text, match.start, match.end, match.strand, match.distance,
+                (match.distance, cigar),
+            )  # fmt: skip

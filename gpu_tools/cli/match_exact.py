@@ -1,0 +1,39 @@
+"""``gpu-tools match-exact``: every occurrence of many patterns."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools.cli import options
+from gpu_tools.cli.matching import matching, read_patterns, size, stream_texts
+from gpu_tools.cli.progress import progress
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.matches import MatchRow, write_matches
+from gpu_tools.matching import scan_exact
+
+COLUMNS = ("pattern", "text", "start", "end", "strand")
+
+
+@click.command("match-exact")
+@matching
+@options.output
+@options.device
+@options.common
+def command(
+    patterns_path, texts, alphabet, both_strands, output, bed, device, threads, quiet
+) -> None:
+    """Find every occurrence of every pattern, overlapping ones included.
+
+    IUPAC codes in a pattern stand for their bases; in a text they match nothing. Files may be
+    compressed, and larger than memory. The table is sorted by text, start and pattern, with 1-based
+    inclusive positions on the forward strand; a palindrome is reported on both strands.
+    """
+    for path in filter(None, (output, bed)):
+        check_writable(path)
+    patterns = read_patterns(patterns_path, alphabet, both_strands)
+    with progress("searching", size(texts), quiet) as done:
+        found = scan_exact(
+            patterns, stream_texts(texts, alphabet), device=device, threads=threads, progress=done
+        )
+        rows = (MatchRow(*row) for part in found for row in part)
+        write_matches(output, COLUMNS, rows, bed)

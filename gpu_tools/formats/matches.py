@@ -1,0 +1,54 @@
+"""Matches as a table and, beside it, as BED."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple, TextIO
+
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.tables import write_table
+
+
+class MatchRow(NamedTuple):
+    """One line of the outputs; 0-based half-open, the rest is for the table only."""
+
+    pattern: str
+    text: str
+    start: int
+    end: int
+    strand: str
+    score: int = 0
+    rest: tuple = ()
+
+
+def write_matches(
+    path: str | os.PathLike,
+    columns: Sequence[str],
+    rows: Iterable[MatchRow],
+    bed: str | os.PathLike | None = None,
+) -> None:
+    """Write matches row by row; the files appear only when complete.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Table with 1-based inclusive positions; ``-`` is standard output.
+    columns : sequence of str
+        Its header.
+    rows : iterable of MatchRow
+    bed : str or PathLike, optional
+        BED of 6 columns; the score is not fitted to 0..1000.
+    """
+    with open_output(bed) if bed else nullcontext() as stream:
+        write_table(path, columns, _written(rows, stream))
+
+
+def _written(rows: Iterable[MatchRow], stream: TextIO | None) -> Iterator[tuple]:
+    for row in rows:
+        if stream:
+            stream.write(
+                f"{row.text}\t{row.start}\t{row.end}\t{row.pattern}\t{row.score}\t{row.strand}\n"
+            )
+        yield (row.pattern, row.text, row.start + 1, row.end, row.strand, *row.rest)

@@ -1,0 +1,16 @@
+"""Approximate and exact matching of many patterns in texts of any size."""
+
+from gpu_tools.matching.alphabet import ALPHABETS, Alphabet
+from gpu_tools.matching.api import match_approximate, match_exact, scan_approximate, scan_exact
+from gpu_tools.matching.pattern import Pattern, PatternSet
+
+__all__ = [
+    "ALPHABETS",
+    "Alphabet",
+    "Pattern",
+    "PatternSet",
+    "match_approximate",
+    "match_exact",
+    "scan_approximate",
+    "scan_exact",
+]

@@ -1,0 +1,278 @@
+"""The public functions: validate, choose the device, find, trace, wrap the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from gpu_tools.device import Device, resolve
+from gpu_tools.errors import InputError
+from gpu_tools.matching import approximate, exact
+from gpu_tools.matching.alphabet import ALPHABETS
+from gpu_tools.matching.ends import Finder
+from gpu_tools.matching.exact_cpu import Searcher
+from gpu_tools.matching.index import Library, library
+from gpu_tools.matching.pattern import PatternSet
+from gpu_tools.matching.pieces import Context, Piece, pieces
+from gpu_tools.matching.traceback import Tables
+from gpu_tools.results import ApproximateMatch, ExactMatches
+from gpu_tools.scoring import EditCosts
+from gpu_tools.sequences import Sequence, SequenceChunk
+
+Texts = Iterable[Sequence | SequenceChunk]
+Progress = Callable[[int], None]
+
+
+def match_exact(
+    patterns: PatternSet,
+    texts: Texts,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> ExactMatches:
+    """Find every occurrence of every pattern, overlapping ones included.
+
+    Parameters
+    ----------
+    patterns : PatternSet
+        Patterns of any number and length.
+    texts : iterable of Sequence or SequenceChunk
+        Encoded in the patterns' alphabet, see `gpu_tools.matching.ALPHABETS`; longer ones than
+        fit into memory as chunks.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+    threads : int, optional
+        Threads of the CPU path, all that the process may use by default.
+    progress : callable, optional
+        Called with the number of text symbols that are done.
+
+    Returns
+    -------
+    ExactMatches
+        Sorted by text, start, pattern (texts and patterns in their order), ``+`` before ``-``. A
+        pattern that is its own reverse complement occurs on both strands.
+
+    Raises
+    ------
+    InputError
+        If there is no pattern, or an empty one.
+    DeviceError
+        If the device asked for cannot be used.
+
+    See Also
+    --------
+    scan_exact : Gives the result piece by piece.
+
+    Examples
+    --------
+    >>> patterns = PatternSet.from_texts({"a": "ACA", "b": "RY"})
+    >>> list(match_exact(patterns, [Sequence.from_text("t", "ACACA")], device="cpu"))
+    [('a', 't', 0, 3, '+'), ('b', 't', 0, 2, '+'), ('a', 't', 2, 5, '+'), ('b', 't', 2, 4, '+')]
+    """
+    names: list[str] = []
+    parts = scan_exact(
+        patterns, texts, device=device, threads=threads, progress=progress, text_names=names
+    )
+    return exact.concatenate(parts, patterns.names, names)
+
+
+def scan_exact(
+    patterns: PatternSet,
+    texts: Texts,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    text_names: list[str] | None = None,
+) -> Iterator[ExactMatches]:
+    """Yield the occurrences of every pattern piece by piece, in bounded memory.
+
+    Parameters
+    ----------
+    patterns : PatternSet
+        Patterns of any number and length.
+    texts : iterable of Sequence or SequenceChunk
+        As in `match_exact`.
+    device : str
+        As in `match_exact`.
+    threads : int, optional
+        As in `match_exact`.
+    progress : callable, optional
+        As in `match_exact`.
+    text_names : list of str, optional
+        Gets the name of each text as it comes by.
+
+    Yields
+    ------
+    ExactMatches
+        One after the other they are sorted as in `match_exact`.
+    """
+    probes = patterns.probes()
+    names = [] if text_names is None else text_names
+    searcher = _searcher(library(probes, patterns.matches), resolve(device), _threads(threads))
+    after = max(len(probe.symbols) for probe in probes) - 1
+    made = _reported(pieces(texts, Context(after=after), names), progress)
+    yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
+
+
+def match_approximate(
+    patterns: PatternSet,
+    texts: Texts,
+    *,
+    max_distance: int | None = None,
+    costs: EditCosts | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[ApproximateMatch]:
+    """Find where patterns occur with errors.
+
+    A match aligns a whole pattern to a part of a text that is not empty; its distance is the
+    least cost of such an alignment. For each end position within `max_distance`, or that reaches
+    the pattern's best distance over all texts and strands, one match is reported: the longest
+    of the least distance.
+
+    Parameters
+    ----------
+    patterns : PatternSet
+        Patterns of any number and length.
+    texts : iterable of Sequence or SequenceChunk
+        Encoded in the patterns' alphabet; longer ones than fit into memory as chunks.
+    max_distance : int, optional
+        Report every end position within this distance; by default, those of the best distance.
+    costs : EditCosts, optional
+        1 for each insertion, deletion and substitution by default.
+    device : str
+        As in `match_exact`.
+    threads : int, optional
+        As in `match_exact`.
+    progress : callable, optional
+        As in `match_exact`.
+
+    Returns
+    -------
+    list of ApproximateMatch
+        Sorted by text, end, pattern (texts and patterns in their order), ``+`` before ``-``.
+
+    Raises
+    ------
+    InputError
+        If there is no pattern or an empty one, or `max_distance` is negative or not below the
+        cost of deleting a whole pattern, so that every position would match.
+    ScoringError
+        If distances could overflow 32-bit integers.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Ties: the longest match of the least distance; within it, from its start on, an aligned pair
+    goes before an unaligned text symbol, and that before an unaligned pattern symbol.
+
+    A match of m pattern symbols and distance D has at most m + D / insertion text symbols, which
+    is what pieces of a text overlap by.
+
+    References
+    ----------
+    .. [1] G. Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic
+       programming", J. ACM 46 (1999) 395-415, doi:10.1145/316542.316550.
+    .. [2] E. Ukkonen, "Finding approximate patterns in strings", J. Algorithms 6 (1985) 132-137,
+       doi:10.1016/0196-6774(85)90023-9.
+
+    Examples
+    --------
+    >>> patterns = PatternSet.from_texts({"p": "ACGT"})
+    >>> match, = match_approximate(patterns, [Sequence.from_text("t", "TTACTTT")], device="cpu",
+    ...                            max_distance=1)
+    >>> match.start, match.end, match.distance, match.cigar
+    (2, 5, 1, (('=', 2), ('I', 1), ('=', 1)))
+    """
+    parts = scan_approximate(
+        patterns, texts, max_distance=max_distance, costs=costs, device=device, threads=threads,
+        progress=progress,
+    )  # fmt: skip
+    return [match for part in parts for match in part]
+
+
+def scan_approximate(
+    patterns: PatternSet,
+    texts: Texts,
+    *,
+    max_distance: int | None = None,
+    costs: EditCosts | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[list[ApproximateMatch]]:
+    """Yield the approximate matches of every pattern piece by piece.
+
+    Parameters
+    ----------
+    patterns : PatternSet
+        Patterns of any number and length.
+    texts : iterable of Sequence or SequenceChunk
+        As in `match_approximate`.
+    max_distance : int, optional
+        As in `match_approximate`.
+    costs : EditCosts, optional
+        As in `match_approximate`.
+    device : str
+        As in `match_exact`.
+    threads : int, optional
+        As in `match_exact`.
+    progress : callable, optional
+        As in `match_exact`.
+
+    Yields
+    ------
+    list of ApproximateMatch
+        One after the other they are sorted as in `match_approximate`. With a maximum distance the
+        memory is bounded; the best matches come all at the end.
+    """
+    costs = costs or EditCosts()
+    if max_distance is not None and max_distance < 0:
+        raise InputError(f"maximum distance {max_distance} is negative", expected="0 or more")
+    probes, pattern_names, names = patterns.probes(), patterns.names, []
+    limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
+    approximate.check(probes, pattern_names, limits, costs)
+    count = _threads(threads)
+    finder = Finder(probes, patterns.matches, costs, limits, count)
+    find = _finder(finder, resolve(device)).find
+    tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
+    tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
+    before = approximate.context(probes, limits, costs)
+    made = _reported(pieces(texts, Context(before=before), names), progress)
+    if max_distance is None:
+        yield approximate.best(made, find, tracer, limits)
+    else:
+        yield from approximate.within(made, find, tracer)
+
+
+def _threads(threads: int | None) -> int:
+    return threads or len(os.sched_getaffinity(0))
+
+
+def _searcher(found: Library, where: Device, threads: int):
+    searcher = Searcher(found, threads)
+    if where.kind == "cpu":
+        return searcher
+    from gpu_tools.matching.exact_cuda import DeviceSearcher
+
+    return DeviceSearcher(searcher, where.ordinals)
+
+
+def _finder(finder: Finder, where: Device):
+    if where.kind == "cpu":
+        return finder
+    from gpu_tools.matching.ends_cuda import DeviceFinder
+
+    return DeviceFinder(finder, where.ordinals)
+
+
+def _reported(made: Iterable[Piece], progress: Progress | None) -> Iterator[Piece]:
+    """Yield pieces; each is told as done when the next one is asked for."""
+    for piece in made:
+        yield piece
+        if progress:
+            progress(sum(segment.end - segment.begin for segment in piece.segments))

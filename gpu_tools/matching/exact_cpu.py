@@ -1,0 +1,142 @@
+"""Exact matching on a CPU: one pass over the text for each index."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.matching.ends import split
+from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, indexes
+from gpu_tools.matching.pieces import Piece
+
+_HITS = 1 << 16
+
+
+@njit(cache=True, nogil=True)
+def _occurs(codes, start, probe, library):
+    """Tell whether a probe occurs at `start`."""
+    symbols, bounds, matches, recode = library
+    first = bounds[probe]
+    for k in range(bounds[probe + 1] - first):
+        if not matches[symbols[first + k], recode[codes[start + k]]]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _verify(codes, end, key, index, library, span, hits, count):
+    """Record the probes with this window that occur; return the number of hits so far."""
+    vacant, slots, ranges, entries = index[4], index[5], index[6], index[7]
+    begin, stop, limit = span
+    bounds = library[1]
+    mask = len(slots) - 1
+    place = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(32 - _log2(len(slots))))
+    while slots[place] != vacant:
+        if slots[place] == key:
+            for entry in range(np.int64(ranges[place, 0]), np.int64(ranges[place, 1])):
+                probe = entries[entry, 0]
+                start = end - entries[entry, 1]
+                length = bounds[probe + 1] - bounds[probe]
+                if start < begin or start >= stop or start + length > limit:
+                    continue
+                if _occurs(codes, start, probe, library):
+                    if count < len(hits):
+                        hits[count, 0], hits[count, 1] = start, probe
+                    count += 1
+            break
+        place = (place + 1) & mask
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _log2(size):
+    bits = 0
+    while size > 1:
+        size >>= 1
+        bits += 1
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def scan(codes, index, library, span, hits):
+    """Find the occurrences of an index's probes.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Text.
+    index : Index
+        As a tuple.
+    library : Library
+        As a tuple.
+    span : tuple of (int, int, int)
+        First start, the start after the last one, and where the text ends.
+    hits : ndarray of int64, shape (capacity, 2)
+        Filled with start and probe.
+
+    Returns
+    -------
+    int
+        Number of hits, also of those beyond the capacity.
+    """
+    window, bits, filter_bits = index[0], np.uint32(index[1]), index[3]
+    shift, recode = np.uint32(index[2]), library[3]
+    other = library[2].shape[1] - 1
+    top = np.uint32((window - 1) * index[1])
+    key, run, count = np.uint32(0), 0, 0
+    for position in range(span[0], span[2]):
+        code = recode[codes[position]]
+        if code >= other:
+            run = 0
+            continue
+        key = np.uint32(np.uint32(key >> bits) | np.uint32(np.uint32(code) << top))
+        run += 1
+        hashed = np.uint32(key * MULTIPLIER)
+        word = filter_bits[hashed >> shift]
+        both = (word >> (hashed & np.uint32(31))) & (
+            word >> ((hashed >> SECOND_BIT) & np.uint32(31))
+        )
+        if both & np.uint32(1) and run >= window:
+            count = _verify(codes, position + 1, key, index, library, span, hits, count)
+    return count
+
+
+class Searcher:
+    """All probes of a search, ready for the CPU.
+
+    Parameters
+    ----------
+    library : Library
+    threads : int
+    """
+
+    def __init__(self, library: Library, threads: int):
+        self.library, self.threads = library, threads
+        self.indexes = indexes(library)
+        self.reach = int(np.diff(library.bounds).max()) - 1
+
+    def find(self, piece: Piece) -> NDArray[np.int64]:
+        """Return rows of start (in the piece) and probe, in any order."""
+        spans = [
+            (begin, end, min(end + self.reach, segment.stop))
+            for segment in piece.segments
+            for begin, end in split(segment.begin, segment.end, self.threads)
+        ]
+        with ThreadPoolExecutor(self.threads) as pool:
+            found = list(pool.map(lambda span: self._scan(piece.codes, span), spans))
+        return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+    def _scan(self, codes, span) -> NDArray[np.int64]:
+        parts = [self._scan_one(codes, index, span) for index in self.indexes]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _scan_one(self, codes, index: Index, span) -> NDArray[np.int64]:
+        hits = np.empty((_HITS, 2), np.int64)
+        count = scan(codes, tuple(index), tuple(self.library), span, hits)
+        if count > len(hits):
+            hits = np.empty((count, 2), np.int64)
+            scan(codes, tuple(index), tuple(self.library), span, hits)
+        return hits[:count].copy()

@@ -1,0 +1,265 @@
+"""Exact matching on GPUs: a thread looks at the 16 windows that begin in its 16 symbols.
+
+The thread packs its symbols and the 16 that follow into 64 bits; a shift gives the key of each
+window. The filter lies in shared memory. Windows that pass it are looked up and verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, int32, uint32, uint64
+from numpy.typing import NDArray
+
+from gpu_tools.device import simulated
+from gpu_tools.matching.cuda import BLOCK, multiprocessors, resident
+from gpu_tools.matching.exact_cpu import Searcher
+from gpu_tools.matching.index import (
+    FEW_CODE_BITS,
+    FEW_CODES,
+    KEY_BITS,
+    MOST_FILTER_BITS,
+    MULTIPLIER,
+    SECOND_BIT,
+    Index,
+)
+from gpu_tools.matching.pieces import Piece
+from gpu_tools.ptx import funnel, permute, product
+
+SYMBOLS = 16
+THREADS = 4 if simulated() else 256
+BLOCKS_PER_MULTIPROCESSOR = 1 if simulated() else 6
+HITS = 1 << 20
+_FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
+_OTHERS = 0x0404040404040404
+_MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
+# numbers of an index and of a text
+_WINDOW, _SHIFT, _SLOT_BITS, _WORDS, _VACANT = range(5)
+_PROBE, _REACH = range(2)
+
+
+@cuda.jit(device=True)
+def _packed(a, b):
+    """Return the 16 codes of two words as 32 bits, the first in the lowest."""
+    codes, gather, highest = uint32(0x03030303), uint32(0x01041040), int32(0x0073)
+    # the product's highest byte holds the four codes of a half
+    first = int32(product(uint32(a) & codes, gather))
+    second = int32(product(uint32(a >> uint64(32)) & codes, gather))
+    third = int32(product(uint32(b) & codes, gather))
+    fourth = int32(product(uint32(b >> uint64(32)) & codes, gather))
+    pair, other = permute(first, second, highest), permute(third, fourth, highest)
+    return uint32(permute(pair, other, int32(0x5410)) & 0xFFFFFFFF)
+
+
+@cuda.jit(device=True)
+def _others(word):
+    """Return a bit for each code of a word that matches nothing, the first in the lowest."""
+    ones = (word >> uint64(2)) & uint64(0x0101010101010101)
+    return (ones * uint64(0x0102040810204080)) >> uint64(56)
+
+
+@cuda.jit(device=True)
+def _occurs(symbols, bounds, matches, text, start, probe):
+    """Tell whether a probe occurs at `start`."""
+    first = bounds[probe]
+    for k in range(bounds[probe + 1] - first):
+        if not matches[symbols[first + k], text[start + k]]:
+            return False
+    return True
+
+
+@cuda.jit
+def find_thread(words, text, numbers, filter_words, table, library, hits, count):
+    """Find the occurrences of an index's probes.
+
+    Parameters
+    ----------
+    words, text : uint64 and uint8 arrays
+        The same memory: codes 0 to 3, 4 for what matches nothing, padded to whole words.
+    numbers : int32 array, shape (5,)
+        Symbols of a window, shift of the filter, bits of a slot's number, words of the text, the
+        vacant key.
+    filter_words : uint32 array
+        The filter of `gpu_tools.matching.index.Index`.
+    table : tuple of arrays
+        Slots, ranges and entries of the same.
+    library : tuple of arrays
+        Symbols, bounds and matches of `gpu_tools.matching.index.Library`.
+    hits : int64 array, shape (capacity, 2)
+        Filled with start and probe.
+    count : int32 array, shape (1,)
+        Hits, also those beyond the capacity.
+    """
+    symbols, bounds, matches = library
+    slots, ranges, entries = table
+    vacant, last_slot = uint32(numbers[_VACANT]), uint32(len(slots) - 1)
+    own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
+    for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
+        own_filter[k] = filter_words[k]
+    cuda.syncthreads()
+    window, n_words = numbers[_WINDOW], numbers[_WORDS]
+    shift = uint32(numbers[_SHIFT])
+    multiplier, second = uint32(_MULTIPLIER), uint32(_SECOND)
+    slot_shift = uint32(KEY_BITS - numbers[_SLOT_BITS])
+    mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - FEW_CODE_BITS * window))
+    whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
+    stride = int32(cuda.gridDim.x * cuda.blockDim.x)
+    for place in range(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x, n_words // 2, stride):
+        at = uint32(2) * uint32(place)
+        a, b = words[at], words[at + uint32(1)]
+        c, d = uint64(_OTHERS), uint64(_OTHERS)
+        if at + uint32(3) < uint32(n_words):
+            c, d = words[at + uint32(2)], words[at + uint32(3)]
+        low, high = _packed(a, b), _packed(c, d)
+        found = uint32(0)
+        for k in range(SYMBOLS):
+            key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
+            hashed = product(key, multiplier)
+            word = own_filter[funnel(hashed, uint32(0), shift)]
+            both = funnel(word, word, hashed) & funnel(
+                word, word, funnel(hashed, uint32(0), second)
+            )
+            # the bit wanted comes in from above; the first one ends in bit 16
+            found = funnel(found, uint32(both), uint32(1))
+        found = funnel(found, uint32(0), uint32(SYMBOLS))
+        if found == 0:
+            continue
+        unknown = uint32(
+            _others(a) | (_others(b) << uint64(8)) | (_others(c) << uint64(16))
+            | (_others(d) << uint64(24))
+        )  # fmt: skip
+        while found != 0:
+            k = int32(cuda.ffs(found)) - int32(1)
+            found &= uint32(found - uint32(1))
+            if funnel(unknown, uint32(0), uint32(k)) & whole:
+                continue
+            key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
+            slot = funnel(product(key, multiplier), uint32(0), slot_shift)
+            while slots[slot] != key and slots[slot] != vacant:
+                slot = uint32((slot + uint32(1)) & last_slot)
+            for entry in range(ranges[slot, 0], ranges[slot, 1]):
+                probe = entries[entry, _PROBE]
+                start = place * SYMBOLS + k + window - entries[entry, _REACH]
+                stop = start + bounds[probe + 1] - bounds[probe]
+                if start < 0 or stop > n_words * BLOCK:
+                    continue
+                if _occurs(symbols, bounds, matches, text, start, probe):
+                    own = cuda.atomic.add(count, 0, 1)
+                    if own < len(hits):
+                        hits[own, 0], hits[own, 1] = start, probe
+
+
+class DeviceIndex(NamedTuple):
+    """An index and the library, and their arrays on a device."""
+
+    index: Index
+    filter: object
+    table: tuple
+    library: tuple
+
+
+class DeviceSearcher:
+    """All probes of a search, ready for GPUs.
+
+    Parameters
+    ----------
+    searcher : Searcher
+        Does what the kernel does not: more than 4 different symbols in the patterns.
+    ordinals : tuple of int
+        GPUs; each gets as many symbols of a piece.
+    """
+
+    def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
+        self.searcher, self.ordinals = searcher, ordinals
+        self.fits = searcher.library.n_codes <= FEW_CODES
+        self.indexes: list[list[DeviceIndex]] = []
+        for ordinal in ordinals if self.fits else ():
+            with cuda.gpus[ordinal]:
+                self.indexes.append([on_device(searcher, index) for index in searcher.indexes])
+
+    def find(self, piece: Piece) -> NDArray[np.int64]:
+        """Return rows of start (in the piece) and probe, in any order."""
+        if not self.fits:
+            return self.searcher.find(piece)
+        recode = self.searcher.library.recode
+        same = len(recode) == FEW_CODES + 1
+        codes = piece.codes if same else np.minimum(recode, FEW_CODES)[piece.codes]
+        with ThreadPoolExecutor(len(self.ordinals)) as drivers:
+            shares = range(len(self.ordinals))
+            found = list(drivers.map(lambda share: self._run(codes, share), shares))
+        return self._within(piece, np.concatenate(found))
+
+    def _run(self, codes, share: int) -> NDArray[np.int64]:
+        count, reach = len(self.ordinals), self.searcher.reach
+        begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
+        with cuda.gpus[self.ordinals[share]]:
+            text = resident(codes[begin : end + reach], 2 * BLOCK)
+            found = np.concatenate([search(text, index) for index in self.indexes[share]])
+        found[:, 0] += begin
+        return found[found[:, 0] < end]
+
+    def _within(self, piece: Piece, rows) -> NDArray[np.int64]:
+        """Return the rows that lie within one segment and begin where the piece answers."""
+        table = np.array([(s.start, s.begin, s.end, s.stop) for s in piece.segments])
+        segments = table[np.searchsorted(table[:, 0], rows[:, 0], side="right") - 1]
+        ends = rows[:, 0] + np.diff(self.searcher.library.bounds)[rows[:, 1]]
+        kept = (rows[:, 0] >= segments[:, 1]) & (rows[:, 0] < segments[:, 2])
+        return rows[kept & (ends <= segments[:, 3])]
+
+
+def on_device(searcher: Searcher, index: Index) -> DeviceIndex:
+    """Copy an index and its library to the current device."""
+    library = searcher.library
+    table = tuple(map(cuda.to_device, (index.slots, index.ranges, index.entries)))
+    own = tuple(map(cuda.to_device, (
+        library.symbols, library.bounds.astype(np.int32), _square(library.matches),
+    )))  # fmt: skip
+    return DeviceIndex(index, cuda.to_device(index.filter), table, own)
+
+
+def _square(matches) -> NDArray[np.bool_]:
+    """Return the table of matches with a column for each code of a text on the device."""
+    table = np.zeros((len(matches), FEW_CODES + 1), dtype=bool)
+    table[:, : matches.shape[1] - 1] = matches[:, :-1]
+    return table
+
+
+def search(text, index: DeviceIndex) -> NDArray[np.int64]:
+    """Return rows of start and probe in a text on the device, see `resident`."""
+    hits = cuda.device_array((HITS, 2), np.int64)
+    count = launch(text, index, hits)
+    if count > len(hits):
+        hits = cuda.device_array((count, 2), np.int64)
+        launch(text, index, hits)
+    return hits[:count].copy_to_host() if count else np.empty((0, 2), np.int64)
+
+
+def launch(text, index: DeviceIndex, hits) -> int:
+    """Run the kernel and return the number of hits."""
+    count = cuda.to_device(np.zeros(1, np.int32))
+    prepared(text, index, hits, count)()
+    return int(count.copy_to_host()[0])
+
+
+def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
+    """Copy what the kernel needs to the device; return a function that starts it."""
+    slot_bits = (len(index.index.slots) - 1).bit_length()
+    numbers = (
+        index.index.window,
+        index.index.filter_shift,
+        slot_bits,
+        len(text),
+        index.index.vacant,
+    )
+    grid = min(multiprocessors() * BLOCKS_PER_MULTIPROCESSOR, -(-len(text) // (2 * THREADS)))
+    kernel, symbols = find_thread[grid, THREADS], text.view(np.uint8)
+    of_index = (
+        cuda.to_device(np.array(numbers, np.int32)),
+        index.filter,
+        index.table,
+        index.library,
+    )
+    return lambda: kernel(text, symbols, *of_index, hits, count)

@@ -1,0 +1,206 @@
+"""The public functions: validate, choose units and device, search, wrap the result."""
+
+from __future__ import annotations
+
+import os
+
+from numpy.typing import ArrayLike
+
+from gpu_tools.device import resolve
+from gpu_tools.results import Segment, Segments, Submatrix
+from gpu_tools.segments import cpu, maximal_cpu, submatrix_cpu
+from gpu_tools.segments.locate import locate
+from gpu_tools.segments.submatrix import orient
+from gpu_tools.segments.units import as_numbers, choose_units
+
+
+def max_segment(
+    values: ArrayLike, *, device: str = "auto", threads: int | None = None
+) -> Segment | None:
+    """Find the run of consecutive values with the largest sum.
+
+    Parameters
+    ----------
+    values : array_like of numbers, shape (n,)
+        Integers of at most 64 bits or floats of at most 64; arrays of int32, int64, float32 and
+        float64, memory-mapped ones too, are read in place.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+    threads : int, optional
+        Threads of the CPU path, all that the process may use by default.
+
+    Returns
+    -------
+    Segment or None
+        0-based half-open, with its sum; None if no value is positive (the best run is the empty
+        one, of sum 0).
+
+    Raises
+    ------
+    InputError
+        If there is no value, one is NaN or infinite, or sums of integers could exceed 64 bits.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Ties: of runs with the same sum the one that starts first, then the shortest.
+
+    Sums of integers are exact. Floats are cut towards zero to multiples of a power of two u, the
+    same for all values, with ``n * max(abs(values)) < 2**62 * u``, at most 4 times what that needs;
+    sums of these multiples are exact and have no order, so that they are equal on all devices. The
+    sum of k values is off by less than ``k * u``. Values below u count as 0.
+
+    References
+    ----------
+    .. [1] J. Bentley, "Programming pearls: algorithm design techniques", Communications of the ACM
+       27 (1984) 865-873, doi:10.1145/358234.381162.
+
+    Examples
+    --------
+    >>> max_segment([3, -5, 4, -1, 2, -9, 1], device="cpu")
+    Segment(start=2, end=5, score=5)
+    """
+    numbers = as_numbers(values, 1)
+    units = choose_units(numbers)
+    where = resolve(device)
+    if where.kind == "cpu":
+        summaries = cpu.summaries(numbers, units.scale, _threads(threads))
+        found = locate(numbers, units.scale, summaries, cpu.TILE)
+    else:
+        from gpu_tools.segments import cuda
+
+        summaries = cuda.summaries(numbers, units.scale, where.ordinals)
+        found = locate(numbers, units.scale, summaries, cuda.TILE)
+    if found is None:
+        return None
+    start, end, total = found
+    return Segment(int(start), int(end), units.score(total))
+
+
+def max_segments(
+    values: ArrayLike,
+    *,
+    min_score: float | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+) -> Segments:
+    """Find all maximal scoring segments, after Ruzzo and Tompa.
+
+    These are the best segment, then the best ones of what lies before and behind it, and so on
+    until no positive value is left; each is disjoint from the others.
+
+    Parameters
+    ----------
+    values : array_like of numbers, shape (n,)
+        As for `max_segment`.
+    min_score : float, optional
+        Keep the segments with at least this sum.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+        The search runs on the first GPU named.
+    threads : int, optional
+        Threads of the CPU path, all that the process may use by default.
+
+    Returns
+    -------
+    Segments
+        In the order of their positions, 0-based half-open.
+
+    Raises
+    ------
+    InputError
+        As for `max_segment`.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Each segment has a larger sum than all its parts: none has a beginning or an end of sum 0. A
+    segment is reported if no longer one has that property. There are no ties. Sums of floats are
+    those of `max_segment`.
+
+    References
+    ----------
+    .. [1] W. L. Ruzzo, M. Tompa, "A linear time algorithm for finding all maximal scoring
+       subsequences", Proceedings of ISMB (1999) 234-241.
+
+    Examples
+    --------
+    >>> found = max_segments([4, -5, 3, -3, 1, 2, -2, 2, -2, 1, 5], device="cpu")
+    >>> list(zip(found.starts.tolist(), found.ends.tolist(), found.scores.tolist()))
+    [(0, 1, 4), (2, 3, 3), (4, 11, 7)]
+    """
+    numbers = as_numbers(values, 1)
+    units = choose_units(numbers)
+    where = resolve(device)
+    if where.kind == "cpu":
+        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, _threads(threads))
+    else:
+        from gpu_tools.segments import maximal_cuda
+
+        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals[0])
+    found = Segments(starts, ends, units.scores(sums))
+    return found if min_score is None else found.take(found.scores >= min_score)
+
+
+def max_submatrix(
+    matrix: ArrayLike, *, device: str = "auto", threads: int | None = None
+) -> Submatrix | None:
+    """Find the rectangle of neighbouring rows and columns with the largest sum.
+
+    Parameters
+    ----------
+    matrix : array_like of numbers, shape (rows, columns)
+        Types as for `max_segment`.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+    threads : int, optional
+        Threads of the CPU path, all that the process may use by default.
+
+    Returns
+    -------
+    Submatrix or None
+        0-based half-open, with its sum; None if no value is positive.
+
+    Raises
+    ------
+    InputError
+        As for `max_segment`; the text names row and column.
+    DeviceError
+        If the device asked for cannot be used.
+
+    Notes
+    -----
+    Ties: the first by row start, then by column start, then by row end, then by column end. Sums of
+    floats are those of `max_segment`, n being rows * columns. All pairs of rows or of columns,
+    whichever are fewer, are tried: time grows with rows * columns * min(rows, columns) / 2.
+
+    References
+    ----------
+    .. [1] J. Bentley, "Programming pearls: perspective on performance", Communications of the ACM
+       27 (1984) 1087-1092, doi:10.1145/1968.381154.
+
+    Examples
+    --------
+    >>> max_submatrix([[-1, 2, 3], [-4, 5, -6], [1, 1, -9]], device="cpu")
+    Submatrix(row_start=0, row_end=3, column_start=1, column_end=2, score=8)
+    """
+    numbers = as_numbers(matrix, 2)
+    units = choose_units(numbers)
+    where = resolve(device)
+    oriented = orient(numbers)
+    if where.kind == "cpu":
+        found = submatrix_cpu.best_rectangle(oriented, units.scale, _threads(threads))
+    else:
+        from gpu_tools.segments import submatrix_cuda
+
+        found = submatrix_cuda.best_rectangle(oriented, units.scale, where.ordinals)
+    if found is None:
+        return None
+    total, rectangle = found
+    return Submatrix(*map(int, rectangle), units.score(total))
+
+
+def _threads(threads: int | None) -> int:
+    return threads or len(os.sched_getaffinity(0))

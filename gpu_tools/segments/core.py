@@ -1,0 +1,123 @@
+"""The recurrences of maximum segments, written once and compiled for CPU and GPU.
+
+Positions are *prefix indices*: index i stands before value i, so that the segment (i, j) holds the
+values i to j - 1 and its sum is ``prefix[j] - prefix[i]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def to_units(value, scale):
+    """Return a value as a whole number of units, cut towards zero; integers have scale 1."""
+    return np.int64(value * scale)
+
+
+def extend(total, prefix, suffix, best, value):
+    """Append one value to a run.
+
+    Parameters
+    ----------
+    total : int
+        Sum of the run.
+    prefix, suffix, best : int
+        Largest sum of a beginning, of an end and of any part of the run; 0 for the empty part.
+    value : int
+        The value that follows.
+
+    Returns
+    -------
+    tuple of int
+        The four numbers of the longer run.
+    """
+    total += value
+    suffix = max(suffix + value, 0)
+    return total, max(prefix, total), suffix, max(best, suffix)
+
+
+def join(left, right):
+    """Return the four numbers of two neighbouring runs taken together; see `extend`."""
+    return (
+        left[0] + right[0],
+        max(left[1], left[0] + right[1]),
+        max(right[2], right[0] + left[2]),
+        max(max(left[3], right[3]), left[2] + right[1]),
+    )
+
+
+def push(prefix, starts, ends, links, base, count, start, end):
+    """Append a segment to Ruzzo and Tompa's list of segments that are maximal so far.
+
+    Parameters
+    ----------
+    prefix : array
+        Sums before each index that `starts` and `ends` hold.
+    starts, ends, links : array
+        The list, from element `base` on. ``links`` holds for each segment the nearest earlier one
+        that starts from a smaller sum, -1 if there is none.
+    base, count : int
+        Where the list begins and how long it is.
+    start, end : int
+        The segment, of positive sum, behind all others.
+
+    Returns
+    -------
+    int
+        The list's new length: the segment stands last, merged with those that it makes part of a
+        longer maximal one.
+    """
+    low, high = prefix[start], prefix[end]
+    k = count - 1
+    while k >= 0 and prefix[starts[base + k]] >= low:
+        k = links[base + k]
+    while k >= 0 and prefix[ends[base + k]] < high:
+        start, count = starts[base + k], k
+        k = links[base + k]
+    starts[base + count] = start
+    ends[base + count] = end
+    links[base + count] = k
+    return count + 1
+
+
+def keep_open(prefix, starts, ends, base, count, first, last):
+    """Keep of a piece's maximal segments those that may grow beyond the piece.
+
+    A segment that comes in from the left ends where the sum is larger than everywhere before in
+    the piece; one that goes out to the right starts where it is smaller than everywhere after. The
+    former kind stands before the latter, and one segment may be both.
+
+    Parameters
+    ----------
+    prefix, starts, ends : array
+        As for `push`; the lists are shortened in place.
+    base, count : int
+        Where the list begins and how long it is.
+    first, last : int
+        Sums before and after the piece.
+
+    Returns
+    -------
+    int
+        How many are kept.
+    """
+    lowest, tail, leaving = last, count, count
+    for k in range(count - 1, -1, -1):
+        if prefix[starts[base + k]] < lowest:
+            lowest = prefix[starts[base + k]]
+            tail -= 1
+            leaving = k
+            starts[base + tail] = starts[base + k]
+            ends[base + tail] = ends[base + k]
+    highest, kept = first, 0
+    for k in range(leaving):
+        if prefix[ends[base + k]] > highest:
+            highest = prefix[ends[base + k]]
+            starts[base + kept] = starts[base + k]
+            ends[base + kept] = ends[base + k]
+            kept += 1
+    for k in range(tail, count):
+        starts[base + kept] = starts[base + k]
+        ends[base + kept] = ends[base + k]
+        kept += 1
+    return kept

@@ -1,0 +1,135 @@
+"""What the search for the maximum submatrix shares between devices.
+
+The *lines* of a matrix are its rows or its columns, whichever are fewer; the other kind are
+*steps*. A rectangle is a pair of line indices g < h and a run of steps: its sum is that of the run
+over ``prefix[step, h] - prefix[step, g]``, the prefix sums across the lines. All pairs of lines are
+tried, each with one pass over the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numba import int64, njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from gpu_tools.segments import core
+
+to_units = register_jitable(core.to_units)
+
+
+class Oriented(NamedTuple):
+    """A matrix whose second dimension is the lines; `transposed` if these are its rows."""
+
+    steps: NDArray
+    transposed: bool
+
+    @property
+    def n_steps(self) -> int:
+        """Values of a line."""
+        return self.steps.shape[0]
+
+    @property
+    def n_lines(self) -> int:
+        """Lines, of which all pairs are tried."""
+        return self.steps.shape[1]
+
+
+class Tile(NamedTuple):
+    """Neighbouring line indices and their prefix sums over the steps, as int64."""
+
+    first_low: int
+    lows: NDArray[np.int64]
+    first_high: int
+    highs: NDArray[np.int64]
+
+
+def orient(matrix: NDArray) -> Oriented:
+    """Take the fewer of rows and columns as lines; the array is viewed, not copied."""
+    rows, columns = matrix.shape
+    return Oriented(matrix.T, True) if rows < columns else Oriented(matrix, False)
+
+
+@njit(cache=True, nogil=True)
+def sums_by_sign(matrix, scale):
+    """Return the sums of the positive and of the negative values, in units."""
+    positive, negative = int64(0), int64(0)
+    for row in range(matrix.shape[0]):
+        for column in range(matrix.shape[1]):
+            value = to_units(matrix[row, column], scale)
+            positive += max(value, int64(0))
+            negative += min(value, int64(0))
+    return positive, negative
+
+
+@njit(cache=True, nogil=True)
+def runs_of_sum(lows, highs, first_low, first_high, lines, best):
+    """Return the first run of sum `best` of each pair of lines that has one.
+
+    Parameters
+    ----------
+    lows, highs : int64 array, shape (steps, k)
+        Prefix sums at neighbouring line indices.
+    first_low, first_high : int
+        The first index of either.
+    lines : int
+        The last index that exists.
+    best : int
+        Largest sum of all.
+
+    Returns
+    -------
+    int64 array, shape (pairs, 4)
+        Start of the run, lower line index, end of the run, upper line index.
+    """
+    found, count = np.empty((lows.shape[1] * highs.shape[1], 4), np.int64), 0
+    for low in range(lows.shape[1]):
+        for high in range(highs.shape[1]):
+            g, h = first_low + low, first_high + high
+            if g >= h or h > lines:
+                continue
+            running, start = int64(0), 0
+            for step in range(lows.shape[0]):
+                running += highs[step, high] - lows[step, low]
+                if running == best:
+                    found[count, 0], found[count, 1] = start, g
+                    found[count, 2], found[count, 3] = step + 1, h
+                    count += 1
+                    break
+                if running < 0:  # not at 0: of equal sums the longer run starts first
+                    running, start = int64(0), step + 1
+    return found[:count]
+
+
+def first_rectangle(
+    tiles: Iterable[Tile], oriented: Oriented, best: int
+) -> tuple[int, int, int, int]:
+    """Return the first rectangle of sum `best`.
+
+    Parameters
+    ----------
+    tiles : iterable of Tile
+        All tiles that hold one.
+    oriented : Oriented
+    best : int
+        Largest sum of all, in units.
+
+    Returns
+    -------
+    tuple of int
+        Row start, row end, column start, column end: the first by row start, then column start,
+        then row end, then column end.
+    """
+    first = None
+    for tile in tiles:
+        runs = runs_of_sum(
+            tile.lows, tile.highs, tile.first_low, tile.first_high, oriented.n_lines, best
+        )
+        for start, low, end, high in runs.tolist():
+            key = (low, start, high, end) if oriented.transposed else (start, low, end, high)
+            first = key if first is None else min(first, key)
+    row_start, column_start, row_end, column_end = first
+    return row_start, row_end, column_start, column_end

@@ -1,0 +1,292 @@
+"""The maximum submatrix on GPUs: a thread owns 8 x 8 pairs of lines, whose sums stay in registers.
+
+A block owns a tile of pairs and goes through the steps once; prefix sums pass through shared
+memory. Cells are float32 where row sums stay below 2^24 units: scaled by 2^-24, a saturating
+addition does addition and maximum at once, exactly, unless a sum reaches 1. That shows in the
+result, and the search is done again in integers.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, float32, int32, int64
+from numpy.typing import NDArray
+
+from gpu_tools.device import simulated
+from gpu_tools.ptx import kadane, kadane_above, load4
+from gpu_tools.segments import core
+from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
+from gpu_tools.segments.submatrix_cpu import LIMIT_INT32
+
+CELLS = 8
+"""Lower lines of a thread, and as many upper ones."""
+LOW_GROUPS, HIGH_GROUPS = (1, 2) if simulated() else (16, 16)
+LOW_WIDTH, HIGH_WIDTH = CELLS * LOW_GROUPS, CELLS * HIGH_GROUPS
+THREADS = LOW_GROUPS * HIGH_GROUPS
+STEPS = 2 if simulated() else 16
+"""Steps that are in shared memory at a time."""
+SCAN_THREADS = 4 if simulated() else 256
+LIMIT_FLOAT32 = 2**24
+_ROW = LOW_WIDTH + HIGH_WIDTH
+_STAGED = STEPS * _ROW
+_FOURS = _STAGED // 4
+_ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
+
+to_units = cuda.jit(device=True)(core.to_units)
+
+
+class OnGpu(NamedTuple):
+    """A matrix on one GPU, and the sums of the positive and negative values of each step."""
+
+    steps: object
+    positive: NDArray[np.int64]
+    negative: NDArray[np.int64]
+
+    def cell_types(self) -> list[np.dtype]:
+        """Return the types to try, the fastest first; the last one cannot overflow."""
+        positive, negative = self.positive, -self.negative
+        fits = max(int(positive.sum()), int(negative.sum())) < LIMIT_INT32
+        safe = np.dtype(np.int32 if fits else np.int64)
+        narrow = max(positive.max(), negative.max()) < LIMIT_FLOAT32
+        return [np.dtype(np.float32), safe] if narrow else [safe]
+
+
+@cuda.jit
+def sums_by_sign_block(steps, scale, sums):
+    """Write the sums of the positive and of the negative values of one step a block."""
+    parts = cuda.shared.array(SCAN_THREADS, int64)
+    thread, step = cuda.threadIdx.x, cuda.blockIdx.x
+    for sign in range(2):
+        total = int64(0)
+        for line in range(thread, steps.shape[1], SCAN_THREADS):
+            value = to_units(steps[step, line], scale)
+            total += value if (value < 0) == (sign == 1) else int64(0)
+        parts[thread] = total
+        cuda.syncthreads()
+        if thread == 0:
+            for other in range(1, SCAN_THREADS):
+                total += parts[other]
+            sums[step, sign] = total
+        cuda.syncthreads()
+
+
+@cuda.jit
+def prefix_block(steps, scale, cell_scale, prefix):
+    """Write the prefix sums of one step a block; behind the last line stands the smallest cell."""
+    sums = cuda.shared.array(SCAN_THREADS, int64)
+    thread, step = cuda.threadIdx.x, cuda.blockIdx.x
+    lines, before = steps.shape[1], int64(0)
+    if thread == 0:
+        prefix[step, 0] = 0
+    for first in range(0, lines, SCAN_THREADS):
+        line = first + thread
+        total = to_units(steps[step, line], scale) if line < lines else int64(0)
+        width = 1
+        while width < SCAN_THREADS:
+            sums[thread] = total
+            cuda.syncthreads()
+            if thread >= width:
+                total += sums[thread - width]
+            cuda.syncthreads()
+            width *= 2
+        if line < lines:
+            prefix[step, line + 1] = (before + total) * cell_scale
+        sums[thread] = total
+        cuda.syncthreads()
+        before += sums[SCAN_THREADS - 1]
+        cuda.syncthreads()
+
+
+@cuda.jit
+def pad_block(prefix, lines):
+    """Fill in the indices behind the last line so that no pair gains by them, a step a block."""
+    lowest = cuda.shared.array(SCAN_THREADS, int64)
+    thread, row = cuda.threadIdx.x, prefix[cuda.blockIdx.x]
+    where = int64(0)
+    for index in range(thread, lines + 1, SCAN_THREADS):
+        where = index if row[index] < row[where] else where
+    lowest[thread] = where
+    cuda.syncthreads()
+    for other in range(SCAN_THREADS):
+        where = lowest[other] if row[lowest[other]] < row[where] else where
+    for index in range(lines + 1 + thread, len(row), SCAN_THREADS):
+        row[index] = row[where]
+
+
+def _kernel(cell):
+    @cuda.jit
+    def best_of_pairs_block(prefix, tiles, bests):
+        """Write the largest sum of each thread's pairs.
+
+        Parameters
+        ----------
+        prefix : array of cells, shape (steps, indices)
+        tiles : int32 array, shape (blocks, 2)
+            First lower and first upper line index of each block's tile.
+        bests : array of cells, shape (blocks, threads)
+        """
+        stage = cuda.shared.array(_STAGED, cell, alignment=_ALIGNMENT)
+        thread = int32(cuda.threadIdx.x)
+        first_low, first_high = tiles[cuda.blockIdx.x, 0], tiles[cuda.blockIdx.x, 1]
+        at_low = int32((thread // HIGH_GROUPS) * CELLS)
+        at_high = int32((thread % HIGH_GROUPS) * CELLS)
+        ahead = (first_high + at_high) - (first_low + at_low)
+        at_high = int32(at_high + LOW_WIDTH)
+        none = cell(0)
+        two = (none, none)
+        four = two + two
+        best = four + four
+        some = best + best + best + best
+        running = some + some
+        n_steps = prefix.shape[0]
+        for begin in range(0, n_steps, STEPS):
+            for k in range(thread, _FOURS, THREADS):
+                step, place = begin + (4 * k) // _ROW, (4 * k) % _ROW
+                column = first_low + place
+                if place >= LOW_WIDTH:
+                    column = first_high + place - LOW_WIDTH
+                if step < n_steps:
+                    values = load4(prefix[step], column)
+                    stage[4 * k], stage[4 * k + 1] = values[0], values[1]
+                    stage[4 * k + 2], stage[4 * k + 3] = values[2], values[3]
+            cuda.syncthreads()
+            for row in range(min(STEPS, n_steps - begin)):
+                low, high = int32(row * _ROW + at_low), int32(row * _ROW + at_high)
+                if ahead > 0:
+                    lows = load4(stage, low) + load4(stage, low + 4)
+                    highs = load4(stage, high) + load4(stage, high + 4)
+                    running, best = kadane(running, best, lows, highs)
+                elif ahead == 0:
+                    lows = load4(stage, low) + load4(stage, low + 4)
+                    running, best = kadane_above(running, best, lows, lows)
+            cuda.syncthreads()
+        largest = best[0]
+        for value in best:
+            largest = max(largest, value)
+        bests[cuda.blockIdx.x, thread] = largest
+
+    return best_of_pairs_block
+
+
+KERNELS = {np.dtype(str(cell)): _kernel(cell) for cell in (float32, int32, int64)}
+
+
+@cuda.jit
+def columns_thread(prefix, first, cell_scale, columns):
+    """Copy neighbouring columns of the prefix sums, in units, a thread a step."""
+    step = cuda.grid(1)
+    if step < columns.shape[0]:
+        for k in range(columns.shape[1]):
+            columns[step, k] = int64(prefix[step, first + k] * cell_scale)
+
+
+def tiles_of(n_lines: int) -> NDArray[np.int32]:
+    """Return the first lower and upper line index of every tile that holds a pair."""
+    uppers = range(0, n_lines + 1, HIGH_WIDTH)
+    pairs = [(low, high) for high in uppers for low in range(0, high + HIGH_WIDTH, LOW_WIDTH)]
+    return np.array(pairs, dtype=np.int32)
+
+
+def load(oriented: Oriented, scale) -> OnGpu:
+    """Copy a matrix to the current GPU and sum up its steps."""
+    return measure(cuda.to_device(np.ascontiguousarray(oriented.steps)), scale)
+
+
+def measure(steps, scale) -> OnGpu:
+    """Sum up the steps of a matrix on the current GPU."""
+    sums = cuda.device_array((steps.shape[0], 2), np.int64)
+    sums_by_sign_block[steps.shape[0], SCAN_THREADS](steps, scale, sums)
+    positive, negative = sums.copy_to_host().T
+    return OnGpu(steps, positive, negative)
+
+
+def prefix_of(steps, scale, cell: np.dtype):
+    """Return the prefix sums across the lines as cells, on the current GPU."""
+    n_steps, n_lines = steps.shape
+    width = (n_lines // HIGH_WIDTH + 1) * HIGH_WIDTH
+    prefix = cuda.device_array((n_steps, width), cell)
+    prefix_block[n_steps, SCAN_THREADS](steps, scale, cell_scale(cell), prefix)
+    pad_block[n_steps, SCAN_THREADS](prefix, n_lines)
+    return prefix
+
+
+def cell_scale(cell: np.dtype) -> np.int64 | np.float32:
+    """Return a cell's value of one unit."""
+    return np.float32(1 / LIMIT_FLOAT32) if cell.kind == "f" else np.int64(1)
+
+
+def bests_of(prefix, tiles: NDArray[np.int32]) -> NDArray:
+    """Return the largest sum of each thread's pairs for some tiles, in cells."""
+    bests = cuda.device_array((len(tiles), THREADS), prefix.dtype)
+    kernel = KERNELS[prefix.dtype]
+    kernel[len(tiles), THREADS](prefix, cuda.to_device(tiles), bests)
+    return bests.copy_to_host()
+
+
+def best_rectangle(
+    oriented: Oriented, scale, ordinals: tuple[int, ...]
+) -> tuple[int, tuple[int, int, int, int]] | None:
+    """Return the largest sum in units and the first rectangle that has it.
+
+    Parameters
+    ----------
+    oriented : Oriented
+    scale : int64 or float64
+    ordinals : tuple of int
+        GPUs; each has the whole matrix and takes every n-th tile.
+
+    Returns
+    -------
+    tuple or None
+        Sum and (row start, row end, column start, column end); None if no sum is positive.
+    """
+    with ThreadPoolExecutor(len(ordinals)) as pool:
+
+        def on_each(work, *arguments) -> list:
+            def bound(ordinal, *own):
+                with cuda.gpus[ordinal]:
+                    return work(*own)
+
+            return list(pool.map(bound, ordinals, *arguments))
+
+        loaded = on_each(lambda: load(oriented, scale))
+        return search(oriented, loaded, scale, on_each)
+
+
+def search(oriented: Oriented, loaded: list[OnGpu], scale, on_each):
+    """Search loaded matrices; `on_each` calls a function on each GPU with its own arguments."""
+    tiles = tiles_of(oriented.n_lines)
+    shares = [tiles[k :: len(loaded)] for k in range(len(loaded))]
+    for cell in loaded[0].cell_types():
+        prefixes = on_each(lambda gpu, cell=cell: prefix_of(gpu.steps, scale, cell), loaded)
+        bests = on_each(bests_of, prefixes, shares)
+        best = max(part.max() for part in bests if part.size)
+        if cell.kind != "f" or best < 1:
+            break
+    if best <= 0:
+        return None
+    total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
+    parts = zip(prefixes, shares, bests, strict=True)
+    found = on_each(lambda part: _tiles_with(*part, best), parts)
+    return total, first_rectangle([tile for part in found for tile in part], oriented, total)
+
+
+def _tiles_with(prefix, tiles: NDArray[np.int32], bests: NDArray, best) -> list[Tile]:
+    """Return the threads' tiles that reach `best`."""
+    found = []
+    for block, thread in np.argwhere(bests == best).tolist():
+        low = int(tiles[block, 0]) + thread // HIGH_GROUPS * CELLS
+        high = int(tiles[block, 1]) + thread % HIGH_GROUPS * CELLS
+        found.append(Tile(low, _columns(prefix, low), high, _columns(prefix, high)))
+    return found
+
+
+def _columns(prefix, first: int) -> NDArray[np.int64]:
+    columns = cuda.device_array((prefix.shape[0], CELLS), np.int64)
+    unit = np.int64(1) if prefix.dtype.kind != "f" else np.float32(LIMIT_FLOAT32)
+    blocks = -(-prefix.shape[0] // SCAN_THREADS)
+    columns_thread[blocks, SCAN_THREADS](prefix, first, unit, columns)
+    return columns.copy_to_host()

@@ -1,0 +1,144 @@
+"""``gpu-tools match-exact`` and ``match-approximate``, and the chunks that they read."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.errors import InputError
+from gpu_tools.formats import chunks as chunks_room
+from gpu_tools.formats.chunks import stream_bytes, stream_fasta
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.matching import ALPHABETS
+from tests import oracle_matching as oracle
+
+TABLE = ALPHABETS["dna"].text_table
+TEXT = ">t one\nACGTAC\nGTRN\n\n>u\r\nttacgaa\r\n>v\nACG"
+BAD = [
+    ("ACG\n>x\nA\n", "line 1: text before the first record"),
+    (">x\nAC\nA!T\n", "line 3, record x, position 4: illegal symbol '!'"),
+    (">x\n>y\nA\n", "line 1, record x: no symbols"),
+    (">x\nA\n>y\n\n", "line 3, record y: no symbols"),
+    (">x\nA\n>x\nA\n", "line 3, record x: duplicate name"),
+    ("> x\nA\n", "line 1: record without a name"),
+    ("\n\n", "no record"),
+    ("", "no record"),
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    text, patterns = tmp_path / "text.fa", tmp_path / "patterns.fa"
+    text.write_bytes(TEXT.encode())
+    patterns.write_text(">p\nACG\n>q\nRY\n")
+    return ["--patterns", str(patterns), "--text", str(text), "--quiet", "--device", "cpu"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_chunks_join_to_the_records(size, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
+    path = tmp_path / "text.fa.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    joined, ended = {}, []
+    for chunk in stream_fasta(path, TABLE, "letters"):
+        joined.setdefault(chunk.name, []).append(chunk.codes)
+        ended += [chunk.name] if chunk.last else []
+    records = read_fasta(path)
+    assert list(joined) == ended == [record.name for record in records]
+    for record in records:
+        assert (np.concatenate(joined[record.name]) == record.codes).all()
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
+    path = tmp_path / "bad.fa"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as streamed:
+        list(stream_fasta(path, TABLE, "IUPAC nucleotide letters"))
+    with pytest.raises(InputError) as whole:
+        read_fasta(path)
+    assert str(streamed.value) == str(whole.value)
+
+
+def test_bytes_are_one_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", 3)
+    path = tmp_path / "any.bin"
+    path.write_bytes(bytes(range(8)))
+    found = list(stream_bytes(path))
+    assert {chunk.name for chunk in found} == {"any.bin"}
+    assert np.concatenate([chunk.codes for chunk in found]).tolist() == list(range(8))
+
+
+def test_exact_table_and_bed(files, tmp_path, capsys):
+    bed = tmp_path / "found.bed"
+    assert main(["match-exact", *files, "--both-strands", "--bed", str(bed)]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["pattern", "text", "start", "end", "strand"]
+    texts = {"t": "ACGTACGTRN", "u": "ttacgaa", "v": "ACG"}
+    expected = oracle.exact({"p": "ACG", "q": "RY"}, texts, both=True)
+    assert [tuple(line) for line in lines[1:]] == [
+        (p, t, str(start + 1), str(end), strand) for p, t, start, end, strand in expected
+    ]
+    assert [line.split("\t") for line in bed.read_text().splitlines()] == [
+        [t, str(start), str(end), p, "0", strand] for p, t, start, end, strand in expected
+    ]
+
+
+def test_approximate_table(files, capsys):
+    assert main(["match-approximate", *files, "--max-distance", "1", "--substitution", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "pattern\ttext\tstart\tend\tstrand\tdistance\tcigar"
+    assert lines[1:4] == [
+        "q\tt\t1\t1\t+\t1\t1=1I", "p\tt\t1\t2\t+\t1\t2=1I", "q\tt\t1\t2\t+\t0\t2=",
+    ]  # fmt: skip
+
+
+def test_best(files, tmp_path, capsys):
+    patterns = tmp_path / "one.fa"
+    patterns.write_text(">x\nTACGAA\n")
+    assert main(["match-approximate", *files, "--patterns", str(patterns), "--best"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["x\tu\t2\t7\t+\t0\t6="]
+
+
+def test_bytes_alphabet(tmp_path, capsys):
+    text, patterns = tmp_path / "text.bin", tmp_path / "patterns.txt"
+    text.write_bytes(b"\x00\xff\x00\xff")
+    patterns.write_bytes(b"\xff\x00\r\n\x00\n")
+    arguments = ["--patterns", str(patterns), "--text", str(text), "--alphabet", "bytes"]
+    assert main(["match-exact", *arguments, "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "2\ttext.bin\t1\t1\t+", "1\ttext.bin\t2\t3\t+", "2\ttext.bin\t3\t3\t+",
+    ]  # fmt: skip
+    patterns.write_bytes(b"a\n\nb\n")
+    assert main(["match-exact", *arguments]) == 1
+    assert "patterns.txt, line 2: empty pattern" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [
+    ["match-approximate"],
+    ["match-approximate", "--best", "--max-distance", "1"],
+    ["match-approximate", "--max-distance", "-1"],
+    ["match-approximate", "--best", "--insertion", "0"],
+    ["match-approximate", "--best", "--substitution", "-1"],
+    ["match-exact", "--alphabet", "protein", "--both-strands"],
+])  # fmt: skip
+def test_wrong_usage(files, arguments):
+    assert main([*arguments, *files]) == 2
+
+
+def test_bad_input_leaves_no_output(files, tmp_path, capsys):
+    bad, output = tmp_path / "bad.fa", tmp_path / "found.tsv"
+    bad.write_text(">t\nACGTACGT\nAC!\n")
+    cases = (
+        ("match-exact", ["--text", str(bad)], "bad.fa, line 3, record t, position 11: illegal"),
+        ("match-exact", ["--patterns", str(bad)], "bad.fa, line 3, record t, position 11: illegal"),
+        ("match-exact", ["--text", str(tmp_path / "none")], "none: cannot be read"),
+        ("match-approximate", ["--max-distance", "2"], "record q: the maximum distance 2 is not"),
+    )
+    for command, more, message in cases:
+        assert main([command, *files, *more, "--output", str(output)]) == 1
+        assert message in capsys.readouterr().err
+        assert not output.exists()

@@ -1,0 +1,141 @@
+"""CUDA and CPU give the same matches, on a GPU or on numba's simulator."""
+
+import numpy as np
+import pytest
+
+from gpu_tools.device import simulated
+from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.scoring import EditCosts
+from gpu_tools.sequences import Sequence
+
+pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
+SMALL = simulated()
+
+
+def random_search(rng, longest, n, count):
+    """Texts with some N, and patterns of which some are changed copies; classes in a few."""
+    texts = [
+        Sequence(name, rng.choice(5, size, p=[0.24, 0.25, 0.25, 0.24, 0.02]).astype(np.uint8))
+        for name, size in (("t", n), ("u", max(n // 7, 1)))
+    ]
+    patterns = []
+    for k in range(count):
+        m = int(rng.integers(1, longest + 1))
+        symbols = 1 << rng.integers(0, 4, m)
+        if m < n and k % 2:
+            at = int(rng.integers(0, n - m))
+            copied = texts[0].codes[at : at + m]
+            changed = (rng.random(m) < 0.1) | (copied == 4)
+            symbols = np.where(changed, symbols, 1 << np.minimum(copied, 3))
+        if k % 3 == 0:
+            symbols[int(rng.integers(m))] = int(rng.integers(1, 16))
+        patterns.append(Pattern(f"p{k}", symbols.astype(np.uint8)))
+    return PatternSet(patterns, both_strands=bool(rng.integers(2))), texts
+
+
+def both(patterns, texts, **options):
+    return (match_approximate(patterns, texts, device=device, **options)
+            for device in ("cpu", "cuda"))  # fmt: skip
+
+
+COSTS = {"unit": EditCosts(), "weighted": EditCosts(2, 3, 4), "cheap-pairs": EditCosts(3, 5, 1)}
+KINDS = ("unit", "weighted") if SMALL else tuple(COSTS)
+
+
+@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_best_matches_are_equal(seed, costs):
+    rng = np.random.default_rng(seed)
+    sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
+    cpu, cuda = both(*random_search(rng, *sizes), costs=COSTS[costs])
+    assert cuda == cpu
+    assert cpu
+
+
+@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_matches_within_a_distance_are_equal(seed, costs):
+    rng = np.random.default_rng(100 + seed)
+    sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
+    patterns, texts = random_search(rng, *sizes)
+    shortest = min(map(len, patterns.patterns)) * COSTS[costs].deletion
+    limit = min(int(rng.integers(0, shortest)), shortest // 4)
+    cpu, cuda = both(patterns, texts, costs=COSTS[costs], max_distance=limit)
+    assert cuda == cpu
+
+
+LENGTHS = [(k, "unit") for k in ((33,) if SMALL else (31, 32, 33, 64, 65, 255, 256, 257, 2049))]
+LENGTHS += [(k, "weighted") for k in ((9,) if SMALL else (2, 31, 32, 33, 513, 1024, 1025))]
+
+
+@pytest.mark.parametrize(("length", "costs"), LENGTHS)
+def test_rows_over_many_lanes(length, costs):
+    rng = np.random.default_rng(length)
+    text = rng.integers(0, 4, 2 * length + 20).astype(np.uint8)
+    symbols = (1 << text[10 : 10 + length]).astype(np.uint8)
+    symbols[length // 2] ^= 15
+    least = COSTS[costs].substitution
+    patterns = PatternSet([Pattern("p", symbols)])
+    cpu, cuda = both(
+        patterns, [Sequence("t", text)], costs=COSTS[costs], max_distance=max(length // 8, least)
+    )
+    assert cuda == cpu
+    assert cpu
+
+
+@pytest.mark.parametrize("seed", range(4 if SMALL else 16))
+def test_occurrences_are_equal(seed, monkeypatch):
+    rng = np.random.default_rng(200 + seed)
+    if rng.integers(2):
+        monkeypatch.setattr("gpu_tools.matching.exact_cuda.HITS", 3)
+        monkeypatch.setattr("gpu_tools.matching.pieces.SYMBOLS_PER_PIECE", 90)
+    patterns, texts = random_search(rng, 24, 200 if SMALL else 3000, 9)
+    cpu, cuda = (list(match_exact(patterns, texts, device=device)) for device in ("cpu", "cuda"))
+    assert cuda == cpu
+    assert cpu
+
+
+def test_many_patterns(monkeypatch):
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, 4, 600 if SMALL else 200_000).astype(np.uint8)
+    count = 50 if SMALL else 20_000
+    at, sizes = rng.integers(0, len(codes) - 30, count), rng.integers(8, 30, count)
+    patterns = PatternSet([
+        Pattern(str(k), (1 << codes[a : a + m]).astype(np.uint8))
+        for k, (a, m) in enumerate(zip(at, sizes, strict=True))
+    ])  # fmt: skip
+    cpu, cuda = (
+        list(match_exact(patterns, [Sequence("t", codes)], device=d)) for d in ("cpu", "cuda")
+    )
+    assert cuda == cpu
+    assert len(cpu) >= count
+
+
+def test_other_alphabets_and_many_symbols():
+    text = Sequence("t", np.frombuffer(b"abracadabra" * 2, dtype=np.uint8))
+    for letters in ({"x": b"abra", "y": b"ra"}, {"x": b"abracad", "y": b"da"}):
+        patterns = PatternSet.from_texts(letters, "bytes")
+        cpu, cuda = (list(match_exact(patterns, [text], device=d)) for d in ("cpu", "cuda"))
+        assert cuda == cpu
+        assert cpu
+        cpu, cuda = both(patterns, [text], max_distance=1)
+        assert cuda == cpu
+
+
+def test_the_kernels_do_the_work(monkeypatch):
+    from gpu_tools.matching import cuda, cuda_costs, exact_cuda
+
+    patterns, texts = random_search(np.random.default_rng(1), 4, 16, 1)
+    calls = []
+    for room, name in ((cuda, "prepared"), (cuda_costs, "prepared"), (exact_cuda, "prepared")):
+        real = getattr(room, name)
+
+        def counted(*arguments, real=real, room=room):
+            calls.append(room.__name__)
+            return real(*arguments)
+
+        monkeypatch.setattr(room, name, counted)
+    match_approximate(patterns, texts, device="cuda")
+    match_approximate(patterns, texts, device="cuda", costs=EditCosts(2, 2, 2))
+    match_exact(patterns, texts, device="cuda")
+    assert set(calls) == {cuda.__name__, cuda_costs.__name__, exact_cuda.__name__}

@@ -1,0 +1,118 @@
+"""CUDA and CPU give the same segments and submatrices, on a GPU or on numba's simulator."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import max_segment, max_segments, max_submatrix
+from gpu_tools.device import simulated
+from tests import segments_cases as cases
+
+pytestmark = pytest.mark.cuda
+SEEDS = range(2 if simulated() else 40)
+LENGTH = 600 if simulated() else 300_000
+
+
+def long_values(seed, dtype):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, LENGTH))
+    drift = int(rng.integers(-3, 4))
+    values = rng.integers(-9 + drift, 10 + drift, n).astype(dtype)
+    if seed % 4 == 1:  # segments of all lengths, some across many tiles
+        values = np.repeat(values[: n // 50 + 1], 50)[:n]
+    if seed % 4 == 2 and dtype == "int32":
+        values[rng.integers(0, n, 2)] = 2**31 - 1
+    return values
+
+
+def assert_equal(left, right):
+    for name in ("starts", "ends", "scores"):
+        assert np.array_equal(getattr(left, name), getattr(right, name)), name
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_best_segment(seed, dtype):
+    values = long_values(seed, dtype)
+    assert max_segment(values, device="cuda") == max_segment(values, device="cpu")
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_segments(seed, dtype):
+    values = long_values(seed + 100, dtype)
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+@pytest.mark.parametrize("values", cases.EDGE_CASES[:: 4 if simulated() else 1], ids=str)
+def test_edge_cases(values):
+    assert max_segment(values, device="cuda") == max_segment(values, device="cpu")
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+def test_segments_that_stay_open():
+    """More open segments than there is room for at first."""
+    steps = np.arange(1, 250 if simulated() else 200_000)
+    values = np.append(np.where(steps % 2, steps, -steps), [2 * len(steps)])
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+    assert_equal(max_segments(values[:-1], device="cuda"), max_segments(values[:-1], device="cpu"))
+
+
+MATRICES = [
+    ((5, 3), 1, "int32"), ((4, 18), 1, "int64"), ((19, 2), 2**22, "int32"),
+    ((4, 9), 2**40, "int64"), ((9, 9), 0.1, "float64"), ((2, 3), 0.1, "float32"),
+    ((3, 3), 2**29, "int32"),
+]  # fmt: skip
+LARGE = [
+    ((700, 300), 1, "int32"), ((300, 700), 1, "int32"), ((257, 260), 2**14, "int32"),
+    ((129, 400), 2**40, "int64"), ((200, 200), 0.1, "float64"), ((333, 127), 0.1, "float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "factor", "dtype"), MATRICES + ([] if simulated() else LARGE))
+def test_submatrix(shape, factor, dtype):
+    """Cells of all three types, either orientation, ends of tiles."""
+    rng = np.random.default_rng(sum(shape))
+    matrix = (rng.integers(-9, 9, shape) * factor).astype(dtype)
+    assert max_submatrix(matrix, device="cuda") == max_submatrix(matrix, device="cpu")
+
+
+def test_sums_beyond_float32_are_searched_in_integers(monkeypatch):
+    """A sum of 2^24 and more saturates; the search is then done again, in int32."""
+    from gpu_tools.segments import submatrix_cuda
+
+    tried = []
+    original = submatrix_cuda.prefix_of
+    monkeypatch.setattr(
+        submatrix_cuda, "prefix_of", lambda *given: tried.append(given[2]) or original(*given)
+    )
+    matrix = np.full((3, 3), 2**22)
+    assert max_submatrix(matrix, device="cuda").score == 9 * 2**22
+    assert tried == [np.float32, np.int32]
+    tried.clear()
+    matrix = np.diag([2**24 - 2, 0, 1])
+    assert max_submatrix(matrix, device="cuda").score == 2**24 - 1
+    assert tried == [np.float32]
+
+
+def test_no_positive_value():
+    assert max_segment([-1, 0], device="cuda") is None
+    assert len(max_segments([-1, 0], device="cuda")) == 0
+    assert max_submatrix([[-1, 0]], device="cuda") is None
+
+
+def test_the_kernels_do_the_work(monkeypatch):
+    from gpu_tools.segments import cuda, maximal_cuda, submatrix_cuda
+
+    called = []
+    for module, name in ((cuda, "summarise"), (maximal_cuda, "search"), (submatrix_cuda, "search")):
+        original = getattr(module, name)
+        monkeypatch.setattr(
+            module, name,
+            lambda *given, name=module.__name__, original=original: (
+                called.append(name), original(*given),
+            )[1],
+        )  # fmt: skip
+    max_segment([1, 2], device="cuda")
+    max_segments([1, 2], device="cuda")
+    max_submatrix([[1, 2]], device="cuda")
+    assert called == [cuda.__name__, maximal_cuda.__name__, submatrix_cuda.__name__]
