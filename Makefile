@@ -8,11 +8,12 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test slurm lint bench clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and show the best chains"
 	@echo "make test   run all tests"
+	@echo "make slurm  run the tests that need SLURM (as root, tests/slurm/one_node.sh start)"
 	@echo "make lint   check style, docstrings and workflow"
 	@echo "make bench  run the benchmarks"
 	@echo "make clean  remove results, logs and the virtual environment"
@@ -24,8 +25,11 @@ demo: $(VENV)/.installed
 	@$(BIN)/python workflow/report/best_chains.py results
 
 test: $(VENV)/.tests
-	$(PYTEST) -n 2
+	$(PYTEST) -n 2 -m "not slurm"
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m cuda
+
+slurm: $(VENV)/.tests
+	$(PYTEST) -m slurm -s
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

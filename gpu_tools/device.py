@@ -22,13 +22,17 @@ class Device:
 
 @dataclass(frozen=True)
 class Gpu:
-    """One usable GPU; memory in bytes, driver as the CUDA version that it supports."""
+    """One usable GPU; memory in bytes, driver as the CUDA version that it supports.
+
+    `uuid` is the card's own identity, whatever number it has in this process.
+    """
 
     ordinal: int
     name: str
     compute_capability: str
     memory: int
     driver: str
+    uuid: str
 
 
 def is_specification(text: str) -> bool:
@@ -51,7 +55,7 @@ def list_gpus() -> list[Gpu]:
     """
     cuda = _import_cuda()
     if simulated():
-        return [Gpu(0, "CUDA simulator", "9.0", 0, "none")]
+        return [Gpu(0, "CUDA simulator", "9.0", 0, "none", "simulator")]
     if not cuda.is_available():
         raise DeviceError(f"no usable CUDA device: {_reason(cuda)}")
     return [_describe(cuda, ordinal) for ordinal in range(len(cuda.gpus))]
@@ -83,7 +87,7 @@ def _describe(cuda, ordinal: int) -> Gpu:
     name = device.name.decode() if isinstance(device.name, bytes) else device.name
     capability = ".".join(map(str, device.compute_capability))
     driver = ".".join(map(str, cuda.cudadrv.driver.driver.get_version()))
-    return Gpu(ordinal, name, capability, memory, driver)
+    return Gpu(ordinal, name, capability, memory, driver, device.uuid)
 
 
 def resolve(specification: str = "auto") -> Device:

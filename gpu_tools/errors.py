@@ -80,3 +80,7 @@ class DeviceError(GpuToolsError):
 
 class ScoringError(GpuToolsError, ValueError):
     """Scoring parameters that have no meaning or could overflow."""
+
+
+class FetchError(GpuToolsError):
+    """A source could not be fetched, or what it gave is not what it should be."""

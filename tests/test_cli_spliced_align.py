@@ -187,7 +187,7 @@ def no_gpu():
 
 
 def test_devices(capsys, monkeypatch):
-    gpu = Gpu(1, "NVIDIA H200", "9.0", 150_000_000_000, "13.0")
+    gpu = Gpu(1, "NVIDIA H200", "9.0", 150_000_000_000, "13.0", "GPU-1")
     monkeypatch.setattr("gpu_tools.cli.devices.list_gpus", lambda: [gpu])
     assert main(["devices"]) == 0
     header, row = capsys.readouterr().out.splitlines()

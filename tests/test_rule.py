@@ -4,18 +4,19 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from snakemake.iocontainers import InputFiles, OutputFiles, Params
+from snakemake.iocontainers import InputFiles, OutputFiles, Params, ResourceList
 
 from gpu_tools.cli.rule import job_arguments, run_rule
 
 
-def job(inputs=(), outputs=(), params=(), log=(), threads=4):
+def job(inputs=(), outputs=(), params=(), log=(), threads=4, gpu=1):
     return SimpleNamespace(
         input=InputFiles(fromdict=dict(inputs)),
         output=OutputFiles(fromdict=dict(outputs)),
         params=Params(fromdict=dict(params)),
         log=list(log),
         threads=threads,
+        resources=ResourceList(fromdict={"gpu": gpu}),
     )
 
 
@@ -42,6 +43,18 @@ def test_named_files_are_options_and_unnamed_inputs_arguments():
     made.output = OutputFiles(["beside.fai", "cut.gff3"])
     made.output._set_name("output", 1)
     assert job_arguments(made) == ["given.gff3", "--base", "locus.fa", "--output", "cut.gff3"]
+
+
+@pytest.mark.parametrize(
+    ("device", "gpu", "last"), [("auto", 0, "cpu"), ("auto", 1, "auto"), ("cuda:0", 0, "cuda:0")]
+)
+def test_auto_without_a_gpu_for_the_job_is_the_cpu(device, gpu, last):
+    assert job_arguments(job(params={"device": device}, gpu=gpu))[-2:] == ["--device", last]
+
+
+def test_indexes_are_written_beside_what_they_index():
+    made = job(outputs={"output": "x.fa.gz", "fai": "x.fa.gz.fai", "gzi": "x.fa.gz.gzi"})
+    assert job_arguments(made) == ["--output", "x.fa.gz"]
 
 
 def test_standard_error_and_exit_code_are_the_jobs(tmp_path, capsys):

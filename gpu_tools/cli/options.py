@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 
 import click
 
 from gpu_tools.device import is_specification
+from gpu_tools.reservation import reserved
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -38,7 +40,8 @@ output = click.option(
 
 _device = click.option(
     "--device", type=DeviceType(), default="auto", show_default=True,
-    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto takes a GPU if there is one.",
+    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto takes a GPU that no other job holds, "
+    "else the CPU.",
 )  # fmt: skip
 _threads = click.option(
     "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
@@ -54,8 +57,18 @@ _debug = click.option(
 
 
 def device(function: Callable) -> Callable:
-    """Add --device and --threads to a command; it receives ``device`` and ``threads``."""
-    return _device(_threads(function))
+    """Add --device and --threads to a command; it receives ``device`` and ``threads``.
+
+    The command holds its GPUs as long as it runs, so that several jobs on one machine do not
+    share one by accident; ``device`` is what it got.
+    """
+
+    @functools.wraps(function)
+    def holding(*arguments, device: str, **options):
+        with reserved(device) as got:
+            return function(*arguments, device=got, **options)
+
+    return _device(_threads(holding))
 
 
 def common(function: Callable) -> Callable:

@@ -11,13 +11,16 @@ import click
 
 from gpu_tools.cli.main import cli, main
 
+NO_OPTIONS = ("version", "fai", "gzi")
+
 
 def run_rule(command: str | click.Command, snakemake=None) -> None:
     """Run a command with the options of a Snakemake job, or of this process.
 
     Named inputs, outputs and params become options of the same name (``_`` as ``-``); a list
     repeats its option, a tuple in it gives an option several words, True is a flag, False and
-    None are left out; ``version`` is not an option. Unnamed inputs are the command's arguments,
+    None are left out; ``version`` is not an option, nor are ``fai`` and ``gzi``, indexes that are
+    written beside what they index. Unnamed inputs are the command's arguments,
     unnamed outputs what it writes beside the named ones. Standard error goes to the rule's log.
 
     Parameters
@@ -46,8 +49,10 @@ def job_arguments(snakemake) -> list[str]:
         arguments += ["--threads", str(snakemake.threads)]
     for group in (snakemake.input, snakemake.output, snakemake.params):
         for name, value in group.items():
-            if name != "version":
+            if name not in NO_OPTIONS:
                 arguments += _option(name, value)
+    if snakemake.params.get("device") == "auto" and snakemake.resources.get("gpu") == 0:
+        arguments += ["--device", "cpu"]  # the last one counts: no GPU was given to this job
     return arguments
 
 

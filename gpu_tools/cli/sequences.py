@@ -6,9 +6,12 @@ import click
 
 from gpu_tools.cli.lazy import LazyGroup
 
-COMMANDS = {"cut": "gpu_tools.cli.sequences_cut"}
+COMMANDS = {
+    "cut": "gpu_tools.cli.sequences_cut",
+    "fetch": "gpu_tools.cli.sequences_fetch",
+}
 
 
 @click.group("sequences", cls=LazyGroup, modules=COMMANDS)
 def command() -> None:
-    """Prepare sequence files."""
+    """Fetch and prepare sequence files."""

@@ -40,7 +40,9 @@ flank = click.option(
 
 @click.command("cut")
 @click.option("--fasta", required=True, metavar="FILE", help="FASTA; plain, gzip or bgzip.")
-@click.option("--record", required=True, metavar="NAME", help="Record to cut from.")
+@click.option(
+    "--record", metavar="NAME", help="Record to cut from.  [default: the only one of the file]"
+)
 @locus
 @flank
 @click.option("--name", help="Name of the sequence written.  [default: the record's]")
@@ -52,12 +54,20 @@ def command(fasta, record, locus, flank, name, output, quiet) -> None:
     The record is checked: only IUPAC nucleotides, ambiguity codes become N. An output that ends
     in .gz is compressed with bgzip and indexed (.fai and .gzi).
     """
+    record = record or _only(fasta)
     if locus:
         sequence = cut_locus(fasta, record, *locus, flank=flank)
         sequence = replace(sequence, description=sequence.name)
     else:
         sequence = _whole(fasta, record)
     write_fasta(output, [replace(sequence, name=name or record)])
+
+
+def _only(fasta: str) -> str:
+    names = [sequence.name for sequence in read_fasta(fasta)]
+    if len(names) != 1:
+        raise InputError(f"{len(names)} records", path=fasta, expected="one, or --record")
+    return names[0]
 
 
 def _whole(fasta: str, record: str) -> Sequence:

@@ -56,7 +56,33 @@ def read_fasta(
         the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
         that is illegal.
     """
-    return [record.sequence(path, encode) for record in _records(path)]
+    return list(iterate_fasta(path, encode))
+
+
+def iterate_fasta(
+    path: str | os.PathLike, encode: Callable[[bytes], NDArray[np.uint8]] = encode
+) -> Iterator[Sequence]:
+    """Yield the records of a FASTA file one by one, so that one is in memory at a time.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input.
+    encode : callable
+        As in `read_fasta`.
+
+    Yields
+    ------
+    Sequence
+        As `read_fasta` returns them.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, as soon as what is wrong has been reached.
+    """
+    for record in _records(path):
+        yield record.sequence(path, encode)
 
 
 def cut_locus(

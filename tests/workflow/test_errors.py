@@ -5,7 +5,7 @@ import pytest
 from tests.workflow.folders import HEADER, LOCI, MRNAS, demo_rows, write_sheet
 
 CONFIGURATIONS = [
-    (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, exons, scoring, "),
+    (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, genes, fetch, "),
     (("exons={provider: augustus}",), "'augustus' is wrong; expected one of builtin, file"),
     (("exons={min: 3}",), "configuration, exons: unknown key 'min'; expected one of provider, "),
     (("scoring={match: x}",), "configuration, scoring.match: 'x' is wrong; expected an integer"),

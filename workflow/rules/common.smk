@@ -1,6 +1,8 @@
 """Configuration and sheet of cases: read, checked, and asked by the rules' input functions."""
 
 import csv
+import hashlib
+import re
 from importlib.metadata import PackageNotFoundError, version
 
 import pandas as pd
@@ -17,6 +19,9 @@ MISSING = ("", ".")
 NAME_COLUMNS = {"loci": "base", "targets": "target"}
 EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
 EXON_KINDS = {"given": "candidates", "annotation": "annotation"}
+# what is fetched rather than read where it lies: services, addresses, files with a checksum
+SERVICES = ("ncbi:", "ensembl:")
+FETCHED = re.compile(r"ncbi:|ensembl:|https?://|.*#(sha256|md5)=")
 PROVIDER_SOURCES = {"builtin": "predicted", "file": "given"}
 
 
@@ -95,13 +100,33 @@ def check_header(names):
             raise sheet_error(1, f"no column {name!r}; expected {', '.join(REQUIRED)}")
 
 
-def read_cases(path):
-    """Return the checked cases, one row each, in the order of the sheet; lines as the index."""
+def read_records(path):
+    """Return the rows of the sheet as dictionaries without what is missing."""
     fields = read_fields(path)
     names = [name.strip() for name in fields.iloc[0]]
     check_header(names)
     rows = ([field.strip() for field in row] for row in fields.iloc[1:].itertuples(index=False))
-    records = [{n: v for n, v in zip(names, row) if v not in MISSING} for row in rows]
+    return [{n: v for n, v in zip(names, row) if v not in MISSING} for row in rows]
+
+
+def gene_records():
+    """Return the cases that the configured genes stand for: each with each species' orthologue."""
+    return [
+        {
+            "base": gene,
+            "base_fasta": f"ensembl:gene:{gene}",
+            "target": f"{gene}.{species}",
+            "target_fasta": f"ensembl:homologue:{gene}:{species}",
+        }
+        for gene, all_species in config["genes"].items()
+        for species in all_species
+    ]
+
+
+def all_cases():
+    """Return the checked cases of the sheet and of the genes; the sheet's lines as the index."""
+    records = read_records(config["cases"]) if config["cases"] else []
+    records += gene_records()
     check({"cases": records}, "../schemas/cases.schema.yaml", sheet_place)
     cases = pd.DataFrame(records, index=range(2, len(records) + 2))
     cases["record"] = cases["record"].where(cases["record"] != "", cases["base"])
@@ -110,7 +135,7 @@ def read_cases(path):
 
 
 def sheet_place(path):
-    place = [config["cases"]]
+    place = [config["cases"] or "configuration, genes"]
     place += [f"line {path[1] + 2}"] if len(path) > 1 else []
     place += [f"column {path[2]}"] if len(path) > 2 else []
     return ", ".join(place)
@@ -163,20 +188,41 @@ def batch_names(n_cases):
     return [f"{k}of{n}" for k in range(1, n + 1)]
 
 
-def batch_cases(batch):
-    """Return the rows of the sheet that a batch holds."""
-    first = (int(batch.split("of")[0]) - 1) * config["batch_size"]
-    return CASES.iloc[first : first + config["batch_size"]]
+def batch_files(name):
+    """Return the files of one name of all batches."""
+    return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=name)
 
 
-def sequence_file(wildcards):
-    """Return the FASTA file of a locus or a target."""
+def fetched_name(source):
+    """Name the file of a source: readable, and another one for another source."""
+    readable = re.sub(r"[^0-9A-Za-z.]+", "_", source.split("#")[0])[-60:].strip("_.")
+    return f"{readable}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+
+
+def fetched_sources():
+    """Return the sources to fetch by the names of their files."""
+    sources = pd.concat([CASES["base_fasta"], CASES["target_fasta"]]).unique()
+    return {fetched_name(source): source for source in sources if FETCHED.match(source)}
+
+
+def source_of(wildcards):
+    """Return where a sequence comes from: a file, or what is to be fetched."""
     column = NAME_COLUMNS[wildcards.kind]
     return CASES.loc[CASES[column] == wildcards.name, f"{column}_fasta"].iloc[0]
 
 
+def sequence_file(wildcards):
+    """Return the FASTA file of a locus or a target."""
+    source = source_of(wildcards)
+    if not FETCHED.match(source):
+        return source
+    return f"<results>/sequences/fetched/{fetched_name(source)}.fa.gz"
+
+
 def sequence_record(wildcards):
-    """Return the record's name; a target is a record of its own name."""
+    """Return the record's name; None for a service's answer, which holds one record only."""
+    if source_of(wildcards).startswith(SERVICES):
+        return None
     if wildcards.kind == "targets":
         return wildcards.name
     return CASES.loc[CASES["base"] == wildcards.name, "record"].iloc[0]
@@ -194,18 +240,10 @@ def base_row(wildcards):
     return CASES[CASES["base"] == wildcards.base].iloc[0]
 
 
-def loci_of(batch):
-    """Return the cut base sequences of a batch, each once."""
-    return expand(
-        "<results>/sequences/loci/{name}.fa.gz",
-        name=batch_cases(batch)["base"].unique(),
-    )
-
-
-def targets_of(batch):
-    """Return the targets of a batch, each once."""
-    names = batch_cases(batch)["target"].unique()
-    return expand("<results>/sequences/targets/{name}.fa.gz", name=names)
+def sequences(kind):
+    """Return the cut base sequences or the targets, each once, in the order of the sheet."""
+    names = CASES[NAME_COLUMNS[kind]].unique()
+    return expand("<results>/sequences/{kind}/{name}.fa.gz", kind=kind, name=names)
 
 
 def candidates(bases):
@@ -214,9 +252,9 @@ def candidates(bases):
     return expand("<results>/exons/{source}/{base}.gff3", source=source, base=bases)
 
 
-def pairs_of(batch):
-    """Return the (base, target) pairs of a batch in the order of the sheet."""
-    return list(batch_cases(batch)[["base", "target"]].itertuples(index=False, name=None))
+def pairs():
+    """Return the (base, target) pairs in the order of the sheet."""
+    return list(CASES[["base", "target"]].itertuples(index=False, name=None))
 
 
 def sequences():
@@ -251,18 +289,21 @@ def tables():
         "alignments.bam",
     ]
     names += ["accuracy.tsv"] if annotated_bases() else []
+    names += ["provenance.tsv"] if FETCHED_SOURCES else []
     return expand("<results>/{name}", name=names)
 
 
 check(config, "../schemas/config.schema.yaml", config_place)
-CASES = read_cases(config["cases"])
+CASES = all_cases()
 BATCHES = batch_names(len(CASES))
+FETCHED_SOURCES = fetched_sources()
 VERSION = installed_version()
 
 
 wildcard_constraints:
     base="[^/]+",
     batch="[0-9]+of[0-9]+",
+    fetched="[0-9A-Za-z._-]+",
     kind="loci|targets",
     name="[^/]+",
     source="given|annotation",

@@ -1,3 +1,38 @@
+# Downloads run where Snakemake runs: the nodes of a cluster often have no network, and a service's
+# limit on requests holds for one machine.
+localrules:
+    sequences_fetch,
+
+
+rule sequences_fetch:
+    """Fetch a source of the sheet's from a service or an address, and check it."""
+    output:
+        ensure(
+            multiext(
+                "<results>/sequences/fetched/{fetched}",
+                fai=".fa.gz.fai",
+                gzi=".fa.gz.gzi",
+                output=".fa.gz",
+                provenance=".tsv",
+            ),
+            non_empty=True,
+        ),
+    log:
+        "<logs>/sequences_fetch/{fetched}.log",
+    # between workflows, where --cache and SNAKEMAKE_OUTPUT_CACHE are given
+    cache: True
+    retries: 1
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        **config["fetch"],
+        version=VERSION,
+        source=lambda wildcards: FETCHED_SOURCES[wildcards.fetched],
+        flank=config["flank"],
+    script:
+        "../scripts/sequences_fetch.py"
+
+
 rule sequences_cut:
     """Cut a locus with its flanks, or take a whole record, checked, compressed and indexed."""
     input:
@@ -21,22 +56,22 @@ rule sequences_cut:
 
 
 rule cases_batch:
-    """Gather the sequences, candidate exons and pairs of a batch of cases."""
+    """Gather sequences, candidate exons and pairs into batches of much the same work."""
     input:
-        bases=lambda wildcards: loci_of(wildcards.batch),
-        candidates=lambda wildcards: candidates(batch_cases(wildcards.batch)["base"].unique()),
-        sequences=lambda wildcards: targets_of(wildcards.batch),
+        bases=sequences("loci"),
+        candidates=candidates(CASES["base"].unique()),
+        sequences=sequences("targets"),
     output:
-        base="<results>/batches/{batch}/bases.fa.gz",
-        exons="<results>/batches/{batch}/exons.gff3",
-        targets="<results>/batches/{batch}/targets.fa.gz",
-        pairs="<results>/batches/{batch}/pairs.tsv",
+        base=batch_files("bases.fa.gz"),
+        exons=batch_files("exons.gff3"),
+        targets=batch_files("targets.fa.gz"),
+        pairs=batch_files("pairs.tsv"),
     log:
-        "<logs>/cases_batch/{batch}.log",
+        "<logs>/cases_batch.log",
     conda:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        pair=lambda wildcards: pairs_of(wildcards.batch),
+        pair=pairs(),
     script:
         "../scripts/cases_batch.py"

@@ -52,3 +52,19 @@ rule exons_compare:
         base=annotated_bases(),
     script:
         "../scripts/exons_compare.py"
+
+
+rule results_provenance:
+    """List what was fetched: source, address, time, size and checksum."""
+    input:
+        fetched=expand("<results>/sequences/fetched/{fetched}.tsv", fetched=FETCHED_SOURCES),
+    output:
+        output="<results>/provenance.tsv",
+    log:
+        "<logs>/results_provenance.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/results_provenance.py"

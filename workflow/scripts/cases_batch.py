@@ -1,31 +1,71 @@
-"""Gather a batch's sequences, candidate exons and pairs; also runs by hand, see --help."""
+"""Gather sequences, candidate exons and pairs into batches; also runs by hand, see --help."""
 
 import click
 
 from gpu_tools.cli import options
 from gpu_tools.cli.rule import run_rule
+from gpu_tools.exons import ExonSet
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.intervals import read_exons
 from gpu_tools.formats.merge import concatenate, merge_gff3
 from gpu_tools.formats.tables import write_table
+from gpu_tools.spliced import Case
+from gpu_tools.spliced.batches import even_batches
 
 FILES = {"multiple": True, "required": True, "metavar": "FILE"}
 
 
+def by_name(paths):
+    """Return the one sequence of each file, and its file, by its name."""
+    return {s.name: (s, path) for path in paths for s in read_fasta(path)}
+
+
+def cells(pairs, bases, targets, candidates):
+    """Return the nominal cells of each pair; the estimate of its work."""
+    exons = {name: found for path in candidates for name, found in read_exons(path).items()}
+    found = (exons.get(base, ExonSet.empty()) for base, _ in pairs)
+    return [
+        Case(bases[base][0], targets[target][0], own).cells
+        for (base, target), own in zip(pairs, found, strict=True)
+    ]
+
+
+def once(names, files):
+    """Return the files of names, each once, in order."""
+    return [files[name] for name in dict.fromkeys(names)]
+
+
 @click.command("cases_batch")
-@click.option("--bases", **FILES, help="FASTA of base sequences, bgzip; repeatable.")
-@click.option("--candidates", **FILES, help="GFF3 of candidate exons; repeatable.")
-@click.option("--sequences", **FILES, help="FASTA of targets, bgzip; repeatable.")
+@click.option("--bases", **FILES, help="FASTA of a base sequence, bgzip; repeatable.")
+@click.option(
+    "--candidates", **FILES, help="GFF3 of its candidate exons, in the bases' order; repeatable."
+)
+@click.option("--sequences", **FILES, help="FASTA of a target, bgzip; repeatable.")
 @click.option("--pair", nargs=2, multiple=True, required=True, help="Base and target; repeatable.")
-@click.option("--base", required=True, help="FASTA of all base sequences to write.")
-@click.option("--exons", required=True, help="GFF3 of all candidate exons to write.")
-@click.option("--targets", required=True, help="FASTA of all targets to write.")
-@click.option("--pairs", required=True, help="Table of the pairs to write.")
+@click.option("--base", **FILES, help="FASTA of a batch's base sequences to write; repeatable.")
+@click.option("--exons", **FILES, help="GFF3 of a batch's candidate exons to write; repeatable.")
+@click.option("--targets", **FILES, help="FASTA of a batch's targets to write; repeatable.")
+@click.option("--pairs", **FILES, help="Table of a batch's pairs to write; repeatable.")
 @options.common
 def command(bases, candidates, sequences, pair, base, exons, targets, pairs, quiet):
-    """Join the files of several sequences, and list the pairs to align."""
-    concatenate(bases, base)
-    merge_gff3(candidates, exons)
-    concatenate(sequences, targets)
-    write_table(pairs, ("base", "target"), pair)
+    """Split the pairs, in order, into as many batches as there are outputs.
+
+    The largest batch has as few cells as the order allows.
+    """
+    if not len(bases) == len(candidates) or not len(base) == len(exons) == len(targets) == len(
+        pairs
+    ):
+        raise click.UsageError("as many --candidates as --bases, and as many of each output")
+    loci, genes = by_name(bases), by_name(sequences)
+    exon_files = dict(zip(loci, candidates, strict=True))
+    parts = even_batches(cells(pair, loci, genes, candidates), len(pairs))
+    for k, part in enumerate(parts):
+        own = pair[part]
+        names, others = ([pair[i] for pair in own] for i in (0, 1))
+        concatenate(once(names, {name: path for name, (_, path) in loci.items()}), base[k])
+        merge_gff3(once(names, exon_files), exons[k])
+        concatenate(once(others, {name: path for name, (_, path) in genes.items()}), targets[k])
+        write_table(pairs[k], ("base", "target"), own)
 
 
 run_rule(command, globals().get("snakemake"))

@@ -1,0 +1,192 @@
+"""The public function: get a source, check it, write it as indexed FASTA, tell what it was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpu_tools.errors import FetchError, InputError
+from gpu_tools.formats.fasta import iterate_fasta, write_fasta
+from gpu_tools.formats.files import check_writable, open_binary
+from gpu_tools.sequences import Sequence
+from gpu_tools.sources.http import TemporaryError, shown
+from gpu_tools.sources.services import Settings, client_of, is_permanent, request_of
+from gpu_tools.sources.source import Source, parse_source
+
+_MANY = ("url", "file")  # kinds that may hold several records
+_HEAD = 1 << 10
+_PAGE = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What was fetched.
+
+    `source` is the text asked for; `address` the file or URL, without keys; `retrieved` the time
+    in UTC; `size` the bytes received and `sha256` their sum; `records` and `symbols` what they
+    hold.
+    """
+
+    source: str
+    address: str
+    retrieved: str
+    size: int
+    sha256: str
+    records: int
+    symbols: int
+
+
+def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None) -> Provenance:
+    """Get the sequences of a source and write them as FASTA.
+
+    Parameters
+    ----------
+    text : str
+        A file, an http or https address, ``ncbi:ACCESSION[:START-END]``,
+        ``ensembl:region:SPECIES:NAME:START-END[:STRAND]``, ``ensembl:gene:ID`` (on the gene's own
+        strand, with flanks), ``ensembl:cdna:ID`` (of a transcript, or a gene's canonical one) or
+        ``ensembl:homologue:ID:SPECIES`` (the canonical cDNA of a gene's orthologue). Positions
+        are 1-based and inclusive. ``#sha256=SUM`` or ``#md5=SUM`` behind it is checked against
+        the bytes that the source gives.
+    output : str or PathLike
+        File to write; it appears when complete. One that ends in ``.gz`` is compressed with
+        bgzip and indexed. A download that was stopped lies beside it in a hidden file, and a
+        second call goes on with it if the server can.
+    settings : Settings, optional
+        Addresses of the services, flanks of a gene, patience.
+
+    Returns
+    -------
+    Provenance
+
+    Raises
+    ------
+    InputError
+        If the text is no source, or what was got is no FASTA of nucleotides.
+    FetchError
+        If the source cannot be reached after all attempts, does not exist, or gives something
+        else than what was asked for: an HTML page, an error text, another length or checksum.
+    OutputError
+        If the output cannot be written.
+
+    Notes
+    -----
+    Of several orthologues in the species the one with the highest identity is taken; on equal
+    identity the one whose identifier comes first. Wait times are in `Patience`; NCBI is asked
+    three times a second at most, ten times with a key in ``NCBI_API_KEY``.
+    """
+    source, settings = parse_source(text), settings or Settings()
+    check_writable(output)
+    if source.kind == "file":
+        return _written(source, text, source.fields["path"], Path(source.fields["path"]), output)
+    target = Path(output).absolute()
+    part = target.with_name(f".{target.name}.part")
+    client = client_of(source, settings)
+    request = request_of(source, settings, client)
+    client.download(request, part, lambda path: check(path, source))
+    try:
+        return _written(source, text, request.address, part, output)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check(path: Path, source: Source) -> None:
+    """Check a complete answer.
+
+    Parameters
+    ----------
+    path : Path
+        The answer.
+    source : Source
+
+    Raises
+    ------
+    TemporaryError
+        If a service's answer is no FASTA, and its text does not say that this is for good.
+    FetchError
+        If an address's answer is no FASTA, or a checksum or a length is another one.
+    """
+    problem = _no_fasta(path)
+    if problem:
+        permanent = source.kind in _MANY or is_permanent(problem)
+        raise FetchError(problem) if permanent else TemporaryError(problem)
+    if source.kind not in _MANY:
+        _check_record(path, source)
+
+
+def _no_fasta(path: Path) -> str | None:
+    with open_binary(path) as stream:
+        head = stream.read(_HEAD)
+    if head.lstrip()[:1] == b">":
+        return None
+    if not head.strip():
+        return "an empty answer instead of FASTA"
+    what = "an HTML page" if _PAGE.match(head) else "a text"
+    return f"{what} instead of FASTA: {shown(head)}"
+
+
+def _check_record(path: Path, source: Source) -> None:
+    """Check a service's one record; it may stop in the middle and write an error there."""
+    try:
+        lengths = [len(record) for record in iterate_fasta(path)]
+    except InputError as error:
+        raise TemporaryError(f"broken FASTA (line {error.line}: {error.problem})") from None
+    if len(lengths) != 1:
+        raise TemporaryError(f"{len(lengths)} records; expected one")
+    if source.length is not None and lengths[0] != source.length:
+        raise TemporaryError(f"{lengths[0]} symbols; expected {source.length}")
+
+
+def _written(source: Source, text: str, address: str, path: Path, output) -> Provenance:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    size, sums = _sums(path)
+    _check_sum(source, address, sums)
+    count = _Count()
+    try:
+        write_fasta(output, count.each(iterate_fasta(path)))
+    except InputError as error:
+        error = InputError(error.problem, line=error.line, record=error.record,
+                           position=error.position, expected=error.expected)  # fmt: skip
+        raise error.located(path=address) from None
+    return Provenance(text, address, now, size, sums["sha256"], count.records, count.symbols)
+
+
+def _sums(path: Path) -> tuple[int, dict[str, str]]:
+    """Return the size and the sums of a file as it lies there."""
+    methods = {"sha256": hashlib.sha256(), "md5": hashlib.md5(usedforsecurity=False)}
+    size = 0
+    try:
+        with open(path, "rb") as stream:
+            while chunk := stream.read(1 << 20):
+                size += len(chunk)
+                for method in methods.values():
+                    method.update(chunk)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+    return size, {name: method.hexdigest() for name, method in methods.items()}
+
+
+def _check_sum(source: Source, address: str, sums: dict[str, str]) -> None:
+    if source.checksum is None:
+        return
+    method, expected = source.checksum
+    if sums[method] != expected:
+        raise FetchError(f"{address}: {method} is {sums[method]}; expected {expected}")
+
+
+class _Count:
+    """Counts the records that pass."""
+
+    def __init__(self):
+        self.records = self.symbols = 0
+
+    def each(self, sequences: Iterator[Sequence]) -> Iterator[Sequence]:
+        for sequence in sequences:
+            self.records += 1
+            self.symbols += len(sequence)
+            yield sequence

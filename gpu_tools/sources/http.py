@@ -1,0 +1,289 @@
+"""HTTP with patience: retries, back-off, resumed downloads, answers that are checked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+import requests
+import tenacity
+
+from gpu_tools.errors import FetchError
+from gpu_tools.sources.pace import Pace
+
+_log = logging.getLogger(__name__)
+_CHUNK = 1 << 16
+_BUSY = (408, 425, 429, 500, 502, 503, 504)
+_SHOWN = 120
+
+
+class TemporaryError(FetchError):
+    """A failure that may pass; `retry_after` are the seconds that the server asks to wait."""
+
+    def __init__(self, problem: str, retry_after: float | None = None):
+        super().__init__(problem)
+        self.retry_after = retry_after
+
+
+class _NothingLeftError(TemporaryError):
+    """The part asked for lies behind the end."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to ask for; `secrets` are parameters that are neither shown nor recorded."""
+
+    url: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    accept: str = "*/*"
+    secrets: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        """The full address without the secrets."""
+        return requests.Request("GET", self.url, params=self.parameters).prepare().url
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often to try, and how long to wait, in seconds.
+
+    `timeout` is for a connection and for each further piece of an answer; `first_wait` doubles
+    with each retry, up to `longest_wait`. A server that asks for more than `longest_wait` is
+    not asked again.
+    """
+
+    attempts: int = 5
+    timeout: float = 60.0
+    first_wait: float = 1.0
+    longest_wait: float = 120.0
+
+
+class Client:
+    """Sends requests to one service.
+
+    Parameters
+    ----------
+    patience : Patience
+    pace : Pace, optional
+        How fast requests may follow each other.
+    """
+
+    def __init__(self, patience: Patience, pace: Pace | None = None):
+        self.patience = patience
+        self.pace = pace
+        self.session = requests.Session()
+        # an answer as it lies there: its length is the one announced, and parts of it can be had
+        self.session.headers.update({"User-Agent": "gpu-tools", "Accept-Encoding": "identity"})
+
+    def json(self, request: Request):
+        """Return an answer in JSON.
+
+        Raises
+        ------
+        FetchError
+            If there is none, after as many attempts as patience allows.
+        """
+        return self._patiently(request, lambda: self._json_once(request))
+
+    def download(self, request: Request, path: Path, check: Callable[[Path], None]) -> None:
+        """Write an answer to a file, going on where an earlier attempt left off.
+
+        Parameters
+        ----------
+        request : Request
+        path : Path
+            File to write. What an earlier call left there is kept if the server says that it is
+            a part of the same answer; a small file beside it remembers how to ask.
+        check : callable
+            Called with the path when the answer is complete; it raises `TemporaryError` for what is
+            worth another attempt and `FetchError` for what is not.
+
+        Raises
+        ------
+        FetchError
+            If there is no such answer, after as many attempts as patience allows.
+        """
+        part = _Part(path)
+
+        def once() -> None:
+            self._receive(request, part)
+            try:
+                check(path)
+            except FetchError:
+                part.forget()
+                path.unlink(missing_ok=True)
+                raise
+
+        self._patiently(request, once)
+        part.forget()
+
+    def _patiently(self, request: Request, once: Callable):
+        patience = self.patience
+        attempts = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(self._worth_a_retry),
+            stop=tenacity.stop_after_attempt(patience.attempts),
+            wait=self._seconds_to_wait,
+            before_sleep=lambda state: _tell(request, state),
+            sleep=time.sleep,
+            reraise=True,
+        )
+        try:
+            return attempts(once)
+        except FetchError as error:
+            raise FetchError(f"{request.address}: {error}") from None
+
+    def _worth_a_retry(self, error: BaseException) -> bool:
+        if not isinstance(error, TemporaryError):
+            return False
+        return (error.retry_after or 0) <= self.patience.longest_wait
+
+    def _seconds_to_wait(self, state: tenacity.RetryCallState) -> float:
+        asked = state.outcome.exception().retry_after
+        if asked is not None:
+            return asked
+        exponential = tenacity.wait_exponential(
+            multiplier=self.patience.first_wait, max=self.patience.longest_wait
+        )
+        return exponential(state)
+
+    def _json_once(self, request: Request):
+        with self._answer(request, {}) as response:
+            text = b"".join(_chunks(response))
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise TemporaryError(f"no JSON but {shown(text)}") from None
+
+    def _receive(self, request: Request, part: _Part) -> None:
+        try:
+            self._receive_rest(request, part)
+        except _NothingLeftError:  # the file is complete already, or the answer has become shorter
+            part.forget()
+            raise
+
+    def _receive_rest(self, request: Request, part: _Part) -> None:
+        with self._answer(request, part.headers(request.address)) as response:
+            goes_on = response.status_code == 206 and part.continues(response)
+            if response.status_code == 206 and not goes_on:
+                part.forget()
+                raise TemporaryError("another part than the one asked for")
+            part.remember(request.address, response)
+            with part.path.open("ab" if goes_on else "wb") as stream:
+                for chunk in _chunks(response):
+                    stream.write(chunk)
+
+    @contextlib.contextmanager
+    def _answer(self, request: Request, headers: dict[str, str]) -> Iterator[requests.Response]:
+        if self.pace:
+            self.pace.wait()
+        try:
+            with self.session.get(
+                request.url,
+                params={**request.parameters, **request.secrets},
+                headers={"Accept": request.accept, **headers},
+                timeout=self.patience.timeout,
+                stream=True,
+            ) as response:
+                _check_status(response)
+                yield response
+        # the texts of requests' own errors may hold the secrets
+        except requests.Timeout:
+            raise TemporaryError(f"no answer within {self.patience.timeout:g} s") from None
+        except requests.exceptions.ChunkedEncodingError:
+            raise TemporaryError("the connection was cut before the answer was complete") from None
+        except requests.ConnectionError as error:
+            slow = "timed out" in str(error)  # within an answer, requests calls it this way
+            seconds = f"{self.patience.timeout:g}"
+            problem = f"no answer within {seconds} s" if slow else "no connection, or it broke"
+            raise TemporaryError(problem) from None
+        except requests.RequestException as error:
+            raise FetchError(f"cannot be asked for ({type(error).__name__})") from None
+
+
+class _Part:
+    """A file that may hold the beginning of an answer, and a note of which answer that is."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.note = Path(f"{path}.json")
+
+    def headers(self, address: str) -> dict[str, str]:
+        """Return the headers that ask for the rest only, none if that is not possible."""
+        try:
+            note = json.loads(self.note.read_text(encoding="utf-8"))
+            size = self.path.stat().st_size
+        except (OSError, ValueError):
+            return {}
+        if note.get("address") != address or not note.get("validator") or not size:
+            return {}
+        return {"Range": f"bytes={size}-", "If-Range": note["validator"]}
+
+    def continues(self, response: requests.Response) -> bool:
+        """Tell whether an answer 206 begins where the file ends."""
+        begin = f"bytes {self.path.stat().st_size}-" if self.path.exists() else "bytes 0-"
+        return response.headers.get("Content-Range", "").startswith(begin)
+
+    def remember(self, address: str, response: requests.Response) -> None:
+        """Note what tells this version of the answer from another one."""
+        tag = response.headers.get("ETag", "")
+        # a weak tag does not promise equal bytes
+        validator = (
+            response.headers.get("Last-Modified") if tag.startswith("W/") or not tag else tag
+        )
+        self.note.write_text(json.dumps({"address": address, "validator": validator}))
+
+    def forget(self) -> None:
+        """Drop the note: what lies in the file cannot be gone on with."""
+        self.note.unlink(missing_ok=True)
+
+
+def _chunks(response: requests.Response) -> Iterator[bytes]:
+    return response.iter_content(_CHUNK)
+
+
+def _check_status(response: requests.Response) -> None:
+    status = response.status_code
+    if status in (200, 206):
+        return
+    problem = f"the server answers {status} {response.reason}".rstrip()
+    if status in _BUSY:
+        seconds = _retry_after(response)
+        asked = "" if seconds is None else f" and asks to wait {seconds:g} s"
+        raise TemporaryError(problem + asked, seconds)
+    if status == 416:
+        raise _NothingLeftError(problem, 0.0)
+    detail = next(_chunks(response), b"")
+    raise FetchError(f"{problem}: {shown(detail)}" if detail.strip() else problem)
+
+
+def _retry_after(response: requests.Response) -> float | None:
+    text = response.headers.get("Retry-After")
+    if text is None:
+        return None
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return None
+
+
+def _tell(request: Request, state: tenacity.RetryCallState) -> None:
+    error = state.outcome.exception()
+    seconds = state.next_action.sleep
+    _log.warning("%s: %s; trying again in %.1f s", request.address, error, seconds)
+
+
+def shown(text: bytes) -> str:
+    """Return the beginning of a text in one line and in quotes."""
+    line = " ".join(text[: 4 * _SHOWN].decode("utf-8", "replace").split())
+    return repr(line[:_SHOWN] + ("..." if len(line) > _SHOWN else ""))

@@ -1,0 +1,121 @@
+"""The workflow in other people's pipelines, and the files that others read."""
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+
+from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
+
+PAGE = (ROOT / "docs" / "interface.md").read_text()
+EXAMPLES = re.findall(r"^```snakemake\n(.*?)^```$", PAGE, re.M | re.S)
+ENVIRONMENT = ROOT / "workflow" / "envs" / "gpu_tools.yaml"
+
+
+@pytest.fixture
+def consumer(tmp_path):
+    """Return a function that makes another project's folder with an example of the page."""
+
+    def make(example):
+        (tmp_path / "gpu-tools").symlink_to(ROOT)
+        for name, base, target in zip(("a", "b"), BASES, TARGETS, strict=True):
+            write_sheet(tmp_path / "config" / f"{name}.tsv", [(base, LOCI, target, MRNAS)])
+        (tmp_path / "Snakefile").write_text(example)
+        return Folder(tmp_path, tmp_path / "Snakefile")
+
+    return make
+
+
+def test_consumer_of_ten_lines(consumer):
+    folder = consumer(EXAMPLES[0])
+    assert len([line for line in EXAMPLES[0].splitlines() if line.strip()]) <= 12
+    folder.run()
+    (best,) = folder.table("results/gene_structures/best.tsv")
+    assert (best["base"], best["target"]) == (BASES[0], TARGETS[0])
+    assert [p.name for p in (folder.path / "results").iterdir()] == ["gene_structures"]
+
+
+def test_two_imports_and_a_changed_rule(consumer):
+    folder = consumer(EXAMPLES[1])
+    folder.run()
+    for name, base, target in zip(("a", "b"), BASES, TARGETS, strict=True):
+        (best,) = folder.table(f"results/{name}/best.tsv")
+        assert (best["base"], best["target"]) == (base, target)
+    # the changed rule keeps fewer candidates than the other import's does
+    changed, other = (
+        scores(folder.path / "results" / name / "exons" / "predicted" / f"{base}.gff3")
+        for name, base in zip(("a", "b"), BASES, strict=True)
+    )
+    assert min(changed) >= 5 > min(other)
+    assert "Nothing to be done" in folder.run()
+
+
+def scores(path):
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    return [float(line.split("\t")[5]) for line in lines]
+
+
+def test_page_lists_every_rule():
+    text = "".join(path.read_text() for path in (ROOT / "workflow").glob("rules/*.smk"))
+    rules = re.findall(r"^rule (\w+):", text, re.M)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.M)) == sorted(["all", *rules])
+
+
+def test_environment_has_the_packages_and_bounds_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.sub(r"\s", "", text) for text in project["dependencies"]}
+    environment = yaml.safe_load(ENVIRONMENT.read_text())
+    given = {re.sub(r"\s", "", text) for text in environment["dependencies"]}
+    assert needed <= given
+    assert all(re.search(r"[<>=]", text) for text in given), "a package without a bound"
+    assert environment["channels"] == ["conda-forge", "bioconda", "nodefaults"]
+
+
+def test_apptainer_definition_installs_what_the_package_needs():
+    text = (ROOT / "workflow" / "envs" / "gpu_tools.def").read_text()
+    header, *sections = re.split(r"^%(\w+)\n", text, flags=re.M)
+    fields = dict(
+        line.split(": ", 1) for line in header.splitlines() if line and not line.startswith("#")
+    )
+    assert fields == {"Bootstrap": "docker", "From": fields["From"]}
+    parts = dict(zip(sections[::2], sections[1::2], strict=True))
+    assert set(parts) == {"files", "post", "test", "runscript", "labels"}
+    for path in parts["files"].split()[::2]:
+        assert (ROOT / path).exists()
+    for name in ("post", "test", "runscript"):
+        assert subprocess.run(["sh", "-n", "-c", parts[name]]).returncode == 0
+
+
+def test_catalog_file_asks_for_what_is_there():
+    """The catalog wants its file, workflow/Snakefile, config/README.md, and known keys."""
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
+    assert set(usage["mandatory-flags"]) == {"desc", "flags"}
+    assert usage["software-stack-deployment"] == {
+        "conda": True, "apptainer": False, "apptainer+conda": False
+    }  # fmt: skip
+    assert (ROOT / "workflow" / "Snakefile").exists()
+    assert (ROOT / "config" / "README.md").exists()
+
+
+PROFILES = sorted((ROOT / "workflow" / "profiles").glob("*/config.yaml"))
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
+def test_every_entry_of_a_profile_has_a_comment(path):
+    lines = path.read_text().splitlines()
+    entries = [i for i, line in enumerate(lines) if re.match(r"[a-z]", line)]
+    assert len(entries) >= 4
+    assert [lines[i] for i in entries if not lines[i - 1].strip().startswith("#")] == []
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
+def test_profiles_are_found_by_their_path(path, tmp_path):
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    write_sheet(tmp_path / "config" / "cases.tsv", [(BASES[0], LOCI, TARGETS[0], MRNAS)])
+    folder = Folder(tmp_path, ROOT / "workflow" / "Snakefile")
+    gpus = yaml.safe_load(path.read_text())["resources"]["gpu"]
+    plan = folder.run("--dry-run", "--workflow-profile", path.parent)
+    assert f"gpu={min(gpus, 1)}" in plan

@@ -1,0 +1,128 @@
+"""The workflow on a real SLURM of one node with two units of a GPU that is not there."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
+
+SECONDS = 150
+OPTIONS = (
+    "--workflow-profile", ROOT / "workflow" / "profiles" / "slurm",
+    "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
+    "--seconds-between-status-checks", "2", "--retries", "0",
+    "--set-threads", "spliced_align=1", "--config", "batch_size=1",
+)  # fmt: skip
+
+
+def slurm_answers():
+    try:
+        return subprocess.run(["sinfo"], capture_output=True, timeout=5).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.skipif(not shutil.which("sbatch"), reason="SLURM is not installed"),
+    pytest.mark.skipif(
+        bool(shutil.which("sbatch")) and not slurm_answers(), reason="SLURM does not answer"
+    ),
+]
+
+
+def start(folder):
+    """Start Snakemake, its output in a file."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", folder.snakefile, *OPTIONS]
+    with (folder.path / "output.txt").open("w") as output:
+        return subprocess.Popen(
+            command, cwd=folder.path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+
+def jobs(states="all"):
+    """Return (id, state, comment) of SLURM's jobs; the comment names the rule."""
+    command = ["squeue", "--noheader", "--states", states, "--format=%i|%T|%k"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [line.split("|") for line in lines.splitlines()]
+
+
+def described(job):
+    command = ["scontrol", "show", "job", job]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def wait_for(condition, process):
+    """Return the first true answer of a condition while Snakemake runs."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        if answer := condition():
+            return answer
+        time.sleep(0.1)
+    raise AssertionError("never came true")
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Return a folder with two cases, each a batch of its own."""
+    before = {job for job, *_ in jobs()}
+    rows = [(BASES[0], LOCI, target, MRNAS) for target in TARGETS]
+    write_sheet(tmp_path / "config" / "cases.tsv", rows)
+    yield Folder(tmp_path, ROOT / "workflow" / "Snakefile")
+    for job, *_ in jobs("PENDING,RUNNING"):
+        if job not in before:
+            subprocess.run(["scancel", "--full", job])
+
+
+def test_killed_job_is_done_again_and_nothing_else(small):
+    before = {job for job, *_ in jobs()}
+
+    def alignment():
+        new = [job for job in jobs("RUNNING") if job[0] not in before]
+        return next((job for job in new if "spliced_align" in job[2]), None)
+
+    process = start(small)
+    try:
+        job, *_ = wait_for(alignment, process)
+        assert "TresPerJob=gres:gpu:1" in described(job)
+        subprocess.run(["scancel", "--full", job], check=True)
+        assert process.wait(SECONDS) != 0
+    finally:
+        process.kill()
+    results = small.path / "results"
+    check_nothing_half_written(results)
+    done = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
+    assert len(list(results.glob("batches/*/scores.tsv"))) < 2
+
+    again = start(small)
+    try:
+        assert again.wait(SECONDS) == 0, (small.path / "output.txt").read_text()
+    finally:
+        again.kill()
+    assert {path: path.stat().st_mtime_ns for path in done} == done
+    rows = small.table("results/scores.tsv")
+    assert [row["target"] for row in rows] == list(TARGETS)
+    (best,) = small.table("results/best.tsv")
+    assert best["target"] == TARGETS[0]
+    ours = [job for job in jobs() if job[0] not in before]
+    print(*map(" ".join, ours), sep="\n")
+    states = [state for _, state, comment in ours if "spliced_align" in comment]
+    assert sorted(states) == ["CANCELLED", "COMPLETED", "COMPLETED"]
+    assert len({comment for _, _, comment in ours}) >= 6
+
+
+def check_nothing_half_written(results):
+    """Every batch has all its tables and alignments, or none; no temporary file is left."""
+    for batch in (results / "batches").iterdir():
+        written = {path.name for path in batch.iterdir()} - {
+            "bases.fa.gz", "exons.gff3", "targets.fa.gz", "pairs.tsv"
+        }  # fmt: skip
+        assert written in (set(), {
+            "scores.tsv", "alignments.gff3", "alignments.bed", "alignments.bam",
+            "alignments.bam.bai",
+        })  # fmt: skip
