@@ -120,8 +120,7 @@ def _element(context, builder, signature, arguments):
 
 def _generate_load(context, builder, signature, arguments):
     function_type = ir.FunctionType(_I32, [ir.IntType(64)])
-    # the load itself extends the sign: a conversion behind it would wait for it at once
-    text = "ld.relaxed.gpu.global.s16 $0, [$1];"
+    text = "{ .reg .b16 half; ld.relaxed.gpu.global.b16 half, [$1]; cvt.s32.s16 $0, half; }"
     call = ir.InlineAsm(function_type, text, "=r,l,~{memory}", side_effect=True)
     return builder.call(call, [_element(context, builder, signature, arguments)])
 

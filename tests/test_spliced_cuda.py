@@ -52,6 +52,16 @@ def test_exons_longer_than_a_warp_holds():
     assert cuda == cpu
 
 
+def test_many_exons_end_before_a_track():
+    """More than the kernel asks for at once, the best of them anywhere among them."""
+    rng = np.random.default_rng(12)
+    example = cases.random_example(rng, 30, 9, 1, 4, n_rate=0.0)
+    example.plus, example.minus = [(k, k + 5) for k in range(11)] + [(18, 27)], []
+    example.scores = {("+", exon): float(k * 7 % 11) for k, exon in enumerate(example.plus)}
+    cpu, cuda = both([example], SplicedScoring(exon_weight=1.0, intron_penalty=1))
+    assert cuda == cpu
+
+
 def test_which_kernel_takes_what():
     from gpu_tools.spliced.cuda import Job
     from gpu_tools.spliced.program import compile_program
