@@ -257,13 +257,6 @@ def pairs():
     return list(CASES[["base", "target"]].itertuples(index=False, name=None))
 
 
-def sequences():
-    """Return all cut loci and targets, each once."""
-    return expand("<results>/sequences/loci/{name}.fa.gz", name=CASES["base"].unique()) + expand(
-        "<results>/sequences/targets/{name}.fa.gz", name=CASES["target"].unique()
-    )
-
-
 def annotated_bases():
     """Return the base sequences whose annotation the sheet names."""
     return list(CASES.loc[CASES["annotation"] != "", "base"].unique())
