@@ -9,6 +9,7 @@ import pytest
 
 from gpu_tools import InputError, Sequence, SplicedScoring
 from gpu_tools.cli.main import main
+from gpu_tools.device import Gpu
 from gpu_tools.exons.predict import site_scores
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
@@ -207,6 +208,13 @@ def test_wrong_usage(files, capsys, arguments, words):
 def test_explicit_cuda_is_an_error(files, capsys):
     assert run("--site-model", "vertebrate", "--device", "cuda") == 1
     assert "site mode runs on the CPU only" in capsys.readouterr().err
+
+
+def test_auto_takes_the_cpu_even_beside_a_gpu(files, capsys, monkeypatch):
+    gpu = Gpu(0, "card", "9.0", 1, "13.0", "GPU-a")
+    for module in ("device", "reservation"):
+        monkeypatch.setattr(f"gpu_tools.{module}.list_gpus", lambda: [gpu])
+    assert run("--site-model", "vertebrate", "--device", "auto") == 0
 
 
 def test_no_chain_gives_missing_values(files, capsys):

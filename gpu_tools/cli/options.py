@@ -62,13 +62,30 @@ def device(function: Callable) -> Callable:
     The command holds its GPUs as long as it runs, so that several jobs on one machine do not
     share one by accident; ``device`` is what it got.
     """
+    return device_unless(lambda options: False)(function)
 
-    @functools.wraps(function)
-    def holding(*arguments, device: str, **options):
-        with reserved(device) as got:
-            return function(*arguments, device=got, **options)
 
-    return _device(_threads(holding))
+def device_unless(cpu_only: Callable[[dict], bool]) -> Callable:
+    """Add --device and --threads as `device` does, but hold no GPU where options rule it out.
+
+    Parameters
+    ----------
+    cpu_only : callable
+        Told the other options, it says whether no GPU can do what they ask for. Then ``device`` is
+        what the user gave, for the library to take as the CPU or to refuse.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def holding(*arguments, device: str, **options):
+            if cpu_only(options):
+                return function(*arguments, device=device, **options)
+            with reserved(device) as got:
+                return function(*arguments, device=got, **options)
+
+        return _device(_threads(holding))
+
+    return decorate
 
 
 def common(function: Callable) -> Callable:
