@@ -30,7 +30,7 @@ ONE = np.int64(1)
 
 def median_ms(function, repeats: int = REPEATS) -> float:
     """Return the median time of some calls after one that is not counted, in milliseconds."""
-    return round(1e3 * median_seconds(function, repeats), 4)
+    return 1e3 * median_seconds(function, repeats)
 
 
 @njit(nogil=True, cache=True)
@@ -89,7 +89,7 @@ def on_cpu(rng, n: int, size: int) -> dict:
     figures = {"threads": threads, "values": n}
     figures["read_ms"] = median_ms(lambda: read_all(values, threads))
     figures["best_segment_ms"] = median_ms(lambda: max_segment(values, device="cpu"))
-    figures["best_segment_of_read"] = round(figures["read_ms"] / figures["best_segment_ms"], 3)
+    figures["best_segment_of_read"] = figures["read_ms"] / figures["best_segment_ms"]
     figures["all_segments_ms"] = median_ms(lambda: max_segments(values, device="cpu"), 3)
     figures["all_segments"] = len(max_segments(values, device="cpu"))
     matrix = rng.integers(-100, 101, (size, size)).astype(np.int32)
@@ -232,11 +232,9 @@ def measure(n: int = 10**8, size: int = 1024, sizes=(1024, 4096, 15360)) -> dict
 
 
 def test_tiny():
-    """The whole measurement runs, at a size that takes no time; what is rounded may be 0."""
+    """Every figure is there and positive, at a size that takes no time."""
     figures = measure(n=10**6, size=64, sizes=(64,))
-    assert figures["cpu"]["values"] == 10**6
-    assert figures["cpu"]["all_segments"] > 0
-    assert all(value >= 0 for value in figures["cpu"].values())
+    assert all(value > 0 for value in figures["cpu"].values())
 
 
 if __name__ == "__main__":
