@@ -99,9 +99,7 @@ def on_cpu(rng, n: int, size: int) -> dict:
     score = max_submatrix(matrix, device="cpu").score
     assert all(way(matrix) == score for way in numpy_ways)
     figures["submatrix_numpy_ms"] = min(median_ms(lambda w=way: w(matrix), 1) for way in numpy_ways)
-    figures["submatrix_times_numpy"] = round(
-        figures["submatrix_numpy_ms"] / figures["submatrix_ms"], 1
-    )
+    figures["submatrix_times_numpy"] = figures["submatrix_numpy_ms"] / figures["submatrix_ms"]
     return figures
 
 
