@@ -112,9 +112,7 @@ def gc_share(text, k, window):
 def base_bits(coding, words, row, word, share):
     """Return the logarithm of the last base's frequency where G and C have this share."""
     middle = coding["gc"]
-    shift = coding["gc_shifts"][row] * math.log2(
-        share / (1 - share) / (middle / (1 - middle))
-    )
+    shift = coding["gc_shifts"][row] * math.log2(share / (1 - share) / (middle / (1 - middle)))
     bits = {}
     for base in "ACGT":
         index = 0

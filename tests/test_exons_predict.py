@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -54,12 +55,13 @@ def test_the_oracle_sees_every_type_and_frame():
     seen = set()
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        text = random_sequence(rng, 150, unknown=0)
+        text = random_sequence(rng, 100, unknown=0)
         seen |= {(e[3], e[4]) for e in oracle_exons.exons(text, small_model(rng))}
     assert {t for t, _ in seen} == {"Init", "Intr", "Term", "Sngl"}
     assert {taken for t, taken in seen if t in ("Intr", "Term")} == {0, 1, 2}
 
 
+@cache
 def all_parses(seed):
     """Return a sequence with many parses, but not too many, its model and the parses."""
     rng = np.random.default_rng(seed)
@@ -70,7 +72,7 @@ def all_parses(seed):
             return sequence, content, found
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(20))
 def test_probabilities_and_best_parse_equal_those_of_all_parses(seed):
     sequence, content, parses = all_parses(seed)
     total = sum(weight for _, weight in parses)
@@ -92,7 +94,7 @@ def test_probabilities_and_best_parse_equal_those_of_all_parses(seed):
 
 def test_the_oracle_sees_long_parses_of_both_strands():
     longest, strands = 0, set()
-    for seed in range(25):
+    for seed in range(20):
         for exons, _ in all_parses(seed)[2]:
             longest = max(longest, len(exons))
             strands.add("".join(sorted({exon[0] for exon in exons})))
@@ -146,7 +148,7 @@ def test_best_parse_is_a_gene_structure(locus, shipped):
     assert len(genes) >= 3
     assert (genes.starts[order][1:] > genes.ends[order][:-1]).all()
     text = "".join("ACGTN"[code] for code in locus)
-    for strand, start, end, exon_type in keys(genes):
+    for strand, start, _, exon_type in keys(genes):
         if strand == "+" and exon_type in ("Init", "Sngl"):
             assert text[start : start + 3] == "ATG"
 
@@ -240,5 +242,4 @@ def test_lower_cutoffs_only_add(locus, shipped):
     few = scored(predict_exons(locus, shipped, 10))
     many = scored(predict_exons(locus, replace(shipped, min_probability=1e-7)))
     assert few.items() < default.items() < many.items()
-    parsed = set(keys(best_parse(locus, shipped)))
-    assert min(score for key, score in few.items() if key not in parsed) >= 1000
+    assert min(few.values()) >= 1000

@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons.design import Design
 from gpu_tools.exons.features import gc_classes, words_before
-from gpu_tools.exons.model import GC_CLASSES
+from gpu_tools.exons.model import GC_CLASSES, STOP_CODONS
 from gpu_tools.exons.strands import ReadingStrand
+from gpu_tools.sequences import encode
 
 Frequencies = NDArray[np.float64]
+RARE = 1e-6
+"""Share of a codon that the codon usage does not know."""
 
 
 def estimate_composition(
@@ -29,7 +32,7 @@ def estimate_composition(
     design : Design
         Gives the order, the weights and the influence of G+C.
     usage : ndarray of float64, shape (64,), optional
-        Codon usage, codons in the order AAA, AAC, ... TTT, to any scale.
+        Codon usage, codons in the order AAA, AAC, ... TTT, to any scale; stop codons do not count.
 
     Returns
     -------
@@ -89,7 +92,9 @@ def _longer(frequencies: Frequencies, order: int) -> Frequencies:
 
 def _from_usage(usage: Frequencies, position: int, order: int) -> Frequencies:
     """Return what the codon usage says of a base at a position given `order` bases before it."""
-    codons = np.asarray(usage, dtype=np.float64).reshape(4, 4, 4) + 1e-6 * np.sum(usage)
+    codons = np.array(usage, dtype=np.float64)
+    codons[[encode(stop) @ (16, 4, 1) for stop in STOP_CODONS]] = 0.0
+    codons = codons.reshape(4, 4, 4) + RARE * codons.sum()
     before, behind = tuple(range(position - order)), tuple(range(position + 1, 3))
     joint = codons.sum(axis=before + behind)
     return (joint / joint.sum(axis=-1, keepdims=True)).ravel()

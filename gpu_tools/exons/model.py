@@ -150,6 +150,11 @@ class ExonModel:
     max_length: int
     min_probability: float
 
+    @property
+    def log_min_probability(self) -> float:
+        """Logarithm to base 2 of the cut-off; -inf for 0."""
+        return float(np.log2(self.min_probability)) if self.min_probability else -np.inf
+
 
 def load_model(name_or_path: str | PathLike) -> ExonModel:
     """Load a shipped model by name, or one from a JSON file.

@@ -41,9 +41,10 @@ def predict_exons(
     model : ExonModel
         See `load_model`.
     min_score : float, optional
-        Smallest score, in bits, of a candidate that is not in the best parse; none by default.
+        Smallest score, in bits, of a candidate; none by default.
     min_probability : float, optional
-        Smallest posterior probability of such a candidate, from 0 to 1; the model's by default.
+        Smallest posterior probability, from 0 to 1, of a candidate that is not in the best parse;
+        the model's by default.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def predict_exons(
     sets = []
     for window in _windows(len(codes)):
         parsed = parse(window.cut(codes), model)
-        kept = parsed.chosen | ((parsed.exons.scores >= score) & (parsed.logarithms >= logarithm))
+        kept = (parsed.chosen | (parsed.logarithms >= logarithm)) & (parsed.exons.scores >= score)
         sets.append(window.own(parsed.exons.take(kept)))
     return _sorted(ExonSet.concatenate(sets))
 
