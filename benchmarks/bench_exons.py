@@ -1,0 +1,156 @@
+"""The built-in predictor of candidate exons: sensitivity against density, chains, time.
+
+Run ``python -m benchmarks.bench_exons [RECORD.json [FIGURE.svg]]``. Every annotated record of
+resources/training is judged by a model trained on all the other ones. Chains are the exact best
+ones of mutated targets with the workflow's default settings, candidates at the model's cut-off.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import record
+from benchmarks.accuracy_cases import Counts, annotated_records, genes, mutated
+from benchmarks.exons_figure import figure
+from gpu_tools import Sequence, SplicedScoring, spliced_align
+from gpu_tools.exons import load_model, predict_exons
+from gpu_tools.exons.annotation import AnnotatedSequence
+from gpu_tools.exons.evaluation import (
+    Ranking,
+    parse_accuracy,
+    rank_probabilities,
+    rank_scores,
+    sensitivity_curve,
+)
+from gpu_tools.exons.training import folds, trained_on
+from gpu_tools.formats.codons import read_codon_usage
+from gpu_tools.formats.coding import read_coding
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.resources import resource_path
+from gpu_tools.spliced.case import Case
+
+DENSITIES = (2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60)
+DIVERGENCES = (15, 25, 35)
+WORKFLOW = SplicedScoring(exon_weight=1.0, intron_penalty=15, ends="free-target")
+TIMED_BASES = (250_000, 500_000, 1_000_000, 2_000_000)
+SEED = 2026
+
+
+def aligned_records() -> list[AnnotatedSequence]:
+    """Return the demo's loci with the coding sequences that alignment finds."""
+    coding = read_coding(resource_path("training", "aligned.gff3"))
+    loci = read_fasta(resource_path("demo", "loci.fa.gz"))
+    return [AnnotatedSequence(s, coding[s.name]) for s in loci]
+
+
+def held_out_models(records):
+    """Return for each annotated record a model of all other records."""
+    usage = read_codon_usage(resource_path("training", "codon_usage.tsv"))
+    aligned = aligned_records()
+    return [trained_on([*others, *aligned], usage=usage) for _, others in folds(records)]
+
+
+def curves(records, models, densities=DENSITIES) -> list[dict]:
+    """Return sensitivity by density, candidates ranked by probability and by score alone."""
+    rows = []
+    for ranked_by, ranking in (("probability", rank_probabilities), ("score", rank_scores)):
+        pairs = zip(records, models, strict=True)
+        together = Ranking.together(ranking(*pair) for pair in pairs)
+        rows += [{"ranked_by": ranked_by} | row for row in sensitivity_curve(together, densities)]
+    return rows
+
+
+def at_cutoff(records, models) -> list[dict]:
+    """Return what the shipped model's cut-off gives for each record and for all."""
+    cutoff = load_model("vertebrate").log_min_probability
+    rankings = [rank_probabilities(*pair) for pair in zip(records, models, strict=True)]
+    names = [r.sequence.name for r in records]
+    rows = []
+    for name, ranking in zip(
+        [*names, "together"], [*rankings, Ranking.together(rankings)], strict=True
+    ):
+        found = ranking.found(cutoff)
+        rows.append({
+            "record": name, "segments": len(found), "found": int(found.sum()),
+            "sensitivity": round(float(found.mean()), 4),
+            "internal": round(float(found[ranking.internal].mean()), 4),
+            "density": round(ranking.density(cutoff), 1),
+        })  # fmt: skip
+    return rows
+
+
+def parses(records, models) -> dict:
+    """Return the exact exons of the best parses."""
+    counts = [parse_accuracy(*pair) for pair in zip(records, models, strict=True)]
+    annotated, predicted, true = (int(n) for n in np.sum(counts, axis=0))
+    return {
+        "annotated": annotated, "predicted": predicted, "true": true,
+        "sensitivity": round(true / annotated, 4), "precision": round(true / predicted, 4),
+    }  # fmt: skip
+
+
+def chains(records, models, divergences=DIVERGENCES) -> list[dict]:
+    """Return the accuracy of chains by kind of mutations and divergence."""
+    every = genes(records)
+    candidates = [predict_exons(gene.codes, models[gene.record]).unique() for gene in every]
+    rows = []
+    for mutations in ("uniform", "biased"):
+        for divergence in divergences:
+            rng = np.random.default_rng([SEED, divergence])
+            targets = [
+                Sequence("t", mutated(rng, g.coding, divergence / 100, mutations == "biased"))
+                for g in every
+            ]
+            cases = [
+                Case(Sequence(g.name, g.codes), target, exons)
+                for g, target, exons in zip(every, targets, candidates, strict=True)
+            ]
+            counts = Counts.zero()
+            for gene, result in zip(every, spliced_align(cases, WORKFLOW), strict=True):
+                counts.add(gene, list(result.chain) if result.strand == "+" else [])
+            rows.append({
+                "mutations": mutations, "divergence": divergence, "genes": len(every),
+                "exon_f1": round(Counts.f1(counts.exons), 4),
+                "nucleotide_f1": round(Counts.f1(counts.nucleotides), 4),
+            })  # fmt: skip
+    return rows
+
+
+def times(records, sizes=TIMED_BASES) -> list[dict]:
+    """Return seconds of one core, sequences being the records again and again."""
+    model, codes = load_model("vertebrate"), np.concatenate([r.sequence.codes for r in records])
+    predict_exons(codes[:1000], model)
+    rows = []
+    for n in sizes:
+        begin = time.perf_counter()
+        candidates = predict_exons(np.resize(codes, n), model)
+        seconds = time.perf_counter() - begin
+        rows.append({"bases": n, "candidates": len(candidates), "seconds": round(seconds, 3)})
+    return rows
+
+
+def main() -> None:
+    """Print the figures; write the record and the figure."""
+    records = annotated_records()
+    models = held_out_models(records)
+    found = {
+        "at_cutoff": at_cutoff(records, models), "curve": curves(records, models),
+        "best_parse": parses(records, models), "chains": chains(records, models),
+        "times": times(records),
+    }  # fmt: skip
+    for name, part in found.items():
+        print(name)
+        for row in part if isinstance(part, list) else [part]:
+            print(*(f"{key} {value}" for key, value in row.items()), sep="\t")
+    if len(sys.argv) > 1:
+        record.write(sys.argv[1], {"exons": found})
+    if len(sys.argv) > 2:
+        Path(sys.argv[2]).write_text(figure(found["curve"]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
