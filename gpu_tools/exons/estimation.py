@@ -24,7 +24,7 @@ UNNAMED = "unnamed"
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000,
            2000, 5000, 10_000)  # fmt: skip
 """Lengths at which a model's file has probabilities."""
-ANY_LENGTH = 0.01
+ANY_LENGTH = 0.03
 """Share of exons of any length at all, evenly by the length's logarithm."""
 USUAL_INTRONS, USUAL_SINGLE = 7.0, 0.1
 
