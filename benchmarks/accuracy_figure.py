@@ -38,6 +38,7 @@ def figure(rows: list[dict], mutations: str = "uniform") -> str:
 
 
 def to_svg(drawn: Figure) -> str:
+    """Return a figure as an SVG that is the same for the same figure."""
     from matplotlib import rc_context
 
     stream = io.StringIO()

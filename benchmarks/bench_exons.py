@@ -27,8 +27,8 @@ from gpu_tools.exons.evaluation import (
     sensitivity_curve,
 )
 from gpu_tools.exons.training import folds, trained_on
-from gpu_tools.formats.codons import read_codon_usage
 from gpu_tools.formats.coding import read_coding
+from gpu_tools.formats.codons import read_codon_usage
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
 from gpu_tools.spliced.case import Case
@@ -131,6 +131,19 @@ def times(records, sizes=TIMED_BASES) -> list[dict]:
         seconds = time.perf_counter() - begin
         rows.append({"bases": n, "candidates": len(candidates), "seconds": round(seconds, 3)})
     return rows
+
+
+def test_tiny():
+    """One small record, judged by a model of the aligned loci and another record."""
+    records = annotated_records()[1:]
+    models = held_out_models(records)
+    small = records[1:], models[1:]
+    assert at_cutoff(*small)[-1]["sensitivity"] > 0.85
+    rows = curves(*small, densities=(3, 30))
+    assert rows[0]["all"] < rows[1]["all"]
+    assert rows[2]["all"] < rows[0]["all"]
+    assert figure(rows).count("<path") > 4
+    assert parses(*small)["true"] > 10
 
 
 def main() -> None:
