@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,10 @@ from gpu_tools.exons.evaluation import (
     parse_accuracy,
     rank_probabilities,
     rank_scores,
+    segment_types,
     sensitivity_curve,
 )
+from gpu_tools.exons.parse import parse
 from gpu_tools.exons.training import folds, trained_on
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.codons import read_codon_usage
@@ -37,6 +40,7 @@ DENSITIES = (2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60)
 DIVERGENCES = (15, 25, 35)
 WORKFLOW = SplicedScoring(exon_weight=1.0, intron_penalty=15, ends="free-target")
 TIMED_BASES = (250_000, 500_000, 1_000_000, 2_000_000)
+PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 1.01)
 SEED = 2026
 
 
@@ -91,6 +95,26 @@ def parses(records, models) -> dict:
         "annotated": annotated, "predicted": predicted, "true": true,
         "sensitivity": round(true / annotated, 4), "precision": round(true / predicted, 4),
     }  # fmt: skip
+
+
+def calibration(records, models) -> list[dict]:
+    """Return how many of the intervals of some probability are annotated."""
+    probabilities, true = [], []
+    for one, model in zip(records, models, strict=True):
+        exons = parse(one.sequence.codes, model).exons
+        keys = zip(exons.reverse.tolist(), exons.starts.tolist(), exons.ends.tolist(), strict=True)
+        truth = segment_types(one).keys()
+        true += [key in truth for key in keys]
+        probabilities += exons.probabilities.tolist()
+    probabilities, annotated, rows = np.array(probabilities), np.array(true), []
+    for low, high in pairwise(PROBABILITIES):
+        here = (probabilities >= low) & (probabilities < high)
+        rows.append({
+            "from": low, "to": min(high, 1.0), "exons": int(here.sum()),
+            "mean_probability": round(float(probabilities[here].mean()), 4),
+            "annotated": round(float(annotated[here].mean()), 4),
+        })  # fmt: skip
+    return rows
 
 
 def chains(records, models, divergences=DIVERGENCES) -> list[dict]:
@@ -152,7 +176,8 @@ def main() -> None:
     models = held_out_models(records)
     found = {
         "at_cutoff": at_cutoff(records, models), "curve": curves(records, models),
-        "best_parse": parses(records, models), "chains": chains(records, models),
+        "best_parse": parses(records, models), "calibration": calibration(records, models),
+        "chains": chains(records, models),
         "times": times(records),
     }  # fmt: skip
     for name, part in found.items():
