@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from benchmarks.exons_figure import figure
 from gpu_tools import Sequence, SplicedScoring, spliced_align
 from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.annotation import AnnotatedSequence
+from gpu_tools.exons.design import Design
 from gpu_tools.exons.evaluation import (
     Ranking,
     parse_accuracy,
+    rank,
     rank_probabilities,
     rank_scores,
     segment_types,
@@ -51,17 +54,26 @@ def aligned_records() -> list[AnnotatedSequence]:
     return [AnnotatedSequence(s, coding[s.name]) for s in loci]
 
 
-def held_out_models(records):
+def held_out_models(records, design=None, with_usage=True, with_aligned=True):
     """Return for each annotated record a model of all other records."""
-    usage = read_codon_usage(resource_path("training", "codon_usage.tsv"))
-    aligned = aligned_records()
-    return [trained_on([*others, *aligned], usage=usage) for _, others in folds(records)]
+    usage = read_codon_usage(resource_path("training", "codon_usage.tsv")) if with_usage else None
+    aligned = aligned_records() if with_aligned else []
+    return [trained_on([*others, *aligned], design, usage) for _, others in folds(records)]
+
+
+def rank_both(one: AnnotatedSequence, model) -> Ranking:
+    """Rank by the mean of the score and of the logarithm of the probability."""
+    parsed = parse(one.sequence.codes, model)
+    return rank(one, parsed.exons, (parsed.exons.scores + parsed.logarithms) / 2)
+
+
+RANKINGS = {"probability": rank_probabilities, "score": rank_scores, "both": rank_both}
 
 
 def curves(records, models, densities=DENSITIES) -> list[dict]:
-    """Return sensitivity by density, candidates ranked by probability and by score alone."""
+    """Return sensitivity by density, candidates ranked by probability, score or both."""
     rows = []
-    for ranked_by, ranking in (("probability", rank_probabilities), ("score", rank_scores)):
+    for ranked_by, ranking in RANKINGS.items():
         pairs = zip(records, models, strict=True)
         together = Ranking.together(ranking(*pair) for pair in pairs)
         rows += [{"ranked_by": ranked_by} | row for row in sensitivity_curve(together, densities)]
@@ -95,6 +107,29 @@ def parses(records, models) -> dict:
         "annotated": annotated, "predicted": predicted, "true": true,
         "sensitivity": round(true / annotated, 4), "precision": round(true / predicted, 4),
     }  # fmt: skip
+
+
+def parts(records) -> list[dict]:
+    """Return what models without some of their parts do, at 20 candidates a kb and strand."""
+    plain = Design(pair_weight=1e9)
+    mute = {"gc_shifts": (0.0, 0.0, 0.0, 0.0)}
+    models = {
+        "all": held_out_models(records),
+        "without the demo's loci": held_out_models(records, with_aligned=False),
+        "without pairs in the sites": held_out_models(records, plain),
+        "without G and C around": held_out_models(records, Design(**mute)),
+        "without codon usage": held_out_models(records, with_usage=False),
+        "without all of these": held_out_models(records, replace(plain, **mute), False, False),
+    }
+    rows = []
+    for name, several in models.items():
+        pairs = list(zip(records, several, strict=True))
+        ranking = Ranking.together(rank_probabilities(*pair) for pair in pairs)
+        (row,), parse_row = sensitivity_curve(ranking, [20]), parses(records, several)
+        exons = parse_row["annotated"] + parse_row["predicted"]
+        f1 = round(2 * parse_row["true"] / exons, 4)
+        rows.append({"model": name, "sensitivity": row["all"], "parse_f1": f1})
+    return rows
 
 
 def calibration(records, models) -> list[dict]:
@@ -145,14 +180,14 @@ def chains(records, models, divergences=DIVERGENCES) -> list[dict]:
 
 
 def times(records, sizes=TIMED_BASES) -> list[dict]:
-    """Return seconds of one core, sequences being the records again and again."""
+    """Return seconds of processor time, one thread, sequences being the records again and again."""
     model, codes = load_model("vertebrate"), np.concatenate([r.sequence.codes for r in records])
     predict_exons(codes[:1000], model)
     rows = []
     for n in sizes:
-        begin = time.perf_counter()
+        begin = time.process_time()
         candidates = predict_exons(np.resize(codes, n), model)
-        seconds = time.perf_counter() - begin
+        seconds = time.process_time() - begin
         rows.append({"bases": n, "candidates": len(candidates), "seconds": round(seconds, 3)})
     return rows
 
@@ -176,7 +211,7 @@ def main() -> None:
     models = held_out_models(records)
     found = {
         "at_cutoff": at_cutoff(records, models), "curve": curves(records, models),
-        "best_parse": parses(records, models), "calibration": calibration(records, models),
+        "parts": parts(records), "best_parse": parses(records, models), "calibration": calibration(records, models),
         "chains": chains(records, models),
         "times": times(records),
     }  # fmt: skip

@@ -24,7 +24,7 @@ def figure(rows: list[dict]) -> str:
     """
     drawn = Figure(figsize=(9, 4.5), layout="constrained")
     axes = drawn.subplots()
-    for color, ranked_by in (("C0", "probability"), ("C1", "score")):
+    for color, ranked_by in (("C0", "probability"), ("C1", "score"), ("C2", "both")):
         own = [row for row in rows if row["ranked_by"] == ranked_by]
         for column, style, label in LINES:
             axes.plot(
