@@ -211,8 +211,8 @@ def main() -> None:
     models = held_out_models(records)
     found = {
         "at_cutoff": at_cutoff(records, models), "curve": curves(records, models),
-        "parts": parts(records), "best_parse": parses(records, models), "calibration": calibration(records, models),
-        "chains": chains(records, models),
+        "parts": parts(records), "best_parse": parses(records, models),
+        "calibration": calibration(records, models), "chains": chains(records, models),
         "times": times(records),
     }  # fmt: skip
     for name, part in found.items():

@@ -79,7 +79,7 @@ class Design:
     usage_weight: float = 3000.0
     coding_weight: float = 0.6
     gc_window: int = 5000
-    gc_shifts: tuple[float, float, float, float] = (0.4, 0.1, 1.75, 1.0)
+    gc_shifts: tuple[float, float, float, float] = (0.44, 0.18, 1.67, 1.0)
     length_bandwidth: float = 0.3
     length_weight: float = 20.0
     state_weight: float = 10.0

@@ -116,9 +116,10 @@ def best_path(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.int6
     Returns
     -------
     exons : ndarray of int64, shape (k,)
-        The parse's exons from left to right, as indices into the lattice. Of equal parses the one
-        whose last exon is complete first (then: comes first in the lattice) wins, and so on from
-        right to left; no exon precedes any.
+        The parse's exons from left to right, as indices into the lattice. Of equal parses one is
+        chosen from right to left, at the sequence's end and before each exon: the state of the
+        lowest number, in it no exon, else the one that is complete first (its end and the
+        shortest stay after it), else the one that comes first in the lattice.
     weight : float
         The parse's bits.
     """
