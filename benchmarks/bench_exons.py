@@ -2,7 +2,7 @@
 
 Run ``python -m benchmarks.bench_exons [RECORD.json [FIGURE.svg]]``. Every annotated record of
 resources/training is judged by a model trained on all the other ones. Chains are the exact best
-ones of mutated targets with the workflow's default settings, candidates at the model's cut-off.
+ones of mutated targets, with candidates at the model's cut-off.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +41,8 @@ from gpu_tools.spliced.case import Case
 
 DENSITIES = (2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60)
 DIVERGENCES = (15, 25, 35)
-WORKFLOW = SplicedScoring(exon_weight=1.0, intron_penalty=15, ends="free-target")
+SETTINGS = ((1.0, 15), (0.5, 10))
+"""Weights of the candidates' scores and intron penalties; the first are the workflow's defaults."""
 TIMED_BASES = (250_000, 500_000, 1_000_000, 2_000_000)
 PROBABILITIES = (0.001, 0.01, 0.1, 0.5, 0.9, 1.01)
 SEED = 2026
@@ -153,30 +154,38 @@ def calibration(records, models) -> list[dict]:
 
 
 def chains(records, models, divergences=DIVERGENCES) -> list[dict]:
-    """Return the accuracy of chains by kind of mutations and divergence."""
+    """Return the accuracy of chains by settings, kind of mutations and divergence."""
     every = genes(records)
     candidates = [predict_exons(gene.codes, models[gene.record]).unique() for gene in every]
     rows = []
-    for mutations in ("uniform", "biased"):
-        for divergence in divergences:
+    for weight, penalty in SETTINGS:
+        scoring = SplicedScoring(exon_weight=weight, intron_penalty=penalty, ends="free-target")
+        for mutations, divergence in product(("uniform", "biased"), divergences):
             rng = np.random.default_rng([SEED, divergence])
             targets = [
                 Sequence("t", mutated(rng, g.coding, divergence / 100, mutations == "biased"))
                 for g in every
             ]
-            cases = [
-                Case(Sequence(g.name, g.codes), target, exons)
-                for g, target, exons in zip(every, targets, candidates, strict=True)
-            ]
-            counts = Counts.zero()
-            for gene, result in zip(every, spliced_align(cases, WORKFLOW), strict=True):
-                counts.add(gene, list(result.chain) if result.strand == "+" else [])
+            counts = chain_counts(every, targets, candidates, scoring)
             rows.append({
-                "mutations": mutations, "divergence": divergence, "genes": len(every),
+                "weight": weight, "penalty": penalty, "mutations": mutations,
+                "divergence": divergence, "genes": len(every),
                 "exon_f1": round(Counts.f1(counts.exons), 4),
                 "nucleotide_f1": round(Counts.f1(counts.nucleotides), 4),
             })  # fmt: skip
     return rows
+
+
+def chain_counts(every, targets, candidates, scoring) -> Counts:
+    """Count exons and nucleotides of the best chains; on the wrong strand nothing is true."""
+    cases = [
+        Case(Sequence(gene.name, gene.codes), target, exons)
+        for gene, target, exons in zip(every, targets, candidates, strict=True)
+    ]
+    counts = Counts.zero()
+    for gene, result in zip(every, spliced_align(cases, scoring), strict=True):
+        counts.add(gene, list(result.chain) if result.strand == "+" else [])
+    return counts
 
 
 def times(records, sizes=TIMED_BASES) -> list[dict]:
