@@ -177,6 +177,25 @@ def test_pieces_of_a_long_sequence_agree_with_the_whole(shipped, monkeypatch):
         assert abs(np.log2(one[key] / other[key])) < 2
 
 
+def test_a_sequence_of_too_many_exons_is_halved(locus, shipped, monkeypatch):
+    likely = keys(predict_exons(locus, shipped, min_probability=0.01))
+    pieces = []
+
+    def counted(codes, model, most):
+        pieces.append(len(codes))
+        return parse(codes, model, most)
+
+    monkeypatch.setattr(predict, "parse", counted)
+    monkeypatch.setattr(predict, "MOST_EXONS", 1500)
+    monkeypatch.setattr(predict, "SMALLEST", 1000)
+    halved = keys(predict_exons(locus, shipped))
+    assert pieces[0] == len(locus)
+    assert len(pieces) > 5
+    assert max(pieces[-4:]) <= 3 * -(-len(locus) // 4)
+    assert len(set(likely) - set(halved)) < 0.1 * len(likely)
+    assert len(set(halved)) == len(halved)
+
+
 def test_sites_and_types_of_a_real_locus(locus, shipped):
     exons = predict_exons(locus, shipped).on_strand("+")
     text = "".join("ACGTN"[code] for code in locus)

@@ -67,7 +67,9 @@ class Rules(NamedTuple):
     split_stops: NDArray[np.bool_]
 
 
-def enumerate_exons(strand: Strand, rules: Rules) -> NDArray[np.int64]:
+def enumerate_exons(
+    strand: Strand, rules: Rules, most: int | None = None
+) -> NDArray[np.int64] | None:
     """List all exons of a strand.
 
     Parameters
@@ -76,26 +78,24 @@ def enumerate_exons(strand: Strand, rules: Rules) -> NDArray[np.int64]:
         Sequence, sites and coding scores.
     rules : Rules
         What an exon must fulfil.
+    most : int, optional
+        How many rows there may be; any number by default.
 
     Returns
     -------
-    ndarray of int64, shape (B, 6)
+    ndarray of int64, shape (B, 6), or None
         Start, end, set of states before, set of states after (bits as in `lattice`, introns those
         of the forward strand), score in hundredths of a bit, and type. An interval is there once
-        for each frame that it is open in.
+        for each frame that it is open in. None if there are more than `most`.
     """
-    parts = [
-        _filled(_scan, strand, rules, strand.acceptors, 3),
-        _filled(_scan, strand, rules, strand.starts, 1),
-    ]
-    return np.concatenate(parts)
-
-
-def _filled(scan, *arguments) -> NDArray[np.int64]:
-    """Return the rows of a scan, which is run first to count them."""
-    n_rows = scan(*arguments, np.empty((0, 6), dtype=np.int64))
-    rows = np.empty((n_rows, 6), dtype=np.int64)
-    scan(*arguments, rows)
+    scans = ((strand.acceptors, 3), (strand.starts, 1))
+    nothing = np.empty((0, 6), dtype=np.int64)
+    counts = [_scan(strand, rules, lefts, n_phases, nothing) for lefts, n_phases in scans]
+    if most is not None and sum(counts) > most:
+        return None
+    rows = np.empty((sum(counts), 6), dtype=np.int64)
+    for (lefts, n_phases), part in zip(scans, np.split(rows, [counts[0]]), strict=True):
+        _scan(strand, rules, lefts, n_phases, part)
     return rows
 
 

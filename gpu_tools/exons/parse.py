@@ -57,7 +57,7 @@ class Parsed:
     best: float
 
 
-def parse(codes: NDArray[np.uint8], model: ExonModel) -> Parsed:
+def parse(codes: NDArray[np.uint8], model: ExonModel, most: int | None = None) -> Parsed | None:
     """Weigh all parses of a sequence.
 
     Parameters
@@ -66,13 +66,19 @@ def parse(codes: NDArray[np.uint8], model: ExonModel) -> Parsed:
         Encoded sequence; memory is linear in its length.
     model : ExonModel
         See `gpu_tools.exons.load_model`.
+    most : int, optional
+        How many exons a strand may have, each frame counted; any number by default.
 
     Returns
     -------
-    Parsed
+    Parsed or None
+        None if a strand has more exons.
     """
     n = len(codes)
-    rows, reverse = _both_strands(codes, model)
+    strands = [_one_strand(side, model, most) for side in (codes, reverse_complement(codes))]
+    if any(strand is None for strand in strands):
+        return None
+    rows, reverse = _both_strands(*strands, n)
     starts, ends, before, after = (rows[:, k].copy() for k in (START, END, BEFORE, AFTER))
     weights = rows[:, SCORE] / HUNDREDTHS + exon_weights(model)[rows[:, TYPE], ends - starts]
     lattice, states = Lattice(starts, ends, before, after, weights), states_of(model)
@@ -84,17 +90,13 @@ def parse(codes: NDArray[np.uint8], model: ExonModel) -> Parsed:
 
 
 def _both_strands(
-    codes: NDArray[np.uint8], model: ExonModel
+    forward: NDArray[np.int64], mirrored: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the rows of both strands on the forward strand, and which are of the reverse one."""
-    n = len(codes)
-    forward, mirrored = _one_strand(codes, model), _one_strand(reverse_complement(codes), model)
     reverse = mirrored.copy()
     reverse[:, START], reverse[:, END] = n - mirrored[:, END], n - mirrored[:, START]
-    reverse[:, BEFORE], reverse[:, AFTER] = (
-        _mirror(mirrored[:, AFTER]),
-        _mirror(mirrored[:, BEFORE]),
-    )
+    for column, other in ((BEFORE, AFTER), (AFTER, BEFORE)):
+        reverse[:, column] = _mirror(mirrored[:, other])
     rows = np.concatenate([forward, reverse])
     return rows, np.arange(len(rows)) >= len(forward)
 
@@ -104,13 +106,16 @@ def _mirror(states: NDArray[np.int64]) -> NDArray[np.int64]:
     return (states & 1) | (states >> 1 << 1 + N_INTRONS)
 
 
-def _one_strand(codes: NDArray[np.uint8], model: ExonModel) -> NDArray[np.int64]:
+def _one_strand(
+    codes: NDArray[np.uint8], model: ExonModel, most: int | None
+) -> NDArray[np.int64] | None:
     acceptors, donors, starts = (
         Sites(*sites_over(codes, site)) for site in (model.acceptor, model.donor, model.start)
     )
     stops, coding = next_stops(codes, model.stops), coding_sums(codes, model.coding)
     rules = Rules(model.min_length, model.max_length, model.coding.order, split_stops(model.stops))
-    return enumerate_exons(Strand(codes, stops, coding, acceptors, donors, starts), rules)
+    strand = Strand(codes, stops, coding, acceptors, donors, starts)
+    return enumerate_exons(strand, rules, most)
 
 
 def split_stops(stops: tuple[str, ...]) -> NDArray[np.bool_]:

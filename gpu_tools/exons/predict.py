@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons.candidates import ExonSet
 from gpu_tools.exons.model import ExonModel
-from gpu_tools.exons.parse import parse
+from gpu_tools.exons.parse import Parsed, parse
 
 WINDOW = 2_000_000
 """Bases that are parsed at once: longer sequences take more time, not more memory."""
 MARGIN = 100_000
-"""Bases parsed on either side of a window's own, so that its parses know what lies around."""
+"""Most bases parsed on either side of a window's own, so that its parses know what lies around."""
+MOST_EXONS = 5_000_000
+"""Exons of a strand that are held at once; a window of more, say a tandem repeat, is halved."""
+SMALLEST = 20_000
+"""Bases of a window that is not halved."""
 
 
 def predict_exons(
@@ -60,8 +64,7 @@ def predict_exons(
     """
     score, logarithm = _cutoffs(model, min_score, min_probability)
     sets = []
-    for window in _windows(len(codes)):
-        parsed = parse(window.cut(codes), model)
+    for window, parsed in _parsed(codes, model):
         kept = (parsed.chosen | (parsed.logarithms >= logarithm)) & (parsed.exons.scores >= score)
         sets.append(window.own(parsed.exons.take(kept)))
     return _sorted(ExonSet.concatenate(sets))
@@ -81,13 +84,13 @@ def best_parse(codes: NDArray[np.uint8], model: ExonModel) -> ExonSet:
     -------
     ExonSet
         Its exons as `predict_exons` gives them; no two overlap, except where a sequence of more
-        than two million bases is parsed in pieces and two pieces disagree.
+        than two million bases, or one of very many exons, is parsed in pieces and two disagree.
     """
-    sets = []
-    for window in _windows(len(codes)):
-        parsed = parse(window.cut(codes), model)
-        sets.append(window.own(parsed.exons.take(parsed.chosen)))
-    return _sorted(ExonSet.concatenate(sets))
+    return _sorted(
+        ExonSet.concatenate(
+            window.own(parsed.exons.take(parsed.chosen)) for window, parsed in _parsed(codes, model)
+        )
+    )
 
 
 def _cutoffs(
@@ -105,31 +108,51 @@ def _cutoffs(
 
 @dataclass(frozen=True)
 class _Window:
-    """A piece of a sequence: its own bases, and how far its margins reach."""
+    """A piece of a sequence, its own bases; margins on either side let it see what lies around."""
 
-    low: int
-    high: int
     own_low: int
     own_high: int
 
+    @property
+    def _margin(self) -> int:
+        return min(MARGIN, self.own_high - self.own_low)
+
     def cut(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        return codes[self.low : self.high]
+        """Return the window's own bases with its margins."""
+        return codes[self._low : self.own_high + self._margin]
+
+    @property
+    def _low(self) -> int:
+        return max(self.own_low - self._margin, 0)
 
     def own(self, exons: ExonSet) -> ExonSet:
         """Return the exons that begin among the window's own bases, on the whole sequence."""
-        exons = ExonSet(
-            exons.starts + self.low, exons.ends + self.low, exons.reverse, exons.scores,
-            exons.types, exons.probabilities,
-        )  # fmt: skip
+        exons = replace(exons, starts=exons.starts + self._low, ends=exons.ends + self._low)
         return exons.take((exons.starts >= self.own_low) & (exons.starts < self.own_high))
 
+    def most(self) -> int | None:
+        """Return how many exons a strand of it may have before the window is halved."""
+        return MOST_EXONS if self.own_high - self.own_low > SMALLEST else None
 
-def _windows(n: int) -> Iterator[_Window]:
-    """Yield pieces of equal size whose own bases are the sequence, each base in one of them."""
+    def halves(self) -> list[_Window]:
+        """Return the window in two."""
+        middle = (self.own_low + self.own_high) // 2
+        return [replace(self, own_high=middle), replace(self, own_low=middle)]
+
+
+def _parsed(codes: NDArray[np.uint8], model: ExonModel) -> Iterator[tuple[_Window, Parsed]]:
+    """Yield the windows of a sequence and what their parses say; each base is in one of them."""
+    n = len(codes)
     pieces = max(-(-n // WINDOW), 1)
     edges = [n * k // pieces for k in range(pieces + 1)]
-    for low, high in pairwise(edges):
-        yield _Window(max(low - MARGIN, 0), min(high + MARGIN, n), low, high)
+    left = [_Window(low, high) for low, high in pairwise(edges)]
+    while left:
+        window = left.pop(0)
+        parsed = parse(window.cut(codes), model, window.most())
+        if parsed is None:
+            left[:0] = window.halves()
+        else:
+            yield window, parsed
 
 
 def _sorted(exons: ExonSet) -> ExonSet:
