@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import cuda, int16, int32, types, uint32
+from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
 
@@ -17,6 +17,14 @@ WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
 _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
+
+
+def _synchronize_warp_twin():
+    cuda.syncthreads()  # a block is one warp
+
+
+def _synchronize_warp():
+    cuda.syncwarp()
 
 
 def _shuffle_up_twin(value, scratch):
@@ -98,8 +106,9 @@ def _store_relaxed_twin(array, index, value):
     array[index] = _signed16(int(value))
 
 
-def _store_low(array, index, value):
-    array[index] = int16(value)
+def _store_four_twin(array, index, first, second):
+    for k, value in enumerate((*_split(first), *_split(second))):
+        array[index + k] = value
 
 
 def _of_words(text: str, count: int):
@@ -133,22 +142,30 @@ def _generate_store(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
+def _generate_store_four(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32])
+    text = "st.relaxed.gpu.global.v2.b32 [$0], {$1, $2};"
+    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments), *arguments[2:]])
+    return context.get_dummy_value()
+
+
 if simulated():
+    synchronize_warp = cuda.jit(device=True)(_synchronize_warp_twin)
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
     product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
-    load_relaxed, store_relaxed, store_low = (
+    load_relaxed, store_relaxed, store_four = (
         cuda.jit(device=True)(f)
-        for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
+        for f in (_load_relaxed_twin, _store_relaxed_twin, _store_four_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
 
+    synchronize_warp = cuda.jit(device=True)(_synchronize_warp)
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
-
-    store_low = cuda.jit(device=True)(_store_low)
 
     @intrinsic
     def add2(typing_context, left, right):
@@ -189,6 +206,11 @@ else:
     def store_relaxed(typing_context, array, index, value):
         """Write the low half of `value` to an int16 element, for the whole GPU to see."""
         return types.void(array, types.uint32, int32), _generate_store
+
+    @intrinsic
+    def store_four(typing_context, array, index, first, second):
+        """Write two packed pairs to int16 elements that begin at a multiple of four, likewise."""
+        return types.void(array, types.uint32, int32, int32), _generate_store_four
 
 
 def _load4_twin(array, index):

@@ -43,7 +43,7 @@ def test_exons_longer_than_a_warp_holds():
     """One exon is cut into pieces; shorter ones leave its track at a piece's end and inside."""
     from gpu_tools.spliced.cuda_packed import CAPACITY
 
-    longest = CAPACITY.lanes * CAPACITY.slots[-1]
+    longest = 2 * CAPACITY.lanes * CAPACITY.slots
     rng = np.random.default_rng(11)
     ends = (longest // 2, longest, longest + 1, 2 * longest + 9)
     example = cases.random_example(rng, 3 * longest, 5, 1, 4, n_rate=0.0)

@@ -16,7 +16,7 @@ from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.pieces import Pieces, cut_into_pieces
+from gpu_tools.spliced.pieces import Pieces, arrange, cut_into_pieces
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
@@ -61,12 +61,13 @@ class Job:
     @property
     def stride(self) -> int:
         """Elements of a stored row: columns 0 to n, and what steps too early or late write."""
-        return len(self.target) + 1 + packed.LEAD + packed.TAIL
+        columns = len(self.target) + 1 + packed.LEAD + packed.TAIL
+        return -(-columns // packed.UNROLLED) * packed.UNROLLED
 
     @property
     def stored_rows(self) -> int:
         """Rows that the packed kernel stores."""
-        return len(self.pieces.stops) + len(self.program.starts)
+        return len(self.pieces.stops.ends) + int(self.pieces.groups[-1]) + 1
 
     @property
     def work(self) -> int:
@@ -133,7 +134,8 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring):
-        self.layout = _layout(jobs)
+        numbers, words = [_numbers(job) for job in jobs], [_words(job) for job in jobs]
+        self.layout = _layout(jobs, numbers, words)
         last, constants = self.layout[-1], [
             scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
         ]  # fmt: skip
@@ -143,7 +145,7 @@ class PackedLaunch:
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
         team = _team(jobs)
         self.warps = len(team)
-        parts = zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
+        parts = numbers, [job.program.codes for job in jobs], words
         inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
         self.inputs = [cuda.to_device(array) for array in inputs]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
@@ -157,39 +159,36 @@ class PackedLaunch:
         )
 
 
-def _layout(jobs: list[Job]) -> NDArray[np.int64]:
+def _layout(jobs: list[Job], numbers: list[NDArray], words: list[NDArray]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
     table = np.zeros((len(jobs), 10), dtype=np.int64)
     sizes = np.zeros((len(jobs), 4), dtype=np.int64)
     for k, job in enumerate(jobs):
-        n_pieces, n_stops = len(job.pieces.slots), len(job.pieces.stops)
-        n_tracks, n_exons = len(job.program.starts), job.program.n_exons
-        table[k, :6] = len(job.target) + 1, n_pieces, n_stops, n_tracks, n_exons, job.stride
-        sizes[k] = (
-            4 * n_pieces + 1 + n_stops + n_tracks + 2 * n_exons, job.program.n_rows,
-            job.stride, job.stored_rows * job.stride,
+        stops, segments, sources = job.pieces.stops, job.pieces.segments, job.pieces.sources
+        table[k, :6] = (
+            len(job.target) + 1, job.stride, len(job.pieces.first_segments) - 1,
+            len(segments.tracks), len(stops.ends), len(sources.rows),
         )  # fmt: skip
+        sizes[k] = len(numbers[k]), job.program.n_rows, len(words[k]), job.stored_rows * job.stride
     table[:, packed.NUMBERS :] = np.cumsum(sizes, axis=0) - sizes
     return table
 
 
 def _numbers(job: Job) -> NDArray[np.int32]:
-    pieces = job.pieces
-    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride) + np.int32(packed.LEAD)
-    bonus = job.program.exit_bonus[pieces.by_end].astype(np.int32)
-    parts = (
-        pieces.first_rows, pieces.first_stops, pieces.tracks, pieces.slots, pieces.stops,
-        pieces.commits, places, bonus,
+    """Return the job's pieces as the kernel reads them, see `cuda_packed.sweep_pieces`."""
+    return np.concatenate(
+        arrange(job.pieces, packed.CAPACITY, (job.stride, packed.LEAD, packed.UNROLLED),
+                job.program.exit_bonus - job.scoring.intron_penalty)
     )  # fmt: skip
-    return np.concatenate(parts)
 
 
 def _words(job: Job) -> NDArray[np.int32]:
     """Return the table word of each target column, neutral ones around them."""
     lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
     of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-    words = np.zeros(job.stride, dtype=np.int32)
-    words[packed.LEAD + 1 : packed.LEAD + 1 + len(job.target)] = of_symbol[job.target]
+    first = packed.WORD_LEAD + 1
+    words = np.zeros(first + len(job.target) + packed.WORD_TAIL, dtype=np.int32)
+    words[first : first + len(job.target)] = of_symbol[job.target]
     return words
 
 
@@ -201,23 +200,27 @@ def _team(jobs: list[Job]) -> NDArray[np.int32]:
     work = np.array([job.work for job in jobs])
     device = cuda.get_current_device()
     warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
-    most = np.array([len(job.pieces.slots) for job in jobs])
+    most = np.array([len(job.pieces.first_segments) - 1 for job in jobs])
     sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
     order = np.argsort(-work / sizes, kind="stable")
     return np.repeat(order, sizes[order]).astype(np.int32)
 
 
 def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
-    n_stops, program = len(job.pieces.stops), job.program
+    n_stops, program = len(job.pieces.stops.ends), job.program
     rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
     ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
-    _raise_ends(ends, rows, job.pieces.of_exon, program.exit_ends, program.exit_bonus)
-    return Sweep(ends, rows[n_stops:])
+    shifts = job.pieces.stops.virtual_lanes % packed.UNROLLED
+    _raise_ends(
+        ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus
+    )
+    return Sweep(ends, rows[n_stops:], job.pieces.groups)
 
 
 @njit(cache=True, nogil=True)
-def _raise_ends(ends, rows, of_exon, exit_ends, exit_bonus):
+def _raise_ends(ends, rows, shifts, of_exon, exit_ends, exit_bonus):
     for exon in range(len(of_exon)):
-        row, end, bonus = rows[of_exon[exon]], ends[exit_ends[exon]], exit_bonus[exon]
+        stop = of_exon[exon]
+        row, end, bonus = rows[stop, shifts[stop] :], ends[exit_ends[exon]], exit_bonus[exon]
         for c in range(len(end)):
             end[c] = max(end[c], row[c] + bonus)

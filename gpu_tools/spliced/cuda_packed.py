@@ -1,11 +1,11 @@
 """The packed sweep on a GPU: exons stay in the lanes, the target streams past them.
 
-One warp holds a *piece* of a track (see `pieces`), two int16 rows a register: virtual lane v (two a
-lane) owns neighbouring rows and works on target column s - v in step s. The row above the piece
-streams in at the top, column by column, and the last rows of the exons that end in it, each the
-last of its virtual lane, stream out, so that everything that is special about an exon happens
-outside of the inner loop, and pieces that depend on each other run one behind the other instead of
-one after the other.
+One warp holds a *piece* (see `pieces`): segments of tracks side by side, two int16 rows a register.
+Virtual lane v of a segment (two a lane) owns neighbouring rows and works on target column s - v in
+step s, some chunks later if the segment is behind. The row above a segment streams in at its top,
+column by column, and the last rows of the exons that end in it, each the last of its virtual lane,
+stream out, so that everything that is special about an exon happens outside of the inner loop, and
+pieces that depend on each other run one behind the other instead of one after the other.
 
 What one warp hands to another is a cell in memory that was `NEVER` before: its reader waits until
 it is not. So no flags and no fences are needed, and a value is seen as soon as it is there.
@@ -16,7 +16,7 @@ above.
 
 from __future__ import annotations
 
-from numba import cuda, int32, uint32, uint64
+from numba import cuda, int32, int64, uint32, uint64
 
 from gpu_tools.ptx import (
     WARP,
@@ -26,60 +26,76 @@ from gpu_tools.ptx import (
     permute,
     shuffle,
     shuffle_up,
-    store_low,
+    store_four,
     store_relaxed,
+    synchronize_warp,
 )
 from gpu_tools.spliced import core
-from gpu_tools.spliced.pieces import Capacity
+from gpu_tools.spliced.pieces import EMPTY, Capacity
 
-CAPACITY = Capacity(lanes=2 * WARP, slots=(1, 2, 3, 4, 6, 8))
-"""Virtual lanes of a warp, and the rows a virtual lane that the kernel is compiled for."""
+SLOTS = 8
+"""Rows of a virtual lane, each half a register."""
 CHUNK = WARP
-"""Columns that come in together, one a lane; fewer were slower, for each look at memory counts."""
-AT_ONCE = 4
-"""Rows of exons before a track that are asked for together."""
+"""Columns that come in together, one a lane."""
 UNROLLED = 4
-"""Steps that are written out one after the other; their table words are loaded as far ahead."""
+"""Steps that are written out one after the other, whose values are stored together."""
+CAPACITY = Capacity(lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=6)
 LEAD = 2 * WARP
-"""Elements before column 0 of a stored row and of a target's words: steps that come too early."""
-TAIL = 4 * WARP
+"""Elements before column 0 of a stored row, for steps that come too early."""
+TAIL = 3 * WARP + 2 * UNROLLED
 """Elements after the last column, for steps that come too late."""
+WORD_LEAD = LEAD + CAPACITY.span * CHUNK
+"""Elements before the word of column 0: the last segment of a piece begins late."""
+WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
+"""Elements after the word of the last column."""
 NEVER = -32_640
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
+_STAGED = CHUNK + 1
+"""Staged columns of a segment; one more than needed, so that segments lie in different banks."""
+_STAGE = WARP * _STAGED
 
 # columns of the job table
-COLUMNS, PIECES, STOPS, TRACKS, EXONS, STRIDE, NUMBERS, SYMBOLS, WORDS, CELLS = range(10)
+COLUMNS, STRIDE, PIECES, SEGMENTS, STOPS, SOURCES, NUMBERS, SYMBOLS, WORDS, CELLS = range(10)
 # elements of the scoring
 GAP, PENALTY, FREE = range(3)
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
 _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
+_LOWS, _HIGHS = 0x5410, 0x7632
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
 @cuda.jit(device=True)
-def _locate(virtual_lane, piece, stops, slots):
-    """Return the stream row of a virtual lane's first slot, the first real one, and its stop.
+def _locate(virtual_lane, segments, first_stops, stops):
+    """Return what a virtual lane holds.
 
-    `piece` is (first row, number of stops). A lane that is not used has no real row, one that does
-    not end with a stop has stop -1. Last, the virtual lanes in use.
+    `segments` is where the piece's segments begin and end; `stops` are first rows, ends and places
+    of stops. Returned are the stream row of its first slot, the first real one, the place of its
+    stop or -1, its segment, and its number in the segment. A lane that is not used has no real row
+    and segment -1.
     """
-    begin, count = piece
-    row, real, stop, used = int32(0), int32(1 << 30), int32(-1), int32(0)
-    for k in range(int32(0), count):
-        end = int32(stops[uint32(k)] + int32(1))
-        lanes = int32((end - begin + slots - 1) // slots)
-        if virtual_lane >= used and virtual_lane < used + lanes:
-            row = int32(end - (used + lanes - virtual_lane) * slots)
-            real = begin
-            if virtual_lane == used + lanes - 1:
-                stop = int32(k)
-        used += lanes
-        begin = end
-    return row, real, stop, used
+    begins, ends, places = stops
+    row, real, place, own, number = int32(0), int32(1 << 30), int32(-1), int32(-1), int32(0)
+    first = int32(0)
+    for segment in range(segments[0], segments[1]):
+        used = first
+        for stop in range(first_stops[uint32(segment)], first_stops[uint32(segment + 1)]):
+            begin, end = begins[uint32(stop)], ends[uint32(stop)]
+            after = int32(used + (end - begin + int32(SLOTS - 1)) // int32(SLOTS))
+            if virtual_lane >= used and virtual_lane < after:
+                row = int32(end - (after - virtual_lane) * int32(SLOTS))
+                real = begin
+                if virtual_lane == after - 1:
+                    place = places[uint32(stop)]
+            used = after
+        used = int32((used + int32(1)) & int32(~1))
+        if virtual_lane >= first and virtual_lane < used:
+            own, number = int32(segment), int32(virtual_lane - first)
+        first = used
+    return row, real, place, own, number
 
 
 @cuda.jit(device=True)
@@ -92,148 +108,157 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _await(cells, index, value):
-    """Return the cell at `index` once it is there; `value` is what was seen of it last."""
+def _ask(cells, source, sources, first, columns):
+    """Look at a lane's cell of a source as it is now; also return its column."""
+    end, delays, places, _ = sources
+    column = int32(-1)
+    value = int32(NEVER)
+    if source < end:
+        column = int32(first - delays[uint32(source)] + int32(cuda.threadIdx.x))
+        if column >= 0 and column < columns:
+            place = places[uint32(source)]
+            if place != EMPTY:
+                value = load_relaxed(cells, uint32(place + column))
+        else:
+            column = int32(-1)
+    return column, value
+
+
+@cuda.jit(device=True)
+def _take(cells, source, sources, asked, scoring):
+    """Return a lane's value of a source, once it is there, as the start of what follows it."""
+    _, _, places, bonuses = sources
+    column, value = asked
+    if column < 0:
+        return int32(NEVER)
+    place = places[uint32(source)]
+    if place == EMPTY:
+        return int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
     while value == NEVER:
-        value = load_relaxed(cells, index)
-    return value
+        value = load_relaxed(cells, uint32(place + column))
+    return int32(value + bonuses[uint32(source)])
 
 
 @cuda.jit(device=True)
-def _peek(cells, index, there):
-    """Return the cell at `index` as it is now, `NEVER` if it is not `there` to be read."""
-    return load_relaxed(cells, index) if there else int32(NEVER)
+def _fold(cells, source, sources, asked, state, following, stage, scoring):
+    """Fold a source into the row above its segment; stage and keep that row if it was the last."""
+    segment, value = state
+    first_sources, entries, first_segment = following
+    if source >= sources[0]:
+        return segment, value
+    value = max(value, _take(cells, source, sources, asked, scoring))
+    if source + 1 == first_sources[uint32(segment + 1)]:
+        entry, column = entries[uint32(segment)], asked[0]
+        if entry >= 0 and column >= 0:
+            store_relaxed(cells, uint32(entry + column), value)
+        place = (segment - first_segment) * int32(_STAGED) + int32(cuda.threadIdx.x)
+        stage[uint32(place)] = int32(value << int32(16))
+        return int32(segment + 1), int32(NEVER)
+    return segment, value
 
 
 @cuda.jit(device=True)
-def _above(cells, source, seen, column, scoring):
-    """Return a lane's value of the row above a piece at `column`, waiting for it.
-
-    Parameters
-    ----------
-    cells : int16 array
-        The job's.
-    source : tuple
-        Where the row lies that it goes on from, whether there is one, and the exons that end just
-        before: where their last rows lie, their bonuses, their number.
-    seen : tuple of (int32, int32)
-        What was seen of the row and of the first exon's last.
-    column : int32
-    scoring : int32 array, shape (3,)
-    """
-    row, follows, places, bonuses, count = source
-    value, chained = seen
-    penalty = scoring[PENALTY]
-    if follows:
-        value = _await(cells, uint32(row + column), value)
-    else:
-        value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    for first in range(int32(0), count, int32(AT_ONCE)):
-        # loads of several rows are under way together; a row beyond the last is the last again
-        last = int32(count - first - int32(1))
-        at, more = places[first:], bonuses[first:]
-        k1, k2, k3 = min(last, int32(1)), min(last, int32(2)), min(last, int32(3))
-        p0, p1 = uint32(at[uint32(0)] + column), uint32(at[uint32(k1)] + column)
-        p2, p3 = uint32(at[uint32(k2)] + column), uint32(at[uint32(k3)] + column)
-        c0 = chained if first == 0 else load_relaxed(cells, p0)
-        c1, c2, c3 = load_relaxed(cells, p1), load_relaxed(cells, p2), load_relaxed(cells, p3)
-        value = max(value, int32(_await(cells, p0, c0) + more[uint32(0)] - penalty))
-        value = max(value, int32(_await(cells, p1, c1) + more[uint32(k1)] - penalty))
-        value = max(value, int32(_await(cells, p2, c2) + more[uint32(k2)] - penalty))
-        value = max(value, int32(_await(cells, p3, c3) + more[uint32(k3)] - penalty))
-    return value
+def _arrive(cells, begin, sources, following, first, columns, stage, scoring):
+    """Stage the next chunk of the row above each segment of a piece, waiting for it."""
+    state = following[2], int32(NEVER)
+    for source in range(begin, sources[0], int32(4)):
+        s1, s2, s3 = int32(source + 1), int32(source + 2), int32(source + 3)
+        # loads of several rows are under way together
+        a0 = _ask(cells, source, sources, first, columns)
+        a1 = _ask(cells, s1, sources, first, columns)
+        a2 = _ask(cells, s2, sources, first, columns)
+        a3 = _ask(cells, s3, sources, first, columns)
+        state = _fold(cells, source, sources, a0, state, following, stage, scoring)
+        state = _fold(cells, s1, sources, a1, state, following, stage, scoring)
+        state = _fold(cells, s2, sources, a2, state, following, stage, scoring)
+        state = _fold(cells, s3, sources, a3, state, following, stage, scoring)
 
 
 @cuda.jit(device=True)
-def _seen(cells, source, column, columns):
-    """Look, without waiting, at what `_above` will want for `column`."""
-    row, follows, places, _, count = source
-    inside = column < columns
-    last = places[uint32(0)] if count > 0 else int32(0)
-    return (
-        _peek(cells, uint32(row + column), follows and inside),
-        _peek(cells, uint32(last + column), count > 0 and inside),
-    )
+def _step(row, selectors, gaps, state, word, late, opens):
+    """Move all lanes on by one column; `state` is the diagonal, what is above, and the staged."""
+    diagonal, up, bottom, top = state
+    if opens:
+        up = top
+    up = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
+    above = up
+    for c in range(SLOTS):
+        left = row[c]
+        paired = add2(diagonal, permute(word, late, selectors[c]))
+        up = max2(add2(up, gaps[c]), max2(paired, left))
+        diagonal = left
+        row[c] = up
+    return above, up
 
 
-def _make_run(slots):
-    """Return the device function that sweeps a piece with `slots` registers of rows a lane."""
-
-    @cuda.jit(device=True)
-    def step(row, selectors, gaps, state, word, late):
-        """Move all lanes on by one column; `state` is the diagonal, what is above, and lane 0's."""
-        diagonal, up, bottom, top, lane = state
-        if lane == 0:
-            up = top
-        up = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-        above = up
-        for c in range(slots):
-            left = row[c]
-            paired = add2(diagonal, permute(word, late, selectors[c]))
-            up = max2(add2(up, gaps[c]), max2(paired, left))
-            diagonal = left
-            row[c] = up
-        return above, up
-
-    @cuda.jit(device=True)
-    def run(piece, columns, codes, words, cells, source, places, scoring, scratch):
-        begin, stops, count = piece
-        entry, out, stride = places
-        lane = int32(cuda.threadIdx.x)
-        row = cuda.local.array(slots, int32)
-        selectors = cuda.local.array(slots, int32)
-        gaps = cuda.local.array(slots, int32)
-        low, real_low, stop_low, used = _locate(int32(2 * lane), (begin, count), stops, slots)
-        high, real_high, stop_high, _ = _locate(int32(2 * lane + 1), (begin, count), stops, slots)
-        gap = int32(scoring[GAP] & int32(0xFFFF))
-        for c in range(slots):
-            selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
-                _selector(codes, int32(high + c), real_high, 1) << int32(8)
-            )
-            gaps[c] = (gap if low + c >= real_low else int32(0)) | int32(
-                (gap << int32(16)) if high + c >= real_high else int32(0)
-            )
-            row[c] = _BOTH_NEVER
-        before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
-        at = uint64(LEAD) - uint64(2 * lane)
-        out_low = uint64(out + max(stop_low, int32(0)) * stride) + at
-        out_high = uint64(out + max(stop_high, int32(0)) * stride) + at - uint64(1)
-        w0, w1, w2, w3 = (
-            words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
-        )  # fmt: skip
-        seen = _seen(cells, source, lane, columns)
-        for first in range(int32(0), int32(columns + used - 1), int32(CHUNK)):
-            column = int32(first + lane)
-            arriving = int32(0)
-            if column < columns:
-                arriving = _above(cells, source, seen, column, scoring)
-                if entry >= 0:
-                    store_relaxed(cells, uint32(entry + column), arriving)
-            arriving = int32(arriving << int32(16))
-            seen = _seen(cells, source, int32(column + CHUNK), columns)
-            for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
-                at += uint64(UNROLLED)
-                n0, n1, n2, n3 = (
-                    words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
-                )  # fmt: skip
-                for word, u in ((w0, 0), (w1, 1), (w2, 2), (w3, 3)):
-                    up = shuffle_up(bottom, scratch)
-                    top = shuffle(arriving, int32(k + int32(u)), scratch)
-                    state = (before, up, bottom, top, lane)
-                    before, bottom = step(row, selectors, gaps, state, word, late)
-                    late = word
-                    if stop_low >= 0:
-                        store_low(cells, out_low + uint64(u), bottom)
-                    if stop_high >= 0:
-                        store_low(cells, out_high + uint64(u), int32(bottom >> int32(16)))
-                out_low += uint64(UNROLLED)
-                out_high += uint64(UNROLLED)
-                w0, w1, w2, w3 = n0, n1, n2, n3
-
-    return run
-
-
-_run_1, _run_2, _run_3, _run_4, _run_6, _run_8 = (_make_run(slots) for slots in CAPACITY.slots)
+@cuda.jit(device=True)
+def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
+    """Sweep one piece over all columns."""
+    segments, extra = piece
+    first_stops, stops, first_sources, sources, entries, delays = tables
+    codes, words, cells = data
+    lane = int32(cuda.threadIdx.x)
+    row = cuda.local.array(SLOTS, int32)
+    selectors = cuda.local.array(SLOTS, int32)
+    gaps = cuda.local.array(SLOTS, int32)
+    low, real_low, place_low, own, number = _locate(int32(2 * lane), segments, first_stops, stops)
+    high, real_high, place_high, _, _ = _locate(int32(2 * lane + 1), segments, first_stops, stops)
+    gap = int32(scoring[GAP] & int32(0xFFFF))
+    for c in range(SLOTS):
+        selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
+            _selector(codes, int32(high + c), real_high, 1) << int32(8)
+        )
+        gaps[c] = (gap if low + c >= real_low else int32(0)) | int32(
+            (gap << int32(16)) if high + c >= real_high else int32(0)
+        )
+        row[c] = _BOTH_NEVER
+    opens = number == 0
+    used = own >= 0
+    delay = delays[uint32(own)] if used else int32(0)
+    staged = uint32((own - segments[0]) * int32(_STAGED)) if used else uint32(0)
+    before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
+    at = uint64(int64(WORD_LEAD - number - delay))
+    out_low = uint32(place_low - number - delay)
+    out_high = uint32(place_high - number - int32(1) - delay)
+    w0, w1, w2, w3 = (
+        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
+    )  # fmt: skip
+    begin = first_sources[uint32(segments[0])]
+    behind, rows, bonuses = sources
+    asked = first_sources[uint32(segments[1])], behind, rows, bonuses
+    following = (first_sources, entries, segments[0])
+    for first in range(int32(0), int32(columns + extra), int32(CHUNK)):
+        _arrive(cells, begin, asked, following, first, columns, stage, scoring)
+        synchronize_warp()
+        works = first >= delay and first - delay < columns + int32(2 * WARP)
+        keeps_low, keeps_high = works and place_low >= 0, works and place_high >= 0
+        for k in range(uint32(0), uint32(CHUNK), uint32(UNROLLED)):
+            at += uint64(UNROLLED)
+            n0, n1, n2, n3 = (
+                words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
+            )  # fmt: skip
+            top = staged + k
+            t0, t1 = stage[top], stage[top + uint32(1)]
+            t2, t3 = stage[top + uint32(2)], stage[top + uint32(3)]
+            up = shuffle_up(bottom, scratch)
+            before, b0 = _step(row, selectors, gaps, (before, up, bottom, t0), w0, late, opens)
+            up = shuffle_up(b0, scratch)
+            before, b1 = _step(row, selectors, gaps, (before, up, b0, t1), w1, w0, opens)
+            up = shuffle_up(b1, scratch)
+            before, b2 = _step(row, selectors, gaps, (before, up, b1, t2), w2, w1, opens)
+            up = shuffle_up(b2, scratch)
+            before, bottom = _step(row, selectors, gaps, (before, up, b2, t3), w3, w2, opens)
+            late = w3
+            if keeps_low:
+                pair = permute(b0, b1, int32(_LOWS))
+                store_four(cells, out_low, pair, permute(b2, bottom, int32(_LOWS)))
+            if keeps_high:
+                pair = permute(b0, b1, int32(_HIGHS))
+                store_four(cells, out_high, pair, permute(b2, bottom, int32(_HIGHS)))
+            out_low += uint32(UNROLLED)
+            out_high += uint32(UNROLLED)
+            w0, w1, w2, w3 = n0, n1, n2, n3
+        synchronize_warp()
 
 
 @cuda.jit
@@ -250,59 +275,48 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
     team : int32 array
         The job of each block.
     numbers : int32 array
-        Of each program: first row, first stop, track (-1 unless the piece is a track's first) and
-        rows a virtual lane of each piece; the stops' rows and their number; exons committed before
-        each track; then by exon end the place of the exon's last row, and the exon's bonus.
+        Of each program, in the order of its pieces: the first segment of each piece and their
+        number; the steps of each piece beyond its columns; the first stop and the first source of
+        each segment and their numbers; of each segment the place of the row above it, -1 if it is
+        not kept, and the steps that it is behind; of each stop its first row, its end and its
+        place; of each source the steps that its segment is behind, its place, and what it adds.
     symbols : uint8 array
         Streams of base symbols, 0 to 3.
     words : int32 array
         Of each target, by column: four lifted scores, one byte a base symbol.
     cells : int16 array, all `NEVER`
-        Written, of each job: the row of each stop, then the entry of each track.
+        Written, of each job: the row of each stop, then the row above each group of tracks. Four
+        columns of a stop's row are stored together, so places are chosen for them to be aligned.
     counters : int32 array, zeros, shape (J,)
         Pieces begun of each job.
     scoring : int32 array, shape (3,)
         Gap, intron penalty, free ends.
     """
     scratch = cuda.shared.array(WARP, int32)
+    stage = cuda.shared.array(_STAGE, int32)
     own = team[cuda.blockIdx.x]
     job = jobs[own]
-    lane = int32(cuda.threadIdx.x)
-    columns, stride, n_pieces = int32(job[COLUMNS]), int32(job[STRIDE]), int32(job[PIECES])
-    first_rows = numbers[job[NUMBERS] :]
-    first_stops, tracks = first_rows[n_pieces:], first_rows[2 * n_pieces + 1 :]
-    slots, all_stops = tracks[n_pieces:], tracks[2 * n_pieces :]
-    ends_before = all_stops[job[STOPS] :]
-    places, bonuses = ends_before[job[TRACKS] :], ends_before[job[TRACKS] + job[EXONS] :]
-    stream, table, stored = symbols[job[SYMBOLS] :], words[job[WORDS] :], cells[job[CELLS] :]
+    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
+    n_stops, n_sources = job[STOPS], job[SOURCES]
+    first_segments = numbers[job[NUMBERS] :]
+    extra = first_segments[n_pieces + 1 :]
+    first_stops = extra[n_pieces:]
+    first_sources = first_stops[n_segments + 1 :]
+    entries = first_sources[n_segments + 1 :]
+    delays = entries[n_segments:]
+    begins = delays[n_segments:]
+    ends, places = begins[n_stops:], begins[2 * n_stops :]
+    behind = places[n_stops:]
+    rows, bonuses = behind[n_sources:], behind[2 * n_sources :]
+    stops, sources = (begins, ends, places), (behind, rows, bonuses)
+    tables = first_stops, stops, first_sources, sources, entries, delays
+    data = symbols[job[SYMBOLS] :], words[job[WORDS] :], cells[job[CELLS] :]
     while True:
         begun = int32(0)
-        if lane == 0:
+        if cuda.threadIdx.x == 0:
             begun = int32(cuda.atomic.add(counters, own, 1))
         k = shuffle(begun, int32(0), scratch)
         if k >= n_pieces:
             return
-        track, stop = tracks[uint32(k)], first_stops[uint32(k)]
-        first, count, entry = int32(0), int32(0), int32(-1)
-        above, follows = int32((stop - int32(1)) * stride + LEAD), True
-        if track >= 0:
-            entry = int32((job[STOPS] + track) * stride + LEAD)
-            above, follows = int32(entry - stride), track > 0
-            first = ends_before[uint32(track - 1)] if track > 0 else int32(0)
-            count = int32(ends_before[uint32(track)] - first)
-        piece = (first_rows[uint32(k)], all_stops[stop:], int32(first_stops[uint32(k + 1)] - stop))
-        source = (above, follows, places[first:], bonuses[first:], count)
-        out = (entry, int32(stop * stride), stride)
-        rows = slots[uint32(k)]
-        if rows == 1:
-            _run_1(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 2:
-            _run_2(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 3:
-            _run_3(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 4:
-            _run_4(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 6:
-            _run_6(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        else:
-            _run_8(piece, columns, stream, table, stored, source, out, scoring, scratch)
+        segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
+        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)

@@ -79,7 +79,7 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
     ----------
     program : SweepProgram
     sweep : Sweep
-        Its `ends` and `entries`.
+        What it left behind.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     best : BestEnd
@@ -102,7 +102,8 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
         candidates = by_end[first_by_end[end] : first_by_end[end + 1]][::-1]
         exon, entered, operations = _trace_exon(
             _rows(program, candidates, target[:column], lifted, scoring.gap),
-            program.exit_tracks[candidates], program.exit_bonus[candidates],
+            sweep.entry_of_track[program.exit_tracks[candidates]],
+            program.exit_bonus[candidates],
             program.ends[end] - program.starts[program.exit_tracks[candidates]],
             sweep.entries, sweep.ends[end, column],
         )  # fmt: skip
@@ -125,7 +126,7 @@ def _rows(program, candidates, target, lifted, gap) -> ExonRows:
 def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring) -> int:
     """Return the index of the end before `exon`, or -1 if the chain starts with it."""
     track = program.exit_tracks[exon]
-    value = int(sweep.entries[track, column])
+    value = int(sweep.entries[sweep.entry_of_track[track], column])
     if value == core.empty_chain(column, scoring.gap, scoring.ends != "global"):
         return -1
     before = sweep.ends[: program.track_commits[track], column].astype(np.int64)
