@@ -16,7 +16,7 @@ from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.pieces import Pieces, arrange, cut_into_pieces
+from gpu_tools.spliced.pieces import Pieces, Tables, arrange, cut_into_pieces
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
@@ -67,7 +67,7 @@ class Job:
     @property
     def stored_rows(self) -> int:
         """Rows that the packed kernel stores."""
-        return len(self.pieces.stops.ends) + int(self.pieces.groups[-1]) + 1
+        return len(self.pieces.stops.ends) + self.pieces.n_kept
 
     @property
     def work(self) -> int:
@@ -134,18 +134,19 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring):
-        numbers, words = [_numbers(job) for job in jobs], [_words(job) for job in jobs]
-        self.layout = _layout(jobs, numbers, words)
-        last, constants = self.layout[-1], [
-            scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
-        ]  # fmt: skip
+        tables, words = [_tables(job) for job in jobs], [_words(job) for job in jobs]
+        self.layout = _layout(jobs, tables, words)
+        last, constants = self.layout[-1], [scoring.gap, int(scoring.ends != "global")]
         self.cells = cuda.device_array(
             int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
         )
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
         team = _team(jobs)
         self.warps = len(team)
-        parts = numbers, [job.program.codes for job in jobs], words
+        parts = (
+            [table.numbers for table in tables], [table.sources.ravel() for table in tables],
+            [job.program.codes for job in jobs], words,
+        )  # fmt: skip
         inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
         self.inputs = [cuda.to_device(array) for array in inputs]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
@@ -159,27 +160,27 @@ class PackedLaunch:
         )
 
 
-def _layout(jobs: list[Job], numbers: list[NDArray], words: list[NDArray]) -> NDArray[np.int64]:
+def _layout(jobs: list[Job], tables: list[Tables], words: list[NDArray]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
-    table = np.zeros((len(jobs), 10), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 4), dtype=np.int64)
+    table = np.zeros((len(jobs), 9), dtype=np.int64)
+    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        stops, segments, sources = job.pieces.stops, job.pieces.segments, job.pieces.sources
-        table[k, :6] = (
-            len(job.target) + 1, job.stride, len(job.pieces.first_segments) - 1,
-            len(segments.tracks), len(stops.ends), len(sources.rows),
+        pieces = job.pieces
+        table[k, :4] = (
+            len(job.target) + 1, pieces.count, len(pieces.order), len(pieces.stops.ends),
         )  # fmt: skip
-        sizes[k] = len(numbers[k]), job.program.n_rows, len(words[k]), job.stored_rows * job.stride
+        sizes[k] = (
+            len(tables[k].numbers), tables[k].sources.size, job.program.n_rows, len(words[k]),
+            job.stored_rows * job.stride,
+        )  # fmt: skip
     table[:, packed.NUMBERS :] = np.cumsum(sizes, axis=0) - sizes
     return table
 
 
-def _numbers(job: Job) -> NDArray[np.int32]:
-    """Return the job's pieces as the kernel reads them, see `cuda_packed.sweep_pieces`."""
-    return np.concatenate(
-        arrange(job.pieces, packed.CAPACITY, (job.stride, packed.LEAD, packed.UNROLLED),
-                job.program.exit_bonus - job.scoring.intron_penalty)
-    )  # fmt: skip
+def _tables(job: Job) -> Tables:
+    places = job.stride, packed.LEAD, packed.UNROLLED
+    bonuses = job.program.exit_bonus - job.scoring.intron_penalty
+    return arrange(job.pieces, packed.CAPACITY, places, bonuses)
 
 
 def _words(job: Job) -> NDArray[np.int32]:
@@ -200,7 +201,7 @@ def _team(jobs: list[Job]) -> NDArray[np.int32]:
     work = np.array([job.work for job in jobs])
     device = cuda.get_current_device()
     warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
-    most = np.array([len(job.pieces.first_segments) - 1 for job in jobs])
+    most = np.array([job.pieces.count for job in jobs])
     sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
     order = np.argsort(-work / sizes, kind="stable")
     return np.repeat(order, sizes[order]).astype(np.int32)
@@ -214,7 +215,7 @@ def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
     _raise_ends(
         ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus
     )
-    return Sweep(ends, rows[n_stops:], job.pieces.groups)
+    return Sweep(ends, rows[n_stops:], job.pieces.entries)
 
 
 @njit(cache=True, nogil=True)

@@ -21,6 +21,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from gpu_tools.ptx import (
     WARP,
     add2,
+    load4,
     load_relaxed,
     max2,
     permute,
@@ -39,7 +40,9 @@ CHUNK = WARP
 """Columns that come in together, one a lane."""
 UNROLLED = 4
 """Steps that are written out one after the other, whose values are stored together."""
-CAPACITY = Capacity(lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=6)
+CAPACITY = Capacity(
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=WARP, sources=16
+)
 LEAD = 2 * WARP
 """Elements before column 0 of a stored row, for steps that come too early."""
 TAIL = 3 * WARP + 2 * UNROLLED
@@ -57,9 +60,9 @@ _STAGED = CHUNK + 1
 _STAGE = WARP * _STAGED
 
 # columns of the job table
-COLUMNS, STRIDE, PIECES, SEGMENTS, STOPS, SOURCES, NUMBERS, SYMBOLS, WORDS, CELLS = range(10)
+COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS = range(9)
 # elements of the scoring
-GAP, PENALTY, FREE = range(3)
+GAP, FREE = range(2)
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
 _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
@@ -108,70 +111,79 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _ask(cells, source, sources, first, columns):
-    """Look at a lane's cell of a source as it is now; also return its column."""
-    end, delays, places, _ = sources
-    column = int32(-1)
-    value = int32(NEVER)
+def _look(cells, sources, source, chunk):
+    """Return a lane's cell of a source as it is now; `chunk` is its first column and their number.
+
+    `sources` is the table and where the piece's sources end.
+    """
+    table, end = sources
+    first, columns = chunk
     if source < end:
-        column = int32(first - delays[uint32(source)] + int32(cuda.threadIdx.x))
-        if column >= 0 and column < columns:
-            place = places[uint32(source)]
-            if place != EMPTY:
-                value = load_relaxed(cells, uint32(place + column))
+        behind, place, _, _ = load4(table, int64(4) * source)
+        column = int32(first - behind + int32(cuda.threadIdx.x))
+        if uint32(column) < uint32(columns) and place != EMPTY:
+            return load_relaxed(cells, uint32(place + column))
+    return int32(NEVER)
+
+
+@cuda.jit(device=True)
+def _look_at_four(cells, sources, source, chunk):
+    return (
+        _look(cells, sources, source, chunk),
+        _look(cells, sources, int32(source + 1), chunk),
+        _look(cells, sources, int32(source + 2), chunk),
+        _look(cells, sources, int32(source + 3), chunk),
+    )
+
+
+@cuda.jit(device=True)
+def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
+    """Fold a source into the row above its segment, waiting for it; `seen` is what it was.
+
+    `state` is where the segment's columns are staged, and the row so far. If the source is the
+    segment's last, the row is staged, and kept if another segment reads it.
+    """
+    table, end = sources
+    first, columns = chunk
+    staged, row = state
+    if source >= end:
+        return staged, row
+    behind, place, bonus, kept = load4(table, int64(4) * source)
+    column = int32(first - behind + int32(cuda.threadIdx.x))
+    inside = uint32(column) < uint32(columns)
+    if inside:
+        if place == EMPTY:
+            row = max(row, int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0)))
         else:
-            column = int32(-1)
-    return column, value
+            while seen == NEVER:
+                seen = load_relaxed(cells, uint32(place + column))
+            row = max(row, int32(seen + bonus))
+    if kept < 0:
+        return staged, row
+    if inside and kept > 0:
+        store_relaxed(cells, uint32(kept + column), row)
+    stage[staged] = int32(row << int32(16))
+    return uint32(staged + uint32(_STAGED)), int32(NEVER)
 
 
 @cuda.jit(device=True)
-def _take(cells, source, sources, asked, scoring):
-    """Return a lane's value of a source, once it is there, as the start of what follows it."""
-    _, _, places, bonuses = sources
-    column, value = asked
-    if column < 0:
-        return int32(NEVER)
-    place = places[uint32(source)]
-    if place == EMPTY:
-        return int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    while value == NEVER:
-        value = load_relaxed(cells, uint32(place + column))
-    return int32(value + bonuses[uint32(source)])
+def _arrive(cells, sources, begin, chunk, seen, stage, scoring):
+    """Stage a chunk of the row above each segment of a piece, waiting for it.
 
-
-@cuda.jit(device=True)
-def _fold(cells, source, sources, asked, state, following, stage, scoring):
-    """Fold a source into the row above its segment; stage and keep that row if it was the last."""
-    segment, value = state
-    first_sources, entries, first_segment = following
-    if source >= sources[0]:
-        return segment, value
-    value = max(value, _take(cells, source, sources, asked, scoring))
-    if source + 1 == first_sources[uint32(segment + 1)]:
-        entry, column = entries[uint32(segment)], asked[0]
-        if entry >= 0 and column >= 0:
-            store_relaxed(cells, uint32(entry + column), value)
-        place = (segment - first_segment) * int32(_STAGED) + int32(cuda.threadIdx.x)
-        stage[uint32(place)] = int32(value << int32(16))
-        return int32(segment + 1), int32(NEVER)
-    return segment, value
-
-
-@cuda.jit(device=True)
-def _arrive(cells, begin, sources, following, first, columns, stage, scoring):
-    """Stage the next chunk of the row above each segment of a piece, waiting for it."""
-    state = following[2], int32(NEVER)
-    for source in range(begin, sources[0], int32(4)):
-        s1, s2, s3 = int32(source + 1), int32(source + 2), int32(source + 3)
+    `seen` is what was seen of the first four sources; returned is what is seen of the next chunk's.
+    """
+    first, columns = chunk
+    state = uint32(cuda.threadIdx.x), int32(NEVER)
+    s0, s1, s2, s3 = seen
+    for source in range(begin, sources[1], int32(4)):
         # loads of several rows are under way together
-        a0 = _ask(cells, source, sources, first, columns)
-        a1 = _ask(cells, s1, sources, first, columns)
-        a2 = _ask(cells, s2, sources, first, columns)
-        a3 = _ask(cells, s3, sources, first, columns)
-        state = _fold(cells, source, sources, a0, state, following, stage, scoring)
-        state = _fold(cells, s1, sources, a1, state, following, stage, scoring)
-        state = _fold(cells, s2, sources, a2, state, following, stage, scoring)
-        state = _fold(cells, s3, sources, a3, state, following, stage, scoring)
+        following = _look_at_four(cells, sources, int32(source + 4), chunk)
+        state = _fold(cells, sources, source, chunk, state, s0, stage, scoring)
+        state = _fold(cells, sources, int32(source + 1), chunk, state, s1, stage, scoring)
+        state = _fold(cells, sources, int32(source + 2), chunk, state, s2, stage, scoring)
+        state = _fold(cells, sources, int32(source + 3), chunk, state, s3, stage, scoring)
+        s0, s1, s2, s3 = following
+    return _look_at_four(cells, sources, begin, (int32(first + CHUNK), columns))
 
 
 @cuda.jit(device=True)
@@ -194,8 +206,8 @@ def _step(row, selectors, gaps, state, word, late, opens):
 @cuda.jit(device=True)
 def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     """Sweep one piece over all columns."""
-    segments, extra = piece
-    first_stops, stops, first_sources, sources, entries, delays = tables
+    segments, begin, extra = piece
+    first_stops, stops, sources, delays = tables
     codes, words, cells = data
     lane = int32(cuda.threadIdx.x)
     row = cuda.local.array(SLOTS, int32)
@@ -215,7 +227,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     opens = number == 0
     used = own >= 0
     delay = delays[uint32(own)] if used else int32(0)
-    staged = uint32((own - segments[0]) * int32(_STAGED)) if used else uint32(0)
+    staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
     before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
     at = uint64(int64(WORD_LEAD - number - delay))
     out_low = uint32(place_low - number - delay)
@@ -223,21 +235,21 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     w0, w1, w2, w3 = (
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
-    begin = first_sources[uint32(segments[0])]
-    behind, rows, bonuses = sources
-    asked = first_sources[uint32(segments[1])], behind, rows, bonuses
-    following = (first_sources, entries, segments[0])
+    idle = first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]
+    seen = _look_at_four(cells, sources, begin, (int32(0), columns))
     for first in range(int32(0), int32(columns + extra), int32(CHUNK)):
-        _arrive(cells, begin, asked, following, first, columns, stage, scoring)
+        seen = _arrive(cells, sources, begin, (first, columns), seen, stage, scoring)
+        if idle:
+            continue
         synchronize_warp()
         works = first >= delay and first - delay < columns + int32(2 * WARP)
         keeps_low, keeps_high = works and place_low >= 0, works and place_high >= 0
-        for k in range(uint32(0), uint32(CHUNK), uint32(UNROLLED)):
+        for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
             at += uint64(UNROLLED)
             n0, n1, n2, n3 = (
                 words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
             )  # fmt: skip
-            top = staged + k
+            top = uint32(staged + k)
             t0, t1 = stage[top], stage[top + uint32(1)]
             t2, t3 = stage[top + uint32(2)], stage[top + uint32(3)]
             up = shuffle_up(bottom, scratch)
@@ -262,7 +274,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
 
 
 @cuda.jit
-def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
+def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
     """Sweep the pieces of a team's job, as long as there are any; a block is one warp.
 
     Every piece needs only pieces that were begun before it, so a warp that waits always waits for
@@ -270,46 +282,44 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 10)
-        Counts, the length of a stored row and where the job's parts lie in the buffers.
+    jobs : int64 array, shape (J, 9)
+        Counts and where the job's parts lie in the buffers.
     team : int32 array
         The job of each block.
     numbers : int32 array
         Of each program, in the order of its pieces: the first segment of each piece and their
-        number; the steps of each piece beyond its columns; the first stop and the first source of
-        each segment and their numbers; of each segment the place of the row above it, -1 if it is
-        not kept, and the steps that it is behind; of each stop its first row, its end and its
-        place; of each source the steps that its segment is behind, its place, and what it adds.
+        number; the steps of each piece beyond its columns; the first source of each piece and their
+        number; the first stop of each segment and their number, and the steps that each is behind;
+        of each stop its first row, its end and its place.
+    sources : int32 array
+        Of each source of a segment the steps that the segment is behind, its place, what it adds,
+        and -1, or if it is the segment's last, the place of the row above, 0 if that is not kept.
     symbols : uint8 array
         Streams of base symbols, 0 to 3.
     words : int32 array
         Of each target, by column: four lifted scores, one byte a base symbol.
     cells : int16 array, all `NEVER`
-        Written, of each job: the row of each stop, then the row above each group of tracks. Four
-        columns of a stop's row are stored together, so places are chosen for them to be aligned.
+        Written, of each job: the row of each stop, then the kept rows above segments. Four columns
+        of a stop's row are stored together, so places are chosen for them to be aligned.
     counters : int32 array, zeros, shape (J,)
         Pieces begun of each job.
-    scoring : int32 array, shape (3,)
-        Gap, intron penalty, free ends.
+    scoring : int32 array, shape (2,)
+        Gap, free ends.
     """
     scratch = cuda.shared.array(WARP, int32)
     stage = cuda.shared.array(_STAGE, int32)
     own = team[cuda.blockIdx.x]
     job = jobs[own]
     columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
-    n_stops, n_sources = job[STOPS], job[SOURCES]
+    n_stops = job[STOPS]
     first_segments = numbers[job[NUMBERS] :]
     extra = first_segments[n_pieces + 1 :]
-    first_stops = extra[n_pieces:]
-    first_sources = first_stops[n_segments + 1 :]
-    entries = first_sources[n_segments + 1 :]
-    delays = entries[n_segments:]
+    first_sources = extra[n_pieces:]
+    first_stops = first_sources[n_pieces + 1 :]
+    delays = first_stops[n_segments + 1 :]
     begins = delays[n_segments:]
-    ends, places = begins[n_stops:], begins[2 * n_stops :]
-    behind = places[n_stops:]
-    rows, bonuses = behind[n_sources:], behind[2 * n_sources :]
-    stops, sources = (begins, ends, places), (behind, rows, bonuses)
-    tables = first_stops, stops, first_sources, sources, entries, delays
+    stops = begins, begins[n_stops:], begins[2 * n_stops :]
+    table = sources[job[SOURCES] :]
     data = symbols[job[SYMBOLS] :], words[job[WORDS] :], cells[job[CELLS] :]
     while True:
         begun = int32(0)
@@ -319,4 +329,6 @@ def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
         if k >= n_pieces:
             return
         segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
-        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)
+        piece = segments, first_sources[uint32(k)], extra[uint32(k)]
+        tables = first_stops, stops, (table, first_sources[uint32(k + 1)]), delays
+        _sweep_piece(piece, tables, data, columns, stage, scratch, scoring)

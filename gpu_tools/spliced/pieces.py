@@ -1,9 +1,10 @@
 """A sweep program as the pieces that the packed GPU kernel works on.
 
 The rows of a track become *stops*: runs of rows that end with the last row of an exon, or where a
-track is too long for a warp. Stops of a track that a warp can hold together are a *segment*, and a
-*piece* is what one warp works on at a time: segments side by side, each some chunks of columns
-behind the first.
+track is too long for a warp. Stops of a track that a warp can hold together are a *segment*. Where
+many exons end before a track, segments without rows *fold* them: the maximum over a few last rows
+is a row of its own. A *piece* is what one warp works on at a time: segments side by side, each some
+chunks of columns behind the first.
 
 How far behind is decided here. Every segment gets a *tick*, the number of the chunk in which its
 first columns can be there if every warp works at the same pace. What a segment reads is written by
@@ -25,14 +26,16 @@ EMPTY = -1
 """Stands for the empty chain among the rows that a segment reads."""
 _RECOMPUTED = 4
 """Up to so many exons before a track are read by each track they precede, more by the first one."""
+_FOLDED = 6
+"""Rows that a segment reads at most."""
 
 
 class Capacity(NamedTuple):
     """What one warp holds, and how its lanes keep time.
 
     A lane holds two *virtual lanes* of `slots` rows each, one column apart. `chunk` columns come in
-    together; `late` steps pass until a value is stored; the segments of a piece are at most `span`
-    chunks apart.
+    together; `late` steps pass until a value is stored. The segments of a piece are at most `span`
+    chunks apart and at most `segments`, and read at most `sources` rows.
     """
 
     lanes: int
@@ -40,6 +43,8 @@ class Capacity(NamedTuple):
     chunk: int
     late: int
     span: int
+    segments: int
+    sources: int
 
 
 class Stops(NamedTuple):
@@ -62,40 +67,31 @@ class Stops(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Stops that lie side by side in a warp.
+    """Stops that lie side by side in a warp, and what streams in above them.
 
     Attributes
     ----------
     first_stops : ndarray of int32, shape (G + 1,)
-        First stop of each segment; last, the number of stops.
-    tracks : ndarray of int32, shape (G,)
-        Track of each segment.
+        First stop of each segment; last, the number of stops. A fold has none.
     lanes : ndarray of int32, shape (G,)
         Lanes that it takes.
+    ticks : ndarray of int32, shape (G,)
+        The chunk that its first columns are due in.
+    kept : ndarray of int32, shape (G,)
+        Number of the kept row above it, or -1.
+    first_sources : ndarray of int32, shape (G + 1,)
+        First source of each segment; last, the number of sources.
+    sources : ndarray of int32, shape (Q, 2)
+        Rows whose maximum is the row above: a stop, or the number of stops plus that of a kept row,
+        or `EMPTY`; and the exon whose last row it is, or -1.
     """
 
     first_stops: NDArray[np.int32]
-    tracks: NDArray[np.int32]
     lanes: NDArray[np.int32]
-
-
-class Sources(NamedTuple):
-    """Rows whose maximum is the row above a segment.
-
-    Attributes
-    ----------
-    first : ndarray of int32, shape (G + 1,)
-        First source of each segment; last, the number of sources.
-    rows : ndarray of int32, shape (Q,)
-        A stop, or the number of stops plus a group of tracks, for the row above that group, or
-        `EMPTY`.
-    exons : ndarray of int32, shape (Q,)
-        The exon whose last row it is, else -1.
-    """
-
-    first: NDArray[np.int32]
-    rows: NDArray[np.int32]
-    exons: NDArray[np.int32]
+    ticks: NDArray[np.int32]
+    kept: NDArray[np.int32]
+    first_sources: NDArray[np.int32]
+    sources: NDArray[np.int32]
 
 
 class Pieces(NamedTuple):
@@ -103,47 +99,48 @@ class Pieces(NamedTuple):
 
     Attributes
     ----------
-    stops, segments, sources : Stops, Segments, Sources
-        In the order of the stream.
-    groups : ndarray of int32, shape (T,)
-        Tracks that the same exons precede are a group: the row above them is the same.
+    stops, segments : Stops, Segments
+        Segments in the order of the stream.
+    entries : ndarray of int32, shape (T,)
+        The kept row above each track; tracks that the same exons precede share one.
+    n_kept : int
+        Rows that are kept besides those of stops.
     order : ndarray of int32, shape (G,)
         Segments in the order of the pieces.
     first_segments : ndarray of int32, shape (P + 1,)
         Where each piece begins in `order`; last, the number of segments.
-    ticks : ndarray of int32, shape (G,)
-        Tick of each segment, in the order of the stream.
     """
 
     stops: Stops
     segments: Segments
-    sources: Sources
-    groups: NDArray[np.int32]
+    entries: NDArray[np.int32]
+    n_kept: int
     order: NDArray[np.int32]
     first_segments: NDArray[np.int32]
-    ticks: NDArray[np.int32]
+
+    @property
+    def count(self) -> int:
+        """Number of pieces."""
+        return len(self.first_segments) - 1
 
 
 def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
     """Cut the tracks of a program into pieces that a warp can hold."""
+    by_end = np.argsort(program.exit_ends, kind="stable")
+    committed = np.searchsorted(program.exit_ends[by_end], program.track_commits)
     stops, of_track = _find_stops(
         program.exit_rows, program.exit_tracks, 2 * capacity.lanes * capacity.slots
     )
-    segments = _find_segments(stops, of_track, capacity)
-    by_end = np.argsort(program.exit_ends, kind="stable")
-    committed = np.searchsorted(program.exit_ends[by_end], program.track_commits)
-    groups = np.cumsum(np.diff(committed, prepend=committed[:1]) > 0, dtype=np.int32)
-    sources = _find_sources(stops, segments, groups, committed, by_end)
-    ticks = _find_ticks(stops, segments, sources, groups, capacity)
-    order = np.argsort(ticks, kind="stable").astype(np.int32)
-    first_segments = _fill_warps(order, ticks, segments.lanes, capacity)
-    return Pieces(stops, segments, sources, groups, order, first_segments, ticks)
+    segments, entries, n_kept = _find_segments(stops, of_track, committed, by_end, capacity)
+    order = np.argsort(segments.ticks, kind="stable").astype(np.int32)
+    first_segments = _fill_warps(order, segments, capacity)
+    return Pieces(stops, segments, entries, n_kept, order, first_segments)
 
 
 @njit(cache=True)
 def _find_stops(exit_rows, exit_tracks, longest):
     """Return the stops, their virtual lanes still open, and each stop's track."""
-    most = len(exit_rows) + exit_rows[-1] // longest + 1 if len(exit_rows) else 0
+    most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
     begins, ends = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
     of_track, of_exon = np.empty(most, dtype=np.int32), np.empty(len(exit_rows), dtype=np.int32)
     n, row = 0, 0
@@ -158,97 +155,122 @@ def _find_stops(exit_rows, exit_tracks, longest):
 
 
 @njit(cache=True)
-def _find_segments(stops, of_track, capacity):
-    """Put stops of a track together as long as a warp has room; number the virtual lanes."""
+def _find_segments(stops, of_track, committed, by_end, capacity):
+    """Return the segments, the kept row above each track, and the number of kept rows.
+
+    Tracks with as many exons committed before them are a group. The row above is kept where a group
+    begins, and read where the next one does, together with the exons that ended in between.
+    """
     n_stops = len(of_track)
-    first_stops = np.empty(n_stops + 1, dtype=np.int32)
-    tracks, lanes = np.empty(n_stops, dtype=np.int32), np.empty(n_stops, dtype=np.int32)
-    n, used = 0, 0
-    for stop in range(n_stops):
-        needed = (stops.ends[stop] - stops.begins[stop] + capacity.slots - 1) // capacity.slots
-        goes_on = stop > 0 and of_track[stop - 1] == of_track[stop]
-        if not goes_on or used + needed > 2 * capacity.lanes:
-            first_stops[n], tracks[n], used = stop, of_track[stop], 0
-            n += 1
-        used += needed
-        stops.virtual_lanes[stop], lanes[n - 1] = used - 1, (used + 1) // 2
-    first_stops[n] = n_stops
-    return Segments(first_stops[: n + 1], tracks[:n], lanes[:n])
-
-
-@njit(cache=True)
-def _find_sources(stops, segments, groups, committed, by_end):
-    """Return what each segment reads: its row goes on, is its group's, or is made anew."""
-    n_segments, n_stops = len(segments.tracks), len(stops.ends)
-    first = np.zeros(n_segments + 1, dtype=np.int32)
-    rows, exons = [np.int32(0) for _ in range(0)], [np.int32(0) for _ in range(0)]
-    for s in range(n_segments):
-        track = segments.tracks[s]
-        group = groups[track]
-        begin = 0
-        opens = track == 0 or groups[track - 1] != group
-        if s > 0 and segments.tracks[s - 1] == track:
-            rows.append(segments.first_stops[s] - 1)
+    most = n_stops + len(by_end) // (_FOLDED - 1) + 1
+    first_stops, lanes = np.zeros(most + 1, dtype=np.int32), np.zeros(most, dtype=np.int32)
+    ticks, kept = np.zeros(most, dtype=np.int32), np.full(most, -1, dtype=np.int32)
+    first_sources = np.zeros(most + 1, dtype=np.int32)
+    sources = [(np.int64(0), np.int64(0)) for _ in range(0)]
+    entries = np.empty(len(committed), dtype=np.int32)
+    # when rows are there: of stops, then of kept rows
+    due = np.zeros(2 * n_stops + most, dtype=np.int32)
+    n, n_kept, stop, before, group, opened = 0, 0, 0, np.int64(0), -1, -1
+    while stop < n_stops:
+        track = of_track[stop]
+        wanted = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
+        opens = False
+        if stop > 0 and of_track[stop - 1] == track:
+            wanted.append((np.int64(due[stop - 1]), np.int64(stop - 1), np.int64(-1)))
         else:
-            before = track
-            while before > 0 and groups[before - 1] == group:
-                before -= 1
-            begin = committed[before - 1] if before > 0 else np.int64(0)
-            many = committed[track] - begin > _RECOMPUTED
-            if many and not opens:
-                rows.append(np.int32(n_stops + group))
+            if track == 0 or committed[track] != committed[track - 1]:
+                before, opened = (committed[track - 1] if track > 0 else np.int64(0)), group
+                opens = True
+            if not opens and committed[track] - before > _RECOMPUTED:
+                row = n_stops + group
+                wanted.append((np.int64(due[row]), np.int64(row), np.int64(-1)))
             else:
-                rows.append(np.int32(n_stops + group - 1 if before > 0 else EMPTY))
-        exons.append(np.int32(-1))
-        if rows[-1] == EMPTY or (rows[-1] >= n_stops and rows[-1] < n_stops + group):
-            for k in range(begin, committed[track]):
-                rows.append(stops.of_exon[by_end[k]])
-                exons.append(np.int32(by_end[k]))
-        first[s + 1] = len(rows)
-    return Sources(first, np.array(rows, dtype=np.int32), np.array(exons, dtype=np.int32))
+                row = n_stops + opened if opened >= 0 else EMPTY
+                wanted.append((np.int64(due[row] if row >= 0 else 0), np.int64(row), np.int64(-1)))
+                for exon in by_end[before : committed[track]]:
+                    row = stops.of_exon[exon]
+                    wanted.append((np.int64(due[row]), np.int64(row), np.int64(exon)))
+        wanted.sort()
+        while len(wanted) > _FOLDED:
+            # the rows that are there first are folded first
+            ticks[n], kept[n], first_stops[n] = wanted[_FOLDED - 1][0], n_kept, stop
+            for _, row, exon in wanted[:_FOLDED]:
+                sources.append((row, exon))
+            due[n_stops + n_kept] = ticks[n] + 1
+            folded = (np.int64(ticks[n] + 1), np.int64(n_stops + n_kept), np.int64(-1))
+            wanted = wanted[_FOLDED:]
+            wanted.append(folded)
+            wanted.sort()
+            n, n_kept = n + 1, n_kept + 1
+            first_sources[n] = len(sources)
+        for tick, row, exon in wanted:
+            ticks[n] = max(ticks[n], tick)
+            sources.append((row, exon))
+        if opens:
+            group = kept[n] = n_kept
+            due[n_stops + group] = ticks[n] + 1
+            n_kept += 1
+        entries[track] = group
+        first_stops[n] = stop
+        stop = _place_stops(stops, of_track, stop, due, ticks[n], capacity)
+        lanes[n] = stops.virtual_lanes[stop - 1] // 2 + 1
+        n += 1
+        first_sources[n] = len(sources)
+    first_stops[n] = n_stops
+    return (
+        Segments(
+            first_stops[: n + 1], lanes[:n], ticks[:n], kept[:n], first_sources[: n + 1],
+            np.array(sources, dtype=np.int32),
+        ),
+        entries, n_kept,
+    )  # fmt: skip
 
 
 @njit(cache=True)
-def _find_ticks(stops, segments, sources, groups, capacity):
-    """Return the first tick of each segment that is later than all it reads."""
-    n_stops = len(stops.ends)
-    ticks = np.zeros(len(segments.tracks), dtype=np.int32)
-    of_group = np.zeros(groups[-1] + 1 if len(groups) else 0, dtype=np.int32)
-    of_stop = np.empty(n_stops, dtype=np.int32)
-    for s in range(len(ticks)):
-        for q in range(sources.first[s], sources.first[s + 1]):
-            row = sources.rows[q]
-            if row >= n_stops:
-                ticks[s] = max(ticks[s], of_group[row - n_stops] + 1)
-            elif row >= 0:
-                ticks[s] = max(ticks[s], of_stop[row])
-        if s == 0 or groups[segments.tracks[s - 1]] != groups[segments.tracks[s]]:
-            of_group[groups[segments.tracks[s]]] = ticks[s]
-        for stop in range(segments.first_stops[s], segments.first_stops[s + 1]):
-            lag = stops.virtual_lanes[stop] + capacity.late
-            of_stop[stop] = ticks[s] + 1 + (lag + capacity.chunk - 1) // capacity.chunk
-    return ticks
+def _place_stops(stops, of_track, stop, due, tick, capacity):
+    """Put stops of a track side by side as long as a warp has room; return the first left out."""
+    used, track = 0, of_track[stop]
+    while stop < len(of_track) and of_track[stop] == track:
+        used += (stops.ends[stop] - stops.begins[stop] + capacity.slots - 1) // capacity.slots
+        if used > 2 * capacity.lanes:
+            break
+        stops.virtual_lanes[stop] = used - 1
+        lag = used - 1 + capacity.late
+        due[stop] = tick + 1 + (lag + capacity.chunk - 1) // capacity.chunk
+        stop += 1
+    return stop
 
 
 @njit(cache=True)
-def _fill_warps(order, ticks, lanes, capacity):
+def _fill_warps(order, segments, capacity):
     """Return where the pieces begin in `order`."""
     first_segments = np.empty(len(order) + 1, dtype=np.int32)
-    n, used = 0, 0
+    n, first, lanes, read = 0, 0, 0, 0
     for k in range(len(order)):
-        behind = ticks[order[k]] - ticks[order[first_segments[n - 1]]] if n else 0
-        if n == 0 or used + lanes[order[k]] > capacity.lanes or behind > capacity.span:
-            first_segments[n], used = k, 0
-            n += 1
-        used += lanes[order[k]]
+        segment = order[k]
+        lanes += segments.lanes[segment]
+        read += segments.first_sources[segment + 1] - segments.first_sources[segment]
+        behind = segments.ticks[segment] - segments.ticks[order[first]]
+        full = lanes > capacity.lanes or read > capacity.sources or behind > capacity.span
+        if k == 0 or full or k - first >= capacity.segments:
+            first_segments[n], first, n = k, k, n + 1
+            lanes = segments.lanes[segment]
+            read = segments.first_sources[segment + 1] - segments.first_sources[segment]
     first_segments[n] = len(order)
     return first_segments[: n + 1]
 
 
+class Tables(NamedTuple):
+    """Pieces as the kernel reads them, see `cuda_packed.sweep_pieces`."""
+
+    numbers: NDArray[np.int32]
+    sources: NDArray[np.int32]
+
+
 def arrange(
     pieces: Pieces, capacity: Capacity, places: tuple[int, int, int], bonuses: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], ...]:
-    """Return the pieces as the tables that the kernel reads, in the pieces' order.
+) -> Tables:
+    """Return the pieces as tables in the pieces' order.
 
     Parameters
     ----------
@@ -261,32 +283,33 @@ def arrange(
 
     Returns
     -------
-    tuple of ndarray of int32
-        As `cuda_packed.sweep_pieces` documents them.
+    Tables
     """
     stride, lead, together = places
     stops, segments, order = pieces.stops, pieces.segments, pieces.order
-    base = np.repeat(pieces.ticks[order[pieces.first_segments[:-1]]], np.diff(pieces.first_segments))
-    delays = capacity.chunk * (pieces.ticks[order] - base)
-    extra = np.maximum.reduceat(
-        delays + 2 * segments.lanes[order] + capacity.late - 1, pieces.first_segments[:-1]
-    )
+    starts = pieces.first_segments[:-1]
+    base = np.repeat(segments.ticks[order[starts]], np.diff(pieces.first_segments))
+    delays = capacity.chunk * (segments.ticks[order] - base)
+    extra = np.maximum.reduceat(delays + 2 * segments.lanes[order] + capacity.late - 1, starts)
     of_stop, first_stops = _gather(order, segments.first_stops)
-    of_source, first_sources = _gather(order, pieces.sources.first)
-    row_places = lead + stride * np.arange(len(stops.ends) + pieces.groups[-1] + 1)
+    of_source, first_sources = _gather(order, segments.first_sources)
+    row_places = lead + stride * np.arange(len(stops.ends) + pieces.n_kept)
     row_places[: len(stops.ends)] += stops.virtual_lanes % together
-    rows, exons = pieces.sources.rows[of_source], pieces.sources.exons[of_source]
-    behind = np.repeat(delays, np.diff(first_sources))
-    entries = np.where(
-        _opens_group(pieces), row_places[len(stops.ends) + pieces.groups[segments.tracks]], -1
-    )
-    tables = (
-        pieces.first_segments, extra, first_stops, first_sources, entries[order], delays,
+    numbers = (
+        pieces.first_segments, extra, first_sources[pieces.first_segments], first_stops, delays,
         stops.begins[of_stop], stops.ends[of_stop], row_places[of_stop],
-        behind, np.where(rows == EMPTY, EMPTY, row_places[rows]),
-        np.where(exons < 0, 0, bonuses[exons]),
     )  # fmt: skip
-    return tuple(table.astype(np.int32) for table in tables)
+    rows, exons = segments.sources[of_source].T
+    sources = np.empty((len(rows), 4), dtype=np.int32)
+    sources[:, 0] = np.repeat(delays, np.diff(first_sources))
+    sources[:, 1] = np.where(rows == EMPTY, EMPTY, row_places[rows])
+    sources[:, 2] = np.where(exons < 0, 0, bonuses[exons])
+    sources[:, 3] = -1
+    kept = segments.kept[order]
+    sources[first_sources[1:] - 1, 3] = np.where(
+        kept < 0, 0, row_places[len(stops.ends) + kept - (kept < 0)]
+    )
+    return Tables(np.concatenate(numbers).astype(np.int32), sources)
 
 
 def _gather(order, first):
@@ -294,9 +317,3 @@ def _gather(order, first):
     counts = np.diff(first)[order]
     begins = np.concatenate(([0], np.cumsum(counts)))
     return np.arange(begins[-1]) + np.repeat(first[:-1][order] - begins[:-1], counts), begins
-
-
-def _opens_group(pieces: Pieces) -> NDArray[np.bool_]:
-    """Whether each segment is the first of a group of tracks."""
-    groups = pieces.groups[pieces.segments.tracks]
-    return np.diff(groups, prepend=-1) > 0
