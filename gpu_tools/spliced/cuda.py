@@ -144,7 +144,7 @@ class PackedLaunch:
         team = _team(jobs)
         self.warps = len(team)
         parts = (
-            [table.numbers for table in tables], [table.sources.ravel() for table in tables],
+            [table.numbers for table in tables], [table.sources.ravel() for table in tables] + [np.zeros(8*4, dtype=np.int32)],
             [job.program.codes for job in jobs], words,
         )  # fmt: skip
         inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]

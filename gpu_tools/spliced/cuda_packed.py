@@ -19,16 +19,18 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpu_tools.ptx import (
+    NOT_LOOKED,
     WARP,
     add2,
+    address,
     load4,
-    load_relaxed,
+    look,
     max2,
     permute,
+    put,
+    put_four,
     shuffle,
     shuffle_up,
-    store_four,
-    store_relaxed,
     synchronize_warp,
 )
 from gpu_tools.spliced import core
@@ -51,8 +53,9 @@ WORD_LEAD = LEAD + CAPACITY.span * CHUNK
 """Elements before the word of column 0: the last segment of a piece begins late."""
 WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
-NEVER = -32_640
+NEVER = NOT_LOOKED
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
+_NEVER_SEEN = NEVER & 0xFFFF
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 _STAGED = CHUNK + 1
@@ -112,18 +115,16 @@ def _selector(codes, row, real, half):
 
 @cuda.jit(device=True)
 def _look(cells, sources, source, chunk):
-    """Return a lane's cell of a source as it is now; `chunk` is its first column and their number.
+    """Look at a lane's cell of a source as it is now; `chunk` is its first column and their number.
 
     `sources` is the table and where the piece's sources end.
     """
     table, end = sources
     first, columns = chunk
-    if source < end:
-        behind, place, _, _ = load4(table, int64(4) * source)
-        column = int32(first - behind + int32(cuda.threadIdx.x))
-        if uint32(column) < uint32(columns) and place != EMPTY:
-            return load_relaxed(cells, uint32(place + column))
-    return int32(NEVER)
+    behind, place, _, _ = load4(table, int64(4) * source)
+    column = int32(first - behind + int32(cuda.threadIdx.x))
+    there = (source < end) & (uint32(column) < uint32(columns)) & (place != EMPTY)
+    return look(cells, int32(place + column), int32(there))
 
 
 @cuda.jit(device=True)
@@ -151,17 +152,16 @@ def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
     behind, place, bonus, kept = load4(table, int64(4) * source)
     column = int32(first - behind + int32(cuda.threadIdx.x))
     inside = uint32(column) < uint32(columns)
-    if inside:
-        if place == EMPTY:
-            row = max(row, int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0)))
-        else:
-            while seen == NEVER:
-                seen = load_relaxed(cells, uint32(place + column))
-            row = max(row, int32(seen + bonus))
+    if place == EMPTY:
+        value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
+    else:
+        while inside and seen == _NEVER_SEEN:
+            seen = look(cells, int32(place + column), int32(1))
+        value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
+    row = max(row, value if inside else int32(NEVER))
     if kept < 0:
         return staged, row
-    if inside and kept > 0:
-        store_relaxed(cells, uint32(kept + column), row)
+    put(cells, int32(kept + column), row, int32(inside and kept > 0))
     stage[staged] = int32(row << int32(16))
     return uint32(staged + uint32(_STAGED)), int32(NEVER)
 
@@ -230,8 +230,8 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
     before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
     at = uint64(int64(WORD_LEAD - number - delay))
-    out_low = uint32(place_low - number - delay)
-    out_high = uint32(place_high - number - int32(1) - delay)
+    out_low = int32(place_low - number - delay)
+    out_high = int32(place_high - number - int32(1) - delay)
     w0, w1, w2, w3 = (
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
@@ -263,12 +263,12 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
             late = w3
             if keeps_low:
                 pair = permute(b0, b1, int32(_LOWS))
-                store_four(cells, out_low, pair, permute(b2, bottom, int32(_LOWS)))
+                put_four(cells, out_low, pair, permute(b2, bottom, int32(_LOWS)))
             if keeps_high:
                 pair = permute(b0, b1, int32(_HIGHS))
-                store_four(cells, out_high, pair, permute(b2, bottom, int32(_HIGHS)))
-            out_low += uint32(UNROLLED)
-            out_high += uint32(UNROLLED)
+                put_four(cells, out_high, pair, permute(b2, bottom, int32(_HIGHS)))
+            out_low += int32(UNROLLED)
+            out_high += int32(UNROLLED)
             w0, w1, w2, w3 = n0, n1, n2, n3
         synchronize_warp()
 
@@ -320,7 +320,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     begins = delays[n_segments:]
     stops = begins, begins[n_stops:], begins[2 * n_stops :]
     table = sources[job[SOURCES] :]
-    data = symbols[job[SYMBOLS] :], words[job[WORDS] :], cells[job[CELLS] :]
+    data = symbols[job[SYMBOLS] :], words[job[WORDS] :], address(cells[job[CELLS] :])
     while True:
         begun = int32(0)
         if cuda.threadIdx.x == 0:
