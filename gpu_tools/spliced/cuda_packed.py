@@ -58,8 +58,8 @@ NEVER = NOT_LOOKED
 _NEVER_SEEN = NEVER & 0xFFFF
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
-_STAGED = CHUNK + 1
-"""Staged columns of a segment; one more than needed, so that segments lie in different banks."""
+_STAGED = CHUNK + UNROLLED
+"""Staged columns of a segment; more than needed, so that segments lie in different banks."""
 _STAGE = WARP * _STAGED
 
 # columns of the job table
@@ -68,7 +68,8 @@ COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS = rang
 GAP, FREE = range(2)
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
-_NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
+_OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
+_NEIGHBOURS_HIGH_THEN_OWN_LOW, _SECOND = 0x5432, 0x7654
 _LOWS, _HIGHS = 0x5410, 0x7632
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
@@ -114,32 +115,60 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _look(cells, sources, source, chunk):
-    """Look at a lane's cell of a source as it is now; `chunk` is its first column and their number.
+def _wanted(sources, source, chunk):
+    """Return the place, in the job's cells, of a lane's cell of a source, -1 if it has none.
 
-    `sources` is the table and where the piece's sources end.
+    `sources` is the table and where the piece's sources end; `chunk` is the first column and the
+    number of columns. A cell of the empty chain has no place either.
     """
     table, end = sources
     first, columns = chunk
     behind, place, _, _ = load4(table, int64(4) * source)
     column = int32(first - behind + int32(cuda.threadIdx.x))
     there = (source < end) & (uint32(column) < uint32(columns)) & (place != EMPTY)
-    return look(cells, int32(place + column), int32(there))
+    return int32(place + column) if there else int32(-1)
 
 
 @cuda.jit(device=True)
-def _look_at_four(cells, sources, source, chunk):
+def _look_at_four(cells, wanted):
+    """Look at a lane's cells of four sources as they are now, at all of them at once."""
+    w0, w1, w2, w3 = wanted
     return (
-        _look(cells, sources, source, chunk),
-        _look(cells, sources, int32(source + 1), chunk),
-        _look(cells, sources, int32(source + 2), chunk),
-        _look(cells, sources, int32(source + 3), chunk),
+        look(cells, w0, int32(w0 >= 0)),
+        look(cells, w1, int32(w1 >= 0)),
+        look(cells, w2, int32(w2 >= 0)),
+        look(cells, w3, int32(w3 >= 0)),
+    )
+
+
+@cuda.jit(device=True)
+def _missing(wanted, seen):
+    return wanted >= 0 and seen == _NEVER_SEEN
+
+
+@cuda.jit(device=True)
+def _await_four(cells, wanted, seen):
+    """Return a lane's cells of four sources once they are all there; `seen` is what they were."""
+    w0, w1, w2, w3 = wanted
+    s0, s1, s2, s3 = seen
+    while _missing(w0, s0) or _missing(w1, s1) or _missing(w2, s2) or _missing(w3, s3):
+        s0, s1, s2, s3 = _look_at_four(cells, wanted)
+    return s0, s1, s2, s3
+
+
+@cuda.jit(device=True)
+def _four_wanted(sources, source, chunk):
+    return (
+        _wanted(sources, source, chunk),
+        _wanted(sources, int32(source + 1), chunk),
+        _wanted(sources, int32(source + 2), chunk),
+        _wanted(sources, int32(source + 3), chunk),
     )
 
 
 @cuda.jit(device=True)
 def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
-    """Fold a source into the row above its segment, waiting for it; `seen` is what it was.
+    """Fold a lane's cell of a source, which it has seen, into the row above the segment.
 
     `state` is where the segment's columns are staged, and the row so far. If the source is the
     segment's last, the row is staged, and kept if another segment reads it.
@@ -152,12 +181,9 @@ def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
     behind, place, bonus, kept = load4(table, int64(4) * source)
     column = int32(first - behind + int32(cuda.threadIdx.x))
     inside = uint32(column) < uint32(columns)
+    value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
     if place == EMPTY:
         value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    else:
-        while inside and seen == _NEVER_SEEN:
-            seen = look(cells, int32(place + column), int32(1))
-        value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
     row = max(row, value if inside else int32(NEVER))
     if kept < 0:
         return staged, row
@@ -174,33 +200,39 @@ def _arrive(cells, sources, begin, chunk, seen, stage, scoring):
     """
     first, columns = chunk
     state = uint32(cuda.threadIdx.x), int32(NEVER)
-    s0, s1, s2, s3 = seen
     for source in range(begin, sources[1], int32(4)):
-        # loads of several rows are under way together
-        following = _look_at_four(cells, sources, int32(source + 4), chunk)
+        wanted = _four_wanted(sources, source, chunk)
+        if source != begin:
+            seen = _look_at_four(cells, wanted)
+        s0, s1, s2, s3 = _await_four(cells, wanted, seen)
         state = _fold(cells, sources, source, chunk, state, s0, stage, scoring)
         state = _fold(cells, sources, int32(source + 1), chunk, state, s1, stage, scoring)
         state = _fold(cells, sources, int32(source + 2), chunk, state, s2, stage, scoring)
         state = _fold(cells, sources, int32(source + 3), chunk, state, s3, stage, scoring)
-        s0, s1, s2, s3 = following
-    return _look_at_four(cells, sources, begin, (int32(first + CHUNK), columns))
+    following = _four_wanted(sources, begin, (int32(first + CHUNK), columns))
+    return _look_at_four(cells, following)
 
 
 @cuda.jit(device=True)
-def _step(row, selectors, gaps, state, word, late, opens):
-    """Move all lanes on by one column; `state` is the diagonal, what is above, and the staged."""
-    diagonal, up, bottom, top = state
-    if opens:
-        up = top
-    up = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-    above = up
+def _step(row, selectors, gaps, state, pair, above, neighbours):
+    """Move all lanes on by one column.
+
+    `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
+    words of two columns; `above` what is staged, and `neighbours` how to put it together: in a
+    segment's first lane the staged row goes above the low half, else the neighbour's high half.
+    """
+    diagonal, bottom, neighbour = state
+    word, late = pair
+    own, other = neighbours
+    up = permute(neighbour, permute(bottom, above, own), other)
+    before = up
     for c in range(SLOTS):
         left = row[c]
         paired = add2(diagonal, permute(word, late, selectors[c]))
         up = max2(add2(up, gaps[c]), max2(paired, left))
         diagonal = left
         row[c] = up
-    return above, up
+    return before, up
 
 
 @cuda.jit(device=True)
@@ -224,8 +256,10 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
             (gap << int32(16)) if high + c >= real_high else int32(0)
         )
         row[c] = _BOTH_NEVER
-    opens = number == 0
     used = own >= 0
+    neighbours = int32(_OWN), int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW)
+    if number == 0:
+        neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
     delay = delays[uint32(own)] if used else int32(0)
     staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
     before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
@@ -236,7 +270,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
     idle = first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]
-    seen = _look_at_four(cells, sources, begin, (int32(0), columns))
+    seen = _look_at_four(cells, _four_wanted(sources, begin, (int32(0), columns)))
     for first in range(int32(0), int32(columns + extra), int32(CHUNK)):
         seen = _arrive(cells, sources, begin, (first, columns), seen, stage, scoring)
         if idle:
@@ -249,17 +283,15 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
             n0, n1, n2, n3 = (
                 words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
             )  # fmt: skip
-            top = uint32(staged + k)
-            t0, t1 = stage[top], stage[top + uint32(1)]
-            t2, t3 = stage[top + uint32(2)], stage[top + uint32(3)]
-            up = shuffle_up(bottom, scratch)
-            before, b0 = _step(row, selectors, gaps, (before, up, bottom, t0), w0, late, opens)
-            up = shuffle_up(b0, scratch)
-            before, b1 = _step(row, selectors, gaps, (before, up, b0, t1), w1, w0, opens)
-            up = shuffle_up(b1, scratch)
-            before, b2 = _step(row, selectors, gaps, (before, up, b1, t2), w2, w1, opens)
-            up = shuffle_up(b2, scratch)
-            before, bottom = _step(row, selectors, gaps, (before, up, b2, t3), w3, w2, opens)
+            t0, t1, t2, t3 = load4(stage, int64(staged + k))
+            state = before, bottom, shuffle_up(bottom, scratch)
+            before, b0 = _step(row, selectors, gaps, state, (w0, late), t0, neighbours)
+            state = before, b0, shuffle_up(b0, scratch)
+            before, b1 = _step(row, selectors, gaps, state, (w1, w0), t1, neighbours)
+            state = before, b1, shuffle_up(b1, scratch)
+            before, b2 = _step(row, selectors, gaps, state, (w2, w1), t2, neighbours)
+            state = before, b2, shuffle_up(b2, scratch)
+            before, bottom = _step(row, selectors, gaps, state, (w3, w2), t3, neighbours)
             late = w3
             if keeps_low:
                 pair = permute(b0, b1, int32(_LOWS))
@@ -307,7 +339,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
         Gap, free ends.
     """
     scratch = cuda.shared.array(WARP, int32)
-    stage = cuda.shared.array(_STAGE, int32)
+    stage = cuda.shared.array(_STAGE, int32, alignment=16)
     own = team[cuda.blockIdx.x]
     job = jobs[own]
     columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
