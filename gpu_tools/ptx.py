@@ -275,6 +275,10 @@ else:
         return types.void(types.int64, int32, int32, int32), _generate_put_four
 
 
+FOUR_WORDS = None if simulated() else 16
+"""Alignment in bytes that a shared array needs for `load4`; the simulator knows none."""
+
+
 def _load4_twin(array, index):
     return array[index], array[index + 1], array[index + 2], array[index + 3]
 

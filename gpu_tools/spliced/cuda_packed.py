@@ -19,6 +19,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpu_tools.ptx import (
+    FOUR_WORDS,
     NOT_LOOKED,
     WARP,
     add2,
@@ -339,7 +340,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
         Gap, free ends.
     """
     scratch = cuda.shared.array(WARP, int32)
-    stage = cuda.shared.array(_STAGE, int32, alignment=16)
+    stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
     own = team[cuda.blockIdx.x]
     job = jobs[own]
     columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
