@@ -16,7 +16,7 @@ from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.pieces import Pieces, Tables, arrange, cut_into_pieces
+from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
@@ -178,9 +178,9 @@ def _layout(jobs: list[Job], tables: list[Tables], words: list[NDArray]) -> NDAr
 
 
 def _tables(job: Job) -> Tables:
-    places = job.stride, packed.LEAD, packed.UNROLLED
+    rows = Rows(job.stride, packed.LEAD, packed.UNROLLED)
     bonuses = job.program.exit_bonus - job.scoring.intron_penalty
-    return arrange(job.pieces, packed.CAPACITY, places, bonuses)
+    return arrange(job.pieces, packed.CAPACITY, rows, bonuses)
 
 
 def _words(job: Job) -> NDArray[np.int32]:

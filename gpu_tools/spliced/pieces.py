@@ -267,17 +267,23 @@ class Tables(NamedTuple):
     sources: NDArray[np.int32]
 
 
-def arrange(
-    pieces: Pieces, capacity: Capacity, places: tuple[int, int, int], bonuses: NDArray[np.int64]
-) -> Tables:
+class Rows(NamedTuple):
+    """How rows are stored: elements of one, those before column 0, columns stored together."""
+
+    stride: int
+    lead: int
+    together: int
+
+
+@njit(cache=True, nogil=True)
+def arrange(pieces, capacity, rows, bonuses):
     """Return the pieces as tables in the pieces' order.
 
     Parameters
     ----------
     pieces : Pieces
     capacity : Capacity
-    places : tuple of (int, int, int)
-        Elements of a stored row, those before column 0, and how many columns are stored together.
+    rows : Rows
     bonuses : ndarray of int64, shape (B,)
         What an exon adds to what follows it.
 
@@ -285,35 +291,46 @@ def arrange(
     -------
     Tables
     """
-    stride, lead, together = places
     stops, segments, order = pieces.stops, pieces.segments, pieces.order
-    starts = pieces.first_segments[:-1]
-    base = np.repeat(segments.ticks[order[starts]], np.diff(pieces.first_segments))
-    delays = capacity.chunk * (segments.ticks[order] - base)
-    extra = np.maximum.reduceat(delays + 2 * segments.lanes[order] + capacity.late - 1, starts)
-    of_stop, first_stops = _gather(order, segments.first_stops)
-    of_source, first_sources = _gather(order, segments.first_sources)
-    row_places = lead + stride * np.arange(len(stops.ends) + pieces.n_kept)
-    row_places[: len(stops.ends)] += stops.virtual_lanes % together
-    numbers = (
-        pieces.first_segments, extra, first_sources[pieces.first_segments], first_stops, delays,
-        stops.begins[of_stop], stops.ends[of_stop], row_places[of_stop],
-    )  # fmt: skip
-    rows, exons = segments.sources[of_source].T
-    sources = np.empty((len(rows), 4), dtype=np.int32)
-    sources[:, 0] = np.repeat(delays, np.diff(first_sources))
-    sources[:, 1] = np.where(rows == EMPTY, EMPTY, row_places[rows])
-    sources[:, 2] = np.where(exons < 0, 0, bonuses[exons])
-    sources[:, 3] = -1
-    kept = segments.kept[order]
-    sources[first_sources[1:] - 1, 3] = np.where(
-        kept < 0, 0, row_places[len(stops.ends) + kept - (kept < 0)]
-    )
-    return Tables(np.concatenate(numbers).astype(np.int32), sources)
+    n_pieces, n_segments, n_stops = len(pieces.first_segments) - 1, len(order), len(stops.ends)
+    numbers = np.empty(3 * n_pieces + 2 * n_segments + 3 * n_stops + 3, dtype=np.int32)
+    first_segments, extra = numbers[: n_pieces + 1], numbers[n_pieces + 1 :]
+    first_sources = extra[n_pieces:]
+    first_stops = first_sources[n_pieces + 1 :]
+    delays = first_stops[n_segments + 1 :]
+    begins = delays[n_segments:]
+    ends, places = begins[n_stops:], begins[2 * n_stops :]
+    sources = np.empty((len(segments.sources), 4), dtype=np.int32)
+    read, stop = 0, 0
+    for piece in range(n_pieces):
+        first = pieces.first_segments[piece]
+        first_segments[piece], first_sources[piece], extra[piece] = first, read, 0
+        for k in range(first, pieces.first_segments[piece + 1]):
+            s = order[k]
+            delays[k] = capacity.chunk * (segments.ticks[s] - segments.ticks[order[first]])
+            last = delays[k] + 2 * segments.lanes[s] + capacity.late - 1
+            extra[piece] = max(extra[piece], last)
+            first_stops[k] = stop
+            for own in range(segments.first_stops[s], segments.first_stops[s + 1]):
+                begins[stop], ends[stop] = stops.begins[own], stops.ends[own]
+                places[stop] = _place(own, stops, rows)
+                stop += 1
+            for source in range(segments.first_sources[s], segments.first_sources[s + 1]):
+                row, exon = segments.sources[source]
+                sources[read, 0] = delays[k]
+                sources[read, 1] = EMPTY if row == EMPTY else _place(row, stops, rows)
+                sources[read, 2] = bonuses[exon] if exon >= 0 else 0
+                sources[read, 3] = -1
+                read += 1
+            kept = segments.kept[s]
+            sources[read - 1, 3] = _place(n_stops + kept, stops, rows) if kept >= 0 else 0
+    first_segments[n_pieces], first_sources[n_pieces] = n_segments, read
+    first_stops[n_segments] = stop
+    return Tables(numbers, sources)
 
 
-def _gather(order, first):
-    """Return the indices of all parts of the segments in `order`, and where each one's begin."""
-    counts = np.diff(first)[order]
-    begins = np.concatenate(([0], np.cumsum(counts)))
-    return np.arange(begins[-1]) + np.repeat(first[:-1][order] - begins[:-1], counts), begins
+@njit(cache=True, nogil=True)
+def _place(row, stops, rows):
+    """Return where column 0 of a stored row lies; steps that store together store aligned."""
+    shift = stops.virtual_lanes[row] % rows.together if row < len(stops.ends) else 0
+    return rows.lead + rows.stride * row + shift
