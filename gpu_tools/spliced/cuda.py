@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numba import cuda, njit
@@ -15,6 +15,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
+from gpu_tools.spliced.case import BASES_KEPT
 from gpu_tools.spliced.core import Sweep
 from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces
 from gpu_tools.spliced.program import SweepProgram
@@ -56,7 +57,7 @@ class Job:
     @cached_property
     def pieces(self) -> Pieces:
         """The program's pieces."""
-        return cut_into_pieces(self.program, packed.CAPACITY)
+        return _pieces_of(self.program)
 
     @property
     def stride(self) -> int:
@@ -80,6 +81,11 @@ class Job:
         program, rows = self.program, self.stored_rows
         small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
         return 2 * rows * (self.stride if self.fits_packed else 2 * wide.stride(self)) + small
+
+
+@lru_cache(maxsize=BASES_KEPT)
+def _pieces_of(program: SweepProgram) -> Pieces:
+    return cut_into_pieces(program, packed.CAPACITY)
 
 
 def sweep_all(

@@ -102,14 +102,12 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
     )  # fmt: skip
     lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
     costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
-    exons, column, letters, lengths = _trace_chain(
+    exons, start, letters, lengths = _trace_chain(
         graph, sweep.ends, sweep.entries, sweep.entry_of_track, target, lifted, costs,
         best.end, best.column,
     )  # fmt: skip
-    cigar = list(zip(map(_LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True))
-    # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    start = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return exons.tolist(), start, with_leading_gap(cigar, column - start)
+    runs = zip(map(_LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True)
+    return exons.tolist(), start, tuple(runs)
 
 
 class _Graph(NamedTuple):
@@ -132,7 +130,7 @@ def _trace_chain(graph, ends, entries, entry_of_track, target, lifted, costs, en
     """Walk the best chain backwards.
 
     `costs` are gap score, intron penalty and whether ends are free. Returns the exons in transcript
-    order, the column that the first is entered at, and the runs of the operations.
+    order, the target symbols before the alignment, and the runs of the operations.
     """
     gap, penalty, free = costs
     exons, parts, introns = [end for _ in range(0)], [graph.codes[:0] for _ in range(0)], [0][:0]
@@ -154,8 +152,10 @@ def _trace_chain(graph, ends, entries, entry_of_track, target, lifted, costs, en
             break
         introns.append(graph.starts[tracks[found]] - graph.ends[before])
         end = before
-    letters, lengths = _runs_of(parts, introns)
-    return np.array(exons)[::-1], column, letters, lengths
+    # free ends leave the symbols before the first exon out, unless gaps are worth taking
+    start = column if free and gap <= 0 else 0
+    letters, lengths = _runs_of(parts, introns, column - start)
+    return np.array(exons)[::-1], start, letters, lengths
 
 
 _empty_chain = njit(cache=True)(core.empty_chain)
@@ -175,17 +175,20 @@ def _end_before(graph, ends, entry, track, column, penalty, empty):
 
 
 @njit(cache=True, nogil=True)
-def _runs_of(parts, introns):
-    """Return the runs of the exons' operations, last exon first, with the introns in between."""
-    most = len(introns)
+def _runs_of(parts, introns, unpaired):
+    """Return the runs of the exons' operations, last exon first, with the introns in between.
+
+    As many symbols of the target as are `unpaired` come before the first exon.
+    """
+    most = len(introns) + 1
     for operations in parts:
         most += len(operations)
     letters, lengths = np.empty(most, dtype=np.uint8), np.empty(most, dtype=np.int64)
-    n = 0
+    letters[0], lengths[0] = _INSERTION, unpaired
+    n = 1 if unpaired else 0
     for k in range(len(parts) - 1, -1, -1):
-        begin = n
         for operation in parts[k]:
-            if n > begin and letters[n - 1] == operation:
+            if n > 0 and letters[n - 1] == operation:
                 lengths[n - 1] += 1
             else:
                 letters[n], lengths[n] = operation, 1
