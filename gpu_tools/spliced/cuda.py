@@ -148,7 +148,7 @@ class PackedLaunch:
         )
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
         team = _team(jobs)
-        self.warps = len(team)
+        self.blocks = len(team)
         parts = (
             [table.numbers for table in tables], [table.sources.ravel() for table in tables] + [np.zeros(8*4, dtype=np.int32)],
             [job.program.codes for job in jobs], words,
@@ -161,7 +161,7 @@ class PackedLaunch:
         """Clear what the kernel writes and start it."""
         device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
         device_memset(self.counters, 0, self.counters.nbytes)
-        packed.sweep_pieces[self.warps, packed.WARP](
+        packed.sweep_pieces[self.blocks, (packed.WARP, packed.WARPS)](
             *self.inputs, self.cells, self.counters, self.scoring
         )
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32, uint64
 
+from gpu_tools.device import simulated
 from gpu_tools.ptx import (
     FOUR_WORDS,
     NOT_LOOKED,
@@ -30,9 +31,7 @@ from gpu_tools.ptx import (
     permute,
     put,
     put_four,
-    shuffle,
     shuffle_up,
-    synchronize_warp,
 )
 from gpu_tools.spliced import core
 from gpu_tools.spliced.pieces import EMPTY, Capacity
@@ -44,8 +43,10 @@ CHUNK = WARP
 UNROLLED = 4
 """Steps that are written out one after the other, whose values are stored together."""
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=WARP, sources=16
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
 )
+WARPS = 1 if simulated() else 2
+"""Warps of a block: one fetches what the other works on next; the simulator's does both."""
 LEAD = 2 * WARP
 """Elements before column 0 of a stored row, for steps that come too early."""
 TAIL = 3 * WARP + 2 * UNROLLED
@@ -61,7 +62,8 @@ NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 _STAGED = CHUNK + UNROLLED
 """Staged columns of a segment; more than needed, so that segments lie in different banks."""
-_STAGE = WARP * _STAGED
+_HALF = CAPACITY.segments * _STAGED
+_STAGE = 2 * _HALF
 
 # columns of the job table
 COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS = range(9)
@@ -116,55 +118,44 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _wanted(sources, source, chunk):
-    """Return the place, in the job's cells, of a lane's cell of a source, -1 if it has none.
+def _look(cells, sources, source, chunk):
+    """Return the place of a lane's cell of a source, -1 if it has none, and the cell as it is now.
 
-    `sources` is the table and where the piece's sources end; `chunk` is the first column and the
-    number of columns. A cell of the empty chain has no place either.
+    `sources` is the table and where the piece's sources end; `chunk` is the lane's column if no
+    segment were behind, and the number of columns. A cell of the empty chain has no place either.
     """
     table, end = sources
-    first, columns = chunk
+    column, columns = chunk
     behind, place, _, _ = load4(table, int64(4) * source)
-    column = int32(first - behind + int32(cuda.threadIdx.x))
+    column = int32(column - behind)
     there = (source < end) & (uint32(column) < uint32(columns)) & (place != EMPTY)
-    return int32(place + column) if there else int32(-1)
+    place = int32(place + column) if there else int32(-1)
+    return place, look(cells, place, int32(there))
 
 
 @cuda.jit(device=True)
-def _look_at_four(cells, wanted):
-    """Look at a lane's cells of four sources as they are now, at all of them at once."""
-    w0, w1, w2, w3 = wanted
-    return (
-        look(cells, w0, int32(w0 >= 0)),
-        look(cells, w1, int32(w1 >= 0)),
-        look(cells, w2, int32(w2 >= 0)),
-        look(cells, w3, int32(w3 >= 0)),
-    )
+def _missing(looked):
+    place, seen = looked
+    return place >= 0 and seen == _NEVER_SEEN
 
 
 @cuda.jit(device=True)
-def _missing(wanted, seen):
-    return wanted >= 0 and seen == _NEVER_SEEN
+def _look_again(cells, looked):
+    place, _ = looked
+    return place, look(cells, place, int32(place >= 0))
 
 
 @cuda.jit(device=True)
-def _await_four(cells, wanted, seen):
-    """Return a lane's cells of four sources once they are all there; `seen` is what they were."""
-    w0, w1, w2, w3 = wanted
-    s0, s1, s2, s3 = seen
-    while _missing(w0, s0) or _missing(w1, s1) or _missing(w2, s2) or _missing(w3, s3):
-        s0, s1, s2, s3 = _look_at_four(cells, wanted)
-    return s0, s1, s2, s3
-
-
-@cuda.jit(device=True)
-def _four_wanted(sources, source, chunk):
-    return (
-        _wanted(sources, source, chunk),
-        _wanted(sources, int32(source + 1), chunk),
-        _wanted(sources, int32(source + 2), chunk),
-        _wanted(sources, int32(source + 3), chunk),
-    )
+def _await_four(cells, sources, source, chunk):
+    """Return a lane's cells of four sources once they are all there."""
+    l0 = _look(cells, sources, source, chunk)
+    l1 = _look(cells, sources, int32(source + 1), chunk)
+    l2 = _look(cells, sources, int32(source + 2), chunk)
+    l3 = _look(cells, sources, int32(source + 3), chunk)
+    while _missing(l0) or _missing(l1) or _missing(l2) or _missing(l3):
+        l0, l1 = _look_again(cells, l0), _look_again(cells, l1)
+        l2, l3 = _look_again(cells, l2), _look_again(cells, l3)
+    return l0[1], l1[1], l2[1], l3[1]
 
 
 @cuda.jit(device=True)
@@ -175,43 +166,34 @@ def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
     segment's last, the row is staged, and kept if another segment reads it.
     """
     table, end = sources
-    first, columns = chunk
+    column, columns = chunk
     staged, row = state
     if source >= end:
         return staged, row
     behind, place, bonus, kept = load4(table, int64(4) * source)
-    column = int32(first - behind + int32(cuda.threadIdx.x))
-    inside = uint32(column) < uint32(columns)
+    column = int32(column - behind)
     value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
     if place == EMPTY:
         value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    row = max(row, value if inside else int32(NEVER))
+    row = max(row, value)
     if kept < 0:
         return staged, row
+    inside = uint32(column) < uint32(columns)
     put(cells, int32(kept + column), row, int32(inside and kept > 0))
-    stage[staged] = int32(row << int32(16))
+    stage[staged] = int32(row << int32(16)) if inside else _BOTH_NEVER
     return uint32(staged + uint32(_STAGED)), int32(NEVER)
 
 
 @cuda.jit(device=True)
-def _arrive(cells, sources, begin, chunk, seen, stage, scoring):
-    """Stage a chunk of the row above each segment of a piece, waiting for it.
-
-    `seen` is what was seen of the first four sources; returned is what is seen of the next chunk's.
-    """
-    first, columns = chunk
-    state = uint32(cuda.threadIdx.x), int32(NEVER)
+def _arrive(cells, sources, begin, chunk, staged, stage, scoring):
+    """Stage a chunk of the row above each segment of a piece, waiting for it."""
+    state = uint32(staged + int32(cuda.threadIdx.x)), int32(NEVER)
     for source in range(begin, sources[1], int32(4)):
-        wanted = _four_wanted(sources, source, chunk)
-        if source != begin:
-            seen = _look_at_four(cells, wanted)
-        s0, s1, s2, s3 = _await_four(cells, wanted, seen)
+        s0, s1, s2, s3 = _await_four(cells, sources, source, chunk)
         state = _fold(cells, sources, source, chunk, state, s0, stage, scoring)
         state = _fold(cells, sources, int32(source + 1), chunk, state, s1, stage, scoring)
         state = _fold(cells, sources, int32(source + 2), chunk, state, s2, stage, scoring)
         state = _fold(cells, sources, int32(source + 3), chunk, state, s3, stage, scoring)
-    following = _four_wanted(sources, begin, (int32(first + CHUNK), columns))
-    return _look_at_four(cells, following)
 
 
 @cuda.jit(device=True)
@@ -270,13 +252,20 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     w0, w1, w2, w3 = (
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
-    idle = first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]
-    seen = _look_at_four(cells, _four_wanted(sources, begin, (int32(0), columns)))
+    fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == WARPS - 1
+    if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
+        computes = False  # folds alone have no rows
+    half = int32(0)
     for first in range(int32(0), int32(columns + extra), int32(CHUNK)):
-        seen = _arrive(cells, sources, begin, (first, columns), seen, stage, scoring)
-        if idle:
+        if fetches:
+            chunk = int32(first + lane), columns
+            _arrive(cells, sources, begin, chunk, half, stage, scoring)
+        # the columns that the other warp works on meanwhile lie in the other half
+        cuda.syncthreads()
+        here = int32(half + staged)
+        half = int32(_HALF) - half
+        if not computes:
             continue
-        synchronize_warp()
         works = first >= delay and first - delay < columns + int32(2 * WARP)
         keeps_low, keeps_high = works and place_low >= 0, works and place_high >= 0
         for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
@@ -284,7 +273,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
             n0, n1, n2, n3 = (
                 words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
             )  # fmt: skip
-            t0, t1, t2, t3 = load4(stage, int64(staged + k))
+            t0, t1, t2, t3 = load4(stage, int64(here + k))
             state = before, bottom, shuffle_up(bottom, scratch)
             before, b0 = _step(row, selectors, gaps, state, (w0, late), t0, neighbours)
             state = before, b0, shuffle_up(b0, scratch)
@@ -303,14 +292,13 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
             out_low += int32(UNROLLED)
             out_high += int32(UNROLLED)
             w0, w1, w2, w3 = n0, n1, n2, n3
-        synchronize_warp()
 
 
 @cuda.jit
 def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
-    """Sweep the pieces of a team's job, as long as there are any; a block is one warp.
+    """Sweep the pieces of a team's job, as long as there are any; a block is `WARPS` warps.
 
-    Every piece needs only pieces that were begun before it, so a warp that waits always waits for
+    Every piece needs only pieces that were begun before it, so a block that waits always waits for
     one that runs.
 
     Parameters
@@ -339,7 +327,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     scoring : int32 array, shape (2,)
         Gap, free ends.
     """
-    scratch = cuda.shared.array(WARP, int32)
+    scratch, begun = cuda.shared.array(WARP, int32), cuda.shared.array(1, int32)
     stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
     own = team[cuda.blockIdx.x]
     job = jobs[own]
@@ -355,10 +343,11 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     table = sources[job[SOURCES] :]
     data = symbols[job[SYMBOLS] :], words[job[WORDS] :], address(cells[job[CELLS] :])
     while True:
-        begun = int32(0)
-        if cuda.threadIdx.x == 0:
-            begun = int32(cuda.atomic.add(counters, own, 1))
-        k = shuffle(begun, int32(0), scratch)
+        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+            begun[0] = cuda.atomic.add(counters, own, 1)
+        cuda.syncthreads()
+        k = begun[0]
+        cuda.syncthreads()
         if k >= n_pieces:
             return
         segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
