@@ -218,9 +218,7 @@ def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
     rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
     ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
     shifts = job.pieces.stops.virtual_lanes % packed.UNROLLED
-    _raise_ends(
-        ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus
-    )
+    _raise_ends(ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus)
     return Sweep(ends, rows[n_stops:], job.pieces.entries)
 
 

@@ -78,12 +78,12 @@ class Segments(NamedTuple):
     ticks : ndarray of int32, shape (G,)
         The chunk that its first columns are due in.
     kept : ndarray of int32, shape (G,)
-        Number of the kept row above it, or -1.
+        The row above it if that is kept, numbered behind the stops, or -1.
     first_sources : ndarray of int32, shape (G + 1,)
         First source of each segment; last, the number of sources.
     sources : ndarray of int32, shape (Q, 2)
-        Rows whose maximum is the row above: a stop, or the number of stops plus that of a kept row,
-        or `EMPTY`; and the exon whose last row it is, or -1.
+        Rows whose maximum is the row above: a stop's, a kept one, or `EMPTY`; and the exon whose
+        last row it is, or -1.
     """
 
     first_stops: NDArray[np.int32]
@@ -131,7 +131,9 @@ def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
     stops, of_track = _find_stops(
         program.exit_rows, program.exit_tracks, 2 * capacity.lanes * capacity.slots
     )
-    segments, entries, n_kept = _find_segments(stops, of_track, committed, by_end, capacity)
+    draft, due = _room(len(of_track), len(by_end))
+    n, entries, n_kept = _find_segments(draft, due, stops, of_track, committed, by_end, capacity)
+    segments = _without_spare_room(draft, n)
     order = np.argsort(segments.ticks, kind="stable").astype(np.int32)
     first_segments = _fill_warps(order, segments, capacity)
     return Pieces(stops, segments, entries, n_kept, order, first_segments)
@@ -154,76 +156,91 @@ def _find_stops(exit_rows, exit_tracks, longest):
     return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
 
 
+def _room(n_stops: int, n_exons: int) -> tuple[Segments, NDArray[np.int32]]:
+    """Return room for all segments, and for when the rows of stops, then the kept ones, are there.
+
+    There are at most as many segments with rows as stops, and a fold puts one row in place of
+    several. Tracks of a group read all its exons only where those are few.
+    """
+    most = n_stops + n_exons // (_FOLDED - 1) + 1
+    n_sources = n_stops * (1 + _RECOMPUTED) + n_exons + 2 * most
+    segments = Segments(
+        np.zeros(most + 1, dtype=np.int32), np.zeros(most, dtype=np.int32),
+        np.zeros(most, dtype=np.int32), np.full(most, EMPTY, dtype=np.int32),
+        np.zeros(most + 1, dtype=np.int32), np.empty((n_sources, 2), dtype=np.int32),
+    )  # fmt: skip
+    return segments, np.zeros(n_stops + most, dtype=np.int32)
+
+
+def _without_spare_room(segments: Segments, n: int) -> Segments:
+    n_sources = segments.first_sources[n]
+    return Segments(
+        segments.first_stops[: n + 1], segments.lanes[:n], segments.ticks[:n], segments.kept[:n],
+        segments.first_sources[: n + 1], segments.sources[:n_sources],
+    )  # fmt: skip
+
+
 @njit(cache=True)
-def _find_segments(stops, of_track, committed, by_end, capacity):
-    """Return the segments, the kept row above each track, and the number of kept rows.
+def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
+    """Write the segments; return their number, the kept row above each track, and of kept rows.
 
     Tracks with as many exons committed before them are a group. The row above is kept where a group
     begins, and read where the next one does, together with the exons that ended in between.
     """
     n_stops = len(of_track)
-    most = n_stops + len(by_end) // (_FOLDED - 1) + 1
-    first_stops, lanes = np.zeros(most + 1, dtype=np.int32), np.zeros(most, dtype=np.int32)
-    ticks, kept = np.zeros(most, dtype=np.int32), np.full(most, -1, dtype=np.int32)
-    first_sources = np.zeros(most + 1, dtype=np.int32)
-    sources = [(np.int64(0), np.int64(0)) for _ in range(0)]
     entries = np.empty(len(committed), dtype=np.int32)
-    # when rows are there: of stops, then of kept rows
-    due = np.zeros(2 * n_stops + most, dtype=np.int32)
-    n, n_kept, stop, before, group, opened = 0, 0, 0, np.int64(0), -1, -1
+    n, n_kept, stop, group, before, opened = 0, 0, 0, EMPTY, EMPTY, np.int64(0)
     while stop < n_stops:
         track = of_track[stop]
-        wanted = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
-        opens = False
-        if stop > 0 and of_track[stop - 1] == track:
-            wanted.append((np.int64(due[stop - 1]), np.int64(stop - 1), np.int64(-1)))
-        else:
-            if track == 0 or committed[track] != committed[track - 1]:
-                before, opened = (committed[track - 1] if track > 0 else np.int64(0)), group
-                opens = True
-            if not opens and committed[track] - before > _RECOMPUTED:
-                row = n_stops + group
-                wanted.append((np.int64(due[row]), np.int64(row), np.int64(-1)))
-            else:
-                row = n_stops + opened if opened >= 0 else EMPTY
-                wanted.append((np.int64(due[row] if row >= 0 else 0), np.int64(row), np.int64(-1)))
-                for exon in by_end[before : committed[track]]:
-                    row = stops.of_exon[exon]
-                    wanted.append((np.int64(due[row]), np.int64(row), np.int64(exon)))
-        wanted.sort()
-        while len(wanted) > _FOLDED:
-            # the rows that are there first are folded first
-            ticks[n], kept[n], first_stops[n] = wanted[_FOLDED - 1][0], n_kept, stop
-            for _, row, exon in wanted[:_FOLDED]:
-                sources.append((row, exon))
-            due[n_stops + n_kept] = ticks[n] + 1
-            folded = (np.int64(ticks[n] + 1), np.int64(n_stops + n_kept), np.int64(-1))
-            wanted = wanted[_FOLDED:]
-            wanted.append(folded)
-            wanted.sort()
-            n, n_kept = n + 1, n_kept + 1
-            first_sources[n] = len(sources)
-        for tick, row, exon in wanted:
-            ticks[n] = max(ticks[n], tick)
-            sources.append((row, exon))
+        goes_on = stop > 0 and of_track[stop - 1] == track
+        opens = not goes_on and (track == 0 or committed[track] != committed[track - 1])
         if opens:
-            group = kept[n] = n_kept
-            due[n_stops + group] = ticks[n] + 1
+            before, opened = group, committed[track - 1] if track > 0 else np.int64(0)
+        ended = by_end[opened : committed[track]]
+        if goes_on:
+            wanted = [_wanted(due, stop - 1, -1)]
+        elif not opens and len(ended) > _RECOMPUTED:
+            wanted = [_wanted(due, group, -1)]
+        else:
+            wanted = [_wanted(due, before, -1)]
+            wanted.extend([_wanted(due, stops.of_exon[exon], exon) for exon in ended])
+        while len(wanted) > _FOLDED:
+            # what is there first is folded first
+            wanted.sort()
+            _add_segment(segments, due, n, stop, wanted[:_FOLDED], n_stops + n_kept)
+            wanted = wanted[_FOLDED:]
+            wanted.append(_wanted(due, n_stops + n_kept, -1))
+            n, n_kept = n + 1, n_kept + 1
+        if opens:
+            group = n_stops + n_kept
             n_kept += 1
-        entries[track] = group
-        first_stops[n] = stop
-        stop = _place_stops(stops, of_track, stop, due, ticks[n], capacity)
-        lanes[n] = stops.virtual_lanes[stop - 1] // 2 + 1
+        _add_segment(segments, due, n, stop, wanted, group if opens else EMPTY)
+        entries[track] = group - n_stops
+        stop = _place_stops(stops, of_track, stop, due, segments.ticks[n], capacity)
+        segments.lanes[n] = stops.virtual_lanes[stop - 1] // 2 + 1
         n += 1
-        first_sources[n] = len(sources)
-    first_stops[n] = n_stops
-    return (
-        Segments(
-            first_stops[: n + 1], lanes[:n], ticks[:n], kept[:n], first_sources[: n + 1],
-            np.array(sources, dtype=np.int32),
-        ),
-        entries, n_kept,
-    )  # fmt: skip
+    segments.first_stops[n] = n_stops
+    return n, entries, n_kept
+
+
+@njit(cache=True)
+def _wanted(due, row, exon):
+    """Return when a row is there, the row, and the exon whose last row it is, or -1."""
+    return np.int64(due[row] if row != EMPTY else 0), np.int64(row), np.int64(exon)
+
+
+@njit(cache=True)
+def _add_segment(segments, due, n, stop, wanted, kept):
+    """Add a segment that reads the `wanted` rows; the row above is kept as row `kept`."""
+    read = segments.first_sources[n]
+    for tick, row, exon in wanted:
+        segments.ticks[n] = max(segments.ticks[n], tick)
+        segments.sources[read, 0], segments.sources[read, 1] = row, exon
+        read += 1
+    segments.first_stops[n], segments.first_sources[n + 1] = stop, read
+    segments.kept[n] = kept
+    if kept != EMPTY:
+        due[kept] = segments.ticks[n] + 1
 
 
 @njit(cache=True)
@@ -323,7 +340,7 @@ def arrange(pieces, capacity, rows, bonuses):
                 sources[read, 3] = -1
                 read += 1
             kept = segments.kept[s]
-            sources[read - 1, 3] = _place(n_stops + kept, stops, rows) if kept >= 0 else 0
+            sources[read - 1, 3] = _place(kept, stops, rows) if kept >= 0 else 0
     first_segments[n_pieces], first_sources[n_pieces] = n_segments, read
     first_stops[n_segments] = stop
     return Tables(numbers, sources)
