@@ -17,13 +17,17 @@ from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.case import BASES_KEPT
 from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces
+from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces, fill_warps
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
 PACKED_CAPABILITY = (9, 0)
-WARPS_PER_MULTIPROCESSOR = 32
-"""Warps that one launch brings along for each multiprocessor."""
+BLOCKS_PER_MULTIPROCESSOR = 24
+"""Blocks of one warp that a launch brings along for each multiprocessor."""
+BLOCKS_APART = 8
+"""At most so many blocks a multiprocessor for jobs with a segment a piece."""
+SECONDS_PER_TICK, CELLS_PER_SECOND = 4e-6, 3e12
+"""Of segments side by side, as measured on an H200: by these a job's way of working is chosen."""
 
 
 class Job:
@@ -140,41 +144,80 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring):
-        tables, words = [_tables(job) for job in jobs], [_words(job) for job in jobs]
-        self.layout = _layout(jobs, tables, words)
-        last, constants = self.layout[-1], [scoring.gap, int(scoring.ends != "global")]
-        self.cells = cuda.device_array(
-            int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
-        )
+        first_segments, apart = _fill(jobs)
+        tables = [_tables(job, first) for job, first in zip(jobs, first_segments, strict=True)]
+        words = [_words(job) for job in jobs]
+        pieces = np.array([len(first) - 1 for first in first_segments])
+        layout = _layout(jobs, pieces, tables, words)
+        n_cells = int(layout[-1, packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
+        self.layout, self.cells = layout, cuda.device_array(n_cells, dtype=np.int16)
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
-        team = _team(jobs)
-        self.blocks = len(team)
-        parts = (
-            [table.numbers for table in tables], [table.sources.ravel() for table in tables] + [np.zeros(8*4, dtype=np.int32)],
-            [job.program.codes for job in jobs], words,
-        )  # fmt: skip
-        inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
-        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.teams = _teams(np.array([job.work for job in jobs]), pieces, apart)
+        self.inputs = [cuda.to_device(array) for array in (layout, *_joined(jobs, tables, words))]
+        constants = [scoring.gap, int(scoring.ends != "global")]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
         device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
         device_memset(self.counters, 0, self.counters.nbytes)
-        packed.sweep_pieces[self.blocks, (packed.WARP, packed.WARPS)](
-            *self.inputs, self.cells, self.counters, self.scoring
-        )
+        layout, *inputs = self.inputs
+        for warps, stream, team in self.teams:
+            packed.sweep_pieces[len(team), (packed.WARP, warps), stream](
+                layout, team, *inputs, self.cells, self.counters, self.scoring
+            )
 
 
-def _layout(jobs: list[Job], tables: list[Tables], words: list[NDArray]) -> NDArray[np.int64]:
+def _fill(jobs: list[Job]) -> tuple[list[NDArray[np.int32]], NDArray[np.bool_]]:
+    """Return where the pieces of each job begin, and which jobs have a segment a piece.
+
+    Those are jobs that would still run after all others, as long as warps are left for them.
+    """
+    work = np.array([job.work for job in jobs])
+    chunks = np.array([job.pieces.ticks + job.stride // packed.CHUNK for job in jobs])
+    apart = chunks * SECONDS_PER_TICK > work.sum() / CELLS_PER_SECOND
+    segments = np.array([len(job.pieces.order) for job in jobs])
+    longest_first = np.argsort(-chunks, kind="stable")
+    blocks = np.cumsum(np.where(apart, segments, 0)[longest_first])
+    apart[longest_first[1:]] &= blocks[1:] <= BLOCKS_APART * _multiprocessors()
+    capacities = [packed.APART if alone else packed.CAPACITY for alone in apart]
+    filled = [
+        fill_warps(job.pieces.order, job.pieces.segments, capacity)
+        for job, capacity in zip(jobs, capacities, strict=True)
+    ]
+    return filled, apart
+
+
+def _multiprocessors() -> int:
+    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+def _teams(work, pieces, apart) -> list[tuple[int, object, object]]:
+    """Return warps a block, a stream and the job of each block, for both kinds of jobs.
+
+    Jobs whose segments are apart get a block a piece, others by their share of the work, at least
+    one and at most one a piece; those with the most work a block come first.
+    """
+    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * _multiprocessors()
+    sizes = np.clip(np.ceil(work * (blocks / work.sum())).astype(np.int64), 1, pieces)
+    sizes[apart] = pieces[apart]
+    order = np.argsort(-work / sizes, kind="stable")
+    teams = []
+    for warps, chosen in ((1 if simulated() else 2, apart), (1, ~apart)):
+        own = order[chosen[order]]
+        if len(own):
+            team = np.repeat(own, sizes[own]).astype(np.int32)
+            teams.append((warps, cuda.stream(), cuda.to_device(team)))
+    return teams
+
+
+def _layout(jobs: list[Job], pieces, tables: list[Tables], words) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
     table = np.zeros((len(jobs), 9), dtype=np.int64)
     sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        pieces = job.pieces
-        table[k, :4] = (
-            len(job.target) + 1, pieces.count, len(pieces.order), len(pieces.stops.ends),
-        )  # fmt: skip
+        segments, stops = len(job.pieces.order), len(job.pieces.stops.ends)
+        table[k, :4] = len(job.target) + 1, pieces[k], segments, stops
         sizes[k] = (
             len(tables[k].numbers), tables[k].sources.size, job.program.n_rows, len(words[k]),
             job.stored_rows * job.stride,
@@ -183,10 +226,21 @@ def _layout(jobs: list[Job], tables: list[Tables], words: list[NDArray]) -> NDAr
     return table
 
 
-def _tables(job: Job) -> Tables:
+def _joined(jobs: list[Job], tables: list[Tables], words) -> list[NDArray]:
+    # the kernel looks at four sources at once, and never uses what lies behind the last
+    beyond = np.zeros((4, 4), dtype=np.int32)
+    return [
+        np.concatenate([table.numbers for table in tables]),
+        np.concatenate([*(table.sources for table in tables), beyond]).ravel(),
+        np.concatenate([job.program.codes for job in jobs]),
+        np.concatenate(words),
+    ]
+
+
+def _tables(job: Job, first_segments: NDArray[np.int32]) -> Tables:
     rows = Rows(job.stride, packed.LEAD, packed.UNROLLED)
     bonuses = job.program.exit_bonus - job.scoring.intron_penalty
-    return arrange(job.pieces, packed.CAPACITY, rows, bonuses)
+    return arrange(job.pieces, first_segments, packed.CAPACITY, rows, bonuses)
 
 
 def _words(job: Job) -> NDArray[np.int32]:
@@ -197,20 +251,6 @@ def _words(job: Job) -> NDArray[np.int32]:
     words = np.zeros(first + len(job.target) + packed.WORD_TAIL, dtype=np.int32)
     words[first : first + len(job.target)] = of_symbol[job.target]
     return words
-
-
-def _team(jobs: list[Job]) -> NDArray[np.int32]:
-    """Return the job of each warp, those with the most work a warp first.
-
-    A job gets warps by its share of the work, at least one and at most one a piece.
-    """
-    work = np.array([job.work for job in jobs])
-    device = cuda.get_current_device()
-    warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
-    most = np.array([job.pieces.count for job in jobs])
-    sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
-    order = np.argsort(-work / sizes, kind="stable")
-    return np.repeat(order, sizes[order]).astype(np.int32)
 
 
 def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:

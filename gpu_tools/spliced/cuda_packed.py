@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32, uint64
 
-from gpu_tools.device import simulated
 from gpu_tools.ptx import (
     FOUR_WORDS,
     NOT_LOOKED,
@@ -45,8 +44,8 @@ UNROLLED = 4
 CAPACITY = Capacity(
     lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
 )
-WARPS = 1 if simulated() else 2
-"""Warps of a block: one fetches what the other works on next; the simulator's does both."""
+APART = CAPACITY._replace(span=0, segments=1)
+"""A segment a piece, for jobs that dependent exons would hold up longer than the arithmetic."""
 LEAD = 2 * WARP
 """Elements before column 0 of a stored row, for steps that come too early."""
 TAIL = 3 * WARP + 2 * UNROLLED
@@ -252,7 +251,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     w0, w1, w2, w3 = (
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
-    fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == WARPS - 1
+    fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
     if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
         computes = False  # folds alone have no rows
     half = int32(0)
@@ -296,7 +295,10 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
 
 @cuda.jit
 def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
-    """Sweep the pieces of a team's job, as long as there are any; a block is `WARPS` warps.
+    """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
+
+    The first warp fetches what the last one works on: if there are two, while that works on what
+    came before, which is faster; if there is one, there is room for more blocks.
 
     Every piece needs only pieces that were begun before it, so a block that waits always waits for
     one that runs.

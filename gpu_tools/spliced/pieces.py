@@ -95,20 +95,18 @@ class Segments(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces of one program, in an order in which each needs itself and earlier ones only.
+    """What pieces of one program are made of, in an order in which each needs earlier ones only.
 
     Attributes
     ----------
     stops, segments : Stops, Segments
-        Segments in the order of the stream.
+        In the order of the stream.
     entries : ndarray of int32, shape (T,)
         The kept row above each track; tracks that the same exons precede share one.
     n_kept : int
         Rows that are kept besides those of stops.
     order : ndarray of int32, shape (G,)
-        Segments in the order of the pieces.
-    first_segments : ndarray of int32, shape (P + 1,)
-        Where each piece begins in `order`; last, the number of segments.
+        Segments in the order of their ticks.
     """
 
     stops: Stops
@@ -116,16 +114,15 @@ class Pieces(NamedTuple):
     entries: NDArray[np.int32]
     n_kept: int
     order: NDArray[np.int32]
-    first_segments: NDArray[np.int32]
 
     @property
-    def count(self) -> int:
-        """Number of pieces."""
-        return len(self.first_segments) - 1
+    def ticks(self) -> int:
+        """Chunks until the last segment begins."""
+        return int(self.segments.ticks.max())
 
 
 def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
-    """Cut the tracks of a program into pieces that a warp can hold."""
+    """Cut the tracks of a program into segments that a warp can hold."""
     by_end = np.argsort(program.exit_ends, kind="stable")
     committed = np.searchsorted(program.exit_ends[by_end], program.track_commits)
     stops, of_track = _find_stops(
@@ -135,8 +132,7 @@ def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
     n, entries, n_kept = _find_segments(draft, due, stops, of_track, committed, by_end, capacity)
     segments = _without_spare_room(draft, n)
     order = np.argsort(segments.ticks, kind="stable").astype(np.int32)
-    first_segments = _fill_warps(order, segments, capacity)
-    return Pieces(stops, segments, entries, n_kept, order, first_segments)
+    return Pieces(stops, segments, entries, n_kept, order)
 
 
 @njit(cache=True)
@@ -259,8 +255,21 @@ def _place_stops(stops, of_track, stop, due, tick, capacity):
 
 
 @njit(cache=True)
-def _fill_warps(order, segments, capacity):
-    """Return where the pieces begin in `order`."""
+def fill_warps(order, segments, capacity):
+    """Return where pieces begin in the order of the segments, and last, the number of segments.
+
+    Each piece is filled as long as the capacity allows.
+
+    Parameters
+    ----------
+    order : ndarray of int32, shape (G,)
+    segments : Segments
+    capacity : Capacity
+
+    Returns
+    -------
+    ndarray of int32, shape (P + 1,)
+    """
     first_segments = np.empty(len(order) + 1, dtype=np.int32)
     n, first, lanes, read = 0, 0, 0, 0
     for k in range(len(order)):
@@ -293,12 +302,14 @@ class Rows(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def arrange(pieces, capacity, rows, bonuses):
+def arrange(pieces, first_segments, capacity, rows, bonuses):
     """Return the pieces as tables in the pieces' order.
 
     Parameters
     ----------
     pieces : Pieces
+    first_segments : ndarray of int32, shape (P + 1,)
+        Where each piece begins, see `fill_warps`.
     capacity : Capacity
     rows : Rows
     bonuses : ndarray of int64, shape (B,)
@@ -309,9 +320,9 @@ def arrange(pieces, capacity, rows, bonuses):
     Tables
     """
     stops, segments, order = pieces.stops, pieces.segments, pieces.order
-    n_pieces, n_segments, n_stops = len(pieces.first_segments) - 1, len(order), len(stops.ends)
+    n_pieces, n_segments, n_stops = len(first_segments) - 1, len(order), len(stops.ends)
     numbers = np.empty(3 * n_pieces + 2 * n_segments + 3 * n_stops + 3, dtype=np.int32)
-    first_segments, extra = numbers[: n_pieces + 1], numbers[n_pieces + 1 :]
+    numbers[: n_pieces + 1], extra = first_segments, numbers[n_pieces + 1 :]
     first_sources = extra[n_pieces:]
     first_stops = first_sources[n_pieces + 1 :]
     delays = first_stops[n_segments + 1 :]
@@ -320,9 +331,9 @@ def arrange(pieces, capacity, rows, bonuses):
     sources = np.empty((len(segments.sources), 4), dtype=np.int32)
     read, stop = 0, 0
     for piece in range(n_pieces):
-        first = pieces.first_segments[piece]
-        first_segments[piece], first_sources[piece], extra[piece] = first, read, 0
-        for k in range(first, pieces.first_segments[piece + 1]):
+        first = first_segments[piece]
+        first_sources[piece], extra[piece] = read, 0
+        for k in range(first, first_segments[piece + 1]):
             s = order[k]
             delays[k] = capacity.chunk * (segments.ticks[s] - segments.ticks[order[first]])
             last = delays[k] + 2 * segments.lanes[s] + capacity.late - 1
@@ -341,8 +352,7 @@ def arrange(pieces, capacity, rows, bonuses):
                 read += 1
             kept = segments.kept[s]
             sources[read - 1, 3] = _place(kept, stops, rows) if kept >= 0 else 0
-    first_segments[n_pieces], first_sources[n_pieces] = n_segments, read
-    first_stops[n_segments] = stop
+    first_sources[n_pieces], first_stops[n_segments] = read, stop
     return Tables(numbers, sources)
 
 
