@@ -21,14 +21,6 @@ _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
 
-def _synchronize_warp_twin():
-    cuda.syncthreads()  # a block is one warp
-
-
-def _synchronize_warp():
-    cuda.syncwarp()
-
-
 def _shuffle_up_twin(value, scratch):
     return _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch)
 
@@ -100,14 +92,6 @@ def _permute_twin(low, high, selector):
     return word - (1 << 32) if word >> 31 else word
 
 
-def _load_relaxed_twin(array, index):
-    return int(array[index])
-
-
-def _store_relaxed_twin(array, index, value):
-    array[index] = _signed16(int(value))
-
-
 def _address_twin(array):
     return array
 
@@ -135,26 +119,6 @@ def _of_words(text: str, count: int):
         return builder.call(ir.InlineAsm(function_type, text, constraints), arguments)
 
     return generate
-
-
-def _element(context, builder, signature, arguments):
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
-
-
-def _generate_load(context, builder, signature, arguments):
-    function_type = ir.FunctionType(_I32, [ir.IntType(64)])
-    text = "{ .reg .b16 half; ld.relaxed.gpu.global.b16 half, [$1]; cvt.s32.s16 $0, half; }"
-    call = ir.InlineAsm(function_type, text, "=r,l,~{memory}", side_effect=True)
-    return builder.call(call, [_element(context, builder, signature, arguments)])
-
-
-def _generate_store(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32])
-    text = "{ .reg .b16 half; cvt.u16.u32 half, $1; st.relaxed.gpu.global.b16 [$0], half; }"
-    call = ir.InlineAsm(function_type, text, "l,r,~{memory}", side_effect=True)
-    builder.call(call, [_element(context, builder, signature, arguments), arguments[2]])
-    return context.get_dummy_value()
 
 
 _ELEMENT_THERE = "{ .reg .pred p; .reg .b64 at; mad.wide.s32 at, $2, 2, $1; setp.ne.s32 p, $3, 0; "
@@ -192,22 +156,17 @@ def _generate_address(context, builder, signature, arguments):
 
 
 if simulated():
-    synchronize_warp = cuda.jit(device=True)(_synchronize_warp_twin)
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
     product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
-    load_relaxed, store_relaxed = (
-        cuda.jit(device=True)(f) for f in (_load_relaxed_twin, _store_relaxed_twin)
-    )
     address, look, put, put_four = (
         cuda.jit(device=True)(f) for f in (_address_twin, _look_twin, _put_twin, _put_four_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
 
-    synchronize_warp = cuda.jit(device=True)(_synchronize_warp)
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
 
     @intrinsic
@@ -239,16 +198,6 @@ else:
     def permute(typing_context, low, high, selector):
         """Return four of the eight bytes of `low` and `high`, or their signs, by nibbles."""
         return int32(int32, int32, int32), _of_words("prmt.b32 $0, $1, $2, $3;", 3)
-
-    @intrinsic
-    def load_relaxed(typing_context, array, index):
-        """Return an int16 element as int32, as the whole GPU sees it now."""
-        return int32(array, types.uint32), _generate_load
-
-    @intrinsic
-    def store_relaxed(typing_context, array, index, value):
-        """Write the low half of `value` to an int16 element, for the whole GPU to see."""
-        return types.void(array, types.uint32, int32), _generate_store
 
     @intrinsic
     def address(typing_context, array):

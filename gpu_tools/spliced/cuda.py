@@ -22,12 +22,10 @@ from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
 PACKED_CAPABILITY = (9, 0)
-BLOCKS_PER_MULTIPROCESSOR = 24
+BLOCKS_PER_MULTIPROCESSOR = 28
 """Blocks of one warp that a launch brings along for each multiprocessor."""
-BLOCKS_APART = 8
-"""At most so many blocks a multiprocessor for jobs with a segment a piece."""
-SECONDS_PER_TICK, CELLS_PER_SECOND = 4e-6, 3e12
-"""Of segments side by side, as measured on an H200: by these a job's way of working is chosen."""
+BLOCKS_APART = 12
+"""Blocks of two warps that run on a multiprocessor at the same time."""
 
 
 class Job:
@@ -145,15 +143,19 @@ class PackedLaunch:
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring):
         first_segments, apart = _fill(jobs)
+        # the simulator gets by with one warp, which does the work of both
+        self.warps = 2 if apart and not simulated() else 1
         tables = [_tables(job, first) for job, first in zip(jobs, first_segments, strict=True)]
         words = [_words(job) for job in jobs]
         pieces = np.array([len(first) - 1 for first in first_segments])
-        layout = _layout(jobs, pieces, tables, words)
-        n_cells = int(layout[-1, packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
-        self.layout, self.cells = layout, cuda.device_array(n_cells, dtype=np.int16)
+        self.layout = _layout(jobs, pieces, tables, words)
+        n_cells = int(self.layout[-1, packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
+        self.cells = cuda.device_array(n_cells, dtype=np.int16)
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
-        self.teams = _teams(np.array([job.work for job in jobs]), pieces, apart)
-        self.inputs = [cuda.to_device(array) for array in (layout, *_joined(jobs, tables, words))]
+        team = _team(np.array([job.work for job in jobs]), pieces, apart)
+        self.blocks = len(team)
+        inputs = (self.layout, team, *_joined(jobs, tables, words))
+        self.inputs = [cuda.to_device(array) for array in inputs]
         constants = [scoring.gap, int(scoring.ends != "global")]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
 
@@ -161,54 +163,38 @@ class PackedLaunch:
         """Clear what the kernel writes and start it."""
         device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
         device_memset(self.counters, 0, self.counters.nbytes)
-        layout, *inputs = self.inputs
-        for warps, stream, team in self.teams:
-            packed.sweep_pieces[len(team), (packed.WARP, warps), stream](
-                layout, team, *inputs, self.cells, self.counters, self.scoring
-            )
+        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps)](
+            *self.inputs, self.cells, self.counters, self.scoring
+        )
 
 
-def _fill(jobs: list[Job]) -> tuple[list[NDArray[np.int32]], NDArray[np.bool_]]:
-    """Return where the pieces of each job begin, and which jobs have a segment a piece.
+def _fill(jobs: list[Job]) -> tuple[list[NDArray[np.int32]], bool]:
+    """Return where the pieces of each job begin, and whether every segment is one.
 
-    Those are jobs that would still run after all others, as long as warps are left for them.
+    It is if all segments can run at the same time: then dependent exons hold the jobs up, not the
+    arithmetic.
     """
-    work = np.array([job.work for job in jobs])
-    chunks = np.array([job.pieces.ticks + job.stride // packed.CHUNK for job in jobs])
-    apart = chunks * SECONDS_PER_TICK > work.sum() / CELLS_PER_SECOND
-    segments = np.array([len(job.pieces.order) for job in jobs])
-    longest_first = np.argsort(-chunks, kind="stable")
-    blocks = np.cumsum(np.where(apart, segments, 0)[longest_first])
-    apart[longest_first[1:]] &= blocks[1:] <= BLOCKS_APART * _multiprocessors()
-    capacities = [packed.APART if alone else packed.CAPACITY for alone in apart]
-    filled = [
-        fill_warps(job.pieces.order, job.pieces.segments, capacity)
-        for job, capacity in zip(jobs, capacities, strict=True)
-    ]
-    return filled, apart
+    segments = sum(len(job.pieces.order) for job in jobs)
+    apart = segments <= BLOCKS_APART * _multiprocessors()
+    capacity = packed.APART if apart else packed.CAPACITY
+    return [fill_warps(job.pieces.order, job.pieces.segments, capacity) for job in jobs], apart
 
 
 def _multiprocessors() -> int:
     return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _teams(work, pieces, apart) -> list[tuple[int, object, object]]:
-    """Return warps a block, a stream and the job of each block, for both kinds of jobs.
+def _team(work, pieces, apart: bool) -> NDArray[np.int32]:
+    """Return the job of each block, those with the most work a block first.
 
-    Jobs whose segments are apart get a block a piece, others by their share of the work, at least
-    one and at most one a piece; those with the most work a block come first.
+    If segments are apart every piece gets a block. Else a job gets blocks by its share of the work,
+    at least one and at most one a piece.
     """
     blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * _multiprocessors()
-    sizes = np.clip(np.ceil(work * (blocks / work.sum())).astype(np.int64), 1, pieces)
-    sizes[apart] = pieces[apart]
+    shares = np.ceil(work * (blocks / work.sum())).astype(np.int64)
+    sizes = pieces if apart else np.clip(shares, 1, pieces)
     order = np.argsort(-work / sizes, kind="stable")
-    teams = []
-    for warps, chosen in ((1 if simulated() else 2, apart), (1, ~apart)):
-        own = order[chosen[order]]
-        if len(own):
-            team = np.repeat(own, sizes[own]).astype(np.int32)
-            teams.append((warps, cuda.stream(), cuda.to_device(team)))
-    return teams
+    return np.repeat(order, sizes[order]).astype(np.int32)
 
 
 def _layout(jobs: list[Job], pieces, tables: list[Tables], words) -> NDArray[np.int64]:

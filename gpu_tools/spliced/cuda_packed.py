@@ -45,7 +45,7 @@ CAPACITY = Capacity(
     lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
 )
 APART = CAPACITY._replace(span=0, segments=1)
-"""A segment a piece, for jobs that dependent exons would hold up longer than the arithmetic."""
+"""A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
 LEAD = 2 * WARP
 """Elements before column 0 of a stored row, for steps that come too early."""
 TAIL = 3 * WARP + 2 * UNROLLED
