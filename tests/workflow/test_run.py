@@ -1,11 +1,11 @@
 """The workflow run for real, on the demo's two smallest loci and their mRNAs."""
 
-import shutil
 import subprocess
 
 import pysam
 import pytest
 
+from tests.programs import require
 from tests.workflow.folders import (
     BASES,
     HEADER,
@@ -74,8 +74,8 @@ def test_alignments_hold_the_chains(done):
     assert set(BEST) <= set(scores)
 
 
-@pytest.mark.skipif(not shutil.which("gt"), reason="GenomeTools is not installed")
 def test_gff3_is_valid(done):
+    require("gt")
     file = done.path / "results" / "alignments.gff3"
     checked = subprocess.run(["gt", "gff3validator", file], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr

@@ -1,13 +1,13 @@
 """The workflow on a real SLURM of one node with two units of a GPU that is not there."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
 
 import pytest
 
+from tests.programs import leave_out, require
 from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 SECONDS = 150
@@ -19,20 +19,18 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def slurm_answers():
+def require_slurm():
+    """Skip, or where all tests have to run fail, unless SLURM is installed and answers."""
+    require("sbatch", "sinfo")
     try:
-        return subprocess.run(["sinfo"], capture_output=True, timeout=5).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        answers = subprocess.run(["sinfo"], capture_output=True, timeout=5).returncode == 0
+    except subprocess.TimeoutExpired:
+        answers = False
+    if not answers:
+        leave_out("SLURM does not answer")
 
 
-pytestmark = [
-    pytest.mark.slurm,
-    pytest.mark.skipif(not shutil.which("sbatch"), reason="SLURM is not installed"),
-    pytest.mark.skipif(
-        bool(shutil.which("sbatch")) and not slurm_answers(), reason="SLURM does not answer"
-    ),
-]
+pytestmark = pytest.mark.slurm
 
 
 def start(folder):
@@ -70,6 +68,7 @@ def wait_for(condition, process):
 @pytest.fixture
 def small(tmp_path):
     """Return a folder with two cases, each a batch of its own."""
+    require_slurm()
     before = {job for job, *_ in jobs()}
     rows = [(BASES[0], LOCI, target, MRNAS) for target in TARGETS]
     write_sheet(tmp_path / "config" / "cases.tsv", rows)
