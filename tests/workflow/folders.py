@@ -1,9 +1,10 @@
-"""A working folder with a small sheet, and Snakemake started in it as a user starts it."""
+"""A working folder with a small sheet, and Snakemake run in it."""
 
 import os
-import subprocess
-import sys
+import tempfile
 from pathlib import Path
+
+from tests.workflow.launch import snakemake
 
 ROOT = Path(__file__).parents[2]
 LOCI = ROOT / "resources" / "demo" / "loci.fa.gz"
@@ -34,16 +35,12 @@ class Folder:
         self.snakefile = snakefile
 
     def run(self, *arguments, code=0):
-        command = [sys.executable, "-m", "snakemake", "--snakefile", self.snakefile, "--cores", "2"]
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=self.path,
-            env=os.environ | ENVIRONMENT,
-            capture_output=True,
-            text=True,
-        )
-        output = done.stdout + done.stderr
-        assert (done.returncode != 0) == (code != 0), output
+        words = ["--snakefile", self.snakefile, "--cores", "2", *arguments]
+        with tempfile.NamedTemporaryFile("r") as printed:
+            environment = os.environ | ENVIRONMENT
+            returned = snakemake(list(map(str, words)), self.path, environment, printed.name)
+            output = printed.read()
+        assert (returned != 0) == (code != 0), output
         assert "Traceback" not in output
         return output
 
