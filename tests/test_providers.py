@@ -1,6 +1,10 @@
 """Candidate exons by other programs: GENSCAN's place is taken by a stand-in, AUGUSTUS is real."""
 
+import os
 import stat
+import subprocess
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -204,6 +208,29 @@ def test_failures_are_one_line_and_leave_no_file(two_loci, tmp_path, capsys):
         (line,) = capsys.readouterr().err.splitlines()
         assert message in line
         assert not output.exists()
+
+
+def test_end_of_a_job_ends_its_program_and_leaves_nothing(two_loci, tmp_path):
+    """SIGTERM, as a scheduler sends it."""
+    temporary, output = tmp_path / "temporary", tmp_path / "exons.gff3"
+    temporary.mkdir()
+    pid = tmp_path / "pid"
+    program = script(tmp_path, f"echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 60")
+    words = ["--provider", "genscan", "--matrix", "x", "--program", program, "--output", output]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpu_tools", "exons", "predict", "--base", two_loci, *words],
+        env=os.environ | {"TMPDIR": str(temporary)}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not pid.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    assert process.communicate(timeout=30)[1].strip() == "gpu-tools: error: interrupted"
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert list(temporary.iterdir()) == []
+    assert not output.exists()
 
 
 AUGUSTUS_OUTPUT = """# This output was generated with AUGUSTUS

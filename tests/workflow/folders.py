@@ -1,6 +1,8 @@
 """A working folder with a small sheet, and Snakemake run in it."""
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -43,6 +45,15 @@ class Folder:
         assert (returned != 0) == (code != 0), output
         assert "Traceback" not in output
         return output
+
+    def start(self, *arguments, **environment):
+        """Start Snakemake in a session of its own, its output in output.txt."""
+        command = [sys.executable, "-m", "snakemake", "--snakefile", self.snakefile, *arguments]
+        with (self.path / "output.txt").open("w") as output:
+            return subprocess.Popen(
+                command, cwd=self.path, env=os.environ | environment, start_new_session=True,
+                stdout=output, stderr=subprocess.STDOUT,
+            )  # fmt: skip
 
     def table(self, name):
         lines = (self.path / name).read_text().splitlines()

@@ -1,8 +1,6 @@
 """The workflow on a real SLURM of one node with two units of a GPU that is not there."""
 
-import os
 import subprocess
-import sys
 import time
 
 import pytest
@@ -31,16 +29,6 @@ def require_slurm():
 
 
 pytestmark = pytest.mark.slurm
-
-
-def start(folder):
-    """Start Snakemake, its output in a file."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", folder.snakefile, *OPTIONS]
-    with (folder.path / "output.txt").open("w") as output:
-        return subprocess.Popen(
-            command, cwd=folder.path, env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdout=output, stderr=subprocess.STDOUT,
-        )  # fmt: skip
 
 
 def jobs(states="all"):
@@ -85,7 +73,7 @@ def test_killed_job_is_done_again_and_nothing_else(small):
         new = [job for job in jobs("RUNNING") if job[0] not in before]
         return next((job for job in new if "spliced_align" in job[2]), None)
 
-    process = start(small)
+    process = small.start(*OPTIONS, PYTHONPATH=str(ROOT))
     try:
         job, *_ = wait_for(alignment, process)
         assert "TresPerJob=gres:gpu:1" in described(job)
@@ -98,7 +86,7 @@ def test_killed_job_is_done_again_and_nothing_else(small):
     done = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
     assert len(list(results.glob("batches/*/scores.tsv"))) < 2
 
-    again = start(small)
+    again = small.start(*OPTIONS, PYTHONPATH=str(ROOT))
     try:
         assert again.wait(SECONDS) == 0, (small.path / "output.txt").read_text()
     finally:
