@@ -70,9 +70,8 @@ def test_environments_pin_the_packages_within_the_bounds_of_the_package(name, mo
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {r.name: r.specifier for r in map(Requirement, project["dependencies"])}
     environment = yaml.safe_load((ENVIRONMENTS / f"{name}.yaml").read_text())
-    pins = dict(
-        re.fullmatch(r"(\S+) =([0-9.]+)", pin).groups() for pin in environment["dependencies"]
-    )
+    entries = [re.fullmatch(r"(\S+) =([0-9.]+)", pin) for pin in environment["dependencies"]]
+    pins = dict(entry.groups() for entry in entries)
     assert set(pins) == {*needed, "python", "pip"} | more
     for package, specifier in needed.items():
         assert specifier.contains(pins[package]), package
