@@ -62,7 +62,7 @@ class Genscan:
             (window, self._exons_of_window(codes[slice(*window)]))
             for window in windows(len(codes), self.window, self.overlap)
         ]
-        return join_windows(parts, len(codes))
+        return join_windows(parts)
 
     def _exons_of_window(self, codes: NDArray[np.uint8]) -> ExonSet:
         report = output_for(codes, self._command)

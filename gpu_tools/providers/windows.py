@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpu_tools.exons.candidates import ExonSet
 
@@ -35,38 +34,31 @@ def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
     return [(start, start + size) for start in (*starts, length - size)]
 
 
-def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]], length: int) -> ExonSet:
+def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]]) -> ExonSet:
     """Return the exons of overlapping windows in the coordinates of the sequence.
 
     Parameters
     ----------
     parts : sequence of ((int, int), ExonSet)
-        Each window and its exons, in its coordinates.
-    length : int
-        Of the sequence.
+        Each window, as `windows` gives them, and its exons, in its coordinates.
 
     Returns
     -------
     ExonSet
         Sorted by strand (+ first), start, end and type, of which no two are equal: of equal
-        exons the one from the window in which it lies deepest stays, because a program sees most
-        of its surroundings there; on equal depths the first given.
+        exons the one from the window in which it lies farthest from an end stays, because a
+        program sees most of its surroundings there; on equal distances the first given.
     """
     exons = ExonSet.concatenate(
         replace(found, starts=found.starts + window[0], ends=found.ends + window[0])
         for window, found in parts
     )
-    depths = [_depths(window, found, length) for window, found in parts]
+    # an end of the sequence is no harm, but may count as an end of a window: of two windows with
+    # an exon, the one that reaches an end of the sequence keeps it either way
+    depths = [np.minimum(found.starts, b - a - found.ends) for (a, b), found in parts]
     depth = np.concatenate([np.zeros(0, dtype=np.int64), *depths])
     keys = np.stack([exons.reverse, exons.starts, exons.ends, exons.types]).astype(np.int64)
     order = np.lexsort((-depth, *keys[::-1]))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(keys[:, order]) != 0).any(axis=0)
     return exons.take(order[new])
-
-
-def _depths(window: tuple[int, int], exons: ExonSet, length: int) -> NDArray[np.int64]:
-    """Return each exon's distance from the nearest end of its window that cuts the sequence."""
-    left = exons.starts + (0 if window[0] > 0 else length)
-    right = window[1] - window[0] - exons.ends + (0 if window[1] < length else length)
-    return np.minimum(left, right)
