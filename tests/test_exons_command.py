@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.exons import load_model, predict_exons
+from gpu_tools.exons import best_parse, load_model, predict_exons
 from gpu_tools.formats.fasta import read_fasta, write_fasta
 from gpu_tools.formats.intervals import read_exons
 from gpu_tools.resources import resource_path
@@ -64,6 +64,21 @@ def test_min_score(two_loci, capsys):
     lines = [line for line in capsys.readouterr().out.splitlines() if line[0] != "#"]
     assert lines
     assert min(float(line.split("\t")[5]) for line in lines) >= 12.5
+
+
+def test_min_probability(two_loci, tmp_path):
+    base, sets = ["exons", "predict", "--base", str(two_loci), "--quiet"], {}
+    for value in ("0.001", "1"):
+        output = tmp_path / f"{value}.gff3"
+        assert main([*base, "--min-probability", value, "--output", str(output)]) == 0
+        sets[value] = read_exons(output)
+    for record in read_fasta(two_loci):
+        expected = predict_exons(record.codes, load_model("vertebrate"), None, 0.001)
+        got = sets["0.001"][record.name]
+        assert got.probabilities.tolist() == expected.probabilities.tolist()
+        best = best_parse(record.codes, load_model("vertebrate"))
+        assert sets["1"][record.name].starts.tolist() == best.starts.tolist()
+    assert main([*base, "--min-probability", "1.5"]) == 2
 
 
 @pytest.mark.parametrize("value", ["much", "nan", "inf"])
