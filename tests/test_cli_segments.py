@@ -63,6 +63,59 @@ def test_bed_has_the_same_segments(run, tmp_path):
     assert (tmp_path / "x.bed").read_text() == "a\t3\t8\tsegment1\t5\n"
 
 
+def test_gff3_has_lengths_and_scores(run, tmp_path):
+    (tmp_path / "s.fa").write_text(">a=1 x\nATTGGCGCATGG\n>none\nAT\n")
+    arguments = ("--scale", "gc", "--all", "--significance", "--gff3", "x.gff3")
+    more = ("--feature", "GC_rich_region", "--output", "x.tsv")
+    assert run("max-segments", "--sequence", "s.fa", *arguments, *more)[0] == 0
+    head, *lines = (tmp_path / "x.gff3").read_text().splitlines()
+    assert head == "##gff-version 3"
+    assert lines == [
+        "##sequence-region a%3D1 1 12",
+        "##sequence-region none 1 2",
+        "a%3D1\tgpu-tools\tGC_rich_region\t4\t8\t5\t.\t.\trank=1",
+        "a%3D1\tgpu-tools\tGC_rich_region\t11\t12\t2\t.\t.\trank=2",
+    ]
+
+
+def test_several_files_are_searched_in_their_order(run, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.fa").write_text(f">{name}\nTGC\n")
+    sequences = ("--sequence", "b.fa", "--sequence", "a.fa")
+    found = rows(run("max-segments", *sequences, "--scale", "gc")[1])[1:]
+    assert found == [["b", "1", "2", "3", "2"], ["a", "1", "2", "3", "2"]]
+
+
+def test_subtract_and_min_length(run, tmp_path):
+    (tmp_path / "s.fa").write_text(">a\nTGGAGGGGTG\n")
+    arguments = ("max-segments", "--sequence", "s.fa", "--scale", "gc", "--all", "--subtract")
+    found = rows(run(*arguments, "0.2")[1])[1:]
+    assert found == [["a", "1", "2", "8", "3.6"], ["a", "2", "10", "10", "0.8"]]
+    assert rows(run(*arguments, "0.2", "--min-length", "2")[1])[1:] == found[:1]
+    found = rows(run(*arguments, "0.9")[1])[1:]
+    assert found == [
+        ["a", "1", "5", "8", "0.4"], ["a", "2", "2", "3", "0.2"], ["a", "3", "10", "10", "0.1"],
+    ]  # fmt: skip
+
+
+def test_subtract_from_numbers(run, tmp_path):
+    np.save(tmp_path / "v.npy", np.array([2**62 - 1, 1, -(2**31)]))
+    np.save(tmp_path / "w.npy", np.array([3, 4, 2], np.uint8))
+    np.save(tmp_path / "huge.npy", np.array([-(2**63)]))
+    arguments = ("max-segments", "--subtract")
+    assert rows(run(*arguments, "1", "--values", "v.npy")[1])[1][2:] == ["1", "1", str(2**62 - 2)]
+    assert rows(run(*arguments, "3", "--values", "w.npy")[1])[1] == ["w", "1", "1", "2", "1"]
+    assert rows(run(*arguments, "2.5", "--values", "w.npy")[1])[1] == ["w", "1", "1", "2", "2"]
+    assert len(rows(run(*arguments, "1", "--values", "huge.npy")[1])) == 1
+
+
+@pytest.mark.parametrize("text", ["x", "nan", "1001", "0.0000001", "1e9"])
+def test_what_subtract_refuses(run, text):
+    code, _, err = run("max-segments", "--values", "v.npy", "--subtract", text)
+    assert code == 2
+    assert "is not a number from -1000 to 1000 with at most 6 places" in err
+
+
 def test_values_in_text_and_binary(run, tmp_path):
     values = [1, -2, 3, 4, -9, 2]
     np.save(tmp_path / "v.npy", np.array(values, np.int32))
