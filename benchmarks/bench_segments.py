@@ -173,12 +173,9 @@ def submatrix_on_gpu(rng, sizes) -> dict:
         resident = cuda.to_device(matrix)
         oriented = orient(matrix)
 
-        def here(work, *arguments):
-            return [work(*given) for given in zip(*arguments, strict=True)]
-
-        def call(oriented=oriented, resident=resident, here=here):
+        def call(oriented=oriented, resident=resident):
             loaded = [submatrix_cuda.measure(resident, ONE)]
-            return submatrix_cuda.search(oriented, loaded, ONE, here)
+            return submatrix_cuda.search(oriented, loaded, ONE, (0,))
 
         prefix = submatrix_cuda.prefix_of(resident, ONE, np.dtype(np.float32))
         tiles = cuda.to_device(submatrix_cuda.tiles_of(size))

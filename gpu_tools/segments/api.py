@@ -98,7 +98,6 @@ def max_segments(
         Keep the segments with at least this sum.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        The search runs on the first GPU named.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
 
@@ -139,7 +138,7 @@ def max_segments(
     else:
         from gpu_tools.segments import maximal_cuda
 
-        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals[0])
+        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
 
