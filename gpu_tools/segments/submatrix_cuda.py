@@ -30,6 +30,8 @@ STEPS = 2 if simulated() else 16
 """Steps that are in shared memory at a time: 16 values a thread, which `_fetch_rows` reads."""
 SCAN_THREADS = 4 if simulated() else 256
 LIMIT_FLOAT32 = 2**24
+_LIMITS = {} if simulated() else {"max_registers": 128}
+"""With more a multiprocessor would have room for one block only."""
 _ROW = LOW_WIDTH + HIGH_WIDTH
 _STAGED = STEPS * _ROW
 _ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
@@ -151,7 +153,7 @@ def _put_rows(stage, fetched):
 
 
 def _kernel(cell):
-    @cuda.jit
+    @cuda.jit(**_LIMITS)
     def best_of_pairs_block(prefix, tiles, bests):
         """Write the largest sum of each thread's pairs.
 

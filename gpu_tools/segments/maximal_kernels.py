@@ -1,0 +1,390 @@
+"""Kernels of the search for all maximal scoring segments; `maximal_cuda` says how they fit.
+
+Arrays that several kernels share:
+
+words : uint32 array, shape (tiles, words of a tile)
+    Bits of starts and of last values, by kind, piece and lane.
+lists : int64 array, shape (lists, 3)
+    Lists of open segments, those of the runs first, then level by level those that they are merged
+    into: where they stand in the rows, how many they are, the sum of all their values.
+rows : int64 array, shape (2, 4, capacity)
+    Open segments of a level, of even and of odd number: start, end, sums before and after.
+    Positions count from value 0, sums from the list's first value.
+crossing : int64 array, shape (runs, 3)
+    Start, end and sum of a segment beyond its run, by the run that it starts in; end 0 if there is
+    none.
+by_tile : int64 array, shape (4, tiles + 1)
+    The largest end of segments in `crossing` that start in the tile; where the last one from the
+    left ends; how many segments start in the tile, and how many before it.
+counters : int64 array
+    Whether a value is too large for the cells; then how many rows each level takes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, float32, float64, int32, int64, uint32
+
+from gpu_tools.device import simulated
+from gpu_tools.segments import core
+from gpu_tools.segments.staging import (
+    PIECE,
+    PIECES,
+    RUN,
+    STAGED,
+    STRIDE,
+    THREADS,
+    TILE,
+    fetch,
+    put,
+)
+
+NARROW = 2**30 // RUN
+"""Values below this magnitude cannot overflow 32 bits within a run."""
+WIDE = 2**63 - 1
+FAN = 2 if simulated() else 16
+"""Lists that one thread merges into one."""
+SCAN_THREADS = 4 if simulated() else 1024
+KEPT = 2 * PIECES * THREADS
+"""Words of a tile."""
+_LIMITS = {} if simulated() else {"max_registers": 80}
+"""More would leave too few warps on a multiprocessor to wait for memory together."""
+_SLOTS = RUN // 2
+_SPAN = 16
+START, END, LOW, HIGH = range(4)
+OFFSET, COUNT, TOTAL = range(3)
+TOO_LARGE, USED = range(2)
+CROSS_START, CROSS_END, CROSS_SCORE = range(3)
+FARTHEST, ENTERS, COUNTS, OFFSETS = range(4)
+
+to_units = cuda.jit(device=True)(core.to_units)
+drop_closed = cuda.jit(device=True)(core.drop_closed)
+append_open = cuda.jit(device=True)(core.append_open)
+
+
+@cuda.jit(device=True)
+def _as_it_is(value, scale):
+    return value
+
+
+@cuda.jit(device=True)
+def _slot(which, piece):
+    """Return where a word of the lane's bits stands: starts (0) or last values (1) of a piece."""
+    return (which * PIECES + piece) * THREADS + cuda.threadIdx.x
+
+
+@cuda.jit(device=True)
+def _mark(kept, filled, bits, last, start):
+    """Mark a segment and clear those within it.
+
+    Parameters
+    ----------
+    kept : array of uint32
+        Bits of earlier pieces.
+    filled : int
+        Bit k is set if piece k has any.
+    bits : tuple of uint32
+        Starts and last values of this piece.
+    last, start : int
+        Its last value and its start, in the run.
+
+    Returns
+    -------
+    filled : int
+    bits : tuple of uint32
+    """
+    word, place = start // PIECE, uint32(start % PIECE)
+    below = (uint32(1) << place) - uint32(1)
+    last_bit = uint32(1) << uint32(last % PIECE)
+    if word == last // PIECE:
+        return filled, ((bits[0] & below) | (uint32(1) << place), (bits[1] & below) | last_bit)
+    kept[_slot(0, word)] &= below | (uint32(1) << place)
+    kept[_slot(1, word)] &= below
+    between = filled >> (word + 1)
+    if between:
+        for piece in range(word + 1, last // PIECE):
+            kept[_slot(0, piece)] = uint32(0)
+            kept[_slot(1, piece)] = uint32(0)
+    return filled & ((1 << (word + 1)) - 1), (uint32(0), last_bit)
+
+
+@cuda.jit(device=True)
+def _reserve(counts, counters, count):
+    """Return where the lane's `count` rows begin, those of all lanes side by side."""
+    lane = cuda.threadIdx.x
+    counts[lane] = count
+    cuda.syncthreads()
+    before, total = 0, 0
+    for other in range(THREADS):
+        before += counts[other] if other < lane else 0
+        total += counts[other]
+    cuda.syncthreads()
+    if lane == 0:
+        counts[0] = cuda.atomic.add(counters, USED, total)
+    cuda.syncthreads()
+    return counts[0] + before
+
+
+@cuda.jit(device=True)
+def _store(lows, highs, spans, place, segment):
+    lows[place], highs[place], spans[place] = segment
+
+
+@cuda.jit(device=True)
+def _write_open(columns, count, total, lists, rows, counts, counters):
+    """Write the open segments of the lanes' runs; lists without room are empty."""
+    lows, highs, spans = columns
+    run, offset = int64(cuda.grid(1)), _reserve(counts, counters, count)
+    lists[run, OFFSET], lists[run, TOTAL] = offset, total
+    if offset + count > rows.shape[1]:
+        count = 0
+    lists[run, COUNT] = count
+    for k in range(count):
+        rows[START, offset + k] = run * RUN + (spans[k] & 0xFFFF)
+        rows[END, offset + k] = run * RUN + (spans[k] >> _SPAN)
+        rows[LOW, offset + k], rows[HIGH, offset + k] = lows[k], highs[k]
+
+
+def _list_kernel(dtype, cell, unit, limit):
+    @cuda.jit(**_LIMITS)
+    def list_runs_warp(values, scale, words, lists, rows, crossing, by_tile, counters):
+        """List the maximal segments of the lanes' runs, one tile a block.
+
+        The list is that of `core.append_open`; a lane makes one comparison a step, whichever value
+        it is at, so that lanes with much and with little to merge stay together.
+        """
+        stage = cuda.shared.array(STAGED, dtype)
+        kept = cuda.shared.array(KEPT, uint32)
+        counts = cuda.shared.array(THREADS, int64)
+        lows, highs = cuda.local.array(_SLOTS, cell), cuda.local.array(_SLOTS, cell)
+        spans = cuda.local.array(_SLOTS, int32)  # start and end
+        first, begin = int64(cuda.blockIdx.x) * TILE, int32(cuda.threadIdx.x * STRIDE)
+        whole, too_large, growing = first + TILE <= len(values), False, False
+        base, entered, count, filled, start = int32(0), int32(0), int32(0), int32(0), int32(0)
+        total, record, low = cell(0), cell(0), cell(0)
+        top_low, top_high, top_span = cell(0), cell(0), int32(0)  # the chain's last
+        for piece in range(PIECES):
+            put(stage, fetch(values, first + piece * PIECE, whole))
+            bits, k = (uint32(0), uint32(0)), int32(0)
+            while growing or k < PIECE:
+                if not growing:
+                    value = cell(unit(stage[uint32(begin + k)], scale))
+                    too_large |= value >= limit or value <= -limit
+                    start, low, total = int32(piece * PIECE + k), total, cell(total + value)
+                    k, growing = int32(k + 1), value > 0
+                if growing:
+                    grown = count == base or (top_low < low and top_high >= total)
+                    if grown:
+                        if count > base:
+                            _store(lows, highs, spans, count - 1, (top_low, top_high, top_span))
+                        at = int32(piece * PIECE + k)
+                        top_low, top_high, top_span = low, total, int32(start | at << _SPAN)
+                        filled, bits = _mark(kept, filled, bits, at - 1, start)
+                        count, growing = int32(count + 1), False
+                        if total > record:
+                            entered, record = int32(base + 1), total
+                    elif top_low >= low and count == base + 1 and entered > base:
+                        _store(lows, highs, spans, base, (top_low, top_high, top_span))
+                        base = int32(base + 1)
+                    else:
+                        if top_low < low:
+                            start, low = int32(top_span & 0xFFFF), top_low
+                        count = int32(count - 1)
+                        if count > base:
+                            top_low, top_high = lows[count - 1], highs[count - 1]
+                            top_span = spans[count - 1]
+            kept[_slot(0, piece)], kept[_slot(1, piece)] = bits
+            filled = int32(filled | (1 if bits[0] | bits[1] else 0) << piece)
+        if count > base:
+            _store(lows, highs, spans, count - 1, (top_low, top_high, top_span))
+        state = drop_closed(lows, 0, (base, entered, count, record), total)
+        if too_large:
+            counters[TOO_LARGE] = 1
+        for k in range(cuda.threadIdx.x, KEPT, THREADS):
+            words[cuda.blockIdx.x, k] = kept[k]
+        _write_open((lows, highs, spans), state[2], total, lists, rows[0], counts, counters)
+        crossing[cuda.grid(1), CROSS_END] = 0
+        if cuda.threadIdx.x == 0:
+            by_tile[FARTHEST, cuda.blockIdx.x] = 0
+
+    return list_runs_warp
+
+
+LIST_NARROW = _list_kernel(int32, int32, _as_it_is, NARROW)
+LIST_WIDE = {
+    np.dtype(str(kind)): _list_kernel(kind, int64, to_units, WIDE)
+    for kind in (int32, int64, float32, float64)
+}
+
+
+@cuda.jit
+def merge_lists_thread(lists, rows, crossing, by_tile, counters, level):
+    """Merge `FAN` neighbouring lists a thread, and tell which segments cross their ends.
+
+    `level`: the level's number, its first list, the first one to be made and how many.
+    """
+    number, first_list, first_made, n_made = level
+    group = int64(cuda.grid(1))
+    if group >= n_made:
+        return
+    first, size = first_list + group * FAN, int64(0)
+    last = min(first + FAN, first_made)
+    for child in range(first, last):
+        size += lists[child, COUNT]
+    at = cuda.atomic.add(counters, USED + number + 1, size)
+    given, made = rows[number % 2], rows[(number + 1) % 2]
+    columns = (made[START], made[END], made[LOW], made[HIGH])
+    before, state = int64(0), (0, 0, 0, int64(0))
+    for child in range(first, last):
+        offset = lists[child, OFFSET]
+        for k in range(offset, offset + lists[child, COUNT]):
+            end, low, high = given[END, k], before + given[LOW, k], before + given[HIGH, k]
+            state = drop_closed(columns[LOW], at, state, low)
+            state, start = append_open(columns, at, state, (given[START, k], end, low, high))
+            if start != given[START, k]:
+                run = start // RUN
+                crossing[run, CROSS_START], crossing[run, CROSS_END] = start, end
+                crossing[run, CROSS_SCORE] = high - columns[LOW][at + state[2] - 1]
+                cuda.atomic.max(by_tile, (FARTHEST, start // TILE), end)
+        before += lists[child, TOTAL]
+    state = drop_closed(columns[LOW], at, state, before)
+    lists[first_made + group, OFFSET], lists[first_made + group, COUNT] = at, state[2]
+    lists[first_made + group, TOTAL] = before
+
+
+@cuda.jit
+def enter_block(by_tile, seed):
+    """Write for each tile where the last segment from the left ends; one block.
+
+    `seed`: where one from before value 0 ends, 0 if there is none.
+    """
+    ends = cuda.shared.array(SCAN_THREADS, int64)
+    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
+    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
+    first, last = thread * share, min((thread + 1) * share, tiles)
+    largest = int64(0)
+    for tile in range(first, last):
+        largest = max(largest, by_tile[FARTHEST, tile])
+    ends[thread] = largest
+    cuda.syncthreads()
+    width = 1
+    while width < SCAN_THREADS:
+        other = ends[thread - width] if thread >= width else int64(0)
+        cuda.syncthreads()
+        ends[thread] = max(ends[thread], other)
+        cuda.syncthreads()
+        width *= 2
+    largest = max(seed, ends[thread - 1] if thread > 0 else int64(0))
+    for tile in range(first, last):
+        by_tile[ENTERS, tile] = largest
+        largest = max(largest, by_tile[FARTHEST, tile])
+
+
+@cuda.jit(device=True)
+def _ones(first, after):
+    """Return a word with the bits `first` to ``after - 1``, of any integers, as far as it goes."""
+    low, high = min(max(first, int64(0)), int64(PIECE)), min(max(after, int64(0)), int64(PIECE))
+    return uint32((int64(1) << high) - (int64(1) << low)) if low < high else uint32(0)
+
+
+@cuda.jit
+def count_runs_warp(words, lists, crossing, by_tile):
+    """Mask what lies in a segment across an end of its run, and count the rest, one tile a block.
+
+    The offset in a run's list becomes the number of segments that start in the tile's earlier runs.
+    Of `crossing`, what lies within others gets the end 0.
+    """
+    ends = cuda.shared.array(THREADS, int64)
+    sizes = cuda.shared.array(THREADS, int32)
+    lane, tile, run = cuda.threadIdx.x, cuda.blockIdx.x, int64(cuda.grid(1))
+    begin = run * RUN
+    start, end = crossing[run, CROSS_START], crossing[run, CROSS_END]
+    ends[lane] = end
+    cuda.syncthreads()
+    enter = by_tile[ENTERS, tile]
+    for other in range(lane):
+        enter = max(enter, ends[other])
+    leave = begin + RUN
+    if end > 0 and start < enter:
+        crossing[run, CROSS_END] = 0
+    elif end > 0:
+        leave = start
+    size = int32(1 if leave < begin + RUN else 0)
+    for piece in range(PIECES):
+        position = begin + piece * PIECE
+        ones = _ones(enter - position, leave - position)
+        starts = words[tile, _slot(0, piece)] & ones
+        words[tile, _slot(0, piece)] = starts
+        words[tile, _slot(1, piece)] &= ones
+        size = int32(size + int32(cuda.popc(starts)))
+    sizes[lane] = size
+    cuda.syncthreads()
+    before = int32(0)
+    for other in range(lane):
+        before = int32(before + sizes[other])
+    lists[run, OFFSET] = before
+    if lane == THREADS - 1:
+        by_tile[COUNTS, tile] = before + size
+
+
+@cuda.jit
+def offsets_block(by_tile):
+    """Write how many segments start before each tile, and behind the last one; one block."""
+    sums = cuda.shared.array(SCAN_THREADS, int64)
+    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
+    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
+    first, last = thread * share, min((thread + 1) * share, tiles)
+    total = int64(0)
+    for tile in range(first, last):
+        total += by_tile[COUNTS, tile]
+    sums[thread] = total
+    cuda.syncthreads()
+    width = 1
+    while width < SCAN_THREADS:
+        other = sums[thread - width] if thread >= width else int64(0)
+        cuda.syncthreads()
+        sums[thread] += other
+        cuda.syncthreads()
+        width *= 2
+    before = sums[thread] - total
+    for tile in range(first, last):
+        by_tile[OFFSETS, tile] = before
+        before += by_tile[COUNTS, tile]
+    if thread == SCAN_THREADS - 1:
+        by_tile[OFFSETS, tiles] = before
+
+
+def _write_kernel(dtype):
+    @cuda.jit
+    def write_runs_warp(values, scale, words, lists, crossing, by_tile, result):
+        """Write the segments that start in one tile a block: rows of starts, ends and sums."""
+        stage = cuda.shared.array(STAGED, dtype)
+        lane, tile, run = cuda.threadIdx.x, cuda.blockIdx.x, int64(cuda.grid(1))
+        if by_tile[COUNTS, tile] == 0:
+            return
+        first, position = int64(tile) * TILE, run * RUN
+        place = by_tile[OFFSETS, tile] + lists[run, OFFSET]
+        whole, total = first + TILE <= len(values), int64(0)
+        fetched = fetch(values, first, whole)
+        for piece in range(PIECES):
+            put(stage, fetched)
+            if piece + 1 < PIECES:
+                fetched = fetch(values, first + (piece + 1) * PIECE, whole)
+            starts, lasts = words[tile, _slot(0, piece)], words[tile, _slot(1, piece)]
+            for k in range(PIECE):
+                if starts & uint32(1):
+                    result[0, place], total = position, int64(0)
+                total += to_units(stage[lane * STRIDE + k], scale)
+                position += 1
+                if lasts & uint32(1):
+                    result[1, place], result[2, place] = position, total
+                    place += 1
+                starts, lasts = starts >> uint32(1), lasts >> uint32(1)
+        if crossing[run, CROSS_END] > 0:
+            for column in range(3):
+                result[column, place] = crossing[run, column]
+
+    return write_runs_warp
+
+
+WRITE = {np.dtype(str(kind)): _write_kernel(kind) for kind in (int32, int64, float32, float64)}
