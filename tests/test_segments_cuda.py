@@ -104,7 +104,11 @@ def test_the_kernels_do_the_work(monkeypatch):
     from gpu_tools.segments import cuda, maximal_cuda, submatrix_cuda
 
     called = []
-    for module, name in ((cuda, "summarise"), (maximal_cuda, "write_part"), (submatrix_cuda, "search")):
+    for module, name in (
+        (cuda, "summarise"),
+        (maximal_cuda, "write_part"),
+        (submatrix_cuda, "search"),
+    ):
         original = getattr(module, name)
         monkeypatch.setattr(
             module, name,

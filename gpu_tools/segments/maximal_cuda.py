@@ -23,7 +23,8 @@ from gpu_tools.segments.maximal_cpu import Crossing, cross
 from gpu_tools.segments.maximal_kernels import COUNT, END, FAN, OFFSET, START, TOTAL
 from gpu_tools.segments.staging import RUN, THREADS, TILE
 
-MERGE_THREADS = 2 if simulated() else 32
+MERGE_THREADS = 2 if simulated() else 8
+"""Few a block: threads that merge do not stay together, those of a warp would wait in turn."""
 VALUES_PER_ROW = 64
 """Room for open segments is reserved for so many values each; random ones need less."""
 
@@ -49,29 +50,45 @@ def _levels(n_lists: int) -> list[tuple[int, int, int, int]]:
     return levels
 
 
-def _new_part(values, capacity: int) -> Part:
+def new_part(values, capacity: int | None = None) -> Part:
+    """Reserve room on the current GPU to search an array that is there.
+
+    Parameters
+    ----------
+    values : device array of int32, int64, float32 or float64
+    capacity : int, optional
+        Open segments that there is room for; enough for all but unusual values by default.
+
+    Returns
+    -------
+    Part
+    """
     tiles = -(-len(values) // TILE)
-    runs = tiles * THREADS
+    runs, rows = tiles * THREADS, capacity or len(values) // VALUES_PER_ROW + TILE
     _, _, first, made = (_levels(runs) or [(0, 0, 0, runs)])[-1]
     return Part(
         values,
         cuda.device_array((tiles, kernels.KEPT), np.uint32),
         cuda.device_array((first + made, 3), np.int64),
-        cuda.device_array((2, 4, capacity), np.int64),
+        cuda.device_array((2, 4, rows), np.int64),
         cuda.device_array((runs, 3), np.int64),
         cuda.device_array((4, tiles + 1), np.int64),
     )
 
 
-def list_part(values, scale) -> Part:
-    """List the segments of an array on the current GPU; the last list is that of all of it."""
-    narrow, capacity = values.dtype == np.int32, len(values) // VALUES_PER_ROW + TILE
+def list_part(part: Part, scale) -> Part:
+    """List the segments of an array on the current GPU; the last list is that of all of it.
+
+    Returns `part`, or a new one if it lacks room.
+    """
+    narrow = part.values.dtype == np.int32
     while True:
-        part = _new_part(values, capacity)
         too_large, used = _list_once(part, scale, narrow)
-        if not too_large and used <= capacity:
+        enough = used <= part.rows.shape[2]
+        if enough and not too_large:
             return part
-        narrow, capacity = narrow and not too_large, max(used, capacity)
+        part = part if enough else new_part(part.values, used)
+        narrow = narrow and not too_large
 
 
 def _list_once(part: Part, scale, narrow: bool) -> tuple[bool, int]:
@@ -111,19 +128,9 @@ def write_part(part: Part, scale, seed: int = 0):
     return result
 
 
-def search(values, scale):
-    """Return starts, ends and sums in units of an array on the current GPU, there too.
-
-    Parameters
-    ----------
-    values : device array of int32, int64, float32 or float64
-    scale : int64 or float64
-
-    Returns
-    -------
-    device array of int64, shape (3, k)
-    """
-    return write_part(list_part(values, scale), scale)
+def search(part: Part, scale):
+    """Return starts, ends and sums in units, shape (3, k), on the current GPU."""
+    return write_part(list_part(part, scale), scale)
 
 
 def _open_rows(part: Part, number: int, first: int) -> tuple[NDArray[np.int64], int]:
@@ -168,7 +175,7 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     ordinals = ordinals[: len(bounds)]
 
     def list_share(number: int, share: tuple[int, int]):
-        part = list_part(cuda.to_device(values[slice(*share)]), scale)
+        part = list_part(new_part(cuda.to_device(values[slice(*share)])), scale)
         return part, *_open_rows(part, number, share[0])
 
     listed = on_each(ordinals, list_share, range(len(bounds)), bounds)

@@ -42,12 +42,12 @@ from gpu_tools.segments.staging import (
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow 32 bits within a run."""
 WIDE = 2**63 - 1
-FAN = 2 if simulated() else 16
+FAN = 2 if simulated() else 8
 """Lists that one thread merges into one."""
 SCAN_THREADS = 4 if simulated() else 1024
 KEPT = 2 * PIECES * THREADS
 """Words of a tile."""
-_LIMITS = {} if simulated() else {"max_registers": 80}
+_LIMITS = {} if simulated() else {"max_registers": 64}
 """More would leave too few warps on a multiprocessor to wait for memory together."""
 _SLOTS = RUN // 2
 _SPAN = 16
@@ -70,42 +70,37 @@ def _as_it_is(value, scale):
 @cuda.jit(device=True)
 def _slot(which, piece):
     """Return where a word of the lane's bits stands: starts (0) or last values (1) of a piece."""
-    return (which * PIECES + piece) * THREADS + cuda.threadIdx.x
+    return uint32((uint32(which * PIECES) + piece) * uint32(THREADS) + uint32(cuda.threadIdx.x))
 
 
 @cuda.jit(device=True)
-def _mark(kept, filled, bits, last, start):
-    """Mark a segment and clear those within it.
+def _bit(place):
+    return uint32(uint32(1) << uint32(place % uint32(PIECE)))
 
-    Parameters
-    ----------
-    kept : array of uint32
-        Bits of earlier pieces.
-    filled : int
-        Bit k is set if piece k has any.
-    bits : tuple of uint32
-        Starts and last values of this piece.
-    last, start : int
-        Its last value and its start, in the run.
 
-    Returns
-    -------
-    filled : int
-    bits : tuple of uint32
-    """
-    word, place = start // PIECE, uint32(start % PIECE)
-    below = (uint32(1) << place) - uint32(1)
-    last_bit = uint32(1) << uint32(last % PIECE)
-    if word == last // PIECE:
-        return filled, ((bits[0] & below) | (uint32(1) << place), (bits[1] & below) | last_bit)
-    kept[_slot(0, word)] &= below | (uint32(1) << place)
-    kept[_slot(1, word)] &= below
-    between = filled >> (word + 1)
-    if between:
-        for piece in range(word + 1, last // PIECE):
-            kept[_slot(0, piece)] = uint32(0)
-            kept[_slot(1, piece)] = uint32(0)
-    return filled & ((1 << (word + 1)) - 1), (uint32(0), last_bit)
+@cuda.jit(device=True)
+def _mark(kept, filled, span):
+    """Set the bits of a segment; return `filled`, whose bit k tells that piece k has any."""
+    start, last = uint32(span & 0xFFFF), uint32(uint32(span) >> uint32(_SPAN))
+    first_piece, last_piece = uint32(start // uint32(PIECE)), uint32(last // uint32(PIECE))
+    kept[_slot(0, first_piece)] |= _bit(start)
+    kept[_slot(1, last_piece)] |= _bit(last)
+    return uint32(filled | _bit(first_piece) | _bit(last_piece))
+
+
+@cuda.jit(device=True)
+def _clear(kept, filled, start):
+    """Clear the bits from a value on; return `filled`."""
+    piece = uint32(uint32(start) // uint32(PIECE))
+    below = uint32(_bit(uint32(start)) - uint32(1))
+    kept[_slot(0, piece)] &= below
+    kept[_slot(1, piece)] &= below
+    up_to_here = uint32(_bit(piece) * uint32(2) - uint32(1))
+    if filled > up_to_here:
+        for behind in range(piece + 1, PIECES):
+            kept[_slot(0, uint32(behind))] = uint32(0)
+            kept[_slot(1, uint32(behind))] = uint32(0)
+    return uint32(filled & up_to_here)
 
 
 @cuda.jit(device=True)
@@ -126,11 +121,6 @@ def _reserve(counts, counters, count):
 
 
 @cuda.jit(device=True)
-def _store(lows, highs, spans, place, segment):
-    lows[place], highs[place], spans[place] = segment
-
-
-@cuda.jit(device=True)
 def _write_open(columns, count, total, lists, rows, counts, counters):
     """Write the open segments of the lanes' runs; lists without room are empty."""
     lows, highs, spans = columns
@@ -141,7 +131,7 @@ def _write_open(columns, count, total, lists, rows, counts, counters):
     lists[run, COUNT] = count
     for k in range(count):
         rows[START, offset + k] = run * RUN + (spans[k] & 0xFFFF)
-        rows[END, offset + k] = run * RUN + (spans[k] >> _SPAN)
+        rows[END, offset + k] = run * RUN + (spans[k] >> _SPAN) + 1
         rows[LOW, offset + k], rows[HIGH, offset + k] = lows[k], highs[k]
 
 
@@ -157,50 +147,57 @@ def _list_kernel(dtype, cell, unit, limit):
         kept = cuda.shared.array(KEPT, uint32)
         counts = cuda.shared.array(THREADS, int64)
         lows, highs = cuda.local.array(_SLOTS, cell), cuda.local.array(_SLOTS, cell)
-        spans = cuda.local.array(_SLOTS, int32)  # start and end
-        first, begin = int64(cuda.blockIdx.x) * TILE, int32(cuda.threadIdx.x * STRIDE)
+        spans = cuda.local.array(_SLOTS, int32)  # start and last value
+        for k in range(cuda.threadIdx.x, KEPT, THREADS):
+            kept[k] = uint32(0)
+        first, begin = int64(cuda.blockIdx.x) * TILE, uint32(cuda.threadIdx.x * STRIDE)
         whole, too_large, growing = first + TILE <= len(values), False, False
-        base, entered, count, filled, start = int32(0), int32(0), int32(0), int32(0), int32(0)
-        total, record, low = cell(0), cell(0), cell(0)
+        base, entered, count, start = int32(0), int32(0), int32(0), int32(0)
+        total, record, low, filled = cell(0), cell(0), cell(0), uint32(0)
         top_low, top_high, top_span = cell(0), cell(0), int32(0)  # the chain's last
         for piece in range(PIECES):
             put(stage, fetch(values, first + piece * PIECE, whole))
-            bits, k = (uint32(0), uint32(0)), int32(0)
-            while growing or k < PIECE:
+            k, position = uint32(0), int32(piece * PIECE - 1)  # of the value read last
+            while growing or k < uint32(PIECE):
                 if not growing:
                     value = cell(unit(stage[uint32(begin + k)], scale))
                     too_large |= value >= limit or value <= -limit
-                    start, low, total = int32(piece * PIECE + k), total, cell(total + value)
-                    k, growing = int32(k + 1), value > 0
+                    k, position = uint32(k + uint32(1)), int32(position + 1)
+                    start, low, total = position, total, cell(total + value)
+                    growing = value > 0
                 if growing:
-                    grown = count == base or (top_low < low and top_high >= total)
-                    if grown:
+                    if count == base or (top_low < low and top_high >= total):
                         if count > base:
-                            _store(lows, highs, spans, count - 1, (top_low, top_high, top_span))
-                        at = int32(piece * PIECE + k)
-                        top_low, top_high, top_span = low, total, int32(start | at << _SPAN)
-                        filled, bits = _mark(kept, filled, bits, at - 1, start)
+                            place = uint32(count - 1)
+                            lows[place], highs[place], spans[place] = top_low, top_high, top_span
+                        top_low, top_high = low, total
+                        top_span = int32(start | position << _SPAN)
                         count, growing = int32(count + 1), False
                         if total > record:
                             entered, record = int32(base + 1), total
-                    elif top_low >= low and count == base + 1 and entered > base:
-                        _store(lows, highs, spans, base, (top_low, top_high, top_span))
-                        base = int32(base + 1)
                     else:
-                        if top_low < low:
+                        closed = top_low >= low
+                        if closed:
+                            filled = _mark(kept, filled, top_span)
+                        else:
                             start, low = int32(top_span & 0xFFFF), top_low
-                        count = int32(count - 1)
-                        if count > base:
-                            top_low, top_high = lows[count - 1], highs[count - 1]
-                            top_span = spans[count - 1]
-            kept[_slot(0, piece)], kept[_slot(1, piece)] = bits
-            filled = int32(filled | (1 if bits[0] | bits[1] else 0) << piece)
+                            filled = _clear(kept, filled, start)
+                        if closed and count == base + 1 and entered > base:
+                            place = uint32(base)
+                            lows[place], highs[place], spans[place] = top_low, top_high, top_span
+                            base = int32(base + 1)
+                        else:
+                            count = int32(count - 1)
+                            place = uint32(max(count - 1, 0))
+                            top_low, top_high, top_span = lows[place], highs[place], spans[place]
         if count > base:
-            _store(lows, highs, spans, count - 1, (top_low, top_high, top_span))
+            lows[count - 1], highs[count - 1], spans[count - 1] = top_low, top_high, top_span
+        for k in range(base, count):
+            filled = _mark(kept, filled, spans[k])
         state = drop_closed(lows, 0, (base, entered, count, record), total)
         if too_large:
             counters[TOO_LARGE] = 1
-        for k in range(cuda.threadIdx.x, KEPT, THREADS):
+        for k in range(cuda.threadIdx.x, KEPT, THREADS):  # the lane's own words
             words[cuda.blockIdx.x, k] = kept[k]
         _write_open((lows, highs, spans), state[2], total, lists, rows[0], counts, counters)
         crossing[cuda.grid(1), CROSS_END] = 0
@@ -313,9 +310,9 @@ def count_runs_warp(words, lists, crossing, by_tile):
     for piece in range(PIECES):
         position = begin + piece * PIECE
         ones = _ones(enter - position, leave - position)
-        starts = words[tile, _slot(0, piece)] & ones
-        words[tile, _slot(0, piece)] = starts
-        words[tile, _slot(1, piece)] &= ones
+        starts = words[tile, _slot(0, uint32(piece))] & ones
+        words[tile, _slot(0, uint32(piece))] = starts
+        words[tile, _slot(1, uint32(piece))] &= ones
         size = int32(size + int32(cuda.popc(starts)))
     sizes[lane] = size
     cuda.syncthreads()
@@ -370,7 +367,10 @@ def _write_kernel(dtype):
             put(stage, fetched)
             if piece + 1 < PIECES:
                 fetched = fetch(values, first + (piece + 1) * PIECE, whole)
-            starts, lasts = words[tile, _slot(0, piece)], words[tile, _slot(1, piece)]
+            starts, lasts = (
+                words[tile, _slot(0, uint32(piece))],
+                words[tile, _slot(1, uint32(piece))],
+            )
             for k in range(PIECE):
                 if starts & uint32(1):
                     result[0, place], total = position, int64(0)
