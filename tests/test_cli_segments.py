@@ -9,7 +9,9 @@ import pytest
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
 from gpu_tools.formats.scales import known_scales, load_scale
+from gpu_tools.segments import dot_plot
 from gpu_tools.segments.significance import statistics
+from gpu_tools.sequences import encode
 from tests import oracle_segments as oracle
 
 
@@ -220,6 +222,51 @@ def test_max_submatrix(run, tmp_path):
         ]
     (tmp_path / "m.tsv").write_text("-1.5\n")
     assert len(rows(run("max-submatrix", "--matrix", "m.tsv")[1])) == 1
+
+
+DOTS = {"a.fa": ">a\nAAAACNGT\n", "b.fa": ">b\nGAAANAC\n", "two.fa": ">a\nA\n>b\nA\n"}
+
+
+def test_dot_plot_of_two_sequences(run, tmp_path):
+    for name, text in DOTS.items():
+        (tmp_path / name).write_text(text)
+    rows_, columns = "AAAACNGT", "GAAANAC"
+    for scores in ((), ("--match", "3", "--mismatch", "-2")):
+        match, mismatch = (3, -2) if scores else (1, -1)
+        plot = [[match if a == b != "N" else mismatch for b in columns] for a in rows_]
+        (r0, r1, c0, c1), best = oracle.best_submatrix(plot)
+        found = rows(run("max-submatrix", "--dot-plot", "a.fa", "b.fa", *scores)[1])[1]
+        assert found == [str(v) for v in (r0 + 1, r1, c0 + 1, c1, best)]
+    assert dot_plot(encode("AN"), encode("NA"), never=4).tolist() == [[-1, 1], [-1, -1]]
+
+
+def test_dot_plot_of_proteins(run, tmp_path):
+    (tmp_path / "p.fa").write_text(">p\nXWW*\n")
+    found = run("max-submatrix", "--dot-plot", "p.fa", "p.fa", "--alphabet", "protein")
+    assert rows(found[1])[1] == ["2", "3", "2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "give either --matrix or --dot-plot"),
+        (("--matrix", "m.npy", "--dot-plot", "a.fa", "b.fa"), 2, "give either --matrix or"),
+        (("--dot-plot", "a.fa", "two.fa"), 1, "two.fa: 2 records; expected one"),
+        (("--dot-plot", "a.fa", "none.fa"), 1, "none.fa: cannot be read"),
+        (("--dot-plot", "a.fa", "b.fa", "--match", "40000"), 2, "40000 is not in the range"),
+    ],
+)
+def test_what_dot_plots_refuse(run, tmp_path, arguments, code, message):
+    for name, text in DOTS.items():
+        (tmp_path / name).write_text(text)
+    found, out, err = run("max-submatrix", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_dot_plot_refuses_scores_that_do_not_fit():
+    with pytest.raises(InputError, match="score -32768; expected a magnitude below 32768"):
+        dot_plot(encode("A"), encode("A"), mismatch=-(2**15))
 
 
 @pytest.mark.parametrize(

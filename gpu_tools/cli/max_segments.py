@@ -22,6 +22,7 @@ from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.numbers import read_values
 from gpu_tools.formats.scales import load_scale
 from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
+from gpu_tools.formats.tracks import is_track, read_tracks
 from gpu_tools.results import Segments
 from gpu_tools.segments.scale import DIGITS, LARGEST, Scale
 from gpu_tools.segments.significance import statistics
@@ -82,7 +83,10 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     "--scale", metavar="NAME|TSV",
     help="Scores of symbols: a shipped scale, or a table with columns symbol and score.",
 )  # fmt: skip
-@click.option("--values", metavar="FILE", help="Numbers: .npy, or a text of one number a line.")
+@click.option(
+    "--values", metavar="FILE",
+    help="Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.",
+)  # fmt: skip
 @click.option(
     "--subtract", default="0", show_default=True, callback=_decimal, metavar="X",
     help="Subtract X from each score or number: what must be reached on average to count.",
@@ -127,7 +131,7 @@ def command(
         check_writable(path)
     resolve(device)
     used = None if scale is None else load_scale(scale).less(subtract)
-    records = _sequences(sequence, used) if used else [_track(values, subtract)]
+    records = _sequences(sequence, used) if used else _tracks(values, subtract)
     search, found = (max_segments if every else _best), []
     with progress("searching", sum(len(record.values) for record in records), quiet) as done:
         for record in records:
@@ -157,15 +161,15 @@ def _sequences(paths: tuple[str, ...], scale: Scale) -> list[Record]:
     ]
 
 
-def _track(path: str, subtract: Decimal) -> Record:
-    values = read_values(path)
-    if subtract:
-        values = _less(values, subtract)
-    return Record(PurePath(path).stem, values, path)
+def _tracks(path: str, subtract: Decimal) -> list[Record]:
+    tracks = read_tracks(path) if is_track(path) else [(PurePath(path).stem, read_values(path))]
+    return [Record(name, _less(numbers, subtract), path) for name, numbers in tracks]
 
 
 def _less(values: NDArray, subtract: Decimal) -> NDArray:
     """Return the numbers less a constant; integers stay integers where that cannot overflow."""
+    if not subtract:
+        return values
     whole = values.dtype.kind in "biu" and subtract == int(subtract)
     if whole and max(-int(values.min()), int(values.max())) < LARGEST_WHOLE:
         return values.astype(np.int64) - int(subtract)
@@ -184,7 +188,8 @@ def _search(search: Callable, record: Record, device, threads) -> Segments:
     try:
         return search(record.values, device=device, threads=threads)
     except InputError as error:
-        raise error.located(path=record.path) from None
+        name = record.name if is_track(record.path) else None
+        raise error.located(path=record.path, record=name) from None
 
 
 def _text(score, scale: Scale | None) -> str:
