@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
 from gpu_tools.segments import maximal_kernels as kernels
+from gpu_tools.segments import maximal_write_kernels as write_kernels
 from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.maximal_cpu import Crossing, cross
 from gpu_tools.segments.maximal_kernels import COUNT, END, FAN, OFFSET, START, TOTAL
@@ -81,29 +82,37 @@ def list_part(part: Part, scale) -> Part:
 
     Returns `part`, or a new one if it lacks room.
     """
-    narrow = part.values.dtype == np.int32
+    dtype = part.values.dtype
+    kernel = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
     while True:
-        too_large, used = _list_once(part, scale, narrow)
-        enough = used <= part.rows.shape[2]
-        if enough and not too_large:
+        too_large, too_deep, used = _list_once(part, scale, kernel)
+        if too_deep:
+            kernel = kernels.LIST_DEEP[dtype]
+        elif too_large:
+            kernel = kernels.LIST_WIDE[dtype]
+        elif used > part.rows.shape[2]:
+            part = new_part(part.values, used)
+        else:
             return part
-        part = part if enough else new_part(part.values, used)
-        narrow = narrow and not too_large
 
 
-def _list_once(part: Part, scale, narrow: bool) -> tuple[bool, int]:
-    """List and merge; return whether a value was too large, and how many rows the runs need."""
+def _list_once(part: Part, scale, kernel) -> tuple[bool, bool, int]:
+    """List and merge.
+
+    Return whether a value was too large, whether a list was too long, and the rows of all runs.
+    """
     values, words, lists, rows, crossing, by_tile = part
-    levels = _levels(crossing.shape[0])
-    counters = cuda.to_device(np.zeros(len(levels) + 2, np.int64))
-    kernel = kernels.LIST_NARROW if narrow else kernels.LIST_WIDE[values.dtype]
+    levels, deep = _levels(crossing.shape[0]), rows
+    if kernel is kernels.LIST_DEEP[values.dtype]:
+        deep = cuda.device_array((3, kernels.SLOTS, crossing.shape[0]), np.int64)
+    counters = cuda.to_device(np.zeros(len(levels) + kernels.USED + 1, np.int64))
     shared = (lists, rows, crossing, by_tile, counters)
-    kernel[words.shape[0], THREADS](values, scale, words, *shared)
+    kernel[words.shape[0], THREADS](values, scale, words, *shared, deep)
     for level in levels:
         blocks = -(-level[-1] // MERGE_THREADS)
         kernels.merge_lists_thread[blocks, MERGE_THREADS](*shared, level)
-    found = counters.copy_to_host()
-    return bool(found[kernels.TOO_LARGE]), int(found[kernels.USED])
+    too_large, too_deep, used = counters.copy_to_host()[: kernels.USED + 1].tolist()
+    return bool(too_large), bool(too_deep), used
 
 
 def write_part(part: Part, scale, seed: int = 0):
@@ -118,12 +127,12 @@ def write_part(part: Part, scale, seed: int = 0):
     """
     values, words, lists, _, crossing, by_tile = part
     tiles = words.shape[0]
-    kernels.enter_block[1, kernels.SCAN_THREADS](by_tile, seed)
-    kernels.count_runs_warp[tiles, THREADS](words, lists, crossing, by_tile)
-    kernels.offsets_block[1, kernels.SCAN_THREADS](by_tile)
+    write_kernels.enter_block[1, write_kernels.SCAN_THREADS](by_tile, seed)
+    write_kernels.count_runs_warp[tiles, THREADS](words, lists, crossing, by_tile)
+    write_kernels.offsets_block[1, write_kernels.SCAN_THREADS](by_tile)
     result = cuda.device_array((3, int(by_tile[kernels.OFFSETS, tiles])), np.int64)
     if result.size:
-        kernel = kernels.WRITE[values.dtype]
+        kernel = write_kernels.WRITE[values.dtype]
         kernel[tiles, THREADS](values, scale, words, lists, crossing, by_tile, result)
     return result
 

@@ -1,4 +1,4 @@
-"""Kernels of the search for all maximal scoring segments; `maximal_cuda` says how they fit.
+"""Kernels that list maximal scoring segments and merge the lists; `maximal_cuda` says why.
 
 Arrays that several kernels share:
 
@@ -17,13 +17,17 @@ by_tile : int64 array, shape (4, tiles + 1)
     The largest end of segments in `crossing` that start in the tile; where the last one from the
     left ends; how many segments start in the tile, and how many before it.
 counters : int64 array
-    Whether a value is too large for the cells; then how many rows each level takes.
+    Whether a value is too large for the cells and whether a list is too long for shared memory;
+    then how many rows each level takes.
+deep : int64 array, shape (3, slots, runs)
+    Room for long lists of runs: sums before and after, and spans. Most kernels have another array
+    in its place, which they leave alone.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, float32, float64, int32, int64, uint32
+from numba import cuda, float32, float64, int32, int64, uint16, uint32
 
 from gpu_tools.device import simulated
 from gpu_tools.segments import core
@@ -44,16 +48,20 @@ NARROW = 2**30 // RUN
 WIDE = 2**63 - 1
 FAN = 2 if simulated() else 8
 """Lists that one thread merges into one."""
-SCAN_THREADS = 4 if simulated() else 1024
 KEPT = 2 * PIECES * THREADS
 """Words of a tile."""
-_LIMITS = {} if simulated() else {"max_registers": 64}
-"""More would leave too few warps on a multiprocessor to wait for memory together."""
-_SLOTS = RUN // 2
-_SPAN = 16
+_LIMITS = {} if simulated() else {"max_registers": 96}
+"""More would leave a multiprocessor with fewer warps than shared memory has room for."""
+DEPTH = 4 if simulated() else 16
+"""Open segments of a run that shared memory has room for; random values seldom have 12."""
+SLOTS = RUN // 2
+"""Open segments that a run can have."""
+_STACK = (DEPTH, THREADS)
+_SPAN = 8  # bits of a place in a run
+_START_MASK = (1 << _SPAN) - 1
 START, END, LOW, HIGH = range(4)
 OFFSET, COUNT, TOTAL = range(3)
-TOO_LARGE, USED = range(2)
+TOO_LARGE, TOO_DEEP, USED = range(3)
 CROSS_START, CROSS_END, CROSS_SCORE = range(3)
 FARTHEST, ENTERS, COUNTS, OFFSETS = range(4)
 
@@ -68,7 +76,7 @@ def _as_it_is(value, scale):
 
 
 @cuda.jit(device=True)
-def _slot(which, piece):
+def slot(which, piece):
     """Return where a word of the lane's bits stands: starts (0) or last values (1) of a piece."""
     return uint32((uint32(which * PIECES) + piece) * uint32(THREADS) + uint32(cuda.threadIdx.x))
 
@@ -81,10 +89,10 @@ def _bit(place):
 @cuda.jit(device=True)
 def _mark(kept, filled, span):
     """Set the bits of a segment; return `filled`, whose bit k tells that piece k has any."""
-    start, last = uint32(span & 0xFFFF), uint32(uint32(span) >> uint32(_SPAN))
+    start, last = uint32(span & _START_MASK), uint32(uint32(span) >> uint32(_SPAN))
     first_piece, last_piece = uint32(start // uint32(PIECE)), uint32(last // uint32(PIECE))
-    kept[_slot(0, first_piece)] |= _bit(start)
-    kept[_slot(1, last_piece)] |= _bit(last)
+    kept[slot(0, first_piece)] |= _bit(start)
+    kept[slot(1, last_piece)] |= _bit(last)
     return uint32(filled | _bit(first_piece) | _bit(last_piece))
 
 
@@ -93,13 +101,13 @@ def _clear(kept, filled, start):
     """Clear the bits from a value on; return `filled`."""
     piece = uint32(uint32(start) // uint32(PIECE))
     below = uint32(_bit(uint32(start)) - uint32(1))
-    kept[_slot(0, piece)] &= below
-    kept[_slot(1, piece)] &= below
+    kept[slot(0, piece)] &= below
+    kept[slot(1, piece)] &= below
     up_to_here = uint32(_bit(piece) * uint32(2) - uint32(1))
     if filled > up_to_here:
         for behind in range(piece + 1, PIECES):
-            kept[_slot(0, uint32(behind))] = uint32(0)
-            kept[_slot(1, uint32(behind))] = uint32(0)
+            kept[slot(0, uint32(behind))] = uint32(0)
+            kept[slot(1, uint32(behind))] = uint32(0)
     return uint32(filled & up_to_here)
 
 
@@ -130,14 +138,29 @@ def _write_open(columns, count, total, lists, rows, counts, counters):
         count = 0
     lists[run, COUNT] = count
     for k in range(count):
-        rows[START, offset + k] = run * RUN + (spans[k] & 0xFFFF)
+        rows[START, offset + k] = run * RUN + (spans[k] & _START_MASK)
         rows[END, offset + k] = run * RUN + (spans[k] >> _SPAN) + 1
         rows[LOW, offset + k], rows[HIGH, offset + k] = lows[k], highs[k]
 
 
-def _list_kernel(dtype, cell, unit, limit):
+@cuda.jit(device=True)
+def _in_shared_memory(lows, highs, spans, deep):
+    """Return the lane's arrays for its list: a bank of its own, whichever place it is at."""
+    lane = cuda.threadIdx.x
+    return lows[:, lane], highs[:, lane], spans[:, lane]
+
+
+@cuda.jit(device=True)
+def _in_device_memory(lows, highs, spans, deep):
+    run = cuda.grid(1)
+    return deep[0, :, run], deep[1, :, run], deep[2, :, run]
+
+
+def _list_kernel(dtype, cell, unit, limit, depth):
+    stack = _in_shared_memory if depth == DEPTH else _in_device_memory
+
     @cuda.jit(**_LIMITS)
-    def list_runs_warp(values, scale, words, lists, rows, crossing, by_tile, counters):
+    def list_runs_warp(values, scale, words, lists, rows, crossing, by_tile, counters, deep):
         """List the maximal segments of the lanes' runs, one tile a block.
 
         The list is that of `core.append_open`; a lane makes one comparison a step, whichever value
@@ -146,8 +169,10 @@ def _list_kernel(dtype, cell, unit, limit):
         stage = cuda.shared.array(STAGED, dtype)
         kept = cuda.shared.array(KEPT, uint32)
         counts = cuda.shared.array(THREADS, int64)
-        lows, highs = cuda.local.array(_SLOTS, cell), cuda.local.array(_SLOTS, cell)
-        spans = cuda.local.array(_SLOTS, int32)  # start and last value
+        lows = cuda.shared.array(_STACK, cell)
+        highs = cuda.shared.array(_STACK, cell)
+        spans = cuda.shared.array(_STACK, uint16)  # start and last value
+        lows, highs, spans = stack(lows, highs, spans, deep)
         for k in range(cuda.threadIdx.x, KEPT, THREADS):
             kept[k] = uint32(0)
         first, begin = int64(cuda.blockIdx.x) * TILE, uint32(cuda.threadIdx.x * STRIDE)
@@ -173,6 +198,9 @@ def _list_kernel(dtype, cell, unit, limit):
                         top_low, top_high = low, total
                         top_span = int32(start | position << _SPAN)
                         count, growing = int32(count + 1), False
+                        if count > depth:  # the search is done again: go on somehow
+                            count, base, entered = int32(0), int32(0), int32(0)
+                            counters[TOO_DEEP] = 1
                         if total > record:
                             entered, record = int32(base + 1), total
                     else:
@@ -180,7 +208,7 @@ def _list_kernel(dtype, cell, unit, limit):
                         if closed:
                             filled = _mark(kept, filled, top_span)
                         else:
-                            start, low = int32(top_span & 0xFFFF), top_low
+                            start, low = int32(top_span & _START_MASK), top_low
                             filled = _clear(kept, filled, start)
                         if closed and count == base + 1 and entered > base:
                             place = uint32(base)
@@ -189,11 +217,12 @@ def _list_kernel(dtype, cell, unit, limit):
                         else:
                             count = int32(count - 1)
                             place = uint32(max(count - 1, 0))
-                            top_low, top_high, top_span = lows[place], highs[place], spans[place]
+                            top_low, top_high = cell(lows[place]), cell(highs[place])
+                            top_span = int32(spans[place])
         if count > base:
             lows[count - 1], highs[count - 1], spans[count - 1] = top_low, top_high, top_span
         for k in range(base, count):
-            filled = _mark(kept, filled, spans[k])
+            filled = _mark(kept, filled, int32(spans[k]))
         state = drop_closed(lows, 0, (base, entered, count, record), total)
         if too_large:
             counters[TOO_LARGE] = 1
@@ -207,11 +236,10 @@ def _list_kernel(dtype, cell, unit, limit):
     return list_runs_warp
 
 
-LIST_NARROW = _list_kernel(int32, int32, _as_it_is, NARROW)
-LIST_WIDE = {
-    np.dtype(str(kind)): _list_kernel(kind, int64, to_units, WIDE)
-    for kind in (int32, int64, float32, float64)
-}
+KINDS = (int32, int64, float32, float64)
+LIST_NARROW = _list_kernel(int32, int32, _as_it_is, NARROW, DEPTH)
+LIST_WIDE = {np.dtype(str(k)): _list_kernel(k, int64, to_units, WIDE, DEPTH) for k in KINDS}
+LIST_DEEP = {np.dtype(str(k)): _list_kernel(k, int64, to_units, WIDE, SLOTS) for k in KINDS}
 
 
 @cuda.jit
@@ -247,144 +275,3 @@ def merge_lists_thread(lists, rows, crossing, by_tile, counters, level):
     state = drop_closed(columns[LOW], at, state, before)
     lists[first_made + group, OFFSET], lists[first_made + group, COUNT] = at, state[2]
     lists[first_made + group, TOTAL] = before
-
-
-@cuda.jit
-def enter_block(by_tile, seed):
-    """Write for each tile where the last segment from the left ends; one block.
-
-    `seed`: where one from before value 0 ends, 0 if there is none.
-    """
-    ends = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
-    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
-    first, last = thread * share, min((thread + 1) * share, tiles)
-    largest = int64(0)
-    for tile in range(first, last):
-        largest = max(largest, by_tile[FARTHEST, tile])
-    ends[thread] = largest
-    cuda.syncthreads()
-    width = 1
-    while width < SCAN_THREADS:
-        other = ends[thread - width] if thread >= width else int64(0)
-        cuda.syncthreads()
-        ends[thread] = max(ends[thread], other)
-        cuda.syncthreads()
-        width *= 2
-    largest = max(seed, ends[thread - 1] if thread > 0 else int64(0))
-    for tile in range(first, last):
-        by_tile[ENTERS, tile] = largest
-        largest = max(largest, by_tile[FARTHEST, tile])
-
-
-@cuda.jit(device=True)
-def _ones(first, after):
-    """Return a word with the bits `first` to ``after - 1``, of any integers, as far as it goes."""
-    low, high = min(max(first, int64(0)), int64(PIECE)), min(max(after, int64(0)), int64(PIECE))
-    return uint32((int64(1) << high) - (int64(1) << low)) if low < high else uint32(0)
-
-
-@cuda.jit
-def count_runs_warp(words, lists, crossing, by_tile):
-    """Mask what lies in a segment across an end of its run, and count the rest, one tile a block.
-
-    The offset in a run's list becomes the number of segments that start in the tile's earlier runs.
-    Of `crossing`, what lies within others gets the end 0.
-    """
-    ends = cuda.shared.array(THREADS, int64)
-    sizes = cuda.shared.array(THREADS, int32)
-    lane, tile, run = cuda.threadIdx.x, cuda.blockIdx.x, int64(cuda.grid(1))
-    begin = run * RUN
-    start, end = crossing[run, CROSS_START], crossing[run, CROSS_END]
-    ends[lane] = end
-    cuda.syncthreads()
-    enter = by_tile[ENTERS, tile]
-    for other in range(lane):
-        enter = max(enter, ends[other])
-    leave = begin + RUN
-    if end > 0 and start < enter:
-        crossing[run, CROSS_END] = 0
-    elif end > 0:
-        leave = start
-    size = int32(1 if leave < begin + RUN else 0)
-    for piece in range(PIECES):
-        position = begin + piece * PIECE
-        ones = _ones(enter - position, leave - position)
-        starts = words[tile, _slot(0, uint32(piece))] & ones
-        words[tile, _slot(0, uint32(piece))] = starts
-        words[tile, _slot(1, uint32(piece))] &= ones
-        size = int32(size + int32(cuda.popc(starts)))
-    sizes[lane] = size
-    cuda.syncthreads()
-    before = int32(0)
-    for other in range(lane):
-        before = int32(before + sizes[other])
-    lists[run, OFFSET] = before
-    if lane == THREADS - 1:
-        by_tile[COUNTS, tile] = before + size
-
-
-@cuda.jit
-def offsets_block(by_tile):
-    """Write how many segments start before each tile, and behind the last one; one block."""
-    sums = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
-    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
-    first, last = thread * share, min((thread + 1) * share, tiles)
-    total = int64(0)
-    for tile in range(first, last):
-        total += by_tile[COUNTS, tile]
-    sums[thread] = total
-    cuda.syncthreads()
-    width = 1
-    while width < SCAN_THREADS:
-        other = sums[thread - width] if thread >= width else int64(0)
-        cuda.syncthreads()
-        sums[thread] += other
-        cuda.syncthreads()
-        width *= 2
-    before = sums[thread] - total
-    for tile in range(first, last):
-        by_tile[OFFSETS, tile] = before
-        before += by_tile[COUNTS, tile]
-    if thread == SCAN_THREADS - 1:
-        by_tile[OFFSETS, tiles] = before
-
-
-def _write_kernel(dtype):
-    @cuda.jit
-    def write_runs_warp(values, scale, words, lists, crossing, by_tile, result):
-        """Write the segments that start in one tile a block: rows of starts, ends and sums."""
-        stage = cuda.shared.array(STAGED, dtype)
-        lane, tile, run = cuda.threadIdx.x, cuda.blockIdx.x, int64(cuda.grid(1))
-        if by_tile[COUNTS, tile] == 0:
-            return
-        first, position = int64(tile) * TILE, run * RUN
-        place = by_tile[OFFSETS, tile] + lists[run, OFFSET]
-        whole, total = first + TILE <= len(values), int64(0)
-        fetched = fetch(values, first, whole)
-        for piece in range(PIECES):
-            put(stage, fetched)
-            if piece + 1 < PIECES:
-                fetched = fetch(values, first + (piece + 1) * PIECE, whole)
-            starts, lasts = (
-                words[tile, _slot(0, uint32(piece))],
-                words[tile, _slot(1, uint32(piece))],
-            )
-            for k in range(PIECE):
-                if starts & uint32(1):
-                    result[0, place], total = position, int64(0)
-                total += to_units(stage[lane * STRIDE + k], scale)
-                position += 1
-                if lasts & uint32(1):
-                    result[1, place], result[2, place] = position, total
-                    place += 1
-                starts, lasts = starts >> uint32(1), lasts >> uint32(1)
-        if crossing[run, CROSS_END] > 0:
-            for column in range(3):
-                result[column, place] = crossing[run, column]
-
-    return write_runs_warp
-
-
-WRITE = {np.dtype(str(kind)): _write_kernel(kind) for kind in (int32, int64, float32, float64)}
