@@ -152,15 +152,20 @@ def _ms(seconds: float) -> float:
     return round(1000 * seconds, 4)
 
 
-def event_milliseconds(start, repeats: int = REPEATS) -> float:
-    """Return the median time of a kernel on the device, whose data are there."""
+def event_milliseconds(start, repeats: int = REPEATS, before=lambda: None) -> float:
+    """Return the median time of a kernel on the device, whose data are there.
+
+    `before` is called before each start and not timed.
+    """
     from numba import cuda
 
+    before()
     start()
     cuda.synchronize()
     _sleep()[1, 1]()
     events = [(cuda.event(), cuda.event()) for _ in range(repeats)]
     for begin, end in events:
+        before()
         begin.record()
         start()
         end.record()
@@ -206,34 +211,32 @@ class Approximate:
         # as the search itself does: a sample bounds the distance, and with it the warm-up
         sample = Sequence("sample", text.codes[: ends_cuda.SAMPLE])
         patterns = PatternSet([Pattern("p", self.symbols)])
-        bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
-        self.warm = -(-longest_match(m, bound, costs.insertion) // 8) * 8
+        self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
+        self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8
 
-    def prepared(self, resident, size: int, length: int):
-        """Return the start of a kernel, and a function for its result."""
-        from numba import cuda as numba_cuda
-
-        from gpu_tools.matching import cuda, cuda_costs
+    def measured(self, resident, size: int, length: int) -> tuple[float, int]:
+        """Return a kernel's milliseconds, and the best distance that it finds."""
+        from numba import cuda
 
         begins = np.arange(0, len(self.codes), length)
         parts = np.column_stack(
             (np.zeros_like(begins), begins, np.minimum(begins + length, len(self.codes)))
         )
-        room = cuda if self.costs.unit else cuda_costs
-        parts = parts if self.costs.unit else cuda_costs.paired(parts)
         table = self.kernels.table([0], [self.symbols], size, self.warm)
-        found = numba_cuda.device_array((1, len(parts)), np.int32)
-        whole = 0 if self.costs.unit else len(self.symbols) * self.costs.deletion
-        start = room.prepared(resident, parts, table, found)
-        return start, lambda: int(found.copy_to_host().min()) + whole
+        lift = int(self.kernels.lifts([self.symbols])[0])
+        first = cuda.to_device(np.array([[self.bound - lift, -lift]], dtype=np.int32))
+        found = cuda.device_array_like(first), cuda.device_array((1 << 20, 3), np.int64)
+        count = cuda.to_device(np.zeros(1, np.int32))
+        start = self.kernels.prepared(resident, parts, table, (*found, count))
+        milliseconds = event_milliseconds(start, before=lambda: found[0].copy_to_device(first))
+        return milliseconds, int(found[0].copy_to_host()[0, 0]) + lift
 
     def time(self, resident, plans) -> dict:
         """Time the kernel for several plans; all give the same distance."""
         figures, distances = {}, set()
         for size, length in plans:
-            start, result = self.prepared(resident, size, length)
-            milliseconds = event_milliseconds(start)
-            distances.add(result())
+            milliseconds, distance = self.measured(resident, size, length)
+            distances.add(distance)
             cells = len(self.symbols) * len(self.codes)
             figures[f"size {size}, parts of {length}"] = {
                 "kernel_ms": milliseconds, "tcups": round(cells / milliseconds / 1e9, 3),

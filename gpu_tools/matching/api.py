@@ -13,7 +13,7 @@ from gpu_tools.matching.ends import Finder
 from gpu_tools.matching.exact_cpu import Searcher
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
-from gpu_tools.matching.pieces import Context, Piece, pieces
+from gpu_tools.matching.pieces import Context, Piece, ahead, pieces
 from gpu_tools.matching.traceback import Tables
 from gpu_tools.results import ApproximateMatch, ExactMatches
 from gpu_tools.scoring import EditCosts
@@ -112,7 +112,7 @@ def scan_exact(
     names = [] if text_names is None else text_names
     searcher = _searcher(library(probes, patterns.matches), resolve(device), _threads(threads))
     after = max(len(probe.symbols) for probe in probes) - 1
-    made = _reported(pieces(texts, Context(after=after), names), progress)
+    made = _reported(ahead(pieces(texts, Context(after=after), names)), progress)
     yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
 
 
@@ -242,7 +242,7 @@ def scan_approximate(
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
     tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
     before = approximate.context(probes, limits, costs)
-    made = _reported(pieces(texts, Context(before=before), names), progress)
+    made = _reported(ahead(pieces(texts, Context(before=before), names)), progress)
     if max_distance is None:
         yield approximate.best(made, find, tracer, limits)
     else:

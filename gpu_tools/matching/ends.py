@@ -105,7 +105,7 @@ class Finder:
         with ThreadPoolExecutor(self.threads) as pool:
             found = [hits for many in pool.map(lambda p: self._scan(codes, p), parts)
                      for hits in many]  # fmt: skip
-        return [hits for hits in map(self._still_within, found) if len(hits.rows)]
+        return self.still_within(found)
 
     def _groups(self, numbers: Iterable[int]) -> Iterator[tuple[int, ...]]:
         """Group queries that can share a layout of the text: as many lanes, about as long."""
@@ -139,7 +139,12 @@ class Finder:
         self.limits.lower(pattern, int(limits[0]))
         return hits[:count].copy()
 
-    def _still_within(self, hits: Hits) -> Hits:
+    def still_within(self, found: Iterable[Hits]) -> list[Hits]:
+        """Return the hits that are within the limits of now."""
+        kept = map(self._within, found)
+        return [hits for hits in kept if len(hits.rows)]
+
+    def _within(self, hits: Hits) -> Hits:
         limit = self.limits.current[self.probes[hits.probe].pattern]
         return hits._replace(rows=hits.rows[hits.rows[:, 1] <= limit])
 

@@ -27,37 +27,24 @@ def _occurs(codes, start, probe, library):
 
 
 @njit(cache=True, nogil=True)
-def _verify(codes, end, key, index, library, span, hits, count):
-    """Record the probes with this window that occur; return the number of hits so far."""
-    vacant, slots, ranges, entries = index[4], index[5], index[6], index[7]
-    begin, stop, limit = span
-    bounds = library[1]
-    mask = len(slots) - 1
-    place = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(32 - _log2(len(slots))))
-    while slots[place] != vacant:
-        if slots[place] == key:
-            for entry in range(np.int64(ranges[place, 0]), np.int64(ranges[place, 1])):
-                probe = entries[entry, 0]
-                start = end - entries[entry, 1]
-                length = bounds[probe + 1] - bounds[probe]
-                if start < begin or start >= stop or start + length > limit:
-                    continue
-                if _occurs(codes, start, probe, library):
-                    if count < len(hits):
-                        hits[count, 0], hits[count, 1] = start, probe
-                    count += 1
-            break
-        place = (place + 1) & mask
+def _verify(codes, at, key, index, library, span, hits, count):
+    """Record the probes with the window at `at` that occur; return the number of hits so far."""
+    slots, bounds = index[6], library[1]
+    window_bits = np.uint32(index[0] * index[2])
+    whole = np.uint32(np.uint64(2**32 - 1) >> np.uint64(32 - window_bits))
+    place = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(index[5]))
+    while slots[place, 1] != 0:
+        if (key ^ slots[place, 0]) & slots[place, 1] & whole == 0:
+            probe = np.int64(slots[place, 2])
+            start = at - np.int64(slots[place, 3])
+            length = bounds[probe + 1] - bounds[probe]
+            inside = span[0] <= start < span[1] and start + length <= span[2]
+            if inside and _occurs(codes, start, probe, library):
+                if count < len(hits):
+                    hits[count, 0], hits[count, 1] = start, probe
+                count += 1
+        place += 1
     return count
-
-
-@njit(cache=True, nogil=True)
-def _log2(size):
-    bits = 0
-    while size > 1:
-        size >>= 1
-        bits += 1
-    return bits
 
 
 @njit(cache=True, nogil=True)
@@ -82,10 +69,10 @@ def scan(codes, index, library, span, hits):
     int
         Number of hits, also of those beyond the capacity.
     """
-    window, bits, filter_bits = index[0], np.uint32(index[1]), index[3]
-    shift, recode = np.uint32(index[2]), library[3]
+    window, off_step, bits = index[0], index[1] - 1, np.uint32(index[2])
+    shift, filter_bits, recode = np.uint32(index[3]), index[4], library[3]
     other = library[2].shape[1] - 1
-    top = np.uint32((window - 1) * index[1])
+    top = np.uint32((window - 1) * index[2])
     key, run, count = np.uint32(0), 0, 0
     for position in range(span[0], span[2]):
         code = recode[codes[position]]
@@ -94,13 +81,16 @@ def scan(codes, index, library, span, hits):
             continue
         key = np.uint32(np.uint32(key >> bits) | np.uint32(np.uint32(code) << top))
         run += 1
+        at = position + 1 - window
+        if at & off_step:
+            continue
         hashed = np.uint32(key * MULTIPLIER)
         word = filter_bits[hashed >> shift]
         both = (word >> (hashed & np.uint32(31))) & (
             word >> ((hashed >> SECOND_BIT) & np.uint32(31))
         )
         if both & np.uint32(1) and run >= window:
-            count = _verify(codes, position + 1, key, index, library, span, hits, count)
+            count = _verify(codes, at, key, index, library, span, hits, count)
     return count
 
 
