@@ -209,7 +209,7 @@ class Approximate:
         pairs = costs.pair_costs(matches)
         self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
         # as the search itself does: a sample bounds the distance, and with it the warm-up
-        sample = Sequence("sample", text.codes[: ends_cuda.SAMPLE])
+        sample = Sequence("sample", text.codes[: ends_cuda.sample(1)])
         patterns = PatternSet([Pattern("p", self.symbols)])
         self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
         self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpu_tools.errors import InputError
+from gpu_tools.matching.cpu import largest_value
 from gpu_tools.matching.ends import Find, Hits, Limits
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece
@@ -152,9 +153,12 @@ def context(probes: list[Probe], limits: Limits, costs: EditCosts) -> int:
     )
 
 
-def check(probes: list[Probe], pattern_names: list[str], limits: Limits, costs: EditCosts) -> None:
-    """Raise `InputError` for a pattern that would match everywhere."""
+def check(
+    probes: list[Probe], pattern_names: list[str], limits: Limits, tables: Tables, costs: EditCosts
+) -> None:
+    """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""
     for probe in probes:
+        largest_value(len(probe.symbols), tables.pairs[probe.symbols], costs)
         whole = len(probe.symbols) * costs.deletion
         if limits.current[probe.pattern] >= whole:
             raise InputError(

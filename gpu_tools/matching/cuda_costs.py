@@ -29,6 +29,8 @@ _ROW_CODES = 1024
 _DEAREST = 127
 _OUTSIDE = 0xF7F7
 """What selects the cost of code 7, which lies outside of the text, for both halves."""
+_SIGNS = -0x7FFF8000
+"""The signs of both halves."""
 _FIRST, _BEGIN, _END = range(3)
 _CURRENT = 0
 
@@ -58,6 +60,12 @@ class CostProbes(NamedTuple):
 
 
 @cuda.jit(device=True)
+def _both(value):
+    """Return a word with the value in both halves."""
+    return permute(int32(value), int32(0), int32(0x1010))
+
+
+@cuda.jit(device=True)
 def _record(bottom, half, position, part, query, limit, limits, hits, count):
     """Record an end if half of a word is within the limit, which may fall by it."""
     distance = int32(permute(bottom, int32(0), int32(0xBB32 if half else 0x9910)))
@@ -73,8 +81,8 @@ def find_costs(rows: int, codes: int):
 
     It takes text (uint64, 8 codes each), parts (int64, shape (2 G, 3): where the text begins, first
     and last position, exclusive; neighbours share a group), costs (int32, shape (Q, rows * lanes,
-    codes / 4)), numbers (int32: lanes, warm-up, steps of the longest part, insertion), limits, hits and
-    count as `gpu_tools.matching.cuda.find_words`, for distances c'. One warp a block.
+    codes / 4)), numbers (int32: lanes, warm-up, steps of the longest part, insertion), and limits,
+    hits and count as `gpu_tools.matching.cuda.find_words`, for distances c'. One warp a block.
     """
     few = codes == _FEW
     size = 1 if few else rows * codes * WARP
@@ -109,7 +117,7 @@ def find_costs(rows: int, codes: int):
             table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
         answers = own == lanes - 1 and 2 * number < len(parts)
         limit = limits[query, _CURRENT]
-        above_limit = int32((int32(limit + 1) & 0xFFFF) * 0x10001)
+        lift = _both(-limit - 1)
         selector = int32(_OUTSIDE if few else (codes - 1) * 0x101)
         bottom, above, word_a, word_b = int32(0), int32(0), uint64(0), uint64(0)
         for step in range(steps):
@@ -142,14 +150,14 @@ def find_costs(rows: int, codes: int):
                 column[r] = up
                 diagonal = left
             above, bottom = arriving, up
-            if min2(bottom, above_limit) != above_limit and answers:
+            if add2(bottom, lift) & int32(_SIGNS) != 0 and answers:
                 at_a, at_b = start_a + (step - own), start_b + (step - own)
                 for half in range(2):
                     limit = _record(
                         bottom, half, at_b if half else at_a, bounds_b if half else bounds_a,
                         query, limit, limits, hits, count,
                     )  # fmt: skip
-                above_limit = int32((int32(limit + 1) & 0xFFFF) * 0x10001)
+                lift = _both(-limit - 1)
 
     return find_costs_warp
 

@@ -20,7 +20,7 @@ from gpu_tools.matching.pieces import Piece
 WARPS_PER_MULTIPROCESSOR = 8
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 QUERIES_PER_LAUNCH = 4096
-SAMPLE = 1024
+LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
 HITS = 1 << 20
 
 
@@ -38,7 +38,7 @@ class DeviceFinder:
 
     def __init__(self, finder: Finder, ordinals: tuple[int, ...]):
         self.finder, self.ordinals = finder, ordinals
-        costs, symbols = finder.costs, np.unique(np.concatenate([p.symbols for p in finder.probes]))
+        costs, symbols = finder.costs, np.unique(np.concatenate(self._symbols(finder.numbers)))
         pairs = costs.pair_costs(finder.matches)
         self.recode, kept = kinds(finder.matches if costs.unit else pairs, symbols)
         few = len(kept) < CODES[-1]
@@ -46,8 +46,8 @@ class DeviceFinder:
             matches, pairs = finder.matches[:, kept], pairs[:, kept]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
         self.numbers, self.others = [], []
-        for number, probe in enumerate(finder.probes):
-            fits = few and self.kernels.fits(len(probe.symbols))
+        for number in finder.numbers:
+            fits = few and self.kernels.fits(len(finder.probes[number].symbols))
             (self.numbers if fits else self.others).append(number)
 
     def find(self, piece: Piece) -> list[Hits]:
@@ -71,12 +71,12 @@ class DeviceFinder:
     def _bound(self, piece: Piece) -> None:
         """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
         segment, limits = piece.segments[0], self.finder.limits
-        end = min(segment.end, segment.begin + SAMPLE)
         falling = [
             k for k in self.numbers
             if limits.floor[self.finder.probes[k].pattern]
             < limits.current[self.finder.probes[k].pattern]
         ]  # fmt: skip
+        end = min(segment.end, segment.begin + sample(len(falling)))
         self.finder.scan(piece.codes, [Part(segment, segment.begin, end, (k,)) for k in falling])
 
     def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
@@ -117,13 +117,18 @@ class DeviceFinder:
         """Return rows of query, end and distance of one launch; limits fall by what it finds."""
         patterns = [self.finder.probes[k].pattern for k in probes.numbers]
         lifts = self.kernels.lifts(self._symbols(probes.numbers))
-        bounds = np.column_stack([self.finder.limits.of(pattern) for pattern in patterns]).T
+        bounds = np.stack([self.finder.limits.of(pattern) for pattern in patterns])
         limits = numba_cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
         rows = launch(self.kernels, text, parts, probes, limits)
         rows[:, 2] += lifts[rows[:, 0]]
         for pattern, limit in zip(patterns, limits.copy_to_host()[:, 0] + lifts, strict=True):
             self.finder.limits.lower(pattern, int(limit))
         return rows
+
+
+def sample(count: int) -> int:
+    """Return how many positions of a text the CPU looks at for so many probes."""
+    return max(LEAST_SAMPLE, MOST_SAMPLE // max(count, 1))
 
 
 def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
