@@ -95,6 +95,40 @@ def approximate_one_core(rng, n: int, m: int, limit: int | None) -> dict:
     return figures
 
 
+def many_one_core(rng, n: int, count: int, limit: int = 2) -> dict:
+    """Time many patterns within a distance on one core beside edlib, one after the other there."""
+    text = random_text(rng, n)
+    patterns = []
+    for k in range(count):
+        at, m = int(rng.integers(n - 40)), int(rng.integers(24, 33))
+        codes = text.codes[at : at + m].copy()
+        codes[rng.integers(m, size=limit)] ^= 1
+        patterns.append(Pattern(str(k), (1 << codes).astype(np.uint8)))
+    patterns = PatternSet(patterns)
+
+    def own():
+        return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
+
+    matches, figures = own(), {"n": n, "patterns": count, "max_distance": limit}
+    figures["own_ms"] = _ms(median_seconds(own, 3))
+    edlib = _peer("edlib")
+    if edlib:
+        target, words = letters(text.codes), pattern_letters(patterns)
+
+        def peer():
+            return [edlib.align(word, target, mode="HW", task="distance", k=limit)
+                    for word in words]  # fmt: skip
+
+        for k, found in enumerate(peer()):
+            of_pattern = [match for match in matches if match.pattern == str(k)]
+            least = min(match.distance for match in of_pattern)
+            ends = [match.end - 1 for match in of_pattern if match.distance == least]
+            if [end for _, end in found["locations"]] != ends:
+                raise AssertionError("edlib gives other matches")
+        figures["edlib_ms"] = _ms(median_seconds(peer, 1))
+    return figures
+
+
 def exact_one_core(rng, n: int, count: int) -> dict:
     """Time exact matching on one core beside pyahocorasick and hyperscan; matches are equal."""
     text, patterns = random_text(rng, n), random_patterns(rng, count, 10, 30)
@@ -255,12 +289,11 @@ def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bo
     load = n // (cuda.multiprocessors() * ends_cuda.WARPS_PER_MULTIPROCESSOR)
     chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
     plans = [chosen]
-    for size in problem.kernels.sizes:
+    for size in problem.kernels.sizes if published else ():
         if problem.kernels.lanes_for(m, size) <= cuda.WARP:
-            for factor in (0.5, 1, 2) if published else (1,):
-                length = int(load * factor) * problem.kernels.lanes_for(m, size) // cuda.WARP
-                if length >= 16 and (size, length) != chosen:
-                    plans.append((size, min(-(-length // 8) * 8, 1 << 20)))
+            length = -(-load * problem.kernels.lanes_for(m, size) // (8 * cuda.WARP)) * 8
+            if length >= 16 and (size, length) != chosen:
+                plans.append((size, length))
     figures = {"n": n, "m": m, "chosen": list(chosen), **problem.time(resident, plans)}
     if published:
         figures["published"] = _published_approximate(problem, figures["distance"])
@@ -322,27 +355,53 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     return figures
 
 
+def several_gpus(rng, count: int, m: int, n: int) -> dict:
+    """Time whole calls on one GPU and on two; matches are equal."""
+    text, figures, found = random_text(rng, n), {"n": n, "patterns": count, "m": m}, []
+    many = PatternSet([
+        Pattern(str(k), (1 << rng.integers(0, 4, m)).astype(np.uint8)) for k in range(count)
+    ])  # fmt: skip
+    for device in ("cuda:0", "cuda:0,1"):
+
+        def search(device=device):
+            return match_approximate(many, [text], device=device)
+
+        found.append(search())
+        figures[f"{device}_ms"] = _ms(median_seconds(search, 3))
+    if found[0] != found[1]:
+        raise AssertionError("two GPUs give other matches than one")
+    return figures
+
+
 def file_to_table(rng, megabytes: int, device: str) -> dict:
-    """Time the whole process on a FASTA file, and reading the file."""
+    """Time the whole process on a FASTA file and on a tiny one, and reading the file."""
     with tempfile.TemporaryDirectory() as folder:
-        text, patterns = Path(folder, "text.fa"), Path(folder, "patterns.fa")
+        text, tiny, patterns = (Path(folder, name) for name in ("text.fa", "tiny.fa", "p.fa"))
+        rows = np.full((1 << 18, 64), ord("\n"), dtype=np.uint8)
         with text.open("wb") as stream:
-            for k in range(megabytes):
-                rows = np.full((1 << 14, 64), ord("\n"), dtype=np.uint8)
-                rows[:, :63] = _LETTERS[rng.integers(0, 4, (1 << 14, 63), dtype=np.uint8)]
-                stream.write(b">t%d\n" % k if k % 100 == 0 else b"")
+            for k in range(megabytes // 16):
+                if k < 8:  # then these again and again: only the size matters
+                    rows[:, :63] = _LETTERS[rng.integers(0, 4, (1 << 18, 63), dtype=np.uint8)]
+                stream.write(b">t%d\n" % k if k % 6 == 0 else b"")
                 stream.write(rows.tobytes())
+        tiny.write_bytes(b">t\n" + rows[:100].tobytes())
         words = pattern_letters(random_patterns(rng, 256, 15, 30))
         patterns.write_text("".join(f">{k}\n{word}\n" for k, word in enumerate(words)))
-        command = [
-            sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
-            "--text", str(text), "--output", str(Path(folder, "found.tsv")), "--quiet",
-            "--device", device, "--both-strands",
-        ]  # fmt: skip
-        reading = median_seconds(lambda: subprocess.run(["cat", text], stdout=subprocess.DEVNULL,
-                                                        check=True), 3)  # fmt: skip
-        seconds = median_seconds(lambda: subprocess.run(command, check=True), 2)
-    return {"megabytes": megabytes, "process_ms": _ms(seconds), "cat_ms": _ms(reading)}
+
+        def process(path):
+            command = [
+                sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
+                "--text", str(path), "--output", str(Path(folder, "found.tsv")), "--quiet",
+                "--device", device, "--both-strands",
+            ]  # fmt: skip
+            return median_seconds(lambda: subprocess.run(command, check=True), 3)
+
+        seconds = {"process": process(text), "process_tiny": process(tiny)}
+        seconds["cat"] = median_seconds(
+            lambda: subprocess.run(["cat", text], stdout=subprocess.DEVNULL, check=True), 3
+        )
+        size = text.stat().st_size
+    return {"bytes": size, **{f"{name}_ms": _ms(value) for name, value in seconds.items()}}
 
 
 def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
@@ -351,6 +410,7 @@ def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
     for m, limit in ((20, 2), (32, 4), (100, 10), (1024, 103), (64, None), (1024, None)):
         name = f"approximate m={m} {'best' if limit is None else f'D={limit}'}"
         yield name, approximate_one_core(rng, n, m, limit)
+    yield "approximate K=100 D=2", many_one_core(rng, n, 100)
     for count in (1, 256, 10_000):
         yield f"exact K={count}", exact_one_core(rng, n, count)
 
@@ -370,12 +430,14 @@ def measure_gpu(
     text = random_text(rng, large)
     for name, costs in (("unit", EditCosts()), ("weighted", WEIGHTED)):
         yield f"{name} m=1024 large", approximate_gpu(rng, text, 1024, costs, False)
+    if len(list_gpus()) > 1:
+        yield "several GPUs", several_gpus(rng, 256, 256, large >> 4)
 
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
     figures = dict(measure_cpu(20_000))
-    assert len(figures) == 9
+    assert len(figures) == 10
     for figure in figures.values():
         assert all(value > 0 for key, value in figure.items() if key.endswith("_ms"))
 

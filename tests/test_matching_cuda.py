@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from gpu_tools.device import simulated
-from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.device import Device, list_gpus, simulated
+from gpu_tools.matching import (
+    ALPHABETS,
+    Pattern,
+    PatternSet,
+    match_approximate,
+    match_exact,
+    seeds,
+)
 from gpu_tools.scoring import EditCosts
 from gpu_tools.sequences import Sequence
 
@@ -147,7 +154,7 @@ def test_other_alphabets_are_searched_by_kernels(m, costs, alphabet, monkeypatch
     assert found
 
 
-@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("costs", KINDS[:1] if SMALL else KINDS)
 @pytest.mark.parametrize("options", [{}, {"max_distance": 2}], ids=["best", "within"])
 def test_matches_everywhere(options, costs, monkeypatch):
     monkeypatch.setattr("gpu_tools.matching.ends_cuda.HITS", 3)
@@ -173,6 +180,56 @@ def test_differences_behind_the_window_and_n():
     texts = [Sequence("whole", whole), Sequence("broken", broken)]
     found = list(match_exact(PatternSet(patterns), texts, device="cuda"))
     assert found == [("0", "whole", 10, 40, "+")]
+
+
+def test_several_shares_of_a_text(monkeypatch):
+    rng = np.random.default_rng(12)
+    patterns, texts = random_search(rng, 6, 40 if SMALL else 20_000, 3)
+    cpu = list(match_exact(patterns, texts, device="cpu"))
+    near = match_approximate(patterns, texts, device="cpu")
+    monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: Device("cuda", (0, 0, 0)))
+    if SMALL:  # it has one set of threads
+        monkeypatch.setattr("gpu_tools.matching.exact_cuda.ThreadPoolExecutor", OneByOne)
+        monkeypatch.setattr("gpu_tools.matching.ends_cuda.ThreadPoolExecutor", OneByOne)
+    assert list(match_exact(patterns, texts)) == cpu
+    assert match_approximate(patterns, texts) == near
+    assert cpu
+
+
+class OneByOne:
+    """A pool that works in the thread that asks."""
+
+    map = staticmethod(map)
+
+    def __init__(self, threads):
+        assert threads == 3
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+def test_two_gpus():
+    if len(list_gpus()) < 2:
+        pytest.skip("needs two GPUs")
+    rng = np.random.default_rng(13)
+    patterns, texts = random_search(rng, 40, 30_000, 9)
+    for search in (match_approximate, match_exact):
+        assert list(search(patterns, texts, device="cuda:0,1")) == list(
+            search(patterns, texts, device="cpu")
+        )
+
+
+def test_seeds_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.seeds.GPU", seeds.Pace(0, 1))  # seeds for all
+    rng = np.random.default_rng(14)
+    patterns, texts = random_search(rng, 12 if SMALL else 40, 60 if SMALL else 30_000, 4)
+    patterns = PatternSet([p for p in patterns.patterns if len(p) > 3])
+    cpu, cuda = both(patterns, texts, max_distance=2)
+    assert cuda == cpu
+    assert cpu
 
 
 def test_the_kernels_do_the_work(monkeypatch):

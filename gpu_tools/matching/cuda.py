@@ -17,7 +17,7 @@ from numba import cuda, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, permute, shuffle_up
+from gpu_tools.ptx import WARP, kernel, permute, shuffle_up
 
 ROWS = 32
 BLOCK = 8
@@ -98,7 +98,7 @@ def find_words(words: int, codes: int):
     """
     size, known = words * codes * WARP, (codes - 1) * 0x01010101
 
-    @cuda.jit(cache=not simulated())
+    @kernel(words, codes)
     def find_words_warp(text, parts, peq, queries, blocks, limits, hits, count):
         scratch = cuda.shared.array(WARP, int32)
         table = cuda.shared.array(size, uint32)
@@ -251,9 +251,9 @@ class UnitKernels:
         """
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm
         grid = (-(-len(parts) // (WARP // probes.lanes)), len(probes.queries))
-        kernel = find_words(probes.words, probes.codes)[grid, WARP]
+        find = find_words(probes.words, probes.codes)[grid, WARP]
         arrays = tuple(map(cuda.to_device, (parts, probes.peq, probes.queries)))
-        return lambda: kernel(text, *arrays, longest // BLOCK + 2, *found)
+        return lambda: find(text, *arrays, longest // BLOCK + 2, *found)
 
 
 def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):

@@ -17,9 +17,8 @@ import numpy as np
 from numba import cuda, int8, int32, uint32, uint64
 from numpy.typing import NDArray
 
-from gpu_tools.device import simulated
 from gpu_tools.matching.cuda import BLOCK, CODES, append, lower, symbols_at
-from gpu_tools.ptx import WARP, add2, min2, permute, shuffle_up
+from gpu_tools.ptx import WARP, add2, kernel, min2, permute, shuffle_up
 from gpu_tools.scoring import EditCosts
 
 _FEW = CODES[0]
@@ -87,7 +86,7 @@ def find_costs(rows: int, codes: int):
     few = codes == _FEW
     size = 1 if few else rows * codes * WARP
 
-    @cuda.jit(cache=not simulated())
+    @kernel(rows, codes)
     def find_costs_warp(text, parts, costs, numbers, limits, hits, count):
         scratch = cuda.shared.array(WARP, int32)
         table = cuda.shared.array(size, int8)
@@ -219,9 +218,9 @@ class CostKernels:
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm + BLOCK
         numbers = (probes.lanes, probes.warm, longest + probes.lanes, probes.insertion)
         grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.costs))
-        kernel = find_costs(probes.rows, self.codes)[grid, WARP]
+        find = find_costs(probes.rows, self.codes)[grid, WARP]
         arrays = tuple(map(cuda.to_device, (parts, probes.costs, np.array(numbers, np.int32))))
-        return lambda: kernel(text, *arrays, *found)
+        return lambda: find(text, *arrays, *found)
 
 
 def _paired(parts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,17 +1,23 @@
-"""Exact matching on a CPU: one pass over the text for each index."""
+"""Exact matching on a CPU: one pass over the text for each index, or for each of few probes."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.matching.ends import split
 from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, indexes
 from gpu_tools.matching.pieces import Piece
 
+FEW_PROBES = 8
+"""Probes up to which it is faster to compare the text with each one."""
+COMPARED = 8
+"""Symbols of a probe that are compared in vectors; more are rarely needed."""
 _HITS = 1 << 16
 
 
@@ -94,6 +100,57 @@ def scan(codes, index, library, span, hits):
     return count
 
 
+@njit(cache=True, nogil=True)
+def _all_equal(codes, start, symbols):
+    k = 0
+    while k < len(symbols) and codes[start + k] == symbols[k]:
+        k += 1
+    return k == len(symbols)
+
+
+@njit(cache=True, nogil=True)
+def scan_one(codes, symbols, span, hits):
+    """Find the occurrences of one pattern without classes, 64 starts at a time.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Text.
+    symbols : ndarray of uint8, shape (m,)
+        The codes that the pattern matches.
+    span : tuple of (int, int, int)
+        As in `scan`.
+    hits : ndarray of int64, shape (capacity,)
+        Filled with starts.
+
+    Returns
+    -------
+    int
+        Number of hits, also of those beyond the capacity.
+    """
+    m, stop = len(symbols), min(span[1], span[2] - len(symbols) + 1)
+    head, zero = min(m, COMPARED), simd.splat(np.uint8(0))
+    start, count = span[0], 0
+    while start < stop:
+        ahead = min(start + simd.VECTOR_BYTES, stop)
+        if start + simd.VECTOR_BYTES + head <= len(codes):
+            differ = simd.bit_xor(simd.load(codes, start), simd.splat(symbols[0]))
+            for k in range(1, head):
+                other = simd.bit_xor(simd.load(codes, start + k), simd.splat(symbols[k]))
+                differ = simd.bit_or(differ, other)
+            # a lane of 0 is equal; those that look negative are only looked at in vain
+            if not simd.any_at_most(differ, zero):
+                start = ahead
+                continue
+        for place in range(start, ahead):
+            if _all_equal(codes, place, symbols):
+                if count < len(hits):
+                    hits[count] = place
+                count += 1
+        start = ahead
+    return count
+
+
 class Searcher:
     """All probes of a search, ready for the CPU.
 
@@ -105,8 +162,13 @@ class Searcher:
 
     def __init__(self, library: Library, threads: int):
         self.library, self.threads = library, threads
-        self.indexes = indexes(library)
+        self.single = _singles(library)
         self.reach = int(np.diff(library.bounds).max()) - 1
+
+    @cached_property
+    def indexes(self) -> list[Index]:
+        """Indexes that together hold all probes."""
+        return indexes(self.library)
 
     def find(self, piece: Piece) -> NDArray[np.int64]:
         """Return rows of start (in the piece) and probe, in any order."""
@@ -120,13 +182,35 @@ class Searcher:
         return np.concatenate([np.empty((0, 2), np.int64), *found])
 
     def _scan(self, codes, span) -> NDArray[np.int64]:
-        parts = [self._scan_one(codes, index, span) for index in self.indexes]
+        if self.single:
+            parts = [self._scan_single(codes, k, span) for k in range(len(self.single))]
+        else:
+            parts = [self._scan_index(codes, index, span) for index in self.indexes]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _scan_one(self, codes, index: Index, span) -> NDArray[np.int64]:
+    def _scan_single(self, codes, number: int, span) -> NDArray[np.int64]:
+        hits = np.empty(_HITS, np.int64)
+        count = scan_one(codes, self.single[number], span, hits)
+        if count > len(hits):
+            hits = np.empty(count, np.int64)
+            scan_one(codes, self.single[number], span, hits)
+        return np.column_stack((hits[:count], np.full(count, number)))
+
+    def _scan_index(self, codes, index: Index, span) -> NDArray[np.int64]:
         hits = np.empty((_HITS, 2), np.int64)
         count = scan(codes, tuple(index), tuple(self.library), span, hits)
         if count > len(hits):
             hits = np.empty((count, 2), np.int64)
             scan(codes, tuple(index), tuple(self.library), span, hits)
         return hits[:count].copy()
+
+
+def _singles(library: Library) -> list[NDArray[np.uint8]]:
+    """Return the text codes of each probe, if probes are few and have no classes, else nothing."""
+    few = len(library.bounds) - 1 <= FEW_PROBES
+    if not few or library.matches.sum(axis=1)[library.symbols].max() > 1:
+        return []
+    # the first of the alphabet's codes that becomes each of the library's
+    known = np.array([np.argmax(library.recode == code) for code in range(library.n_codes + 1)])
+    codes = known[library.matches.argmax(axis=1)[library.symbols]].astype(np.uint8)
+    return np.split(codes, library.bounds[1:-1])

@@ -29,7 +29,7 @@ from gpu_tools.matching.index import (
     Index,
 )
 from gpu_tools.matching.pieces import Piece
-from gpu_tools.ptx import funnel, load4, permute, product
+from gpu_tools.ptx import funnel, kernel, load4, permute, product
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
@@ -109,7 +109,7 @@ def find_step(step: int):
     beyond the capacity.
     """
 
-    @cuda.jit(cache=not simulated())
+    @kernel(step)
     def find_thread(words, text, numbers, filter_words, slots, sets, bounds, hits, count):
         own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
         for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
@@ -248,8 +248,8 @@ def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
     """Copy what the kernel needs to the device; return a function that starts it."""
     numbers = (index.index.window, index.index.filter_shift, index.index.slot_shift)
     grid = min(multiprocessors() * BLOCKS_PER_MULTIPROCESSOR, -(-len(text) // (2 * THREADS)))
-    kernel, symbols = find_step(index.index.step)[grid, THREADS], text.view(np.uint8)
+    find, symbols = find_step(index.index.step)[grid, THREADS], text.view(np.uint8)
     of_index = (
         cuda.to_device(np.array(numbers, np.int32)), index.filter, index.slots, *index.library,
     )  # fmt: skip
-    return lambda: kernel(text, symbols, *of_index, hits, count)
+    return lambda: find(text, symbols, *of_index, hits, count)

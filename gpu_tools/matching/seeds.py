@@ -1,7 +1,7 @@
 """Approximate matching by seeds, where few errors are allowed: pigeonhole filtering.
 
 A match of at most e errors leaves one of e + 1 pieces of its pattern intact. Exact matching finds
-the pieces of all patterns in one scan of the text; the recurrence is computed only where one occurs.
+the pieces of all patterns in one scan of the text; the recurrence is computed only where one is.
 Nothing is missed, and the time hardly grows with the number of patterns.
 """
 
