@@ -232,6 +232,18 @@ def test_seeds_on_a_gpu(monkeypatch):
     assert cpu
 
 
+@pytest.mark.parametrize("m", [20, 100, 250, 600])
+def test_plans_have_no_part_too_many(m):
+    from gpu_tools.matching.cuda import UnitKernels
+    from gpu_tools.matching.ends_cuda import plan
+    from gpu_tools.ptx import WARP
+
+    kernels, n, at_once = UnitKernels(ALPHABETS["dna"].matches), 1 << 22, 132 * 8
+    size, length = plan(kernels, m, 2 * m, -(-n // at_once))
+    assert length % 8 == 0
+    assert -(-n // length) * kernels.lanes_for(m, size) <= at_once * WARP
+
+
 def test_the_kernels_do_the_work(monkeypatch):
     from gpu_tools.matching import exact_cuda
     from gpu_tools.matching.cuda import UnitKernels

@@ -248,7 +248,7 @@ def scan_approximate(
     before = approximate.context(probes, limits, costs)
     made = _reported(ahead(pieces(texts, Context(before=before), names)), progress)
     if max_distance is None:
-        yield approximate.best(made, find, tracer, limits)
+        yield approximate.best(made, find, tracer)
     else:
         yield from approximate.within(made, find, tracer)
 

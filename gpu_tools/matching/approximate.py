@@ -88,16 +88,12 @@ class _Held:
             self.matches += matches
 
 
-def best(
-    pieces: Iterable[Piece], find: Find, tracer: Tracer, limits: Limits
-) -> list[ApproximateMatch]:
+def best(pieces: Iterable[Piece], find: Find, tracer: Tracer) -> list[ApproximateMatch]:
     """Return the sorted matches that reach each pattern's best distance over all pieces."""
     held = [_Held(2**62) for _ in tracer.pattern_names]
     for piece in pieces:
-        for hits in find(piece):
-            pattern = tracer.probes[hits.probe].pattern
-            distance = int(limits.current[pattern])
-            held[pattern].take(distance, False, tracer.matches(piece, [hits]))
+        for key, match in tracer.matches(piece, find(piece)):
+            held[key[2]].take(match.distance, False, [(key, match)])
         for hits, distance in _unrelated(piece, tracer, held):
             pattern = tracer.probes[hits.probe].pattern
             held[pattern].take(distance, True, [(piece, hits)])

@@ -45,7 +45,7 @@ class DeviceFinder:
         if few:
             matches, pairs = finder.matches[:, kept], pairs[:, kept]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        self.numbers, self.others = [], []
+        self.numbers, self.others, self.bounded = [], [], False
         for number in finder.numbers:
             fits = few and self.kernels.fits(len(finder.probes[number].symbols))
             (self.numbers if fits else self.others).append(number)
@@ -59,7 +59,9 @@ class DeviceFinder:
 
     def _found(self, piece: Piece) -> list[Hits]:
         """Return what the GPUs find."""
-        self._bound(piece)
+        if not self.bounded:
+            self._bound(piece)
+            self.bounded = True
         total = sum(segment.end - segment.begin for segment in piece.segments)
         codes = piece.codes if self.recode is None else self.recode[piece.codes]
         plans = list(self._plans(total))
@@ -93,7 +95,7 @@ class DeviceFinder:
         symbols = self._symbols(numbers)
         warm = -(-max(map(self.finder.warm, numbers)) // cuda.BLOCK) * cuda.BLOCK
         at_once = len(self.ordinals) * cuda.multiprocessors() * WARPS_PER_MULTIPROCESSOR
-        load = total * len(numbers) // at_once
+        load = -(-total * len(numbers) // at_once)
         size, length = plan(self.kernels, max(map(len, symbols)), warm, load)
         return self.kernels.table(numbers, symbols, size, warm), length
 
@@ -202,7 +204,8 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     sizes = kernels.sizes[: enough + 1] if enough >= 0 else kernels.sizes
     possible = [size for size in sizes if kernels.lanes_for(m, size) <= cuda.WARP]
     for size in reversed(possible):
-        length = load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts)
+        # rounded up: one part more than there is room for at once would double the time
+        length = -(-load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts))
         if length >= 2 * warm:
             break
     length = min(max(length, LEAST_PART), max(MOST_PART, 8 * warm))
