@@ -49,6 +49,28 @@ def symbols_at(text, position, first, end):
 
 
 @cuda.jit(device=True)
+def _advance(equal, rising, falling, up, down):
+    """Move a word of rows on by a text symbol.
+
+    `equal` has a bit for each row that matches the symbol, `rising` and `falling` one for each that
+    differs by 1 from the row above; `up` and `down` tell how the row above the word changes.
+    Returns the last four for the next symbol and the next word.
+    """
+    one, last = uint32(1), uint32(31)
+    vertical = uint32(equal | falling)
+    equal = uint32(equal | down)
+    total = uint32(uint32(equal & rising) + rising)
+    horizontal = uint32(uint32(total ^ rising) | equal)
+    rise = uint32(falling | uint32(~uint32(horizontal | rising)))
+    fall = uint32(rising & horizontal)
+    next_up, next_down = uint32(rise >> last), uint32(fall >> last)
+    rise = uint32(uint32(rise << one) | up)
+    fall = uint32(uint32(fall << one) | down)
+    rising = uint32(fall | uint32(~uint32(vertical | rise)))
+    return rising, uint32(rise & vertical), next_up, next_down
+
+
+@cuda.jit(device=True)
 def lower(limits, query, limit, least):
     """Take a distance within the limit into account; return the limit from now on."""
     lowered = max(least, limits[query, _FLOOR])
@@ -66,9 +88,10 @@ def append(hits, count, query, end, distance):
 
 
 @cuda.jit(device=True)
-def _record(score, carries, position, bounds, query, limit, limits, hits, count):
+def _record(score, carries, position, part, query, limit, found):
     """Record the ends in a block of symbols that are within the limit, which may fall by them."""
-    begin, end = bounds
+    begin, end = part
+    limits, hits, count = found
     least, running = int32(_FAR), score
     for k in range(BLOCK):
         running += (carries >> k & 1) - (carries >> (k + 8) & 1)
@@ -126,7 +149,7 @@ def find_words(words: int, codes: int):
         cuda.syncthreads()
         answers = own == lanes - 1 and number < len(parts)
         score, carry, limit = int32(m), int32(0), limits[query, _CURRENT]
-        one, last = uint32(1), uint32(31)
+        one = uint32(1)
         for step in range(blocks + lanes - 1):
             arriving = uint32(shuffle_up(carry, scratch))
             if own == 0:
@@ -147,28 +170,15 @@ def find_words(words: int, codes: int):
                 arriving = uint32(arriving >> one)
                 for w in range(words):
                     equal = table[base + uint32(w * codes * WARP)]
-                    rising, falling = pv[w], mv[w]
-                    vertical = uint32(equal | falling)
-                    equal = uint32(equal | down)
-                    total = uint32(uint32(equal & rising) + rising)
-                    horizontal = uint32(uint32(total ^ rising) | equal)
-                    rise = uint32(falling | uint32(~uint32(horizontal | rising)))
-                    fall = uint32(rising & horizontal)
-                    next_up, next_down = uint32(rise >> last), uint32(fall >> last)
-                    rise = uint32(uint32(rise << one) | up)
-                    fall = uint32(uint32(fall << one) | down)
-                    pv[w] = uint32(fall | uint32(~uint32(vertical | rise)))
-                    mv[w] = uint32(rise & vertical)
-                    up, down = next_up, next_down
+                    pv[w], mv[w], up, down = _advance(equal, pv[w], mv[w], up, down)
                 leaving = uint32(leaving >> one)
                 leaving |= uint32(uint32(up << uint32(7)) | uint32(down << uint32(15)))
                 score = int32(score + int32(up) - int32(down))
                 best = min(best, score)
             carry = int32(leaving)
             if best <= limit and answers and position + BLOCK > begin:
-                limit = _record(
-                    before, carry, position, (begin, end), query, limit, limits, hits, count
-                )
+                found = limits, hits, count
+                limit = _record(before, carry, position, (begin, end), query, limit, found)
 
     return find_words_warp
 

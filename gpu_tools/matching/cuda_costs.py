@@ -65,8 +65,26 @@ def _both(value):
 
 
 @cuda.jit(device=True)
-def _record(bottom, half, position, part, query, limit, limits, hits, count):
+def _selector(word_a, word_b, few, codes):
+    """Return what selects the costs of the next symbol of both parts."""
+    pair = uint32(uint32(word_a) & uint32(codes - 1))
+    pair |= uint32(uint32(uint32(word_b) & uint32(codes - 1)) << uint32(8))
+    # of few codes a nibble is the code, the next one the code's sign
+    return int32(uint32(pair * uint32(0x11)) | uint32(0x8080) if few else pair)
+
+
+@cuda.jit(device=True)
+def _looked_up(table, base, selector):
+    """Return the costs of both parts' symbols, those of a row from `base` on."""
+    first, second = uint32(selector & 255), uint32(uint32(selector) >> uint32(8))
+    near, far = table[base + first * uint32(WARP)], table[base + second * uint32(WARP)]
+    return permute(int32(near), int32(far), int32(0x5410))
+
+
+@cuda.jit(device=True)
+def _record(bottom, half, position, part, query, limit, found):
     """Record an end if half of a word is within the limit, which may fall by it."""
+    limits, hits, count = found
     distance = int32(permute(bottom, int32(0), int32(0xBB32 if half else 0x9910)))
     if distance > limit or position < part[0] or position >= part[1]:
         return limit
@@ -126,24 +144,16 @@ def find_costs(rows: int, codes: int):
                 if step & 7 == 0:
                     word_a = symbols_at(text, start_a + step, first_a, end_a)
                     word_b = symbols_at(text, start_b + step, first_b, end_b)
-                pair = uint32(uint32(word_a) & uint32(codes - 1))
-                pair |= uint32(uint32(uint32(word_b) & uint32(codes - 1)) << uint32(8))
-                # a nibble of the selector is a code, the next one the code's sign
-                selector = int32(uint32(pair * uint32(0x11)) | uint32(0x8080) if few else pair)
+                selector = _selector(word_a, word_b, few, codes)
                 word_a, word_b = uint64(word_a >> uint64(8)), uint64(word_b >> uint64(8))
                 arriving = int32(0)
             diagonal, up = above, arriving
-            first, second = uint32(selector & 255), uint32(uint32(selector) >> uint32(8))
             for r in range(rows):
                 left = column[r]
                 if few:
                     cost = permute(near[r], far[r], selector)
                 else:
-                    base = uint32(r * codes * WARP) + uint32(lane)
-                    cost = permute(
-                        int32(table[base + first * uint32(WARP)]),
-                        int32(table[base + second * uint32(WARP)]), int32(0x5410),
-                    )  # fmt: skip
+                    cost = _looked_up(table, uint32(r * codes * WARP) + uint32(lane), selector)
                 up = min2(add2(diagonal, cost), up)
                 up = min2(add2(left, insertion), up)
                 column[r] = up
@@ -151,11 +161,9 @@ def find_costs(rows: int, codes: int):
             above, bottom = arriving, up
             if add2(bottom, lift) & int32(_SIGNS) != 0 and answers:
                 at_a, at_b = start_a + (step - own), start_b + (step - own)
-                for half in range(2):
-                    limit = _record(
-                        bottom, half, at_b if half else at_a, bounds_b if half else bounds_a,
-                        query, limit, limits, hits, count,
-                    )  # fmt: skip
+                found = limits, hits, count
+                limit = _record(bottom, False, at_a, bounds_a, query, limit, found)
+                limit = _record(bottom, True, at_b, bounds_b, query, limit, found)
                 lift = _both(-limit - 1)
 
     return find_costs_warp
