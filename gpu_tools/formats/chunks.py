@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools import simd
+from gpu_tools.device import cpu_threads
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import parse_header
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary
@@ -49,7 +50,7 @@ def stream_fasta(
     ------
     SequenceChunk
     """
-    threads = min(threads or len(os.sched_getaffinity(0)), _MOST_THREADS)
+    threads = min(cpu_threads(threads), _MOST_THREADS)
     with open_binary(path) as stream, ThreadPoolExecutor(threads) as pool:
         yield from _Reader(path, table, expected, pool).chunks(stream)
 

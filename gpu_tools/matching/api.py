@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 
-from gpu_tools.device import Device, resolve
+from gpu_tools.device import Device, cpu_threads, resolve
 from gpu_tools.errors import InputError
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.alphabet import ALPHABETS
@@ -110,7 +109,7 @@ def scan_exact(
     """
     probes = patterns.probes()
     names = [] if text_names is None else text_names
-    searcher = _searcher(library(probes, patterns.matches), resolve(device), _threads(threads))
+    searcher = _searcher(library(probes, patterns.matches), resolve(device), cpu_threads(threads))
     after = max(len(probe.symbols) for probe in probes) - 1
     made = _reported(ahead(pieces(texts, Context(after=after), names)), progress)
     yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
@@ -240,7 +239,7 @@ def scan_approximate(
     limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
     approximate.check(probes, pattern_names, limits, tables, costs)
-    count = _threads(threads)
+    count = cpu_threads(threads)
     errors = seeds.most_errors(costs, patterns.matches, max_distance)
     finder = Finder(probes, patterns.matches, costs, limits, count)
     find = _find(finder, errors, resolve(device))
@@ -251,10 +250,6 @@ def scan_approximate(
         yield approximate.best(made, find, tracer)
     else:
         yield from approximate.within(made, find, tracer)
-
-
-def _threads(threads: int | None) -> int:
-    return threads or len(os.sched_getaffinity(0))
 
 
 def _searcher(found: Library, where: Device, threads: int):
