@@ -244,6 +244,15 @@ def test_plans_have_no_part_too_many(m):
     assert -(-n // length) * kernels.lanes_for(m, size) <= at_once * WARP
 
 
+def test_variants_of_a_kernel_have_names_of_their_own():
+    from gpu_tools.matching.cuda import find_words
+    from gpu_tools.matching.exact_cuda import find_step
+
+    made = [find_words(1, 8), find_words(1, 32), find_words(2, 8), find_step(1), find_step(2)]
+    functions = [getattr(one, "py_func", None) or one.fn for one in made]
+    assert len({function.__qualname__ for function in functions}) == len(made)
+
+
 def test_the_kernels_do_the_work(monkeypatch):
     from gpu_tools.matching import exact_cuda
     from gpu_tools.matching.cuda import UnitKernels

@@ -72,7 +72,7 @@ def _occurs(sets, bounds, text, start, probe):
         for j in range(4):  # no branch: the loads of four symbols wait for memory together
             at = min(k + j, last)
             both &= int32(sets[first + at]) >> int32(text[start + at])
-        if both & 1 == 0:
+        if both == 0:
             return False
     return True
 
