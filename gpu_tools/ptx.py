@@ -21,6 +21,20 @@ _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
 
+def kernel(*constants):
+    """Return a decorator: a kernel made for some constants, compiled once a machine.
+
+    Each variant has a name of its own. Variants that share one would share an index of numba's
+    cache, and two processes that write it at once could take each other's for theirs.
+    """
+
+    def decorate(function):
+        function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
+        return cuda.jit(cache=not simulated())(function)
+
+    return decorate
+
+
 def _shuffle_up_twin(value, scratch):
     return _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch)
 
