@@ -12,6 +12,12 @@ from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
+from gpu_tools.kernel_cache import serialise
+
+if not simulated():
+    from numba.cuda.core.caching import IndexDataCacheFile
+
+    serialise(IndexDataCacheFile)
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools import simd
 from gpu_tools.device import cpu_threads
 from gpu_tools.errors import InputError
