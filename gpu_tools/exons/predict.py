@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons.candidates import ExonSet
 from gpu_tools.exons.model import ExonModel
