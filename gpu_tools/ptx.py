@@ -23,6 +23,13 @@ def _shuffle_up_twin(value, scratch):
     return _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch)
 
 
+def _shuffle_up_by_twin(value, distance, scratch):
+    if distance >= WARP:
+        return value
+    lane = cuda.threadIdx.x
+    return _exchange(value, lane - distance if lane >= distance else lane, scratch)
+
+
 def _shuffle_twin(value, lane, scratch):
     return _exchange(value, lane, scratch)
 
@@ -36,6 +43,10 @@ def _exchange(value, source, scratch):
 
 def _shuffle_up(value, scratch):
     return cuda.shfl_up_sync(_ALL_LANES, value, 1)
+
+
+def _shuffle_up_by(value, distance, scratch):
+    return cuda.shfl_up_sync(_ALL_LANES, value, distance)
 
 
 def _shuffle(value, lane, scratch):
@@ -98,6 +109,14 @@ def _store_relaxed_twin(array, index, value):
     array[index] = _signed16(int(value))
 
 
+def _load_word_twin(array, index):
+    return array[index]
+
+
+def _store_word_twin(array, index, value):
+    array[index] = value
+
+
 def _store_low(array, index, value):
     array[index] = int16(value)
 
@@ -133,8 +152,29 @@ def _generate_store(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
+def _generate_load_word(context, builder, signature, arguments):
+    word = ir.IntType(signature.return_type.bitwidth)
+    function_type = ir.FunctionType(word, [ir.IntType(64)])
+    letter = "l" if word.width == 64 else "r"
+    text = f"ld.relaxed.gpu.global.b{word.width} $0, [$1];"
+    call = ir.InlineAsm(function_type, text, f"={letter},l,~{{memory}}", side_effect=True)
+    return builder.call(call, [_element(context, builder, signature, arguments)])
+
+
+def _generate_store_word(context, builder, signature, arguments):
+    word = ir.IntType(signature.args[2].bitwidth)
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), word])
+    letter = "l" if word.width == 64 else "r"
+    text = f"st.relaxed.gpu.global.b{word.width} [$0], $1;"
+    call = ir.InlineAsm(function_type, text, f"l,{letter},~{{memory}}", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments), arguments[2]])
+    return context.get_dummy_value()
+
+
 if simulated():
-    shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
+    shuffle_up, shuffle_up_by, shuffle = (
+        cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_up_by_twin, _shuffle_twin)
+    )
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
@@ -143,10 +183,13 @@ if simulated():
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
+    load_word, store_word = (cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin))
 else:
     from numba.cuda.extending import intrinsic
 
-    shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
+    shuffle_up, shuffle_up_by, shuffle = (
+        cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle_up_by, _shuffle)
+    )
 
     store_low = cuda.jit(device=True)(_store_low)
 
@@ -189,6 +232,16 @@ else:
     def store_relaxed(typing_context, array, index, value):
         """Write the low half of `value` to an int16 element, for the whole GPU to see."""
         return types.void(array, types.uint32, int32), _generate_store
+
+    @intrinsic
+    def load_word(typing_context, array, index):
+        """Return an int32 or int64 element as the whole GPU sees it now."""
+        return array.dtype(array, types.uint32), _generate_load_word
+
+    @intrinsic
+    def store_word(typing_context, array, index, value):
+        """Write an int32 or int64 element, for the whole GPU to see."""
+        return types.void(array, types.uint32, array.dtype), _generate_store_word
 
 
 def _load4_twin(array, index):

@@ -1,0 +1,166 @@
+"""Rows of packed cells in registers: the second half of `ptx`, with the same rules.
+
+A row is a tuple of int32 words, each two int16 cells. Code is generated word by word, without a
+loop, so that all words stay in registers.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, types
+
+from gpu_tools import ptx
+from gpu_tools.device import simulated
+
+_ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
+_PERMUTE = "prmt.b32 $0, $1, $2, $3;"
+
+
+def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
+    following = []
+    for here, selector in zip(row, selectors, strict=True):
+        up = ptx._max2_twin(here, carry)
+        paired = ptx._add2_twin(diagonal, ptx._permute_twin(words[0], words[1], selector))
+        left = ptx._max2_twin(ptx._add2_twin(up, gap), ptx._max2_twin(paired, left))
+        following.append(left)
+        diagonal = up
+    return tuple(following)
+
+
+def _raised_twin(row, other, bonus):
+    pairs = zip(row, other, strict=True)
+    return tuple(ptx._max2_twin(here, ptx._add2_twin(there, bonus)) for here, there in pairs)
+
+
+def _plus_twin(row, bonus):
+    return tuple(ptx._add2_twin(here, bonus) for here in row)
+
+
+def _at_least_twin(row, value):
+    return tuple(ptx._max2_twin(here, value) for here in row)
+
+
+def _filled_twin(row, value):
+    return tuple(value for _ in row)
+
+
+def _store_twin(array, index, stride, row):
+    for k, here in enumerate(row):
+        array[index + k * stride] = here
+
+
+def _load_twin(count: int):
+    def load(array, index, stride):
+        return tuple(int(array[index + k * stride]) for k in range(count))
+
+    return load
+
+
+def _operation(text: str, count: int):
+    """Return a function that emits one instruction."""
+    generate = ptx._of_words(text, count)
+    return lambda builder, *arguments: generate(None, builder, None, arguments)
+
+
+if simulated():
+    advanced, raised, plus, at_least, filled, store_words = (
+        cuda.jit(device=True)(f)
+        for f in (
+            _advanced_twin, _raised_twin, _plus_twin, _at_least_twin, _filled_twin, _store_twin,
+        )
+    )  # fmt: skip
+else:
+    from llvmlite import ir
+    from numba.cuda.extending import intrinsic
+
+    _add, _max, _permute = _operation(_ADD, 2), _operation(_MAX, 2), _operation(_PERMUTE, 3)
+
+    @intrinsic
+    def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
+        """Return the next row of a block of neighbouring columns.
+
+        `row` is raised to `carry` before it is used; `selectors` look the lifted scores up in the
+        two `words`; `diagonal` is what the row has before its first column, `left` what the next
+        row has there.
+        """
+
+        def generate(context, builder, signature, arguments):
+            here, chosen, (low, high) = (ptx._unpack(builder, part) for part in arguments[:3])
+            diagonal, carry, left, gap = arguments[3:]
+            for k, selector in enumerate(chosen):
+                up = _max(builder, here[k], carry)
+                paired = _add(builder, diagonal, _permute(builder, low, high, selector))
+                left = _max(builder, _add(builder, up, gap), _max(builder, paired, left))
+                here[k], diagonal = left, up
+            return ptx._pack(builder, here)
+
+        return row(row, selectors, words, diagonal, carry, left, gap), generate
+
+    def _word_by_word(step):
+        """Return the generator of a row whose words `step` makes of a row's words."""
+
+        def generate(context, builder, signature, arguments):
+            rows = [ptx._unpack(builder, row) for row in arguments[:-1]]
+            made = [step(builder, *words, arguments[-1]) for words in zip(*rows, strict=True)]
+            return ptx._pack(builder, made)
+
+        return generate
+
+    def _larger_sum(builder, here, there, bonus):
+        return _max(builder, here, _add(builder, there, bonus))
+
+    @intrinsic
+    def raised(typing_context, row, other, bonus):
+        """Return a row raised to another one plus a bonus."""
+        return row(row, other, bonus), _word_by_word(_larger_sum)
+
+    @intrinsic
+    def plus(typing_context, row, bonus):
+        """Return a row plus a bonus."""
+        return row(row, bonus), _word_by_word(_add)
+
+    @intrinsic
+    def at_least(typing_context, row, value):
+        """Return a row raised to a value."""
+        return row(row, value), _word_by_word(_max)
+
+    @intrinsic
+    def filled(typing_context, row, value):
+        """Return a row as long as `row` with one value everywhere."""
+        return row(row, value), _word_by_word(lambda builder, here, value: value)
+
+    def _pointers(context, builder, signature, arguments, count):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        for k in range(count):
+            offset = builder.mul(arguments[2], ir.Constant(ir.IntType(32), k))
+            yield builder.gep(data, [builder.add(arguments[1], offset)])
+
+    @intrinsic
+    def store_words(typing_context, array, index, stride, row):
+        """Write a row's words to the elements `index`, `index` + `stride` and so on."""
+
+        def generate(context, builder, signature, arguments):
+            words = ptx._unpack(builder, arguments[3])
+            pointers = _pointers(context, builder, signature, arguments, len(words))
+            for pointer, word in zip(pointers, words, strict=True):
+                builder.store(word, pointer)
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint32, types.uint32, row), generate
+
+
+def _load_intrinsic(count: int):
+    def load(typing_context, array, index, stride):
+        def generate(context, builder, signature, arguments):
+            pointers = _pointers(context, builder, signature, arguments, count)
+            return ptx._pack(builder, [builder.load(pointer) for pointer in pointers])
+
+        return types.UniTuple(types.int32, count)(array, types.uint32, types.uint32), generate
+
+    return load
+
+
+def load_words(count: int):
+    """Return ``load(array, index, stride)``, the counterpart of `store_words` for `count` words."""
+    if simulated():
+        return cuda.jit(device=True)(_load_twin(count))
+    return intrinsic(_load_intrinsic(count))

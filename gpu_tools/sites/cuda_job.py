@@ -1,0 +1,126 @@
+"""One strand of one case on its way to a GPU and back, whatever kernel takes it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.sequences import OTHER
+from gpu_tools.sites import cpu
+from gpu_tools.sites.state import padded, sites_of
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.widths import Limits, limits
+from gpu_tools.spliced.cpu import blocks_of
+from gpu_tools.spliced.widths import narrowest
+
+LOWEST_HALF = -0x7F80
+"""Less than any 16-bit cell; its two bytes are equal."""
+_MOST_PADDING = 1536
+"""Columns at most that a kernel adds to a row."""
+
+
+class End(NamedTuple):
+    """The best end of a sweep; the score is None if there is no chain."""
+
+    score: int | None
+    end: int
+    column: int
+
+
+class Job:
+    """One strand of one case.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (m,)
+        The strand's bases in reading direction.
+    table : SiteTable
+        Of the same strand; it has a chain.
+    target : ndarray of uint8, shape (n,)
+        Encoded target.
+    scoring : SplicedScoring
+    """
+
+    def __init__(
+        self, codes: NDArray[np.uint8], table: SiteTable, target, scoring: SplicedScoring
+    ):
+        self.codes, self.table, self.target, self.scoring = codes, table, target, scoring
+        self.columns = len(target) + 1
+        self.sites = sites_of(codes, table, np.dtype(np.int32))
+        self.blocks = blocks_of(len(codes) + 1, max(cpu.ROWS_PER_BLOCK, isqrt(len(codes))))
+
+    @cached_property
+    def limit(self) -> Limits:
+        """Floor and bounds, those of the CPU's sweep; raises `ScoringError` beyond 32 bits."""
+        coding = None if self.table.stops is None else self.codes
+        limit = limits(self.table, padded(self.columns, 1, 2), self.scoring, coding)
+        narrowest(limit.bounds, self.scoring)
+        return limit
+
+    @cached_property
+    def fits_packed(self) -> bool:
+        """Whether the packed kernel can take the job: its kind, 16-bit cells, byte scores."""
+        lifted = self.scoring.substitution() - self.scoring.gap
+        bound, unaligned = self.limit.bounds, abs(self.scoring.gap) * padded(self.columns, 1, 2)
+        return bool(
+            self.table.stops is None
+            and self.scoring.ends == "global"
+            and np.abs(lifted).max() <= 127
+            and -127 <= self.scoring.gap <= 0
+            and (len(set(lifted[:, OTHER].tolist())) == 1 or not (self.target == OTHER).any())
+            # the bounds allow for the gaps at a chain's end, which the kernel does not count
+            and bound.lowest + unaligned > LOWEST_HALF + 256
+            and bound.highest - unaligned < 2**15 - 256
+        )
+
+    @property
+    def work(self) -> int:
+        """Cells to compute."""
+        return (len(self.codes) + 1) * self.columns
+
+    @property
+    def device_bytes(self) -> int:
+        """Device memory that the job takes, roughly."""
+        rows = len(self.blocks) * (6 if self.table.stops is None else 40) + 40
+        width = self.columns + _MOST_PADDING
+        return (2 if self.fits_packed else 4) * rows * width + 40 * len(self.codes)
+
+
+class DeviceRows:
+    """Rows fetched from a GPU.
+
+    Parameters
+    ----------
+    cells : ndarray, shape (strips, places, size, lanes, cells a word)
+    first : int
+        Number of the first place.
+    """
+
+    def __init__(self, cells: NDArray, first: int):
+        self.cells, self.first = cells, first
+
+    def row(self, place: int, columns: int) -> NDArray:
+        """Return the first columns of a row."""
+        words = self.cells[:, place - self.first]
+        return words.transpose(0, 2, 3, 1).ravel()[:columns]
+
+    def cell(self, place: int, column: int) -> int:
+        """Return a row's value at a column."""
+        _, _, size, lanes, halves = self.cells.shape
+        strip, column = divmod(column, lanes * halves * size)
+        virtual_lane, word = divmod(column, size)
+        lane, half = divmod(virtual_lane, halves)
+        return int(self.cells[strip, place - self.first, word, lane, half])
+
+
+def begun(plans, size: int | None = None) -> NDArray[np.int32]:
+    """Return job and strip in the order in which they begin, longest bases first; then zeros."""
+    chosen = [k for k, plan in enumerate(plans) if size is None or plan.size == size]
+    chosen.sort(key=lambda k: -len(plans[k].job.codes))
+    strips = [(k, strip) for k in chosen for strip in range(plans[k].strips)]
+    return np.array([*strips, (0, 0)], dtype=np.int32)

@@ -1,0 +1,283 @@
+"""The packed sweep of site mode on a GPU: lanes own target columns, a warp works on one row.
+
+A warp holds a strip of columns, two int16 cells a register: virtual lane v (two a lane) owns
+neighbouring columns. All lanes work on the same boundary, so that what is special about it is so
+for all of them. A row is computed in each virtual lane as if nothing came from the columns before
+its own; then a prefix maximum over their last columns gives what each must be raised to, the
+*carry*, which joins the row when that is next read. It also takes a first exon's beginning along,
+which raises all columns alike; and it is what the next row has to its upper left.
+
+Strips of one job run one behind the other. What one hands to the next are words in memory that
+were `NEVER` before, one a boundary: the last column before and after a base is added.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from numba import cuda, int32, int64, uint32
+
+from gpu_tools.device import simulated
+from gpu_tools.ptx import (
+    WARP,
+    load4,
+    load_word,
+    max2,
+    permute,
+    shuffle,
+    shuffle_up,
+    shuffle_up_by,
+    store_word,
+)
+from gpu_tools.ptx_rows import advanced, at_least, filled, load_words, plus, raised, store_words
+from gpu_tools.sites.cuda_program import (
+    BEGIN,
+    CLEAR,
+    IN_REGISTERS,
+    LAST,
+    NO_SYMBOL,
+    PUT,
+    SPECIAL,
+)
+
+HOT_PLACES = {1: 4, 2: 3} if simulated() else {4: 24, 8: 16, 16: 5, 24: 4}
+"""Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
+NEVER_BYTE = 0x80
+NEVER = int32(-0x7F7F7F80)
+"""A word that is not there yet, in each half less than any cell."""
+ANY_AMBIGUOUS, OUTSIDE = 4, 5
+"""Bytes of the words of lifted scores for ambiguous target symbols and columns without one."""
+
+# columns of the job table
+FLOOR, ROWS, STRIPS, BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(9)
+# elements of the scoring, then the words by base symbol, then by lane what it does at borders
+GAP, EXTRA, WORDS = range(3)
+LANES = 8
+
+_OWN, _SWAPPED, _LOW_TWICE, _HIGH_TWICE, _SECOND_HIGH_TWICE = (
+    0x3210, 0x1032, 0x1010, 0x3232, 0x7676
+)  # fmt: skip
+_SECOND_LOW_THEN_HIGH, _LOWS, _NEIGHBOURS_HIGH_THEN_LOW = 0x3254, 0x5410, 0x5432
+_SECOND_THEN_LOW = 0x1054
+
+
+def lane_selectors() -> list[int]:
+    """Return which bytes each lane takes of its own word and of the border's, by use and lane.
+
+    First for the word to the upper left, then for values from 1, 2, 3 and 4 lanes before. They
+    are read from memory, for otherwise they are worked out anew in each row.
+    """
+    corner = [_SECOND_LOW_THEN_HIGH if lane == 0 else _OWN for lane in range(WARP)]
+    before = [
+        _OWN if lane >= distance else _SECOND_HIGH_TWICE
+        for distance in range(1, 5) for lane in range(WARP)
+    ]  # fmt: skip
+    return corner + before
+
+
+@cuda.jit(device=True)
+def _own_selectors(scoring, lane):
+    """Return a lane's part of `lane_selectors`."""
+    at = uint32(LANES + lane)
+    return (
+        scoring[at], scoring[at + uint32(WARP)], scoring[at + uint32(2 * WARP)],
+        scoring[at + uint32(3 * WARP)], scoring[at + uint32(4 * WARP)],
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def _maximum_before(value, border, selectors, scratch):
+    """Return the maximum over the lanes before this one and the border's second half."""
+    _, s1, s2, s3, s4 = selectors
+    d1, d2 = shuffle_up_by(value, 1, scratch), shuffle_up_by(value, 2, scratch)
+    d3, d4 = shuffle_up_by(value, 3, scratch), shuffle_up_by(value, 4, scratch)
+    near = max2(permute(d1, border, s1), permute(d2, border, s2))
+    value = max2(near, max2(permute(d3, border, s3), permute(d4, border, s4)))
+    d4, d8 = shuffle_up_by(value, 4, scratch), shuffle_up_by(value, 8, scratch)
+    value = max2(max2(value, d4), max2(d8, shuffle_up_by(value, 12, scratch)))
+    return max2(value, shuffle_up_by(value, 16, scratch))
+
+
+@cuda.jit(device=True)
+def _await(borders, index, value):
+    """Return a word once it is there; `value` is what was seen of it last."""
+    while value == NEVER:
+        value = load_word(borders, index)
+    return value
+
+
+@cuda.jit(device=True)
+def begin_strip(strips, scratch):
+    """Return the number of the next strip to begin, the same in all lanes; -1 if none is left."""
+    number = int32(0)
+    if cuda.threadIdx.x == 0:
+        number = int32(cuda.atomic.add(strips, (strips.shape[0] - 1, 0), 1))
+        if number >= strips.shape[0] - 1:
+            number = int32(-1)
+    return shuffle(number, int32(0), scratch)
+
+
+def _make_operate(size):
+    """Return the device function that carries out a boundary's operations."""
+    load, stride, hot_places = load_words(size), size * WARP, HOT_PLACES[size]
+
+    @cuda.jit(device=True)
+    def fetch(place, stored, lane):
+        hot, cells = stored
+        if place < hot_places:
+            return load(hot, uint32(place * stride + lane), uint32(WARP))
+        return load(cells, uint32((place - hot_places) * stride + lane), uint32(WARP))
+
+    @cuda.jit(device=True)
+    def keep(place, stored, lane, row):
+        hot, cells = stored
+        if place < hot_places:
+            store_words(hot, uint32(place * stride + lane), uint32(WARP), row)
+        else:
+            store_words(cells, uint32((place - hot_places) * stride + lane), uint32(WARP), row)
+
+    @cuda.jit(device=True)
+    def operate(row, operations, n, stored, lane, floor):
+        """Return the row after the operations from number `n` on, and the number after them."""
+        while True:
+            code, to, source, bonus = load4(operations, n * 4)
+            kind, bonus = code & int32(LAST - 1), permute(bonus, bonus, int32(_LOW_TWICE))
+            n += 1
+            if kind == BEGIN:
+                row = at_least(row, bonus)
+            elif to == IN_REGISTERS:
+                row = raised(row, fetch(source, stored, lane), bonus)
+            elif kind == CLEAR:
+                keep(to, stored, lane, filled(row, floor))
+            elif source == IN_REGISTERS:
+                if kind == PUT:
+                    keep(to, stored, lane, plus(row, bonus))
+                else:
+                    keep(to, stored, lane, raised(fetch(to, stored, lane), row, bonus))
+            elif kind == PUT:
+                keep(to, stored, lane, fetch(source, stored, lane))
+            else:
+                other = fetch(source, stored, lane)
+                keep(to, stored, lane, raised(fetch(to, stored, lane), other, int32(0)))
+            if code & int32(LAST):
+                return row, n
+
+    return operate
+
+
+def _make_sweep(size):
+    operate, load = _make_operate(size), load_words(size)
+    strip_words, hot_words = size * WARP, HOT_PLACES[size] * size * WARP
+
+    @cuda.jit
+    def sweep_strips_warp(jobs, strips, boundaries, operations, selectors, memory, scoring):
+        """Sweep strips of jobs, as long as there are any; a block is one warp.
+
+        A strip needs only strips that were begun before it, so a warp that waits always waits for
+        one that runs.
+
+        Parameters
+        ----------
+        jobs : int64 array, shape (J, 9)
+            Floor, numbers of boundaries and strips, then where the job's parts lie.
+        strips : int32 array, shape (S + 1, 2)
+            Job and strip, in the order in which they are begun; how many are begun stands last.
+        boundaries : int32 array
+            Of each boundary: symbol, `SPECIAL`, the first entry's score in the upper half.
+        operations : int32 array
+            See `gpu_tools.sites.cuda_program`.
+        selectors : int32 array
+            Of each strip, word and lane: the bytes that look the columns' lifted scores up.
+        memory : int32 array
+            Of each strip and boundary the border words, all `NEVER`, then of each strip the rows
+            in places behind the hot ones; both are written.
+        scoring : int32 array
+            Gap twice, bytes 4 to 7 of the words of lifted scores, the words by symbol.
+        """
+        scratch = cuda.shared.array(WARP, int32)
+        hot = cuda.shared.array(hot_words, int32)
+        lane = int32(cuda.threadIdx.x)
+        lane_bytes = _own_selectors(scoring, lane)
+        gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
+        while True:
+            k = begin_strip(strips, scratch)
+            if k < 0:
+                return
+            job, strip = jobs[strips[k, 0]], strips[k, 1]
+            n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
+            infos, todo = boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :]
+            stored = (hot, memory[job[CELLS] + strip * job[STRIDE] :])
+            leaving = memory[job[BORDERS] + strip * n_rows :]
+            arriving = memory[job[BORDERS] + max(strip - 1, 0) * n_rows :]
+            own = selectors[job[SELECTORS] + strip * strip_words :]
+            chosen = load(own, uint32(lane), uint32(WARP))
+            row, n = filled(chosen, floor), int32(0)
+            carry, diagonal, left_behind = floor, floor, floor
+            info = infos[min(lane, n_rows - 1)]
+            for first in range(int32(0), n_rows, int32(WARP)):
+                here, at = info, uint32(min(int32(first + lane), int32(n_rows - 1)))
+                info = infos[min(int32(first + lane + WARP), int32(n_rows - 1))]
+                word, border = scoring[uint32((here & 7) + WORDS)], floor
+                if strip > 0:
+                    border = _await(arriving, at, int32(NEVER))
+                for k in range(min(int32(WARP), int32(n_rows - first))):
+                    code = shuffle(here, k, scratch)
+                    words = (shuffle(word, k, scratch), extra)
+                    came = shuffle(border, k, scratch)
+                    diagonal = permute(diagonal, came, lane_bytes[0])
+                    row = advanced(row, chosen, words, diagonal, carry, floor, gap)
+                    last = row[size - 1]
+                    both = max2(last, permute(last, last, int32(_SWAPPED)))
+                    before = _maximum_before(both, came, lane_bytes, scratch)
+                    carry = max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
+                    arrived = max2(before, both)
+                    begins = permute(code, code, int32(_HIGH_TWICE))
+                    out = permute(left_behind, arrived, int32(_LOWS))
+                    if code & int32(SPECIAL):
+                        row, n = operate(at_least(row, carry), todo, n, stored, lane, floor)
+                        last = row[size - 1]
+                        up = shuffle_up(last, scratch)
+                        diagonal = permute(up, last, int32(_NEIGHBOURS_HIGH_THEN_LOW))
+                        diagonal, carry = max2(diagonal, begins), max2(floor, begins)
+                        left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
+                    else:
+                        carry, left_behind = max2(carry, begins), max2(arrived, begins)
+                        diagonal = carry
+                    if lane == WARP - 1:
+                        store_word(leaving, uint32(first + k), out)
+
+    return sweep_strips_warp
+
+
+@cache
+def sweep_of(size: int):
+    """Return the kernel for strips of `size` registers a lane."""
+    return _make_sweep(size)
+
+
+@cuda.jit
+def find_ends_thread(jobs, last_exits, memory, ends):
+    """Find the best end of each job; block (x, y) looks at boundaries of job x.
+
+    Parameters
+    ----------
+    jobs : int64 array, shape (J, 9)
+    last_exits : int32 array
+        Of each job, by boundary: the score of a last exit.
+    memory : int32 array
+        As the sweep left it.
+    ends : int64 array, shape (J,)
+        Raised to the best S' at the last column, shifted up by 32 bits, less its boundary: so the
+        first of equals wins.
+    """
+    own = int32(cuda.blockIdx.x)
+    job = jobs[own]
+    n_rows = int32(job[ROWS])
+    column = memory[job[BORDERS] + (job[STRIPS] - 1) * n_rows :]
+    scores = last_exits[job[BOUNDARIES] :]
+    best = int64(-(2**62))
+    first = int32(cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x)
+    for i in range(first, n_rows, int32(cuda.gridDim.y * cuda.blockDim.x)):
+        score = int64(int32(column[uint32(i)] >> int32(16)) + scores[uint32(i)])
+        best = max(best, (score << 32) - int64(i))
+    cuda.atomic.max(ends, own, best)

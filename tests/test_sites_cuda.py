@@ -1,0 +1,188 @@
+"""Site mode on CUDA and on the CPU gives the same answer, on a GPU or on numba's simulator."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_tools import Sequence, SplicedScoring
+from gpu_tools.device import simulated
+from gpu_tools.sites import cpu
+from gpu_tools.sites.api import SiteCase, site_align, tables_of
+from gpu_tools.sites.model import load_sites
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from tests import cases
+from tests.test_sites import STOPS, random_table, random_target
+
+pytestmark = pytest.mark.cuda
+LONGEST_BASE, LONGEST_TARGET = (14, 10) if simulated() else (5000, 1700)
+BATCH = 1 if simulated() else 8
+SEEDS = 1 if simulated() else 40
+
+
+def both(made: list[SiteCase], scoring: SplicedScoring):
+    return (site_align(made, scoring, device=device) for device in ("cpu", "cuda"))
+
+
+def check(made: list[SiteCase], scoring: SplicedScoring):
+    """Both devices give the same, to the last symbol; return it."""
+    expected, found = both(made, scoring)
+    assert found == expected
+    return found
+
+
+def case_of(base: str, target: str, tables: dict) -> SiteCase:
+    return SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), tables)
+
+
+def random_case(rng, unknown: bool, table_of=random_table) -> SiteCase:
+    """Return a case on one or both strands; `unknown`: with N in base and target."""
+    base = cases.random_text(rng, int(rng.integers(LONGEST_BASE // 2, LONGEST_BASE)))
+    target = random_target(rng, base, int(rng.integers(1, LONGEST_TARGET)))
+    if not unknown:
+        base, target = base.replace("N", "C"), target.replace("N", "G")
+    strands = ("+", "-", "+-")[0 if simulated() else int(rng.integers(3))]
+    share = float(rng.choice([0.02, 0.1, 0.3]))
+    return case_of(base, target, {s: table_of(rng, len(base), share) for s in strands})
+
+
+def random_introns(rng) -> tuple[IntronClass, ...]:
+    """Return classes of which some are longer than a block of rows."""
+    longest = 8 if simulated() else 400
+    return tuple(
+        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, longest)), int(rng.integers(0, 9)))
+        for _ in range(rng.integers(1, 4))
+    )
+
+
+def varied_table(rng, length: int, share: float) -> SiteTable:
+    """Return a table; sometimes a chain begins and ends anywhere, as with the shipped models."""
+    table = random_table(rng, length, share, random_introns(rng))
+    if rng.random() < 0.5:
+        anywhere = (np.where(s == CLOSED, -7, s) for s in (table.first_entry, table.last_exit))
+        first, last = anywhere
+        table = replace(table, first_entry=first, last_exit=last)
+    return table
+
+
+def coding_table(rng, length: int, share: float) -> SiteTable:
+    return replace(varied_table(rng, length, max(share, 0.1)), stops=STOPS)
+
+
+@pytest.fixture(params=[3, 500])
+def rows_per_block(request, monkeypatch):
+    rows = request.param if simulated() else max(request.param, 40)
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", rows)
+
+
+@pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_batches_are_equal_to_the_last_symbol(seed, unknown, rows_per_block):
+    rng = np.random.default_rng(seed)
+    made = [random_case(rng, unknown, varied_table) for _ in range(BATCH)]
+    check(made, SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 1))))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_scorings_and_ends(seed):
+    rng = np.random.default_rng(100 + seed)
+    made = [random_case(rng, True, varied_table) for _ in range(BATCH)]
+    scoring = cases.random_scoring(rng)
+    for ends in ("global", "free-target")[: 1 if simulated() else 2]:
+        check(made, replace(scoring, ends=ends))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_chains_that_translate(seed, rows_per_block):
+    rng = np.random.default_rng(200 + seed)
+    made = [random_case(rng, True, coding_table) for _ in range(BATCH)]
+    check(made, SplicedScoring(ends=str(rng.choice(["global", "free-target"]))))
+
+
+@pytest.mark.parametrize("size", (1, 2) if simulated() else (4, 8, 16, 24))
+def test_every_width_of_the_packed_kernel(size, monkeypatch):
+    """Targets shorter than a strip, as long as one, one longer, and of several strips."""
+    from gpu_tools.sites import cuda_packed
+
+    monkeypatch.setattr(cuda_packed, "HOT_PLACES", {size: cuda_packed.HOT_PLACES[size]})
+    strip, rng = 2 * cuda_packed.WARP * size, np.random.default_rng(size)
+    base = cases.random_text(rng, 9 if simulated() else 3000).replace("N", "C")
+    lengths = (strip - 1, strip, 2 * strip + 3)[: 2 if simulated() else 3]
+    targets = (random_target(rng, base, n).replace("N", "G") for n in lengths)
+    table = varied_table(rng, len(base), 0.2)
+    check([case_of(base, target, {"+": table}) for target in targets], SplicedScoring())
+
+
+def test_which_kernel_takes_what():
+    from gpu_tools.sites.cuda_job import Job
+
+    table = random_table(np.random.default_rng(1), 50, 0.5)
+    base = np.zeros(50, dtype=np.uint8)
+
+    def packs(target="A" * 40, table=table, **scores):
+        codes = Sequence.from_text("t", target).codes
+        return Job(base, table, codes, SplicedScoring(**scores)).fits_packed
+
+    assert packs()
+    assert packs("A" * 39 + "N")
+    assert not packs(ends="free-target")
+    assert not packs(table=replace(table, stops=STOPS))
+    assert not packs(gap=1)
+    assert packs(match=125)
+    assert not packs(match=126)  # lifted by the gap it is no signed byte
+    assert not packs("A" * 12_000)  # 3 a column leave 16 bits
+
+
+def test_nothing_to_align():
+    """No chain on a strand, no chain at all, no case."""
+    closed = np.full(7, CLOSED)
+    none = SiteTable(closed, closed, closed, closed, (IntronClass(0, 1, 1),))
+    some = random_table(np.random.default_rng(2), 6, 1.0)
+    made = [case_of("ACGTAC", "CG", tables) for tables in ({"+": none}, {"+": none, "-": some})]
+    found = check(made[:1] if simulated() else made, SplicedScoring())
+    assert found[0].score is None
+    assert site_align([], device="cuda") == []
+
+
+def test_chains_that_cannot_translate():
+    table = coding_table(np.random.default_rng(3), 6, 1.0)
+    assert check([case_of("TAATAA", "CG", {"+": table})], SplicedScoring())[0].score is None
+
+
+@pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
+def test_more_than_one_batch(monkeypatch):
+    monkeypatch.setattr("gpu_tools.sites.cuda_schedule.BYTES_PER_BATCH", 1 << 20)
+    rng = np.random.default_rng(3)
+    check([random_case(rng, k % 2 == 1, varied_table) for k in range(12)], SplicedScoring())
+
+
+@pytest.mark.skipif(simulated(), reason="takes days on the simulator")
+@pytest.mark.parametrize("reading", ["any", "complete", "incomplete"])
+@pytest.mark.parametrize("ends", ["global", "free-target", "free"])
+def test_demo(ends, reading):
+    from gpu_tools.formats.fasta import read_fasta
+    from gpu_tools.resources import resource_path
+
+    model = load_sites("vertebrate")
+    bases, targets = (
+        read_fasta(resource_path("demo", name)) for name in ("loci.fa.gz", "mrnas.fa.gz")
+    )
+    count = 4 if reading == "any" else 1
+    made = []
+    for k, base in enumerate(bases):
+        tables = tables_of(base, model, "+-", ends, reading)
+        made += [SiteCase(base, targets[(k + n) % len(targets)], tables) for n in range(count)]
+    check(made, SplicedScoring(ends=ends))
+
+
+def test_the_kernels_do_the_work(monkeypatch):
+    from gpu_tools.sites import cuda_schedule
+
+    swept = []
+    original = cuda_schedule.Sweeps
+    monkeypatch.setattr(
+        cuda_schedule, "Sweeps", lambda *given: swept.append(given) or original(*given)
+    )
+    table = random_table(np.random.default_rng(2), 6, 1.0)
+    site_align([case_of("ACGTAC", "CG", {"+": table})], device="cuda")
+    assert len(swept) == 1
