@@ -117,6 +117,10 @@ def _store_word_twin(array, index, value):
     array[index] = value
 
 
+def _prefetch_twin(array, index):
+    pass
+
+
 def _store_low(array, index, value):
     array[index] = int16(value)
 
@@ -171,6 +175,13 @@ def _generate_store_word(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
+def _generate_prefetch(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+    call = ir.InlineAsm(function_type, "prefetch.global.L1 [$0];", "l", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments)])
+    return context.get_dummy_value()
+
+
 if simulated():
     shuffle_up, shuffle_up_by, shuffle = (
         cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_up_by_twin, _shuffle_twin)
@@ -183,7 +194,9 @@ if simulated():
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
-    load_word, store_word = (cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin))
+    load_word, store_word, prefetch = (
+        cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin, _prefetch_twin)
+    )
 else:
     from numba.cuda.extending import intrinsic
 
@@ -242,6 +255,11 @@ else:
     def store_word(typing_context, array, index, value):
         """Write an int32 or int64 element, for the whole GPU to see."""
         return types.void(array, types.uint32, array.dtype), _generate_store_word
+
+    @intrinsic
+    def prefetch(typing_context, array, index):
+        """Ask for the cache line of an element; nothing waits for it."""
+        return types.void(array, types.uint32), _generate_prefetch
 
 
 def _load4_twin(array, index):

@@ -26,6 +26,19 @@ def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
     return tuple(following)
 
 
+def _foreseen_twin(row, selectors, words, left, gap):
+    following, gains, diagonal, gain = [], [], None, gap
+    for here, selector in zip(row, selectors, strict=True):
+        score = ptx._permute_twin(words[0], words[1], selector)
+        if diagonal is not None:
+            left = ptx._max2_twin(ptx._add2_twin(diagonal, score), left)
+        left, gain = ptx._max2_twin(ptx._add2_twin(here, gap), left), ptx._max2_twin(score, gain)
+        following.append(left)
+        gains.append(gain)
+        diagonal = here
+    return tuple(following), tuple(gains)
+
+
 def _raised_twin(row, other, bonus):
     pairs = zip(row, other, strict=True)
     return tuple(ptx._max2_twin(here, ptx._add2_twin(there, bonus)) for here, there in pairs)
@@ -62,10 +75,11 @@ def _operation(text: str, count: int):
 
 
 if simulated():
-    advanced, raised, plus, at_least, filled, store_words = (
+    advanced, foreseen, raised, plus, at_least, filled, store_words = (
         cuda.jit(device=True)(f)
         for f in (
-            _advanced_twin, _raised_twin, _plus_twin, _at_least_twin, _filled_twin, _store_twin,
+            _advanced_twin, _foreseen_twin, _raised_twin, _plus_twin, _at_least_twin, _filled_twin,
+            _store_twin,
         )
     )  # fmt: skip
 else:
@@ -94,6 +108,30 @@ else:
             return ptx._pack(builder, here)
 
         return row(row, selectors, words, diagonal, carry, left, gap), generate
+
+    @intrinsic
+    def foreseen(typing_context, row, selectors, words, left, gap):
+        """Return the next row as far as it does not depend on what the columns before give.
+
+        If they give a value that all of `row` is raised to, and that stands to its upper left, the
+        next row is raised to this value plus the gains that are returned along with it.
+        """
+
+        def generate(context, builder, signature, arguments):
+            here, chosen, (low, high) = (ptx._unpack(builder, part) for part in arguments[:3])
+            left, gap = arguments[3:]
+            rows, gains, gain = [], [], gap
+            for k, selector in enumerate(chosen):
+                score = _permute(builder, low, high, selector)
+                if k > 0:
+                    left = _max(builder, _add(builder, here[k - 1], score), left)
+                left, gain = _max(builder, _add(builder, here[k], gap), left), _max(builder, score, gain)
+                rows.append(left)
+                gains.append(gain)
+            packed = [ptx._pack(builder, rows), ptx._pack(builder, gains)]
+            return context.make_tuple(builder, signature.return_type, packed)
+
+        return types.Tuple((row, row))(row, selectors, words, left, gap), generate
 
     def _word_by_word(step):
         """Return the generator of a row whose words `step` makes of a row's words."""

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from gpu_tools.sites.coding import FRAMES, SLOTS, SPLITS, completes, split_class
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
+    BEST_EXIT,
     CLEAR,
     FINAL,
     LAST,
+    LEAVE,
     PUT,
     RAISE,
     SPECIAL,
@@ -33,7 +35,6 @@ class CodingPlaces(NamedTuple):
     `row` is the first of three, as are `entries`; exits have three places each.
     """
 
-    best_exit: int
     before: int
     row: int
     alone: int
@@ -47,12 +48,13 @@ class CodingPlaces(NamedTuple):
 
 def coding_places(sites: Sites) -> CodingPlaces:
     """Return the places of a table's rows."""
-    row, ring_size = 1 + SPLITS * len(sites.intron_kinds), most_pending(sites)
+    before, ring_size = BEST_EXIT + 1, most_pending(sites)
+    row = before + SPLITS * len(sites.intron_kinds)
     alone, start, waiting = row + FRAMES, row + FRAMES + 1, row + FRAMES + 2
     entries = waiting + SLOTS
     ring = entries + FRAMES
     return CodingPlaces(
-        0, 1, row, alone, start, waiting, entries, ring, ring_size, ring + FRAMES * ring_size
+        before, row, alone, start, waiting, entries, ring, ring_size, ring + FRAMES * ring_size
     )
 
 
@@ -69,7 +71,7 @@ def compile_coding(sites: Sites, stops, blocks: list[tuple[int, int]]) -> tuple[
     )
     kept_rows = FRAMES + SLOTS + SPLITS * classes + 1
     most = (
-        (2 * FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
+        (FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
         + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (kept_rows + 6)
     )  # fmt: skip
     operations = np.empty((most, 4), dtype=np.int32)
@@ -141,8 +143,8 @@ def _close(places, classes, operations, n, free):
         for k in range(count):
             n = emit(operations, n, PUT, free, first + k, 0)
             free += 1
-    n = emit(operations, n, PUT, free, places.best_exit, 0)
-    return emit(operations, n, CLEAR, places.best_exit, 0, 0), free + 1
+    n = emit(operations, n, PUT, free, BEST_EXIT, 0)
+    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
 
 
 @njit(cache=True)
@@ -184,8 +186,7 @@ def _coding(sites, stops, places, block_ends, written, kept, waiting):
             counts[0] += 1
             for track in range(FRAMES):
                 source, bonus = places.row + track, sites.inner_exit[i]
-                n = emit(operations, n, PUT, to + track, source, bonus)
-                n = emit(operations, n, RAISE, places.best_exit, source, bonus)
+                n = emit(operations, n, LEAVE, to + track, source, bonus)
             n = _take_exits(sites, places, i, pending, exit_places, operations, n)
         whole = i + FRAMES <= len(codes)
         if flags[i] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:

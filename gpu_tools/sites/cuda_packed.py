@@ -24,24 +24,38 @@ from gpu_tools.ptx import (
     load_word,
     max2,
     permute,
+    prefetch,
     shuffle,
     shuffle_up,
     shuffle_up_by,
     store_word,
 )
-from gpu_tools.ptx_rows import advanced, at_least, filled, load_words, plus, raised, store_words
+from gpu_tools.ptx_rows import (
+    advanced,
+    at_least,
+    filled,
+    foreseen,
+    load_words,
+    plus,
+    raised,
+    store_words,
+)
 from gpu_tools.sites.cuda_program import (
     BEGIN,
+    BEST_EXIT,
+    CHANGES,
     CLEAR,
     IN_REGISTERS,
     LAST,
-    NO_SYMBOL,
-    PUT,
+    LEAVE,
+    RAISE,
     SPECIAL,
 )
 
 HOT_PLACES = {1: 4, 2: 3} if simulated() else {4: 24, 8: 16, 16: 5, 24: 4}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
+WIDEST_AHEAD = 1 if simulated() else 8
+"""Registers of cells a lane up to which rows are computed ahead of their carries."""
 NEVER_BYTE = 0x80
 NEVER = int32(-0x7F7F7F80)
 """A word that is not there yet, in each half less than any cell."""
@@ -49,7 +63,8 @@ ANY_AMBIGUOUS, OUTSIDE = 4, 5
 """Bytes of the words of lifted scores for ambiguous target symbols and columns without one."""
 
 # columns of the job table
-FLOOR, ROWS, STRIPS, BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(9)
+FLOOR, ROWS, STRIPS, COUNT = range(4)
+BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(4, 10)
 # elements of the scoring, then the words by base symbol, then by lane what it does at borders
 GAP, EXTRA, WORDS = range(3)
 LANES = 8
@@ -99,14 +114,6 @@ def _maximum_before(value, border, selectors, scratch):
 
 
 @cuda.jit(device=True)
-def _await(borders, index, value):
-    """Return a word once it is there; `value` is what was seen of it last."""
-    while value == NEVER:
-        value = load_word(borders, index)
-    return value
-
-
-@cuda.jit(device=True)
 def begin_strip(strips, scratch):
     """Return the number of the next strip to begin, the same in all lanes; -1 if none is left."""
     number = int32(0)
@@ -115,6 +122,47 @@ def begin_strip(strips, scratch):
         if number >= strips.shape[0] - 1:
             number = int32(-1)
     return shuffle(number, int32(0), scratch)
+
+
+@cuda.jit(device=True)
+def _parts(job, strip, strip_words, buffers):
+    """Return a strip's boundaries, operations, selectors, rows, and the borders around it."""
+    boundaries, operations, selectors, memory = buffers
+    n_rows = job[ROWS]
+    before = job[BORDERS] + max(strip - 1, 0) * n_rows
+    return (
+        boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :],
+        selectors[job[SELECTORS] + strip * strip_words :],
+        memory[job[CELLS] + strip * job[STRIDE] :],
+        memory[before : before + n_rows], memory[job[BORDERS] + strip * n_rows :],
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def _peek(arriving, strip, at):
+    """Look, without waiting, at a border word; the clamped place if there is no such row."""
+    if strip == 0:
+        return int32(NEVER)
+    return load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
+
+
+@cuda.jit(device=True)
+def _await(arriving, strip, at, value, floor):
+    """Return a border word once it is there; `value` is what was seen of it last."""
+    if strip == 0:
+        return floor
+    index = uint32(min(at, int32(arriving.shape[0] - 1)))
+    while value == NEVER:
+        value = load_word(arriving, index)
+    return value
+
+
+@cuda.jit(device=True)
+def _corner(last, begins, came, lane_bytes, scratch):
+    """Return what the next row has to its upper left, from the lanes' last words of this row."""
+    up = shuffle_up(last, scratch)
+    corner = max2(permute(up, last, int32(_NEIGHBOURS_HIGH_THEN_LOW)), begins)
+    return permute(corner, came, lane_bytes[0])
 
 
 def _make_operate(size):
@@ -137,30 +185,38 @@ def _make_operate(size):
             store_words(cells, uint32((place - hot_places) * stride + lane), uint32(WARP), row)
 
     @cuda.jit(device=True)
-    def operate(row, operations, n, stored, lane, floor):
-        """Return the row after the operations from number `n` on, and the number after them."""
+    def operate(row, todo, following, stored, lane, floor):
+        """Return the row after a boundary's operations, and what follows them.
+
+        `following` is the next operation, loaded ahead, and the number of the one after it.
+        """
+        operation, n = following
+        hot, _ = stored
         while True:
-            code, to, source, bonus = load4(operations, n * 4)
+            code, to, source, bonus = operation
+            operation, n = load4(todo, n * 4), int32(n + 1)
             kind, bonus = code & int32(LAST - 1), permute(bonus, bonus, int32(_LOW_TWICE))
-            n += 1
-            if kind == BEGIN:
+            if kind == LEAVE:
+                keep(to, stored, lane, plus(row, bonus))
+                best = load(hot, uint32(BEST_EXIT * stride + lane), uint32(WARP))
+                best = raised(best, row, bonus)
+                store_words(hot, uint32(BEST_EXIT * stride + lane), uint32(WARP), best)
+            elif kind == RAISE:
+                other = fetch(source, stored, lane)
+                if to == IN_REGISTERS:
+                    row = raised(row, other, bonus)
+                else:
+                    keep(to, stored, lane, raised(fetch(to, stored, lane), other, bonus))
+            elif kind == BEGIN:
                 row = at_least(row, bonus)
-            elif to == IN_REGISTERS:
-                row = raised(row, fetch(source, stored, lane), bonus)
             elif kind == CLEAR:
                 keep(to, stored, lane, filled(row, floor))
             elif source == IN_REGISTERS:
-                if kind == PUT:
-                    keep(to, stored, lane, plus(row, bonus))
-                else:
-                    keep(to, stored, lane, raised(fetch(to, stored, lane), row, bonus))
-            elif kind == PUT:
-                keep(to, stored, lane, fetch(source, stored, lane))
+                keep(to, stored, lane, row)
             else:
-                other = fetch(source, stored, lane)
-                keep(to, stored, lane, raised(fetch(to, stored, lane), other, int32(0)))
+                keep(to, stored, lane, fetch(source, stored, lane))
             if code & int32(LAST):
-                return row, n
+                return row, (operation, n)
 
     return operate
 
@@ -178,8 +234,8 @@ def _make_sweep(size):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 9)
-            Floor, numbers of boundaries and strips, then where the job's parts lie.
+        jobs : int64 array, shape (J, 10)
+            Floor, numbers of boundaries, strips and operations, where the job's parts lie.
         strips : int32 array, shape (S + 1, 2)
             Job and strip, in the order in which they are begun; how many are begun stands last.
         boundaries : int32 array
@@ -192,7 +248,8 @@ def _make_sweep(size):
             Of each strip and boundary the border words, all `NEVER`, then of each strip the rows
             in places behind the hot ones; both are written.
         scoring : int32 array
-            Gap twice, bytes 4 to 7 of the words of lifted scores, the words by symbol.
+            Gap twice, bytes 4 to 7 of the words of lifted scores, the words by symbol, what
+            `lane_selectors` says.
         """
         scratch = cuda.shared.array(WARP, int32)
         hot = cuda.shared.array(hot_words, int32)
@@ -204,27 +261,24 @@ def _make_sweep(size):
             if k < 0:
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
-            infos, todo = boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :]
-            stored = (hot, memory[job[CELLS] + strip * job[STRIDE] :])
-            leaving = memory[job[BORDERS] + strip * n_rows :]
-            arriving = memory[job[BORDERS] + max(strip - 1, 0) * n_rows :]
-            own = selectors[job[SELECTORS] + strip * strip_words :]
+            n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
+            infos, todo, own, cells, arriving, leaving = _parts(
+                job, strip, strip_words, (boundaries, operations, selectors, memory)
+            )
             chosen = load(own, uint32(lane), uint32(WARP))
-            row, n = filled(chosen, floor), int32(0)
-            carry, diagonal, left_behind = floor, floor, floor
-            info = infos[min(lane, n_rows - 1)]
+            row, following = filled(chosen, floor), (load4(todo, 0), int32(1))
+            carry, diagonal, stored = floor, floor, (hot, cells)
+            info, seen = infos[min(lane, n_rows - 1)], _peek(arriving, strip, lane)
             for first in range(int32(0), n_rows, int32(WARP)):
-                here, at = info, uint32(min(int32(first + lane), int32(n_rows - 1)))
-                info = infos[min(int32(first + lane + WARP), int32(n_rows - 1))]
-                word, border = scoring[uint32((here & 7) + WORDS)], floor
-                if strip > 0:
-                    border = _await(arriving, at, int32(NEVER))
+                here, at = info, int32(first + lane)
+                info = infos[min(int32(at + WARP), int32(n_rows - 1))]
+                word = scoring[uint32((here & 7) + WORDS)]
+                border = _await(arriving, strip, at, seen, floor)
+                seen = _peek(arriving, strip, int32(at + WARP))
+                prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
                 for k in range(min(int32(WARP), int32(n_rows - first))):
-                    code = shuffle(here, k, scratch)
+                    code, came = shuffle(here, k, scratch), shuffle(border, k, scratch)
                     words = (shuffle(word, k, scratch), extra)
-                    came = shuffle(border, k, scratch)
-                    diagonal = permute(diagonal, came, lane_bytes[0])
                     row = advanced(row, chosen, words, diagonal, carry, floor, gap)
                     last = row[size - 1]
                     both = max2(last, permute(last, last, int32(_SWAPPED)))
@@ -232,27 +286,93 @@ def _make_sweep(size):
                     carry = max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
                     arrived = max2(before, both)
                     begins = permute(code, code, int32(_HIGH_TWICE))
-                    out = permute(left_behind, arrived, int32(_LOWS))
                     if code & int32(SPECIAL):
-                        row, n = operate(at_least(row, carry), todo, n, stored, lane, floor)
+                        row = at_least(row, carry)
+                        row, following = operate(row, todo, following, stored, lane, floor)
+                    carry, left_behind = max2(carry, begins), max2(arrived, begins)
+                    diagonal = carry
+                    if code & int32(CHANGES):
                         last = row[size - 1]
-                        up = shuffle_up(last, scratch)
-                        diagonal = permute(up, last, int32(_NEIGHBOURS_HIGH_THEN_LOW))
-                        diagonal, carry = max2(diagonal, begins), max2(floor, begins)
+                        diagonal = _corner(last, begins, came, lane_bytes, scratch)
+                        carry = max2(floor, begins)
                         left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                    else:
-                        carry, left_behind = max2(carry, begins), max2(arrived, begins)
-                        diagonal = carry
                     if lane == WARP - 1:
+                        out = permute(left_behind, arrived, int32(_LOWS))
                         store_word(leaving, uint32(first + k), out)
 
     return sweep_strips_warp
 
 
+def _make_foreseeing_sweep(size):
+    operate, load = _make_operate(size), load_words(size)
+    strip_words, hot_words = size * WARP, HOT_PLACES[size] * size * WARP
+
+    @cuda.jit
+    def sweep_strips_ahead_warp(jobs, strips, boundaries, operations, selectors, memory, scoring):
+        """Do what `sweep_strips_warp` does, but compute rows while the carries before are found.
+
+        What a row owes to its carry is the carry plus gains that do not depend on it. So only
+        the lanes' last columns wait for the carry, and a row takes no longer than to find it.
+        """
+        scratch = cuda.shared.array(WARP, int32)
+        hot = cuda.shared.array(hot_words, int32)
+        lane = int32(cuda.threadIdx.x)
+        lane_bytes = _own_selectors(scoring, lane)
+        gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
+        while True:
+            k = begin_strip(strips, scratch)
+            if k < 0:
+                return
+            job, strip = jobs[strips[k, 0]], strips[k, 1]
+            n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
+            infos, todo, own, cells, arriving, leaving = _parts(
+                job, strip, strip_words, (boundaries, operations, selectors, memory)
+            )
+            chosen = load(own, uint32(lane), uint32(WARP))
+            row, gains = filled(chosen, floor), filled(chosen, gap)
+            carry, stored, following = floor, (hot, cells), (load4(todo, 0), int32(1))
+            info, seen = infos[min(lane, n_rows - 1)], _peek(arriving, strip, lane)
+            symbol = infos[min(int32(lane + 1), int32(n_rows - 1))] & 7
+            for first in range(int32(0), n_rows, int32(WARP)):
+                here, at, word = info, int32(first + lane), scoring[uint32(symbol + WORDS)]
+                info = infos[min(int32(at + WARP), int32(n_rows - 1))]
+                symbol = infos[min(int32(at + WARP + 1), int32(n_rows - 1))] & 7
+                border = _await(arriving, strip, at, seen, floor)
+                seen = _peek(arriving, strip, int32(at + WARP))
+                prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
+                for k in range(min(int32(WARP), int32(n_rows - first))):
+                    code, came = shuffle(here, k, scratch), shuffle(border, k, scratch)
+                    words = (shuffle(word, k, scratch), extra)
+                    row = raised(row, gains, carry)
+                    last = row[size - 1]
+                    both = max2(last, permute(last, last, int32(_SWAPPED)))
+                    following_row, gains = foreseen(row, chosen, words, floor, gap)
+                    before = _maximum_before(both, came, lane_bytes, scratch)
+                    carry = max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
+                    arrived = max2(before, both)
+                    begins = permute(code, code, int32(_HIGH_TWICE))
+                    left_behind = max2(arrived, begins)
+                    if code & int32(SPECIAL):
+                        row = at_least(row, carry)
+                        row, following = operate(row, todo, following, stored, lane, floor)
+                    carry = max2(carry, begins)
+                    if code & int32(CHANGES):
+                        last, carry = row[size - 1], max2(floor, begins)
+                        corner = _corner(last, begins, came, lane_bytes, scratch)
+                        left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
+                        following_row = advanced(row, chosen, words, corner, carry, floor, gap)
+                    row = following_row
+                    if lane == WARP - 1:
+                        out = permute(left_behind, arrived, int32(_LOWS))
+                        store_word(leaving, uint32(first + k), out)
+
+    return sweep_strips_ahead_warp
+
+
 @cache
 def sweep_of(size: int):
-    """Return the kernel for strips of `size` registers a lane."""
-    return _make_sweep(size)
+    """Return the kernel for strips of `size` registers a lane: narrow ones are for long bases."""
+    return (_make_foreseeing_sweep if size <= WIDEST_AHEAD else _make_sweep)(size)
 
 
 @cuda.jit
@@ -261,7 +381,7 @@ def find_ends_thread(jobs, last_exits, memory, ends):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 9)
+    jobs : int64 array, shape (J, 10)
     last_exits : int32 array
         Of each job, by boundary: the score of a last exit.
     memory : int32 array

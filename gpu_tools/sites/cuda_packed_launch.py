@@ -17,7 +17,7 @@ from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
 from gpu_tools.sites.cuda_program import Program, compile_packed
 from gpu_tools.sites.table import CLOSED
 
-NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 110, 8: 140, 16: 210, 24: 280}
+NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 90, 8: 100, 16: 200, 24: 250}
 """Time of one row of a strip alone on a multiprocessor, by registers a lane."""
 CELLS_A_SECOND = 4e12
 _ROW_OVERHEAD = 7
@@ -74,6 +74,7 @@ class PackedLaunch:
         self.ends = cuda.device_array(len(jobs), dtype=np.int64)
         parts = zip(*spread(_packed_parts, self.plans), strict=True)
         arrays = [np.concatenate(part) for part in parts]
+        arrays[1] = np.append(arrays[1], np.zeros(4, dtype=np.int32))  # loaded ahead, not used
         *self.inputs, self.last_exits = (cuda.to_device(array) for array in arrays)
         self.jobs = cuda.to_device(self.layout)
         self.scoring = cuda.to_device(_packed_scoring(scoring))
@@ -122,11 +123,11 @@ def _packed_end(key: int, job: Job) -> End:
 
 def _packed_layout(plans: list[PackedPlan]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
-    table = np.zeros((len(plans), 9), dtype=np.int64)
+    table = np.zeros((len(plans), 10), dtype=np.int64)
     sizes = np.zeros((len(plans), 5), dtype=np.int64)
     for k, plan in enumerate(plans):
         rows, floor = len(plan.job.codes) + 1, plan.job.limit.floor
-        table[k, :3] = _twice(floor), rows, plan.strips
+        table[k, :4] = _twice(floor), rows, plan.strips, len(plan.program.operations)
         table[k, packed.STRIDE] = plan.strip_words
         sizes[k] = (
             rows, plan.program.operations.size, plan.strips * plan.size * packed.WARP,
@@ -134,7 +135,8 @@ def _packed_layout(plans: list[PackedPlan]) -> NDArray[np.int64]:
         )  # fmt: skip
     starts = np.cumsum(sizes, axis=0) - sizes
     starts[:, 3] += sizes[:, 4].sum()
-    table[:, [3, 4, 5, 6, 8]] = starts
+    table[:, [packed.BOUNDARIES, packed.OPERATIONS, packed.SELECTORS, packed.CELLS]] = starts[:, :4]
+    table[:, packed.BORDERS] = starts[:, 4]
     return table
 
 

@@ -17,29 +17,31 @@ from numpy.typing import NDArray
 from gpu_tools.sites.state import Sites
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 
-PUT, RAISE, BEGIN, CLEAR, FINAL, ADVANCE = range(6)
-"""Operations (kind, to, source, bonus): `BEGIN` raises to the empty chain's row; `FINAL` looks for
-the best end in row `to` at boundary `source`; `ADVANCE` moves row `to` on by the symbol `source`.
+LEAVE, RAISE, PUT, BEGIN, CLEAR, FINAL, ADVANCE = range(7)
+"""Operations (kind, to, source, bonus): `LEAVE` puts an exit's row and raises the maximum over the
+block's exits to it; `BEGIN` raises to the empty chain's row; `FINAL` looks for the best end in row
+`to` at boundary `source`; `ADVANCE` moves row `to` on by the symbol `source`.
 """
 LAST = 8
 """Added to the kind of a boundary's last operation."""
-SPECIAL = 8
-"""Added to a boundary's symbol if it has operations."""
+SPECIAL, CHANGES = 8, 16
+"""Added to a boundary's symbol if it has operations, and if exons are entered there."""
 NO_SYMBOL = 5
 """Symbol of the first boundary, before which there is no base."""
 IN_REGISTERS = -1
 """Place of the current row in a kernel that keeps it in registers."""
+BEST_EXIT = 0
+"""Place of the maximum over the exits of the block."""
 
 
 class Places(NamedTuple):
     """Where rows lie: the first place of each kind of row.
 
-    `best_exit` is the maximum over the exits of the block, `before` the maxima over the exits that
-    may precede an entry, `row` the current row, `start` the empty chain's, `ring` the exits that
-    no later block needs, `kept` what a traceback reads.
+    `before` are the maxima over the exits that may precede an entry, `row` the current row,
+    `start` the empty chain's, `ring` the exits that no later block needs, `kept` what a traceback
+    reads.
     """
 
-    best_exit: int
     before: int
     row: int
     start: int
@@ -96,27 +98,26 @@ def places_in_registers(sites: Sites, hot: int) -> Places:
 
     What is used most has the lowest places; `kept` rows have none of the first `hot` ones.
     """
-    before, ring_size = 1, most_pending(sites)
+    before, ring_size = BEST_EXIT + 1, most_pending(sites)
     ring = before + len(sites.intron_kinds)
     kept = max(ring + ring_size, hot)
-    return Places(0, before, IN_REGISTERS, IN_REGISTERS, ring, ring_size, kept)
+    return Places(before, IN_REGISTERS, IN_REGISTERS, ring, ring_size, kept)
 
 
 def places_in_memory(sites: Sites) -> Places:
     """Return the places of a kernel that has all rows in memory."""
-    row, ring_size = 1 + len(sites.intron_kinds), most_pending(sites)
-    return Places(0, 1, row, row + 1, row + 2, ring_size, row + 2 + ring_size)
+    before, ring_size = BEST_EXIT + 1, most_pending(sites)
+    row = before + len(sites.intron_kinds)
+    return Places(before, row, row + 1, row + 2, ring_size, row + 2 + ring_size)
 
 
 def compile_packed(sites: Sites, blocks: list[tuple[int, int]], hot: int) -> Program:
     """Compile a table for the packed kernel.
 
     It takes the first entries' scores with the boundaries, and finds the best end by itself;
-    only where there are other operations does `BEGIN` stand among them.
+    only where a row is kept does `BEGIN` stand among the operations.
     """
-    flags, closing = sites.flags, _closing(blocks)
-    others = (flags & (INNER_ENTRY | INNER_EXIT) != 0) | closing
-    begins = (flags & FIRST_ENTRY != 0) & others
+    begins = (sites.flags & FIRST_ENTRY != 0) & _closing(blocks)
     return _compiled(sites, blocks, places_in_registers(sites, hot), begins, np.zeros_like(begins))
 
 
@@ -136,7 +137,7 @@ def _closing(blocks: list[tuple[int, int]]) -> NDArray[np.bool_]:
 def _compiled(sites: Sites, blocks, places: Places, begins, finals) -> Program:
     classes, n_exits = len(sites.intron_kinds), int((sites.flags & INNER_EXIT != 0).sum())
     n_entries = int((sites.flags & INNER_ENTRY != 0).sum())
-    most = (2 + classes) * n_exits + classes * n_entries + int(begins.sum() + finals.sum())
+    most = (1 + classes) * n_exits + classes * n_entries + int(begins.sum() + finals.sum())
     operations = np.empty((most + (len(blocks) + 1) * (classes + 3), 4), dtype=np.int32)
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
     exits, of_blocks = np.empty(n_exits, np.int32), np.empty(len(blocks), np.int32)
@@ -172,7 +173,7 @@ def _plain(sites, places, block_ends, begins, finals, written, kept):
     pending = np.empty(len(exit_places), np.int64), np.zeros(1 + classes, np.int64)
     exit_rows, counts = pending
     n, free, block, shared = 0, places.kept, 0, 0
-    for place in range(places.best_exit, places.before + classes):
+    for place in range(BEST_EXIT, places.before + classes):
         n = emit(operations, n, CLEAR, place, 0, 0)
     if row >= 0:
         n = emit(operations, n, CLEAR, row, 0, 0)
@@ -189,8 +190,7 @@ def _plain(sites, places, block_ends, begins, finals, written, kept):
                 to, shared = places.ring + shared, (shared + 1) % places.ring_size
             exit_places[counts[0]], exit_rows[counts[0]] = to, i
             counts[0] += 1
-            n = emit(operations, n, PUT, to, row, sites.inner_exit[i])
-            n = emit(operations, n, RAISE, places.best_exit, row, sites.inner_exit[i])
+            n = emit(operations, n, LEAVE, to, row, sites.inner_exit[i])
             n = _take_exits(sites, places, i, pending, exit_places, operations, n)
         if begins[i]:
             n = emit(operations, n, BEGIN, row, places.start, sites.first_entry[i])
@@ -199,13 +199,14 @@ def _plain(sites, places, block_ends, begins, finals, written, kept):
                 if kinds[k] == entry_kind[i]:
                     bonus = sites.inner_entry[i] - sites.intron_penalties[k]
                     n = emit(operations, n, RAISE, row, places.before + k, bonus)
+                    boundaries[i] |= CHANGES
         if closes:
             block_places[block] = free
             n = emit(operations, n, PUT, free, row, 0)
             for k in range(classes):
                 n = emit(operations, n, PUT, free + 1 + k, places.before + k, 0)
-            n = emit(operations, n, PUT, free + 1 + classes, places.best_exit, 0)
-            n = emit(operations, n, CLEAR, places.best_exit, 0, 0)
+            n = emit(operations, n, PUT, free + 1 + classes, BEST_EXIT, 0)
+            n = emit(operations, n, CLEAR, BEST_EXIT, 0, 0)
             free, block = free + classes + 2, block + 1
         if n > before:
             operations[n - 1, 0] |= LAST

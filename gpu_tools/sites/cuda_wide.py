@@ -16,9 +16,11 @@ from gpu_tools.scoring import N_SYMBOLS
 from gpu_tools.sites.cuda_packed import begin_strip
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
+    BEST_EXIT,
     CLEAR,
     FINAL,
     LAST,
+    LEAVE,
     NO_SYMBOL,
     PUT,
     SPECIAL,
@@ -194,7 +196,10 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                 kind, n = int32(code & int32(LAST - 1)), int32(n + 1)
                 at = int32(to * int32(STRIP) + lane)
                 other = int32(source * int32(STRIP) + lane)
-                if kind == CLEAR:
+                if kind == LEAVE:
+                    _put(own, at, other, bonus)
+                    _raise(own, int32(BEST_EXIT * STRIP + lane), other, bonus)
+                elif kind == CLEAR:
                     _fill(own, at, floor)
                 elif kind == FINAL:
                     _find_end(own, at, columns, gap, source, bonus, best)
