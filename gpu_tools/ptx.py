@@ -117,6 +117,11 @@ def _store_word_twin(array, index, value):
     array[index] = value
 
 
+def _store_word_if_twin(array, index, value, wanted):
+    if wanted:
+        array[index] = value
+
+
 def _prefetch_twin(array, index):
     pass
 
@@ -175,6 +180,16 @@ def _generate_store_word(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
+def _generate_store_word_if(context, builder, signature, arguments):
+    # predicated instead of a branch: the warp stays together
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32])
+    text = "{ .reg .pred p; setp.ne.s32 p, $2, 0; @p st.relaxed.gpu.global.b32 [$0], $1; }"
+    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
+    element = _element(context, builder, signature, arguments)
+    builder.call(call, [element, arguments[2], arguments[3]])
+    return context.get_dummy_value()
+
+
 def _generate_prefetch(context, builder, signature, arguments):
     function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
     call = ir.InlineAsm(function_type, "prefetch.global.L1 [$0];", "l", side_effect=True)
@@ -194,8 +209,9 @@ if simulated():
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
-    load_word, store_word, prefetch = (
-        cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin, _prefetch_twin)
+    load_word, store_word, store_word_if, prefetch = (
+        cuda.jit(device=True)(f)
+        for f in (_load_word_twin, _store_word_twin, _store_word_if_twin, _prefetch_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
@@ -255,6 +271,11 @@ else:
     def store_word(typing_context, array, index, value):
         """Write an int32 or int64 element, for the whole GPU to see."""
         return types.void(array, types.uint32, array.dtype), _generate_store_word
+
+    @intrinsic
+    def store_word_if(typing_context, array, index, value, wanted):
+        """Write an int32 element where `wanted` is not 0, for the whole GPU to see."""
+        return types.void(array, types.uint32, int32, int32), _generate_store_word_if
 
     @intrinsic
     def prefetch(typing_context, array, index):

@@ -125,7 +125,10 @@ else:
                 score = _permute(builder, low, high, selector)
                 if k > 0:
                     left = _max(builder, _add(builder, here[k - 1], score), left)
-                left, gain = _max(builder, _add(builder, here[k], gap), left), _max(builder, score, gain)
+                left, gain = (
+                    _max(builder, _add(builder, here[k], gap), left),
+                    _max(builder, score, gain),
+                )
                 rows.append(left)
                 gains.append(gain)
             packed = [ptx._pack(builder, rows), ptx._pack(builder, gains)]

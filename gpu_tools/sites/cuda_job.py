@@ -46,9 +46,7 @@ class Job:
     scoring : SplicedScoring
     """
 
-    def __init__(
-        self, codes: NDArray[np.uint8], table: SiteTable, target, scoring: SplicedScoring
-    ):
+    def __init__(self, codes: NDArray[np.uint8], table: SiteTable, target, scoring: SplicedScoring):
         self.codes, self.table, self.target, self.scoring = codes, table, target, scoring
         self.columns = len(target) + 1
         self.sites = sites_of(codes, table, np.dtype(np.int32))

@@ -28,7 +28,7 @@ from gpu_tools.ptx import (
     shuffle,
     shuffle_up,
     shuffle_up_by,
-    store_word,
+    store_word_if,
 )
 from gpu_tools.ptx_rows import (
     advanced,
@@ -52,8 +52,11 @@ from gpu_tools.sites.cuda_program import (
     SPECIAL,
 )
 
-HOT_PLACES = {1: 4, 2: 3} if simulated() else {4: 24, 8: 16, 16: 5, 24: 4}
-"""Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
+HOT_PLACES = {1: 4, 2: 3} if simulated() else {4: 92, 8: 46, 16: 5, 24: 4}
+"""Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
+
+Strips for long bases have so many that few warps share a multiprocessor with them.
+"""
 WIDEST_AHEAD = 1 if simulated() else 8
 """Registers of cells a lane up to which rows are computed ahead of their carries."""
 NEVER_BYTE = 0x80
@@ -79,13 +82,13 @@ _SECOND_THEN_LOW = 0x1054
 def lane_selectors() -> list[int]:
     """Return which bytes each lane takes of its own word and of the border's, by use and lane.
 
-    First for the word to the upper left, then for values from 1, 2, 3 and 4 lanes before. They
+    First for the word to the upper left, then for values from 1 to 5 lanes before. They
     are read from memory, for otherwise they are worked out anew in each row.
     """
     corner = [_SECOND_LOW_THEN_HIGH if lane == 0 else _OWN for lane in range(WARP)]
     before = [
         _OWN if lane >= distance else _SECOND_HIGH_TWICE
-        for distance in range(1, 5) for lane in range(WARP)
+        for distance in range(1, 6) for lane in range(WARP)
     ]  # fmt: skip
     return corner + before
 
@@ -93,24 +96,30 @@ def lane_selectors() -> list[int]:
 @cuda.jit(device=True)
 def _own_selectors(scoring, lane):
     """Return a lane's part of `lane_selectors`."""
-    at = uint32(LANES + lane)
+    at, use = uint32(LANES + lane), uint32(WARP)
     return (
-        scoring[at], scoring[at + uint32(WARP)], scoring[at + uint32(2 * WARP)],
-        scoring[at + uint32(3 * WARP)], scoring[at + uint32(4 * WARP)],
+        scoring[at], scoring[at + use], scoring[at + uint32(2) * use],
+        scoring[at + uint32(3) * use], scoring[at + uint32(4) * use],
+        scoring[at + uint32(5) * use],
     )  # fmt: skip
 
 
 @cuda.jit(device=True)
 def _maximum_before(value, border, selectors, scratch):
-    """Return the maximum over the lanes before this one and the border's second half."""
-    _, s1, s2, s3, s4 = selectors
+    """Return the maximum over the lanes before this one and the border's second half.
+
+    First over five lanes, then over the fives: two steps, for each takes as long as a shuffle.
+    """
+    _, s1, s2, s3, s4, s5 = selectors
     d1, d2 = shuffle_up_by(value, 1, scratch), shuffle_up_by(value, 2, scratch)
     d3, d4 = shuffle_up_by(value, 3, scratch), shuffle_up_by(value, 4, scratch)
-    near = max2(permute(d1, border, s1), permute(d2, border, s2))
-    value = max2(near, max2(permute(d3, border, s3), permute(d4, border, s4)))
-    d4, d8 = shuffle_up_by(value, 4, scratch), shuffle_up_by(value, 8, scratch)
-    value = max2(max2(value, d4), max2(d8, shuffle_up_by(value, 12, scratch)))
-    return max2(value, shuffle_up_by(value, 16, scratch))
+    d5 = permute(shuffle_up_by(value, 5, scratch), border, s5)
+    near = max2(max2(permute(d1, border, s1), permute(d2, border, s2)), permute(d3, border, s3))
+    value = max2(max2(near, permute(d4, border, s4)), d5)
+    d5, d10 = shuffle_up_by(value, 5, scratch), shuffle_up_by(value, 10, scratch)
+    d15, d20 = shuffle_up_by(value, 15, scratch), shuffle_up_by(value, 20, scratch)
+    d25, d30 = shuffle_up_by(value, 25, scratch), shuffle_up_by(value, 30, scratch)
+    return max2(max2(max2(max2(value, d5), d10), max2(max2(d15, d20), d25)), d30)
 
 
 @cuda.jit(device=True)
@@ -254,7 +263,7 @@ def _make_sweep(size):
         scratch = cuda.shared.array(WARP, int32)
         hot = cuda.shared.array(hot_words, int32)
         lane = int32(cuda.threadIdx.x)
-        lane_bytes = _own_selectors(scoring, lane)
+        last_lane, lane_bytes = int32(lane == WARP - 1), _own_selectors(scoring, lane)
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
@@ -262,10 +271,10 @@ def _make_sweep(size):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
             n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
-            infos, todo, own, cells, arriving, leaving = _parts(
+            infos, todo, looked_up, cells, arriving, leaving = _parts(
                 job, strip, strip_words, (boundaries, operations, selectors, memory)
             )
-            chosen = load(own, uint32(lane), uint32(WARP))
+            chosen = load(looked_up, uint32(lane), uint32(WARP))
             row, following = filled(chosen, floor), (load4(todo, 0), int32(1))
             carry, diagonal, stored = floor, floor, (hot, cells)
             info, seen = infos[min(lane, n_rows - 1)], _peek(arriving, strip, lane)
@@ -283,22 +292,20 @@ def _make_sweep(size):
                     last = row[size - 1]
                     both = max2(last, permute(last, last, int32(_SWAPPED)))
                     before = _maximum_before(both, came, lane_bytes, scratch)
-                    carry = max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
-                    arrived = max2(before, both)
+                    own = permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
                     begins = permute(code, code, int32(_HIGH_TWICE))
+                    settled, carry = max2(before, own), max2(before, max2(own, begins))
+                    arrived = max2(before, both)
+                    diagonal, left_behind = carry, max2(arrived, begins)
                     if code & int32(SPECIAL):
-                        row = at_least(row, carry)
+                        row = at_least(row, settled)
                         row, following = operate(row, todo, following, stored, lane, floor)
-                    carry, left_behind = max2(carry, begins), max2(arrived, begins)
-                    diagonal = carry
-                    if code & int32(CHANGES):
-                        last = row[size - 1]
-                        diagonal = _corner(last, begins, came, lane_bytes, scratch)
-                        carry = max2(floor, begins)
-                        left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                    if lane == WARP - 1:
-                        out = permute(left_behind, arrived, int32(_LOWS))
-                        store_word(leaving, uint32(first + k), out)
+                        if code & int32(CHANGES):
+                            last, carry = row[size - 1], max2(floor, begins)
+                            diagonal = _corner(last, begins, came, lane_bytes, scratch)
+                            left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
+                    out = permute(left_behind, arrived, int32(_LOWS))
+                    store_word_if(leaving, uint32(first + k), out, last_lane)
 
     return sweep_strips_warp
 
@@ -317,7 +324,7 @@ def _make_foreseeing_sweep(size):
         scratch = cuda.shared.array(WARP, int32)
         hot = cuda.shared.array(hot_words, int32)
         lane = int32(cuda.threadIdx.x)
-        lane_bytes = _own_selectors(scoring, lane)
+        last_lane, lane_bytes = int32(lane == WARP - 1), _own_selectors(scoring, lane)
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
@@ -325,10 +332,10 @@ def _make_foreseeing_sweep(size):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
             n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
-            infos, todo, own, cells, arriving, leaving = _parts(
+            infos, todo, looked_up, cells, arriving, leaving = _parts(
                 job, strip, strip_words, (boundaries, operations, selectors, memory)
             )
-            chosen = load(own, uint32(lane), uint32(WARP))
+            chosen = load(looked_up, uint32(lane), uint32(WARP))
             row, gains = filled(chosen, floor), filled(chosen, gap)
             carry, stored, following = floor, (hot, cells), (load4(todo, 0), int32(1))
             info, seen = infos[min(lane, n_rows - 1)], _peek(arriving, strip, lane)
@@ -348,23 +355,22 @@ def _make_foreseeing_sweep(size):
                     both = max2(last, permute(last, last, int32(_SWAPPED)))
                     following_row, gains = foreseen(row, chosen, words, floor, gap)
                     before = _maximum_before(both, came, lane_bytes, scratch)
-                    carry = max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
-                    arrived = max2(before, both)
+                    own = permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
                     begins = permute(code, code, int32(_HIGH_TWICE))
+                    settled, carry = max2(before, own), max2(before, max2(own, begins))
+                    arrived = max2(before, both)
                     left_behind = max2(arrived, begins)
                     if code & int32(SPECIAL):
-                        row = at_least(row, carry)
+                        row = at_least(row, settled)
                         row, following = operate(row, todo, following, stored, lane, floor)
-                    carry = max2(carry, begins)
-                    if code & int32(CHANGES):
-                        last, carry = row[size - 1], max2(floor, begins)
-                        corner = _corner(last, begins, came, lane_bytes, scratch)
-                        left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                        following_row = advanced(row, chosen, words, corner, carry, floor, gap)
+                        if code & int32(CHANGES):
+                            last, carry = row[size - 1], max2(floor, begins)
+                            corner = _corner(last, begins, came, lane_bytes, scratch)
+                            left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
+                            following_row = advanced(row, chosen, words, corner, carry, floor, gap)
                     row = following_row
-                    if lane == WARP - 1:
-                        out = permute(left_behind, arrived, int32(_LOWS))
-                        store_word(leaving, uint32(first + k), out)
+                    out = permute(left_behind, arrived, int32(_LOWS))
+                    store_word_if(leaving, uint32(first + k), out, last_lane)
 
     return sweep_strips_ahead_warp
 

@@ -17,9 +17,9 @@ from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
 from gpu_tools.sites.cuda_program import Program, compile_packed
 from gpu_tools.sites.table import CLOSED
 
-NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 90, 8: 100, 16: 200, 24: 250}
-"""Time of one row of a strip alone on a multiprocessor, by registers a lane."""
-CELLS_A_SECOND = 4e12
+NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 145, 8: 165, 16: 700, 24: 640}
+"""Time of one row of a strip among as many others as fit on a multiprocessor, by registers a lane."""
+CELLS_A_SECOND = 3e12
 _ROW_OVERHEAD = 7
 """What a row costs beside its cells, as so many registers of them."""
 _END_BLOCKS, _END_THREADS = (1, 2) if simulated() else (4, 256)
@@ -39,6 +39,13 @@ class PackedPlan(NamedTuple):
         """Words of a strip's rows in device memory."""
         places = self.program.kept.n_places - packed.HOT_PLACES[self.size]
         return max(places, 0) * self.size * packed.WARP
+
+
+def least_seconds(jobs: list[Job]) -> float:
+    """Return what jobs take at least: all of them together, and the longest base alone."""
+    longest = max(len(job.codes) + 1 for job in jobs)
+    cells = sum(job.work for job in jobs)
+    return max(cells / CELLS_A_SECOND, longest * min(NANOSECONDS_A_ROW.values()) * 1e-9)
 
 
 def plan_packed(job: Job, seconds: float) -> PackedPlan:
@@ -65,7 +72,7 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring, spread=map):
-        seconds = sum(job.work for job in jobs) / CELLS_A_SECOND
+        seconds = least_seconds(jobs)
         self.plans = list(spread(lambda job: plan_packed(job, seconds), jobs))
         self.layout = _packed_layout(self.plans)
         self.border_words = sum(len(p.job.codes) * p.strips + p.strips for p in self.plans)

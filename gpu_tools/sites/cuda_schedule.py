@@ -70,7 +70,9 @@ def _jobs(case, scoring: SplicedScoring) -> dict[str, Job]:
 
 
 def _limit() -> float:
-    return min(BYTES_PER_BATCH, _SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free)
+    return min(
+        BYTES_PER_BATCH, _SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
+    )
 
 
 def _batches(made: Iterable[tuple[int, dict[str, Job]]], limit: float) -> Iterator[list]:
