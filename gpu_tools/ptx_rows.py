@@ -1,4 +1,4 @@
-"""Rows of packed cells in registers: the second half of `ptx`, with the same rules.
+"""Rows of packed cells in registers, words that warps hand on: `ptx` continued, same rules.
 
 A row is a tuple of int32 words, each two int16 cells. Code is generated word by word, without a
 loop, so that all words stay in registers.
@@ -6,6 +6,7 @@ loop, so that all words stay in registers.
 
 from __future__ import annotations
 
+from llvmlite import ir
 from numba import cuda, types
 
 from gpu_tools import ptx
@@ -13,6 +14,7 @@ from gpu_tools.device import simulated
 
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
+_WORD = ir.IntType(32)
 
 
 def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
@@ -68,10 +70,68 @@ def _load_twin(count: int):
     return load
 
 
+def _load_word_twin(array, index):
+    return array[index]
+
+
+def _store_word_twin(array, index, value):
+    array[index] = value
+
+
+def _store_word_if_twin(array, index, value, wanted):
+    if wanted:
+        array[index] = value
+
+
+def _prefetch_twin(array, index):
+    pass
+
+
 def _operation(text: str, count: int):
     """Return a function that emits one instruction."""
     generate = ptx._of_words(text, count)
     return lambda builder, *arguments: generate(None, builder, None, arguments)
+
+
+def _element(context, builder, signature, arguments):
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
+
+
+def _generate_load_word(context, builder, signature, arguments):
+    word = ir.IntType(signature.return_type.bitwidth)
+    function_type = ir.FunctionType(word, [ir.IntType(64)])
+    letter = "l" if word.width == 64 else "r"
+    text = f"ld.relaxed.gpu.global.b{word.width} $0, [$1];"
+    call = ir.InlineAsm(function_type, text, f"={letter},l,~{{memory}}", side_effect=True)
+    return builder.call(call, [_element(context, builder, signature, arguments)])
+
+
+def _generate_store_word(context, builder, signature, arguments):
+    word = ir.IntType(signature.args[2].bitwidth)
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), word])
+    letter = "l" if word.width == 64 else "r"
+    text = f"st.relaxed.gpu.global.b{word.width} [$0], $1;"
+    call = ir.InlineAsm(function_type, text, f"l,{letter},~{{memory}}", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments), arguments[2]])
+    return context.get_dummy_value()
+
+
+def _generate_store_word_if(context, builder, signature, arguments):
+    # predicated instead of a branch: the warp stays together
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _WORD, _WORD])
+    text = "{ .reg .pred p; setp.ne.s32 p, $2, 0; @p st.relaxed.gpu.global.b32 [$0], $1; }"
+    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
+    element = _element(context, builder, signature, arguments)
+    builder.call(call, [element, arguments[2], arguments[3]])
+    return context.get_dummy_value()
+
+
+def _generate_prefetch(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+    call = ir.InlineAsm(function_type, "prefetch.global.L1 [$0];", "l", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments)])
+    return context.get_dummy_value()
 
 
 if simulated():
@@ -82,8 +142,11 @@ if simulated():
             _store_twin,
         )
     )  # fmt: skip
+    load_word, store_word, store_word_if, prefetch = (
+        cuda.jit(device=True)(f)
+        for f in (_load_word_twin, _store_word_twin, _store_word_if_twin, _prefetch_twin)
+    )
 else:
-    from llvmlite import ir
     from numba.cuda.extending import intrinsic
 
     _add, _max, _permute = _operation(_ADD, 2), _operation(_MAX, 2), _operation(_PERMUTE, 3)
@@ -168,6 +231,26 @@ else:
     def filled(typing_context, row, value):
         """Return a row as long as `row` with one value everywhere."""
         return row(row, value), _word_by_word(lambda builder, here, value: value)
+
+    @intrinsic
+    def load_word(typing_context, array, index):
+        """Return an int32 or int64 element as the whole GPU sees it now."""
+        return array.dtype(array, types.uint32), _generate_load_word
+
+    @intrinsic
+    def store_word(typing_context, array, index, value):
+        """Write an int32 or int64 element, for the whole GPU to see."""
+        return types.void(array, types.uint32, array.dtype), _generate_store_word
+
+    @intrinsic
+    def store_word_if(typing_context, array, index, value, wanted):
+        """Write an int32 element where `wanted` is not 0, for the whole GPU to see."""
+        return types.void(array, types.uint32, types.int32, types.int32), _generate_store_word_if
+
+    @intrinsic
+    def prefetch(typing_context, array, index):
+        """Ask for the cache line of an element; nothing waits for it."""
+        return types.void(array, types.uint32), _generate_prefetch
 
     def _pointers(context, builder, signature, arguments, count):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

@@ -355,6 +355,7 @@ def _capacity(sites: Sites, blocks) -> tuple[int, int]:
 
 
 def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> CodingState:
+    """Return the state before the first block, all cells at the floor."""
     dtype, classes = floor.dtype, len(sites.intron_kinds)
     return CodingState(
         np.full((FRAMES + 1, width), floor, dtype),

@@ -7,6 +7,7 @@ the CPU, where the best chain has exons.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numba import cuda
@@ -204,9 +205,10 @@ def _coding_state(source: Source, waiting, number: int) -> CodingState:
     first = source.kept.blocks[number - 1]
     exits, exit_rows, counts = source.pending(number)
     parts = np.cumsum([first, FRAMES, SLOTS, SPLITS * classes])
-    rows, waits, before = (source.laid_out(range(a, b)) for a, b in zip(parts, parts[1:]))
+    rows, waits, before = (source.laid_out(range(a, b)) for a, b in pairwise(parts))
     of_exits = (source.kept.exits[exits][:, None] + np.arange(FRAMES)).ravel()
     return fresh._replace(
-        rows=np.vstack([rows, fresh.rows[FRAMES:]]), waiting=waits, waits=waiting[number - 1].copy(),
-        before=before, exits=source.laid_out(of_exits), exit_rows=exit_rows, counts=counts,
+        rows=np.vstack([rows, fresh.rows[FRAMES:]]), waiting=waits,
+        waits=waiting[number - 1].copy(), before=before, exits=source.laid_out(of_exits),
+        exit_rows=exit_rows, counts=counts,
     )  # fmt: skip

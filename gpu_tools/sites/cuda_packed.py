@@ -21,23 +21,23 @@ from gpu_tools.device import simulated
 from gpu_tools.ptx import (
     WARP,
     load4,
-    load_word,
     max2,
     permute,
-    prefetch,
     shuffle,
     shuffle_up,
     shuffle_up_by,
-    store_word_if,
 )
 from gpu_tools.ptx_rows import (
     advanced,
     at_least,
     filled,
     foreseen,
+    load_word,
     load_words,
     plus,
+    prefetch,
     raised,
+    store_word_if,
     store_words,
 )
 from gpu_tools.sites.cuda_program import (

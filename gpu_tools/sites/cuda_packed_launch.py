@@ -18,7 +18,7 @@ from gpu_tools.sites.cuda_program import Program, compile_packed
 from gpu_tools.sites.table import CLOSED
 
 NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 145, 8: 165, 16: 700, 24: 640}
-"""Time of one row of a strip among as many others as fit on a multiprocessor, by registers a lane."""
+"""Time of a row of a strip among as many others as a multiprocessor holds, by registers a lane."""
 CELLS_A_SECOND = 3e12
 _ROW_OVERHEAD = 7
 """What a row costs beside its cells, as so many registers of them."""
@@ -149,7 +149,7 @@ def _packed_layout(plans: list[PackedPlan]) -> NDArray[np.int64]:
 
 def _packed_parts(plan: PackedPlan):
     """Return boundaries, operations, selectors and last exits of a job."""
-    table, job = plan.job.table, plan.job
+    table = plan.job.table
     opened = table.first_entry != CLOSED
     begin = np.where(opened, table.first_entry, LOWEST_HALF).astype(np.int32)
     last = np.where(table.last_exit == CLOSED, _NO_EXIT, table.last_exit).astype(np.int32)

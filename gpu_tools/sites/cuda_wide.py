@@ -11,7 +11,8 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, load4, load_word, shuffle, shuffle_up, shuffle_up_by, store_word
+from gpu_tools.ptx import WARP, load4, shuffle, shuffle_up, shuffle_up_by
+from gpu_tools.ptx_rows import load_word, store_word
 from gpu_tools.scoring import N_SYMBOLS
 from gpu_tools.sites.cuda_packed import begin_strip
 from gpu_tools.sites.cuda_program import (
