@@ -7,8 +7,7 @@ its own; then a prefix maximum over their last columns gives what each must be r
 *carry*, which joins the row when that is next read. It also takes a first exon's beginning along,
 which raises all columns alike; and it is what the next row has to its upper left.
 
-Strips of one job run one behind the other. What one hands to the next are words in memory that
-were `NEVER` before, one a boundary: the last column before and after a base is added.
+Strips of one job run one behind the other, see `gpu_tools.sites.cuda_strips`.
 """
 
 from __future__ import annotations
@@ -18,21 +17,12 @@ from functools import cache
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import (
-    WARP,
-    load4,
-    max2,
-    permute,
-    shuffle,
-    shuffle_up,
-    shuffle_up_by,
-)
+from gpu_tools.ptx import WARP, load4, max2, permute, shuffle
 from gpu_tools.ptx_rows import (
     advanced,
     at_least,
     filled,
     foreseen,
-    load_word,
     load_words,
     plus,
     prefetch,
@@ -51,6 +41,15 @@ from gpu_tools.sites.cuda_program import (
     RAISE,
     SPECIAL,
 )
+from gpu_tools.sites.cuda_strips import (
+    NEVER,
+    await_word,
+    begin_strip,
+    corner,
+    maximum_before,
+    own_selectors,
+    peek,
+)
 
 HOT_PLACES = {1: 4, 2: 3} if simulated() else {4: 92, 8: 46, 16: 5, 24: 4}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
@@ -59,11 +58,8 @@ Strips for long bases have so many that few warps share a multiprocessor with th
 """
 WIDEST_AHEAD = 1 if simulated() else 8
 """Registers of cells a lane up to which rows are computed ahead of their carries."""
-NEVER_BYTE = 0x80
-NEVER = int32(-0x7F7F7F80)
-"""A word that is not there yet, in each half less than any cell."""
-ANY_AMBIGUOUS, OUTSIDE = 4, 5
-"""Bytes of the words of lifted scores for ambiguous target symbols and columns without one."""
+OUTSIDE = 5
+"""Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
 
 # columns of the job table
 FLOOR, ROWS, STRIPS, COUNT = range(4)
@@ -72,65 +68,7 @@ BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(4, 10)
 GAP, EXTRA, WORDS = range(3)
 LANES = 8
 
-_OWN, _SWAPPED, _LOW_TWICE, _HIGH_TWICE, _SECOND_HIGH_TWICE = (
-    0x3210, 0x1032, 0x1010, 0x3232, 0x7676
-)  # fmt: skip
-_SECOND_LOW_THEN_HIGH, _LOWS, _NEIGHBOURS_HIGH_THEN_LOW = 0x3254, 0x5410, 0x5432
-_SECOND_THEN_LOW = 0x1054
-
-
-def lane_selectors() -> list[int]:
-    """Return which bytes each lane takes of its own word and of the border's, by use and lane.
-
-    First for the word to the upper left, then for values from 1 to 5 lanes before. They
-    are read from memory, for otherwise they are worked out anew in each row.
-    """
-    corner = [_SECOND_LOW_THEN_HIGH if lane == 0 else _OWN for lane in range(WARP)]
-    before = [
-        _OWN if lane >= distance else _SECOND_HIGH_TWICE
-        for distance in range(1, 6) for lane in range(WARP)
-    ]  # fmt: skip
-    return corner + before
-
-
-@cuda.jit(device=True)
-def _own_selectors(scoring, lane):
-    """Return a lane's part of `lane_selectors`."""
-    at, use = uint32(LANES + lane), uint32(WARP)
-    return (
-        scoring[at], scoring[at + use], scoring[at + uint32(2) * use],
-        scoring[at + uint32(3) * use], scoring[at + uint32(4) * use],
-        scoring[at + uint32(5) * use],
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def _maximum_before(value, border, selectors, scratch):
-    """Return the maximum over the lanes before this one and the border's second half.
-
-    First over five lanes, then over the fives: two steps, for each takes as long as a shuffle.
-    """
-    _, s1, s2, s3, s4, s5 = selectors
-    d1, d2 = shuffle_up_by(value, 1, scratch), shuffle_up_by(value, 2, scratch)
-    d3, d4 = shuffle_up_by(value, 3, scratch), shuffle_up_by(value, 4, scratch)
-    d5 = permute(shuffle_up_by(value, 5, scratch), border, s5)
-    near = max2(max2(permute(d1, border, s1), permute(d2, border, s2)), permute(d3, border, s3))
-    value = max2(max2(near, permute(d4, border, s4)), d5)
-    d5, d10 = shuffle_up_by(value, 5, scratch), shuffle_up_by(value, 10, scratch)
-    d15, d20 = shuffle_up_by(value, 15, scratch), shuffle_up_by(value, 20, scratch)
-    d25, d30 = shuffle_up_by(value, 25, scratch), shuffle_up_by(value, 30, scratch)
-    return max2(max2(max2(max2(value, d5), d10), max2(max2(d15, d20), d25)), d30)
-
-
-@cuda.jit(device=True)
-def begin_strip(strips, scratch):
-    """Return the number of the next strip to begin, the same in all lanes; -1 if none is left."""
-    number = int32(0)
-    if cuda.threadIdx.x == 0:
-        number = int32(cuda.atomic.add(strips, (strips.shape[0] - 1, 0), 1))
-        if number >= strips.shape[0] - 1:
-            number = int32(-1)
-    return shuffle(number, int32(0), scratch)
+_SWAPPED, _LOW_TWICE, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x1010, 0x3232, 0x5410, 0x1054
 
 
 @cuda.jit(device=True)
@@ -145,33 +83,6 @@ def _parts(job, strip, strip_words, buffers):
         memory[job[CELLS] + strip * job[STRIDE] :],
         memory[before : before + n_rows], memory[job[BORDERS] + strip * n_rows :],
     )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def _peek(arriving, strip, at):
-    """Look, without waiting, at a border word; the clamped place if there is no such row."""
-    if strip == 0:
-        return int32(NEVER)
-    return load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
-
-
-@cuda.jit(device=True)
-def _await(arriving, strip, at, value, floor):
-    """Return a border word once it is there; `value` is what was seen of it last."""
-    if strip == 0:
-        return floor
-    index = uint32(min(at, int32(arriving.shape[0] - 1)))
-    while value == NEVER:
-        value = load_word(arriving, index)
-    return value
-
-
-@cuda.jit(device=True)
-def _corner(last, begins, came, lane_bytes, scratch):
-    """Return what the next row has to its upper left, from the lanes' last words of this row."""
-    up = shuffle_up(last, scratch)
-    corner = max2(permute(up, last, int32(_NEIGHBOURS_HIGH_THEN_LOW)), begins)
-    return permute(corner, came, lane_bytes[0])
 
 
 def _make_operate(size):
@@ -263,7 +174,7 @@ def _make_sweep(size):
         scratch = cuda.shared.array(WARP, int32)
         hot = cuda.shared.array(hot_words, int32)
         lane = int32(cuda.threadIdx.x)
-        last_lane, lane_bytes = int32(lane == WARP - 1), _own_selectors(scoring, lane)
+        last_lane, lane_bytes = int32(lane == WARP - 1), own_selectors(scoring[LANES:], lane)
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
@@ -277,13 +188,13 @@ def _make_sweep(size):
             chosen = load(looked_up, uint32(lane), uint32(WARP))
             row, following = filled(chosen, floor), (load4(todo, 0), int32(1))
             carry, diagonal, stored = floor, floor, (hot, cells)
-            info, seen = infos[min(lane, n_rows - 1)], _peek(arriving, strip, lane)
+            info, seen = infos[min(lane, n_rows - 1)], peek(arriving, strip, lane)
             for first in range(int32(0), n_rows, int32(WARP)):
                 here, at = info, int32(first + lane)
                 info = infos[min(int32(at + WARP), int32(n_rows - 1))]
                 word = scoring[uint32((here & 7) + WORDS)]
-                border = _await(arriving, strip, at, seen, floor)
-                seen = _peek(arriving, strip, int32(at + WARP))
+                border = await_word(arriving, strip, at, seen, floor)
+                seen = peek(arriving, strip, int32(at + WARP))
                 prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
                 for k in range(min(int32(WARP), int32(n_rows - first))):
                     code, came = shuffle(here, k, scratch), shuffle(border, k, scratch)
@@ -291,7 +202,7 @@ def _make_sweep(size):
                     row = advanced(row, chosen, words, diagonal, carry, floor, gap)
                     last = row[size - 1]
                     both = max2(last, permute(last, last, int32(_SWAPPED)))
-                    before = _maximum_before(both, came, lane_bytes, scratch)
+                    before = maximum_before(both, came, lane_bytes, scratch)
                     own = permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
                     begins = permute(code, code, int32(_HIGH_TWICE))
                     settled, carry = max2(before, own), max2(before, max2(own, begins))
@@ -302,7 +213,7 @@ def _make_sweep(size):
                         row, following = operate(row, todo, following, stored, lane, floor)
                         if code & int32(CHANGES):
                             last, carry = row[size - 1], max2(floor, begins)
-                            diagonal = _corner(last, begins, came, lane_bytes, scratch)
+                            diagonal = corner(last, begins, came, lane_bytes, scratch)
                             left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
                     out = permute(left_behind, arrived, int32(_LOWS))
                     store_word_if(leaving, uint32(first + k), out, last_lane)
@@ -324,7 +235,7 @@ def _make_foreseeing_sweep(size):
         scratch = cuda.shared.array(WARP, int32)
         hot = cuda.shared.array(hot_words, int32)
         lane = int32(cuda.threadIdx.x)
-        last_lane, lane_bytes = int32(lane == WARP - 1), _own_selectors(scoring, lane)
+        last_lane, lane_bytes = int32(lane == WARP - 1), own_selectors(scoring[LANES:], lane)
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
@@ -338,14 +249,14 @@ def _make_foreseeing_sweep(size):
             chosen = load(looked_up, uint32(lane), uint32(WARP))
             row, gains = filled(chosen, floor), filled(chosen, gap)
             carry, stored, following = floor, (hot, cells), (load4(todo, 0), int32(1))
-            info, seen = infos[min(lane, n_rows - 1)], _peek(arriving, strip, lane)
+            info, seen = infos[min(lane, n_rows - 1)], peek(arriving, strip, lane)
             symbol = infos[min(int32(lane + 1), int32(n_rows - 1))] & 7
             for first in range(int32(0), n_rows, int32(WARP)):
                 here, at, word = info, int32(first + lane), scoring[uint32(symbol + WORDS)]
                 info = infos[min(int32(at + WARP), int32(n_rows - 1))]
                 symbol = infos[min(int32(at + WARP + 1), int32(n_rows - 1))] & 7
-                border = _await(arriving, strip, at, seen, floor)
-                seen = _peek(arriving, strip, int32(at + WARP))
+                border = await_word(arriving, strip, at, seen, floor)
+                seen = peek(arriving, strip, int32(at + WARP))
                 prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
                 for k in range(min(int32(WARP), int32(n_rows - first))):
                     code, came = shuffle(here, k, scratch), shuffle(border, k, scratch)
@@ -354,7 +265,7 @@ def _make_foreseeing_sweep(size):
                     last = row[size - 1]
                     both = max2(last, permute(last, last, int32(_SWAPPED)))
                     following_row, gains = foreseen(row, chosen, words, floor, gap)
-                    before = _maximum_before(both, came, lane_bytes, scratch)
+                    before = maximum_before(both, came, lane_bytes, scratch)
                     own = permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
                     begins = permute(code, code, int32(_HIGH_TWICE))
                     settled, carry = max2(before, own), max2(before, max2(own, begins))
@@ -365,9 +276,11 @@ def _make_foreseeing_sweep(size):
                         row, following = operate(row, todo, following, stored, lane, floor)
                         if code & int32(CHANGES):
                             last, carry = row[size - 1], max2(floor, begins)
-                            corner = _corner(last, begins, came, lane_bytes, scratch)
+                            upper_left = corner(last, begins, came, lane_bytes, scratch)
                             left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                            following_row = advanced(row, chosen, words, corner, carry, floor, gap)
+                            following_row = advanced(
+                                row, chosen, words, upper_left, carry, floor, gap
+                            )
                     row = following_row
                     out = permute(left_behind, arrived, int32(_LOWS))
                     store_word_if(leaving, uint32(first + k), out, last_lane)

@@ -15,6 +15,7 @@ from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
 from gpu_tools.sites.cuda_program import Program, compile_packed
+from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_selectors
 from gpu_tools.sites.table import CLOSED
 
 NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 145, 8: 165, 16: 700, 24: 640}
@@ -94,7 +95,7 @@ class PackedLaunch:
     def run(self) -> None:
         """Clear what the kernels write and start them: strips of each size on a stream."""
         borders = self.memory[: self.border_words]
-        device_memset(borders, packed.NEVER_BYTE, borders.nbytes)
+        device_memset(borders, NEVER_BYTE, borders.nbytes)
         device_memset(self.ends, 0x80, self.ends.nbytes)
         for size, strips, stream in self.groups:
             counter = strips[-1]
@@ -170,10 +171,10 @@ def _selectors(plan: PackedPlan) -> NDArray[np.int32]:
 def _packed_scoring(scoring: SplicedScoring) -> NDArray[np.int32]:
     lifted = (scoring.substitution() - scoring.gap).astype(np.int64)
     ambiguous = int(lifted[0, OTHER]) & 0xFF
-    extra = packed.NEVER_BYTE << 8 | ambiguous
+    extra = NEVER_BYTE << 8 | ambiguous
     words = (lifted[:, :4].astype(np.int8)).copy().view(np.int32).ravel()
     return np.array(
-        [_twice(scoring.gap), extra, *words, packed.NEVER, *packed.lane_selectors()],
+        [_twice(scoring.gap), extra, *words, NEVER, *lane_selectors()],
         dtype=np.int32,
     )
 

@@ -14,7 +14,6 @@ from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP, load4, shuffle, shuffle_up, shuffle_up_by
 from gpu_tools.ptx_rows import load_word, store_word
 from gpu_tools.scoring import N_SYMBOLS
-from gpu_tools.sites.cuda_packed import begin_strip
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
     BEST_EXIT,
@@ -26,6 +25,7 @@ from gpu_tools.sites.cuda_program import (
     PUT,
     SPECIAL,
 )
+from gpu_tools.sites.cuda_strips import begin_strip
 from gpu_tools.spliced import core
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
