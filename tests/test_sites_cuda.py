@@ -16,6 +16,7 @@ from tests.test_sites import STOPS, random_table, random_target
 
 pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
+LONGEST_INTRON = 4 if simulated() else 400
 BATCH = 1 if simulated() else 8
 SEEDS = range(1, 2) if simulated() else range(40)
 
@@ -48,9 +49,10 @@ def random_case(rng, unknown: bool, table_of=random_table) -> SiteCase:
 
 def random_introns(rng) -> tuple[IntronClass, ...]:
     """Return classes of which some are longer than a block of rows."""
-    longest = 4 if simulated() else 400
     return tuple(
-        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, longest)), int(rng.integers(0, 9)))
+        IntronClass(
+            int(rng.integers(0, 2)), int(rng.integers(0, LONGEST_INTRON)), int(rng.integers(0, 9))
+        )
         for _ in range(rng.integers(1, 4))
     )
 
@@ -126,35 +128,63 @@ def test_a_chain_over_blocks_and_strips(target, monkeypatch):
 
 def test_a_chain_that_translates(monkeypatch):
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 4)
-    made = chain_case(["ATGA", "CCTAA"], ["GG"], "ATGACCTAA", stops=STOPS)
+    made = chain_case(["ATGA", "CCTAA"], ["GG"], "ATGCTAA", stops=STOPS)
     (result,) = check([made], SplicedScoring())
     assert result.chain == ((0, 4), (6, 11))
     assert result.phases == (0, 2)
 
 
 @pytest.mark.parametrize("size", (1, 2) if simulated() else (4, 8, 16, 24))
-def test_every_width_of_the_packed_kernel(size, monkeypatch):
-    """Targets shorter than a strip, as long as one, one longer, and of several strips."""
+def test_an_exon_is_entered_where_a_strip_ends(size, monkeypatch):
+    """Its first base pairs with the next strip's first symbol: a value that comes over alone."""
     from gpu_tools.sites import cuda_packed
 
     monkeypatch.setattr(cuda_packed, "HOT_PLACES", {size: cuda_packed.HOT_PLACES[size]})
-    strip, rng = 2 * cuda_packed.WARP * size, np.random.default_rng(size)
-    base = cases.random_text(rng, 7 if simulated() else 3000).replace("N", "C")
-    lengths = (strip - 1, strip, 2 * strip + 3)[1 if simulated() else 0 :]
+    columns = 2 * cuda_packed.WARP * size
+    exon = cases.random_text(np.random.default_rng(size), columns - 1).replace("N", "C")
+    (result,) = check([chain_case([exon, "GTCA"], ["GAG"], exon + "GTCA")], SplicedScoring())
+    assert result.score == columns - 1 + 4 + (2 + 3 + 1 - 2 + 2)
+
+
+@pytest.mark.skipif(simulated(), reason="takes long on the simulator")
+@pytest.mark.parametrize("size", [4, 8, 16, 24])
+def test_every_width_of_the_packed_kernel(size, monkeypatch):
+    """Targets shorter than a strip, as long as one, longer, and of several strips."""
+    from gpu_tools.sites import cuda_packed
+
+    monkeypatch.setattr(cuda_packed, "HOT_PLACES", {size: cuda_packed.HOT_PLACES[size]})
+    columns, rng = 2 * cuda_packed.WARP * size, np.random.default_rng(size)
+    base = cases.random_text(rng, 3000).replace("N", "C")
+    lengths = columns - 2, columns - 1, columns, 2 * columns + 3
     targets = (random_target(rng, base, n).replace("N", "G") for n in lengths)
     table = varied_table(rng, len(base), 0.2)
     check([case_of(base, target, {"+": table}) for target in targets], SplicedScoring())
 
 
+def test_narrow_strips_are_for_long_bases():
+    from gpu_tools.sites import cuda_packed_launch as launch
+    from gpu_tools.sites.cuda_job import Job, Strand
+
+    def size_of(length, seconds):
+        table = random_table(np.random.default_rng(1), length, 0.5)
+        strand = Strand(np.zeros(length, np.uint8), table)
+        job = Job(strand, np.zeros(1500, np.uint8), SplicedScoring())
+        return launch.plan_packed(job, seconds).size
+
+    sizes = sorted(launch.NANOSECONDS_A_ROW)
+    assert size_of(2000, 1.0) == sizes[-1]
+    assert size_of(2000, 0.0) == sizes[0]
+
+
 def test_which_kernel_takes_what():
-    from gpu_tools.sites.cuda_job import Job
+    from gpu_tools.sites.cuda_job import Job, Strand
 
     table = random_table(np.random.default_rng(1), 50, 0.5)
     base = np.zeros(50, dtype=np.uint8)
 
     def packs(target="A" * 40, table=table, **scores):
         codes = Sequence.from_text("t", target).codes
-        return Job(base, table, codes, SplicedScoring(**scores)).fits_packed
+        return Job(Strand(base, table), codes, SplicedScoring(**scores)).fits_packed
 
     assert packs()
     assert packs("A" * 39 + "N")

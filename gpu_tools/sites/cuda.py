@@ -59,8 +59,8 @@ class Sweeps:
         launch, number = self.places[k]
         plan, rows = launch.plans[number], launch.rows(number)
         if plan.job.table.stops is None:
-            return _site_sweep(plan, rows, self.ends[k])
-        return _coding_sweep(plan, rows, self.ends[k])
+            return site_sweep_of(plan, rows, self.ends[k])
+        return coding_sweep_of(plan, rows, self.ends[k])
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,8 @@ def _weights(source: Source):
     return np.array([gap, limit.floor, limit.bounds.lowest], dtype=source.dtype)
 
 
-def _site_sweep(plan, rows: DeviceRows, end: End) -> SiteSweep:
+def site_sweep_of(plan, rows: DeviceRows, end: End) -> SiteSweep:
+    """Return what `gpu_tools.sites.cpu.sweep` returns, from a plan, its rows and its best end."""
     source, job = _source_of(plan, rows), plan.job
     sites = state.sites_of(job.codes, job.table, source.dtype)
     stripe = state.stripe_of(job.target, 0, source.width, job.scoring, source.dtype)
@@ -184,7 +185,8 @@ def _site_state(source: Source, number: int) -> State:
     )  # fmt: skip
 
 
-def _coding_sweep(plan: WidePlan, rows: DeviceRows, end: End) -> CodingSweep:
+def coding_sweep_of(plan: WidePlan, rows: DeviceRows, end: End) -> CodingSweep:
+    """Return what `gpu_tools.sites.coding.coding_sweep` returns, likewise."""
     source, job = _source_of(plan, rows), plan.job
     sites = state.sites_of(job.codes, job.table, source.dtype)
     stripe = state.stripe_of(job.target, 0, source.width, job.scoring, source.dtype)

@@ -58,7 +58,7 @@ def coding_places(sites: Sites) -> CodingPlaces:
     )
 
 
-def compile_coding(sites: Sites, stops, blocks: list[tuple[int, int]]) -> tuple[Program, NDArray]:
+def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> tuple[Program, NDArray]:
     """Compile a table with stop codons; also return which rows wait at each block's end.
 
     A block keeps, one after the other, three current rows, those that wait, the maxima before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from math import isqrt
 from typing import NamedTuple
@@ -32,8 +33,8 @@ class End(NamedTuple):
     column: int
 
 
-class Job:
-    """One strand of one case.
+class Strand:
+    """One strand of a base, whatever its targets; its programs are compiled once.
 
     Parameters
     ----------
@@ -41,16 +42,36 @@ class Job:
         The strand's bases in reading direction.
     table : SiteTable
         Of the same strand; it has a chain.
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], table: SiteTable):
+        self.codes, self.table = codes, table
+        self.sites = sites_of(codes, table, np.dtype(np.int32))
+        self.blocks = blocks_of(len(codes) + 1, max(cpu.ROWS_PER_BLOCK, isqrt(len(codes))))
+        self.programs: dict = {}
+
+    def compiled(self, key, make: Callable):
+        """Return what `make` made of the sites and blocks when `key` was first asked for."""
+        if key not in self.programs:
+            self.programs[key] = make(self.sites, self.blocks)
+        return self.programs[key]
+
+
+class Job:
+    """One strand of one case.
+
+    Parameters
+    ----------
+    strand : Strand
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
     """
 
-    def __init__(self, codes: NDArray[np.uint8], table: SiteTable, target, scoring: SplicedScoring):
-        self.codes, self.table, self.target, self.scoring = codes, table, target, scoring
-        self.columns = len(target) + 1
-        self.sites = sites_of(codes, table, np.dtype(np.int32))
-        self.blocks = blocks_of(len(codes) + 1, max(cpu.ROWS_PER_BLOCK, isqrt(len(codes))))
+    def __init__(self, strand: Strand, target: NDArray[np.uint8], scoring: SplicedScoring):
+        self.strand, self.codes, self.table = strand, strand.codes, strand.table
+        self.sites, self.blocks = strand.sites, strand.blocks
+        self.target, self.scoring, self.columns = target, scoring, len(target) + 1
 
     @cached_property
     def limit(self) -> Limits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ def plan_packed(job: Job, seconds: float) -> PackedPlan:
     sizes = sizes or [min(packed.HOT_PLACES)]
     strips = {size: -(-job.columns // (2 * packed.WARP * size)) for size in sizes}
     size = min(sizes, key=lambda size: (strips[size] * (size + _ROW_OVERHEAD), size))
-    program = compile_packed(job.sites, job.blocks, packed.HOT_PLACES[size])
+    hot = packed.HOT_PLACES[size]
+    program = job.strand.compiled(hot, partial(compile_packed, hot=hot))
     return PackedPlan(job, size, program, strips[size])
 
 

@@ -9,7 +9,7 @@ from numba import cuda
 
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.cuda import Sweeps
-from gpu_tools.sites.cuda_job import Job
+from gpu_tools.sites.cuda_job import Job, Strand
 from gpu_tools.spliced.batches import shares
 
 BYTES_PER_BATCH = 4 << 30
@@ -40,13 +40,13 @@ def align_on_gpus(
     list
         The results, in the order of `cases`.
     """
-    results = [None] * len(cases)
+    results, strands = [None] * len(cases), {}
     dealt = shares([case.cells for case in cases], len(ordinals))
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
 
         def drive(ordinal: int, share: list[int]) -> None:
             with cuda.gpus[ordinal]:
-                made = workers.map(lambda k: (k, _jobs(cases[k], scoring)), share)
+                made = workers.map(lambda k: (k, _jobs(cases[k], scoring, strands)), share)
                 for batch in _batches(made, _limit()):
                     found = list(_sweep(batch, scoring, workers.map))
                     ends = workers.map(lambda each: finish(cases[each[0]], *each[1:]), found)
@@ -57,15 +57,18 @@ def align_on_gpus(
     return results
 
 
-def _jobs(case, scoring: SplicedScoring) -> dict[str, Job]:
-    """Return the jobs of the strands on which a case has chains."""
-    strands = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
-    jobs = {
-        strand: Job(case.codes(strand), case.tables[strand], case.target.codes, scoring)
-        for strand in strands
-    }
-    for job in jobs.values():
-        job.fits_packed  # noqa: B018, worked out here, by many threads
+def _jobs(case, scoring: SplicedScoring, strands: dict[int, Strand]) -> dict[str, Job]:
+    """Return the jobs of the strands on which a case has chains.
+
+    `strands` holds those known so far by their tables' identity; two threads may make one twice.
+    """
+    jobs = {}
+    for name in (s for s in "+-" if s in case.tables and case.tables[s].has_chain()):
+        table = case.tables[name]
+        if id(table) not in strands:
+            strands[id(table)] = Strand(case.codes(name), table)
+        jobs[name] = Job(strands[id(table)], case.target.codes, scoring)
+        jobs[name].fits_packed  # noqa: B018, worked out here, by many threads
     return jobs
 
 

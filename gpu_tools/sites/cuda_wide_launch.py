@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,8 +48,9 @@ def plan_wide(job: Job) -> WidePlan:
     """Compile a job for the wide kernel."""
     strips, table = -(-job.columns // wide.STRIP), job.table
     if table.stops is None:
-        return WidePlan(job, compile_wide(job.sites, job.blocks), strips, None)
-    program, waiting = compile_coding(job.sites, table.stops, job.blocks)
+        return WidePlan(job, job.strand.compiled("wide", compile_wide), strips, None)
+    compiled = job.strand.compiled("coding", partial(compile_coding, stops=table.stops))
+    program, waiting = compiled
     return WidePlan(job, program, strips, waiting)
 
 
