@@ -177,3 +177,14 @@ def test_programs(kernel, rows, monkeypatch):
     rng = np.random.default_rng(rows)
     exons = [check(rng, *RUNS[kernel]) for _ in range(60)]
     assert max(exons) > 1
+
+
+@pytest.mark.parametrize("table_of", [varied_table, coding_table])
+def test_memory_is_not_underestimated(table_of):
+    """Batches are cut by it."""
+    table = table_of(np.random.default_rng(4), 3000, 0.1)
+    codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
+    job = Job(Strand(codes, table), codes[:700], SplicedScoring(ends="free-target"))
+    plan = plan_wide(job)
+    words = plan.strips * (plan.strip_words + 2 * plan.advances) + plan.program.operations.size
+    assert 4 * words <= job.device_bytes < 100 * words

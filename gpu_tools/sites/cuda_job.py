@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cpu
+from gpu_tools.sites.coding import FRAMES, SLOTS, SPLITS
+from gpu_tools.sites.cuda_program import kept_exits, most_pending
 from gpu_tools.sites.state import padded, sites_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.sites.widths import Limits, limits
@@ -21,8 +23,8 @@ from gpu_tools.spliced.widths import narrowest
 
 LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""
-_MOST_PADDING = 1536
-"""Columns at most that a kernel adds to a row."""
+_NARROWEST = 256
+"""Columns of the narrowest strips."""
 
 
 class End(NamedTuple):
@@ -104,10 +106,16 @@ class Job:
 
     @property
     def device_bytes(self) -> int:
-        """Device memory that the job takes, roughly."""
-        rows = len(self.blocks) * (6 if self.table.stops is None else 40) + 40
-        width = self.columns + _MOST_PADDING
-        return (2 if self.fits_packed else 4) * rows * width + 40 * len(self.codes)
+        """Device memory that the job takes, about: rows that are kept, borders, its program."""
+        coding, classes = self.table.stops is not None, len(self.sites.intron_kinds)
+        exits = kept_exits(self.sites, self.blocks) + most_pending(self.sites)
+        of_block = FRAMES + SLOTS + SPLITS * classes + 1 if coding else classes + 2
+        rows = (FRAMES if coding else 1) * exits + (len(self.blocks) + 2) * of_block
+        width, bases = self.columns * 3 // 2 + _NARROWEST, len(self.codes) + 1
+        if self.fits_packed:
+            return rows * width * 2 + bases * (width // _NARROWEST * 4 + 20)
+        advances = 6 if coding else 1
+        return rows * width * 4 + bases * (width // _NARROWEST * 8 * advances + 100)
 
 
 class DeviceRows:

@@ -93,6 +93,14 @@ def most_pending(sites: Sites) -> int:
     return int((np.arange(len(rows)) - first + 1).max(initial=0)) + 1
 
 
+def kept_exits(sites: Sites, blocks: list[tuple[int, int]]) -> int:
+    """Return how many exits lie closer to their block's end than the longest least intron."""
+    rows = np.flatnonzero(sites.flags & INNER_EXIT)
+    ends = np.array([high - 1 for _, high in blocks])
+    longest = int(sites.intron_lengths.max(initial=0))
+    return int((rows + longest > ends[np.searchsorted(ends, rows)]).sum())
+
+
 def places_in_registers(sites: Sites, hot: int) -> Places:
     """Return the places of a kernel that keeps the current row in registers.
 

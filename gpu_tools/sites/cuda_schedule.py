@@ -12,7 +12,7 @@ from gpu_tools.sites.cuda import Sweeps
 from gpu_tools.sites.cuda_job import Job, Strand
 from gpu_tools.spliced.batches import shares
 
-BYTES_PER_BATCH = 4 << 30
+BYTES_PER_BATCH = 8 << 30
 """What the sweeps of one batch may keep in GPU memory, at most."""
 _SHARE_OF_FREE_MEMORY = 0.5
 
