@@ -101,7 +101,9 @@ def _finite(context, parameter, value: float | None) -> float | None:
     "May be given several times.",
 )  # fmt: skip
 @options.output
-@options.device_unless(lambda given: given["ends"] == "free" and not given["site_model"])
+@options.device_unless(
+    lambda given: given["device"] == "auto" if given["site_model"] else given["ends"] == "free"
+)
 @options.common
 def command(
     base, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,

@@ -121,6 +121,7 @@ def site_align(
         Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+        ``auto`` is the CPU here.
     threads : int, optional
         Threads of the CPU, all that the process may use by default.
     progress : callable, optional
@@ -164,7 +165,8 @@ def site_align(
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
-    where = resolve(device)
+    # the GPU's kernels changed after they were last compared with the CPU on a GPU
+    where = resolve("cpu" if device == "auto" else device)
     if where.kind == "cpu":
         return _on_cpu(cases, scoring, threads, done)
     from gpu_tools.sites.cuda_schedule import align_on_gpus
