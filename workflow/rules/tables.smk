@@ -1,26 +1,41 @@
 rule results_merge:
-    """Join the batches' scores and alignments, in the order of the sheet."""
+    """Join the scores of all batches and methods, in the order of the sheet."""
     input:
-        scores=expand("<results>/batches/{batch}/scores.tsv", batch=BATCHES),
-        gff3=expand("<results>/batches/{batch}/alignments.gff3", batch=BATCHES),
-        bed=expand("<results>/batches/{batch}/alignments.bed", batch=BATCHES),
-        bam=expand("<results>/batches/{batch}/alignments.bam", batch=BATCHES),
+        scores=method_files("scores.tsv"),
     output:
-        "<results>/alignments.bam.bai",
         output="<results>/scores.tsv",
-        alignments=expand("<results>/alignments.{format}", format=["gff3", "bed", "bam"]),
     log:
         "<logs>/results_merge.log",
     conda:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
+        method=methods(),
     script:
         "../scripts/results_merge.py"
 
 
+rule alignments_merge:
+    """Join the alignments of all batches, in the order of the sheet."""
+    input:
+        gff3=batch_files("{prefix}alignments.gff3"),
+        bed=batch_files("{prefix}alignments.bed"),
+        bam=batch_files("{prefix}alignments.bam"),
+    output:
+        "<results>/{prefix}alignments.bam.bai",
+        alignments=expand("<results>/{{prefix}}alignments.{format}", format=FORMATS),
+    log:
+        "<logs>/alignments_merge/{prefix}alignments.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/alignments_merge.py"
+
+
 rule results_best:
-    """Keep the best target of each locus."""
+    """Keep the best target of each locus, for each method."""
     input:
         scores="<results>/scores.tsv",
     output:
@@ -38,8 +53,8 @@ rule results_best:
 rule exons_compare:
     """Measure candidates and best chains against the annotations that the sheet names."""
     input:
+        **listed(candidates=candidates(annotated_bases())),
         best="<results>/best.tsv",
-        candidates=candidates(annotated_bases()),
         truth=annotations(annotated_bases()),
     output:
         output="<results>/accuracy.tsv",
