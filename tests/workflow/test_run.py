@@ -106,6 +106,14 @@ def test_gff3_is_valid(done, name):
     assert checked.returncode == 0, checked.stderr
 
 
+def test_best_chains_are_drawn_by_method(done):
+    drawn = (done.path / "results" / "structures.svg").read_text()
+    for base, target in BEST:
+        assert f"<!-- {base} with {target} -->" in drawn
+    for lane in ("candidates", "sites", "all candidates"):
+        assert drawn.count(f"<!-- {lane} -->") == len(BASES)
+
+
 def test_every_alignment_job_is_measured(done):
     for rule in ("spliced_align", "site_align"):
         (row,) = done.table(f"results/benchmarks/{rule}/1of1.tsv")

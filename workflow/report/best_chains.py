@@ -12,6 +12,7 @@ COLUMNS = ("base", "target", "method", "strand", "score", "n_chain", "identity")
 TABLES = {
     "scores.tsv": "all cases",
     "best.tsv": "best target of each locus, for each method",
+    "structures.svg": "these chains, drawn",
     "alignments.gff3": "gene models from candidate exons (also .bed and .bam)",
     "site_alignments.gff3": "gene models from all exons that sites allow (also .bed and .bam)",
 }

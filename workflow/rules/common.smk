@@ -311,7 +311,7 @@ def annotations(bases):
 
 def tables():
     """Return the workflow's results."""
-    names = ["scores.tsv", "best.tsv"]
+    names = ["scores.tsv", "best.tsv", "structures.svg"]
     names += expand("{prefix}alignments.{format}", prefix=prefixes(), format=FORMATS)
     names += ["accuracy.tsv"] if annotated_bases() else []
     names += ["provenance.tsv"] if FETCHED_SOURCES else []

@@ -39,7 +39,11 @@ rule results_best:
     input:
         scores="<results>/scores.tsv",
     output:
-        output="<results>/best.tsv",
+        output=report(
+            "<results>/best.tsv",
+            caption="../report/best.rst",
+            category="Gene structures",
+        ),
     log:
         "<logs>/results_best.log",
     conda:
@@ -48,6 +52,28 @@ rule results_best:
         version=VERSION,
     script:
         "../scripts/results_best.py"
+
+
+rule structures_plot:
+    """Draw the best chain of each locus by method."""
+    input:
+        **listed(candidates=candidates(CASES["base"].unique())),
+        best="<results>/best.tsv",
+        truth=annotations(annotated_bases()),
+    output:
+        output=report(
+            "<results>/structures.svg",
+            caption="../report/structures.rst",
+            category="Gene structures",
+        ),
+    log:
+        "<logs>/structures_plot.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/structures_plot.py"
 
 
 rule exons_compare:
