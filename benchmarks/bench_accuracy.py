@@ -44,6 +44,8 @@ SAMPLE = 3
 """Every so manieth gene goes to the other programs."""
 SEED = 2027
 OURS = "gpu-tools site mode"
+OURS_BY = {"": ("global", "any"), ", coding": ("global", "complete")}
+"""What site mode is told of ends and reading, for each of its rows."""
 CHOICE = Path(__file__).parent / "results" / "accuracy-choice.json"
 
 
@@ -111,6 +113,15 @@ def row(method: str, trials: list[Trial], find, threads: int = 1) -> dict:
     }
 
 
+def our_rows(trials: list[Trial], aligners: dict[str, Aligner]) -> list[dict]:
+    """Return rows of site mode, on all trials and on the sample."""
+    found = []
+    for name, aligner in aligners.items():
+        found.append(row(name, trials, aligner))
+        found.append(row(f"{name}, sample", trials[::SAMPLE], aligner))
+    return found
+
+
 def peer_rows(trials: list[Trial]) -> list[dict]:
     """Return a row for each program that is here."""
     found = []
@@ -131,13 +142,13 @@ def trials_of(every: list[Gene], divergence: int, biased: bool) -> list[Trial]:
 
 def rows(records, divergences=DIVERGENCES, biased=BIASED_DIVERGENCES) -> list[dict]:
     """Return a row a mutation model, divergence and method."""
-    aligner, every, found = Aligner(records), genes(records), []
+    every, found = genes(records), []
+    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in OURS_BY.items()}
     levels = [("uniform", d) for d in divergences] + [("biased", d) for d in biased]
     for mutations, divergence in levels:
         trials = trials_of(every, divergence, mutations == "biased")
         level = {"mutations": mutations, "divergence": divergence}
-        ours = row(OURS, trials, aligner), row(f"{OURS}, sample", trials[::SAMPLE], aligner)
-        for line in (*ours, *peer_rows(trials[::SAMPLE])):
+        for line in (*our_rows(trials, aligners), *peer_rows(trials[::SAMPLE])):
             found.append(level | line)
             print("\t".join(map(str, found[-1].values())), flush=True)
     return found
