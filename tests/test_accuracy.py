@@ -42,9 +42,9 @@ def test_all_exons_of_diverged_genes_are_right(records, short_genes, reading):
         assert sample["genes"] < row["genes"]
 
 
-@pytest.mark.parametrize(("ends", "least"), [("global", 0.9), ("free", 0.97)])
-def test_inner_edges_of_incomplete_genes_are_right(records, short_genes, ends, least):
-    """With free ends a chain need not pay for beginning and ending inside of exons."""
+@pytest.mark.parametrize("ends", ["global", "free"])
+def test_inner_edges_of_incomplete_genes_are_right(records, short_genes, ends):
+    """End pieces of a few bases cannot pay for an intron; with free ends they make no wrong one."""
     aligner, found = Aligner(records, ends), np.zeros(3, int)
     for gene in short_genes:
         low, high = len(gene.coding) // 4, len(gene.coding) * 3 // 4
@@ -52,7 +52,9 @@ def test_inner_edges_of_incomplete_genes_are_right(records, short_genes, ends, l
         chain, _ = aligner(Trial(gene, target, ""))
         true, got = inner_edges(piece_of(gene, low, high)), inner_edges(chain)
         found += len(true & got), len(got), len(true)
-    assert Counts.f1(found) >= least
+    assert Counts.f1(found) >= 0.9
+    if ends == "free":
+        assert found[0] == found[1]
 
 
 def test_pieces_of_a_gene():
