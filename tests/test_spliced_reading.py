@@ -161,6 +161,27 @@ def test_codon_over_an_intron_that_would_be_a_stop_is_left_out():
     assert oracle_sites.translates(base, coding.chain)
 
 
+def chain_of(base, target, exons, **scoring):
+    case = Case(
+        Sequence.from_text("b", base), Sequence.from_text("t", target),
+        ExonSet.from_intervals(exons),
+    )  # fmt: skip
+    (result,) = spliced_align([case], SplicedScoring(**scoring), device="cpu", reading="complete")
+    return result.chain
+
+
+def test_a_predecessor_that_would_make_a_stop_is_not_taken_for_one_of_the_same_value():
+    """With free gaps ATGC and ATGCCCT are worth the same, but T|AA is a stop codon."""
+    exons = [(0, 4), (0, 7), (9, 14)]
+    assert chain_of("ATGCCCTGGAATGA", "ATGCAATGA", exons, gap=0) == ((0, 4), (9, 14))
+
+
+def test_an_exon_that_may_be_first_is_first_on_equal_scores():
+    exons = [(0, 6), (8, 14)]
+    assert chain_of("ATGCCCGGATGTAA", "ATGTAA", exons, intron_penalty=-12) == ((8, 14),)
+    assert chain_of("ATGCCCGGATGTAA", "ATGTAA", exons, intron_penalty=-13) == tuple(exons)
+
+
 def test_other_devices_readings_and_ends_are_refused():
     case = cases.WORKED_EXAMPLE.case()
     with pytest.raises(DeviceError, match="that translate, are aligned on the CPU only"):
