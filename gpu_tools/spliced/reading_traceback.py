@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
@@ -108,33 +111,22 @@ def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) ->
     -------
     dict
     """
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
-    leaves_of_exit = np.argsort(sweep.ways.leave_exits, kind="stable")
-    way_of_leave = np.repeat(np.arange(len(sweep.ways.tracks)), np.diff(sweep.ways.first_leaves))
+    leaves = _leaves_of(sweep)
     exons, parts, exit_, column = [], [], best.end, best.column
     while exit_ >= 0:
-        leaves = _leaves(program, sweep, leaves_of_exit, way_of_leave, exit_)
-        longest = program.exit_tracks[sweep.ways.leave_exons[leaves[-1]]]
-        end = sweep.ways.exit_ends[exit_]
-        first_row = program.track_rows[longest]
-        base = program.codes[first_row : first_row + end - program.starts[longest]]
-        chosen = sweep.ways.leave_exons[leaves]
-        lengths = end - program.starts[program.exit_tracks[chosen]]
-        k, column, operations = _trace_exon(
-            ExonRows(base, target[:column], lifted, scoring.gap), lengths, sweep.entries,
-            way_of_leave[leaves], sweep.exits[exit_, column] - program.exit_bonus[chosen],
-        )  # fmt: skip
-        exons.append(int(chosen[k]))
+        exon, way, column, operations = _exon_before(
+            program, sweep, leaves, (exit_, column), target, scoring
+        )
+        exons.append(exon)
         parts.append(operations)
-        exit_ = _predecessor(program, sweep, codes, int(way_of_leave[leaves[k]]), column, scoring)
+        exit_ = _predecessor(program, sweep, codes, way, column, scoring)
     chain = [program.exon(k) for k in exons[::-1]]
     first = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    cigar = with_leading_gap(cigar_of(parts[::-1], chain), column - first)
     return {
         "chain": tuple(chain),
         "target_start": int(first),
         "target_end": best.column,
-        "cigar": cigar,
+        "cigar": with_leading_gap(cigar_of(parts[::-1], chain), column - first),
         "exon_scores": tuple(float(program.exon_scores[k]) for k in exons[::-1]),
         **translation_of(codes, _reading_chain(program, chain)),
     }
@@ -142,19 +134,42 @@ def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) ->
 
 def _reading_chain(program: SweepProgram, chain):
     """Return a chain in reading direction."""
-    return [
-        (program.length - e, program.length - s) if program.reverse else (s, e) for s, e in chain
-    ]
+    m = program.length
+    return [(m - end, m - start) for start, end in chain] if program.reverse else chain
 
 
-def _leaves(program: SweepProgram, sweep: ReadingSweep, leaves_of_exit, way_of_leave, exit_: int):
-    """Return the leaves that reach an exit, shortest exon first, of equals the first exon's way."""
-    reached = sweep.ways.leave_exits[leaves_of_exit]
-    low, high = np.searchsorted(reached, [exit_, exit_ + 1])
-    leaves = leaves_of_exit[low:high]
-    starts = program.starts[program.exit_tracks[sweep.ways.leave_exons[leaves]]]
-    inner = sweep.ways.ways[way_of_leave[leaves]] != FIRST
-    return leaves[np.lexsort((inner, -starts))]
+class _Leaves(NamedTuple):
+    """Leaves in the order of their exits, those exits, and each leave's way."""
+
+    by_exit: NDArray[np.int64]
+    exits: NDArray[np.int64]
+    ways: NDArray[np.int64]
+
+
+def _leaves_of(sweep: ReadingSweep) -> _Leaves:
+    by_exit = np.argsort(sweep.ways.leave_exits, kind="stable")
+    ways = np.repeat(np.arange(len(sweep.ways.tracks)), np.diff(sweep.ways.first_leaves))
+    return _Leaves(by_exit, sweep.ways.leave_exits[by_exit], ways)
+
+
+def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, end, target, scoring):
+    """Return exon, way, column of entry and operations of what leads to an exit and a column."""
+    exit_, column = end
+    found = leaves.by_exit[slice(*np.searchsorted(leaves.exits, [exit_, exit_ + 1]))]
+    ways, exons = leaves.ways[found], sweep.ways.leave_exons[found]
+    starts = program.starts[program.exit_tracks[exons]]
+    # the shortest exon first, of equals the way of a chain's first one
+    order = np.lexsort((sweep.ways.ways[ways] != FIRST, -starts))
+    ways, exons, starts = ways[order], exons[order], starts[order]
+    boundary = sweep.ways.exit_ends[exit_]
+    row = program.track_rows[program.exit_tracks[exons[-1]]]
+    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    rows = ExonRows(
+        program.codes[row : row + boundary - starts[-1]], target[:column], lifted, scoring.gap
+    )
+    values = sweep.exits[exit_, column] - program.exit_bonus[exons]
+    k, entered, operations = _trace_exon(rows, boundary - starts, sweep.entries, ways, values)
+    return int(exons[k]), int(ways[k]), entered, operations
 
 
 @njit(cache=True, nogil=True)
