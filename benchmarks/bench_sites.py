@@ -1,8 +1,7 @@
 """Site mode on one core: speed for the sources' average case, a long gene, memory of a long base.
 
-Run ``python -m benchmarks.bench_sites [RECORD.json]``. Times include tables (but for the rows of
-threads), chain and alignment unless said otherwise; only the gene's strand is tried where one is
-given.
+Run ``python -m benchmarks.bench_sites [RECORD.json]``. Times include tables, chain and alignment
+unless said otherwise; only the gene's strand is tried where one is given.
 """
 
 from __future__ import annotations
@@ -74,32 +73,6 @@ def aligned(base: Sequence, target: Sequence, strands: str, reading: str = "any"
     return result
 
 
-def thread_rows(base: Sequence, target: Sequence, gene: Sequence, cdna: Sequence, rng) -> dict:
-    """Return seconds on one thread and on two: one case of each size, and many cases."""
-    every = [(g, mutated(rng, g.coding, 0.15, False)) for g in genes(annotated_records())]
-    many = [(Sequence("locus", g.codes), Sequence("t", t)) for g, t in every]
-    sets = {
-        "42,181 x 1,460, both strands": [_case(base, target)],
-        "long gene, both strands": [_case(gene, cdna)],
-        "32 human genes, both strands": [_case(*pair) for pair in many],
-    }
-    found = {}
-    for name, cases in sets.items():
-        seconds = [
-            best_of(lambda n=n, cases=cases: site_align(cases, device="cpu", threads=n))
-            for n in (1, 2)
-        ]
-        found[f"threads: {name}"] = {
-            "seconds_1_thread": seconds[0], "seconds_2_threads": seconds[1],
-            "speedup": seconds[0] / seconds[1],
-        }  # fmt: skip
-    return found
-
-
-def _case(base: Sequence, target: Sequence) -> SiteCase:
-    return SiteCase(base, target, tables_of(base, MODEL))
-
-
 def main() -> None:
     """Print the figures; write the record."""
     rng = np.random.default_rng(SEED)
@@ -123,7 +96,6 @@ def main() -> None:
         "base": len(gene), "target": len(cdna), "exons": len(exons), "exons_right": right,
         "chain": found.n_chain, "seconds": best_of(lambda: aligned(gene, cdna, "+")),
     }  # fmt: skip
-    figures |= thread_rows(base, target, gene, cdna, rng)
     long, short = Sequence("long", _random(rng, 2_000_000)), Sequence("t", _random(rng, 5_000))
     begin = time.perf_counter()
     aligned(long, short, "+")
