@@ -1,7 +1,6 @@
 """Site models: tables, files, training, and site mode on the command line."""
 
 import json
-import shutil
 import subprocess
 
 import numpy as np
@@ -10,8 +9,9 @@ import pytest
 from gpu_tools import Case, InputError, Sequence, SplicedScoring, spliced_align
 from gpu_tools.cli.main import main
 from gpu_tools.device import Gpu
+from gpu_tools.exons.features import site_scores
 from gpu_tools.exons.model import load_model
-from gpu_tools.exons.predict import predict_exons, site_scores
+from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
 from gpu_tools.sequences import decode, encode, reverse_complement
@@ -21,6 +21,7 @@ from gpu_tools.sites.table import CLOSED
 from gpu_tools.sites.training import train_sites
 from gpu_tools.spliced.reading import translation_of
 from tests import oracle_sites
+from tests.programs import require
 
 MATRIX = [[0.0, 0.0, 0.0, 0.0]]
 ONLY = {
@@ -171,9 +172,9 @@ def test_command_finds_the_gene(files, capsys):
     ]
 
 
-@pytest.mark.skipif(shutil.which("gt") is None, reason="GenomeTools is not installed")
 @pytest.mark.parametrize("strand", "+-")
 def test_coding_gff3_is_valid(files, strand):
+    require("gt")
     if strand == "-":
         from tests.oracles import reverse_complement
 
