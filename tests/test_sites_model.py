@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from gpu_tools import Case, InputError, Sequence, SplicedScoring, spliced_align
+from gpu_tools import Case, DeviceError, InputError, Sequence, SplicedScoring, spliced_align
 from gpu_tools.cli.main import main
 from gpu_tools.device import Gpu
 from gpu_tools.exons.features import site_scores
@@ -213,16 +213,30 @@ def test_wrong_usage(files, capsys, arguments, words):
     assert words in capsys.readouterr().err
 
 
-def test_explicit_cuda_is_an_error(files, capsys):
+def no_gpu():
+    raise DeviceError("no usable CUDA device: there is none")
+
+
+def test_explicit_cuda_without_a_gpu_is_an_error(files, capsys, monkeypatch):
+    monkeypatch.setattr("gpu_tools.device.list_gpus", no_gpu)
     assert run("--site-model", "vertebrate", "--device", "cuda") == 1
-    assert "site mode runs on the CPU only" in capsys.readouterr().err
+    assert "no usable CUDA device" in capsys.readouterr().err
 
 
-def test_auto_takes_the_cpu_even_beside_a_gpu(files, capsys, monkeypatch):
-    gpu = Gpu(0, "card", "9.0", 1, "13.0", "GPU-a")
+def test_auto_holds_a_gpu(files, monkeypatch):
+    """With a site model also for free ends, which list mode computes on the CPU."""
+    gpu, used = Gpu(0, "card", "9.0", 1, "13.0", "GPU-a"), []
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(files / "locks"))
     for module in ("device", "reservation"):
         monkeypatch.setattr(f"gpu_tools.{module}.list_gpus", lambda: [gpu])
-    assert run("--site-model", "vertebrate", "--device", "auto") == 0
+
+    def on_cpu(*given, device, **options):
+        used.append(device)
+        return site_align(*given, device="cpu", **options)
+
+    monkeypatch.setattr("gpu_tools.cli.spliced_align.site_align", on_cpu)
+    assert run("--site-model", "vertebrate", "--ends", "free", "--device", "auto") == 0
+    assert used == ["cuda:0"]
 
 
 def test_no_chain_gives_missing_values(files, capsys):

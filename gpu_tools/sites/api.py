@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gpu_tools.errors import DeviceError, InputError
+from gpu_tools.device import resolve
+from gpu_tools.errors import InputError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import Sequence, reverse_complement
@@ -118,9 +119,9 @@ def site_align(
     scoring : SplicedScoring, optional
         Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
     device : str
-        ``auto`` or ``cpu``; there is no CUDA version yet.
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Threads, all that the process may use by default.
+        Threads of the CPU, all that the process may use by default.
     progress : callable, optional
         Called with the number of nominal cells of each case that is done.
 
@@ -137,7 +138,7 @@ def site_align(
     ScoringError
         If scores could overflow 32-bit integers.
     DeviceError
-        If another device than the CPU is asked for.
+        If the device asked for cannot be used.
 
     Notes
     -----
@@ -156,14 +157,29 @@ def site_align(
     .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
        alignment", PNAS 93 (1996) 9061-9066, doi:10.1073/pnas.93.17.9061.
     """
-    if device not in ("auto", "cpu"):
-        raise DeviceError(f"site mode runs on the CPU only, not on {device}")
     cases = list(cases)
     for case in cases:
         case.check()
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
+    where = resolve(device)
+    if where.kind == "cpu":
+        return _on_cpu(cases, scoring, threads, done)
+    from gpu_tools.sites.cuda_schedule import align_on_gpus
+
+    def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
+        result = _finished(case, strand, found, scoring)
+        done(case.cells)
+        return result
+
+    return align_on_gpus(cases, scoring, where.ordinals, threads, finish)
+
+
+def _on_cpu(
+    cases: list[SiteCase], scoring: SplicedScoring, threads: int, done: Callable[[int], None]
+) -> list[SplicedAlignment]:
+    """Align large cases one after the other on all threads, the others side by side."""
     alone = sum(case.cells for case in cases) / (2 * threads)
     results: list[SplicedAlignment | None] = [None] * len(cases)
 
@@ -188,7 +204,12 @@ def _align(case: SiteCase, scoring: SplicedScoring, threads: int) -> SplicedAlig
     for strand, found in zip(strands, sweeps, strict=True):
         if found.score is not None and (best is None or found.score > best[1].score):
             best = strand, found
-    return _result(case, **(_aligned(case, *best, scoring) if best else {}))
+    return _finished(case, *(best or (None, None)), scoring)
+
+
+def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring):
+    """Return the result of a case from the strand of its best chain and that strand's sweep."""
+    return _result(case, **({} if strand is None else _aligned(case, strand, found, scoring)))
 
 
 def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
