@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numpy as np
-
 from gpu_tools.device import resolve
 from gpu_tools.errors import InputError
 from gpu_tools.results import SplicedAlignment
@@ -20,6 +18,7 @@ from gpu_tools.sites.cpu import SiteSweep, sweep
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.sites.traceback import trace
+from gpu_tools.spliced.reading import translation_of
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
@@ -235,14 +234,8 @@ def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dic
         "target_start": traced.first_column,
         "target_end": found.column,
         "cigar": traced.cigar,
-        "phases": () if table.stops is None else phases_of(traced.chain),
+        **({} if table.stops is None else translation_of(case.codes(strand), traced.chain)),
     }
-
-
-def phases_of(chain: list[tuple[int, int]]) -> tuple[int, ...]:
-    """Return for each exon of a chain that translates the bases before its first whole codon."""
-    before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
-    return tuple(int(phase) for phase in -before % 3)
 
 
 def _result(case: SiteCase, **found) -> SplicedAlignment:

@@ -13,7 +13,7 @@ OPTIONS = (
     "--workflow-profile", ROOT / "workflow" / "profiles" / "slurm",
     "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
     "--seconds-between-status-checks", "2", "--retries", "0",
-    "--set-threads", "spliced_align=1", "--config", "batch_size=1",
+    "--set-threads", "spliced_align=1", "--config", "batch_size=1", "mode=candidates",
 )  # fmt: skip
 
 
