@@ -29,6 +29,8 @@ PROVIDER_KEYS = {
     "genscan-report": (),
     "file": (),
 }
+# what rules/segments.smk looks for
+SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
 
 
 def check(data, schema, place):
@@ -297,6 +299,11 @@ def n_gpus():
     return 0 if config["device"] == "cpu" else config["device"].count(",") + 1
 
 
+def segment_limits(name):
+    """Return what segments must have at least, as options of max-segments."""
+    return {key: config["segments"][name][key] for key in ("min_score", "min_length")}
+
+
 def annotations(bases):
     """Return the annotated coding segments of base sequences."""
     return expand("<results>/exons/annotation/{base}.gff3", base=bases)
@@ -330,4 +337,5 @@ wildcard_constraints:
     fetched="[0-9A-Za-z._-]+",
     kind="loci|targets",
     name="[^/]+",
+    segments="|".join(SEGMENTS),
     source="given|annotation",
