@@ -12,7 +12,6 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +21,11 @@ from benchmarks import record
 from benchmarks.accuracy_cases import Gene, annotated_records, genes, mutated
 from benchmarks.accuracy_peers import installed
 from benchmarks.bench_accuracy import SEED, Aligner, peer_exons, row
+from benchmarks.bench_exons import held_out_models
 from gpu_tools import Case, Sequence, SiteCase, SplicedScoring, site_align, spliced_align, tables_of
 from gpu_tools.exons.accuracy import compare_exons
 from gpu_tools.exons.candidates import ExonSet
-from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
-from gpu_tools.exons.training import folds, trained_on
 from gpu_tools.providers.augustus import Augustus
 
 DIVERGENCES = (15, 25, 35)
@@ -41,13 +39,10 @@ def default_scoring() -> dict:
 
 
 class Builtin:
-    """The built-in predictor, each record's by the other records, at the shipped cut-off."""
+    """The built-in predictor, each record's trained on all other ones."""
 
     def __init__(self, records):
-        cutoff = load_model("vertebrate").min_score
-        self.models = [
-            replace(trained_on(others), min_score=cutoff) for _, others in folds(records)
-        ]
+        self.models = held_out_models(records)
 
     def exons(self, number: int, codes) -> ExonSet:
         """Return the candidates of a part of a record."""

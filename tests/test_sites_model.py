@@ -9,7 +9,7 @@ import pytest
 from gpu_tools import InputError, Sequence, SplicedScoring
 from gpu_tools.cli.main import main
 from gpu_tools.device import Gpu
-from gpu_tools.exons.predict import site_scores
+from gpu_tools.exons.features import site_scores
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
 from gpu_tools.sequences import decode, encode

@@ -39,7 +39,7 @@ def _finite(context: click.Context, param: click.Parameter, value: float | None)
 )  # fmt: skip
 @click.option(
     "--min-score", type=float, callback=_finite, metavar="X",
-    help="builtin: smallest score of a candidate, in bits.  [default: the model's]",
+    help="builtin: smallest score of a candidate, in bits.  [default: none]",
 )  # fmt: skip
 @click.option(
     "--program", metavar="PROGRAM",
@@ -47,8 +47,8 @@ def _finite(context: click.Context, param: click.Parameter, value: float | None)
 )  # fmt: skip
 @click.option(
     "--min-probability", type=PROBABILITY, metavar="P",
-    help="genscan, augustus: smallest probability of a suboptimal exon.  "
-    "[default: 0.01, 0]",
+    help="Smallest probability of an exon that is not in the best parse.  [default: the model's, "
+    "genscan 0.01, augustus 0]",
 )  # fmt: skip
 @click.option("--matrix", metavar="FILE", help="genscan: its parameter matrix; required.")
 @click.option("--species", metavar="NAME", help="augustus: its model.  [default: human]")

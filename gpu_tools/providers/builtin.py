@@ -22,11 +22,14 @@ class Builtin:
     model : str
         Name of a shipped model, or a file.
     min_score : float, optional
-        Smallest score of a candidate, in bits; the model's own by default.
+        Smallest score of a candidate, in bits; none by default.
+    min_probability : float, optional
+        Smallest posterior probability of a candidate; the model's own by default.
     """
 
     model: str = "vertebrate"
     min_score: float | None = None
+    min_probability: float | None = None
 
     @cached_property
     def _loaded(self) -> ExonModel:
@@ -34,4 +37,4 @@ class Builtin:
 
     def exons(self, codes: NDArray[np.uint8]) -> ExonSet:
         """Return the candidate exons of a sequence, both strands."""
-        return predict_exons(codes, self._loaded, self.min_score)
+        return predict_exons(codes, self._loaded, self.min_score, self.min_probability)

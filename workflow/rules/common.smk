@@ -23,7 +23,7 @@ SERVICES = ("ncbi:", "ensembl:")
 FETCHED = re.compile(r"ncbi:|ensembl:|https?://|.*#(sha256|md5)=")
 # keys of the configuration that go with a provider; those without take the sheet's files
 PROVIDER_KEYS = {
-    "builtin": ("model", "min_score"),
+    "builtin": ("model", "min_score", "min_probability"),
     "genscan": ("program", "min_probability", "matrix"),
     "augustus": ("program", "min_probability", "species", "samples"),
     "genscan-report": (),
