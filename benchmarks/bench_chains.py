@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
+import time
 from pathlib import Path
 
-import numpy as np
 import yaml
 
 from benchmarks import record
-from benchmarks.accuracy_cases import Gene, annotated_records, genes, mutated
+from benchmarks.accuracy_cases import Gene, annotated_records, genes
 from benchmarks.accuracy_peers import installed
-from benchmarks.bench_accuracy import SEED, Aligner, peer_exons, row
+from benchmarks.bench_accuracy import Aligner, Trial, peer_exons, row, trials_of
 from benchmarks.bench_exons import held_out_models
 from gpu_tools import Case, Sequence, SiteCase, SplicedScoring, site_align, spliced_align, tables_of
 from gpu_tools.exons.accuracy import compare_exons
@@ -85,54 +84,55 @@ def candidates_row(name: str, source, records) -> dict:
 
 
 def chains_of(source):
-    """Return a function that finds a gene's chain of a source's candidates."""
+    """Return a function that finds a trial's chain of a source's candidates, and its seconds."""
     scoring = SplicedScoring(**default_scoring())
 
-    def find(gene: Gene, target) -> list[tuple[int, int]]:
-        exons = source.exons(gene.record, gene.codes)
-        case = Case(Sequence("locus", gene.codes), Sequence("target", target), exons)
-        return _forward(spliced_align([case], scoring, device="cpu", threads=1))
+    def find(trial: Trial) -> tuple[list[tuple[int, int]], float]:
+        begin, codes = time.process_time(), trial.gene.codes
+        exons = source.exons(trial.gene.record, codes)
+        case = Case(Sequence("locus", codes), Sequence("target", trial.target), exons)
+        return _forward(spliced_align([case], scoring, device="cpu", threads=1), begin)
 
     return find
 
 
 def chains_of_sites(records):
-    """Return a function that finds a gene's chain of all exons that splice sites allow."""
+    """Return a function that finds a trial's chain of all exons that splice sites allow."""
     given = {k: v for k, v in default_scoring().items() if k not in _OF_CANDIDATES}
     scoring, models = SplicedScoring(**given), Aligner(records).models
 
-    def find(gene: Gene, target) -> list[tuple[int, int]]:
-        base = Sequence("locus", gene.codes)
-        tables = tables_of(base, models[gene.record], ends=scoring.ends)
-        case = SiteCase(base, Sequence("target", target), tables)
-        return _forward(site_align([case], scoring, device="cpu", threads=1))
+    def find(trial: Trial) -> tuple[list[tuple[int, int]], float]:
+        begin, base = time.process_time(), Sequence("locus", trial.gene.codes)
+        tables = tables_of(base, models[trial.gene.record], ends=scoring.ends)
+        case = SiteCase(base, Sequence("target", trial.target), tables)
+        return _forward(site_align([case], scoring, device="cpu", threads=1), begin)
 
     return find
 
 
-def _forward(results) -> list[tuple[int, int]]:
-    """Return the chain; on the wrong strand it has no true exon."""
+def _forward(results, begin: float) -> tuple[list[tuple[int, int]], float]:
+    """Return the chain, which on the wrong strand has no true exon, and the seconds it took."""
     (result,) = results
-    return list(result.chain) if result.strand == "+" else []
+    chain = list(result.chain) if result.strand == "+" else []
+    return chain, time.process_time() - begin
 
 
-def methods(records, folder: Path) -> dict:
-    """Return functions that find a gene's exons, by method."""
+def methods(records) -> dict:
+    """Return functions that find a trial's exons, by method."""
     found = {f"workflow, candidates {k}": chains_of(v) for k, v in sources(records).items()}
     found["workflow, sites, held out"] = chains_of_sites(records)
     for peer in installed():
-        found[peer] = lambda gene, target, peer=peer: peer_exons(peer, gene, target, folder)
+        found[peer] = lambda trial, peer=peer: peer_exons(peer, trial)
     return found
 
 
-def chain_rows(records, every: list[Gene], folder: Path, divergences=DIVERGENCES) -> list[dict]:
+def chain_rows(records, every: list[Gene], divergences=DIVERGENCES) -> list[dict]:
     """Return a row a divergence and method."""
-    by_method, found = methods(records, folder), []
+    by_method, found = methods(records), []
     for divergence in divergences:
-        rng = np.random.default_rng([SEED, divergence])
-        cases = [(gene, mutated(rng, gene.coding, divergence / 100, False)) for gene in every]
+        trials = trials_of(every, divergence, biased=False)
         for method, find in by_method.items():
-            found.append({"divergence": divergence} | row(method, cases, find))
+            found.append({"divergence": divergence} | row(method, trials, find))
     return found
 
 
@@ -148,18 +148,17 @@ def main() -> None:
     records = annotated_records()
     of_candidates = [candidates_row(k, v, records) for k, v in sources(records).items()]
     print_table(of_candidates)
-    with tempfile.TemporaryDirectory() as folder:
-        of_chains = chain_rows(records, genes(records), Path(folder))
+    of_chains = chain_rows(records, genes(records))
     print_table(of_chains)
     if len(sys.argv) > 1:
         record.write(sys.argv[1], {"candidates": of_candidates, "chains": of_chains})
 
 
-def test_tiny(tmp_path):
+def test_tiny():
     """Every method finds most of a short gene at little divergence."""
     records = annotated_records()
     gene = min((g for g in genes(records) if len(g.exons) > 3), key=lambda g: len(g.codes))
-    rows = chain_rows(records, [gene], tmp_path, [2])
+    rows = chain_rows(records, [gene], [2])
     assert {r["exons"] for r in rows} == {len(gene.exons)}
     assert min(r["nucleotide_f1"] for r in rows) > 0.8, rows
     assert candidates_row("builtin", Builtin(records), records)["sensitivity"] > 0.9
