@@ -102,6 +102,27 @@ def _store_low(array, index, value):
     array[index] = int16(value)
 
 
+def _load_pair_twin(array, index):
+    word = int(array[index])
+    return np.int32(word >> 32), np.int32(_signed32(word))
+
+
+def _store_pair_twin(array, index, high, low):
+    array[index] = (int(high) << 32) | (int(low) & 0xFFFFFFFF)
+
+
+def _signed32(value: int) -> int:
+    return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def _any_lane_twin(predicate):
+    return bool(cuda.syncthreads_or(1 if predicate else 0))
+
+
+def _any_lane(predicate):
+    return cuda.any_sync(_ALL_LANES, predicate)
+
+
 def _of_words(text: str, count: int):
     """Return an intrinsic of `count` 32-bit arguments and such a result, one instruction."""
     function_type = ir.FunctionType(_I32, [_I32] * count)
@@ -133,6 +154,25 @@ def _generate_store(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
+def _generate_load_pair(context, builder, signature, arguments):
+    both = ir.LiteralStructType([_I32, _I32])
+    text = "{ .reg .b64 word; ld.relaxed.sys.global.b64 word, [$2]; mov.b64 {$1, $0}, word; }"
+    call = ir.InlineAsm(
+        ir.FunctionType(both, [ir.IntType(64)]), text, "=r,=r,l,~{memory}", side_effect=True
+    )
+    pair = builder.call(call, [_element(context, builder, signature, arguments)])
+    return _pack(builder, [builder.extract_value(pair, k) for k in range(2)])
+
+
+def _generate_store_pair(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32])
+    text = "{ .reg .b64 word; mov.b64 word, {$2, $1}; st.relaxed.sys.global.b64 [$0], word; }"
+    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
+    place = _element(context, builder, signature, arguments)
+    builder.call(call, [place, *arguments[2:]])
+    return context.get_dummy_value()
+
+
 if simulated():
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
     add2, max2, min2, permute = (
@@ -143,12 +183,17 @@ if simulated():
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
+    load_pair, store_pair, any_lane = (
+        cuda.jit(device=True)(f) for f in (_load_pair_twin, _store_pair_twin, _any_lane_twin)
+    )
 else:
     from numba.cuda.extending import intrinsic
 
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
 
     store_low = cuda.jit(device=True)(_store_low)
+
+    any_lane = cuda.jit(device=True)(_any_lane)
 
     @intrinsic
     def add2(typing_context, left, right):
@@ -189,6 +234,16 @@ else:
     def store_relaxed(typing_context, array, index, value):
         """Write the low half of `value` to an int16 element, for the whole GPU to see."""
         return types.void(array, types.uint32, int32), _generate_store
+
+    @intrinsic
+    def load_pair(typing_context, array, index):
+        """Return the high and the low half of an int64 element, as all GPUs see it now."""
+        return types.UniTuple(int32, 2)(array, types.uint32), _generate_load_pair
+
+    @intrinsic
+    def store_pair(typing_context, array, index, high, low):
+        """Write an int64 element at once, for all GPUs to see."""
+        return types.void(array, types.uint32, int32, int32), _generate_store_pair
 
 
 def _load4_twin(array, index):
@@ -267,7 +322,7 @@ def _larger(builder, left, right):
 
 
 def _unpack(builder, values) -> list:
-    return [builder.extract_value(values, k) for k in range(values.type.count)]
+    return [builder.extract_value(values, k) for k in range(len(values.type.elements))]
 
 
 def _pack(builder, values: list):
@@ -293,3 +348,125 @@ float32 a sum that reaches 1 goes no higher.
 """
 kadane_above = _kadane(above=True)
 """`kadane` for the pairs alone whose high stands behind the low; the others stay as they are."""
+
+
+def _repeated_twin(slots, value):
+    return (value,) * len(slots)
+
+
+def _load_each_twin(slots, array, first, stride):
+    return tuple(array[first + k * stride] for k in range(len(slots)))
+
+
+def _add_each_twin(values, addend):
+    return tuple(_add2_twin(value, addend) for value in values)
+
+
+def _affine_column_twin(cells, gaps, selectors, caps, state, penalties):
+    word, late, diagonal, falling, largest = state
+    opens, extends = penalties
+    column, running = [], []
+    for r, selector in enumerate(selectors):
+        score = _permute_twin(word, late, selector)
+        score = _min2_twin(score, caps[r]) if caps else score
+        running.append(_max2_twin(_add2_twin(gaps[r], extends), cells[r]))
+        paired = _max2_twin(_add2_twin(diagonal, score), _add2_twin(running[r], opens))
+        paired = _max2_twin(paired, 0)
+        column.append(_max2_twin(_add2_twin(falling, opens), paired))
+        falling = _max2_twin(_add2_twin(falling, extends), paired)
+        largest = _max2_twin(largest, column[r])
+        diagonal = cells[r]
+    return tuple(column), tuple(running), falling, largest
+
+
+def _repeated_intrinsic(typing_context, slots, value):
+    def generate(context, builder, signature, arguments):
+        return _pack(builder, [arguments[1]] * slots.count)
+
+    return types.UniTuple(value, slots.count)(slots, value), generate
+
+
+def _load_each_intrinsic(typing_context, slots, array, first, stride):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(array)(context, builder, arguments[1]).data
+        index, values = arguments[2], []
+        for _ in range(slots.count):
+            values.append(builder.load(builder.gep(data, [index])))
+            index = builder.add(index, arguments[3])
+        return context.make_tuple(builder, signature.return_type, values)
+
+    result = types.BaseTuple.from_types((array.dtype,) * len(slots))
+    return result(slots, array, types.int64, types.int64), generate
+
+
+def _add_each_intrinsic(typing_context, values, addend):
+    def generate(context, builder, signature, arguments):
+        own = _unpack(builder, arguments[0])
+        return _pack(builder, [_packed_sum(builder, value, arguments[1]) for value in own])
+
+    return values(values, addend), generate
+
+
+def _affine_column_intrinsic(typing_context, cells, gaps, selectors, caps, state, penalties):
+    """Return code without a loop: all values stay in registers, as all indices are constant."""
+
+    def generate(context, builder, signature, arguments):
+        column, running, chosen, cap, values, both = (_unpack(builder, a) for a in arguments)
+        word, late, diagonal, falling, largest = values
+        opens, extends = both
+        zero = ir.Constant(_I32, 0)
+        for r, selector in enumerate(chosen):
+            score = _one(builder, "prmt.b32 $0, $1, $2, $3;", word, late, selector)
+            if cap:
+                score = _one(builder, "min.s16x2 $0, $1, $2;", score, cap[r])
+            paired = _packed_sum(builder, diagonal, score)
+            # after the column before, `ptxas` would not fuse this sum and maximum
+            going_on = _packed_sum(builder, running[r], extends)
+            running[r] = _larger_pair(builder, going_on, column[r])
+            shut = _packed_sum(builder, running[r], opens)
+            paired = _one(builder, "max.relu.s16x2 $0, $1, $2;", shut, paired)
+            best = _larger_pair(builder, _packed_sum(builder, falling, opens), paired)
+            falling = _larger_pair(builder, _packed_sum(builder, falling, extends), paired)
+            largest = _larger_pair(builder, largest, best)
+            diagonal, column[r] = column[r], best
+        parts = [_pack(builder, column), _pack(builder, running), falling, largest]
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    result = types.Tuple((cells, gaps, int32, int32))
+    return result(cells, gaps, selectors, caps, state, penalties), generate
+
+
+def _one(builder, text: str, *arguments):
+    kind = ir.FunctionType(_I32, [_I32] * len(arguments))
+    constraints = ",".join(["=r"] + ["r"] * len(arguments))
+    return builder.asm(kind, text, constraints, arguments, False)
+
+
+def _packed_sum(builder, left, right):
+    return _one(builder, "add.s16x2 $0, $1, $2;", left, right)
+
+
+def _larger_pair(builder, left, right):
+    return _one(builder, "max.s16x2 $0, $1, $2;", left, right)
+
+
+def _twin_or_intrinsic(twin, generator):
+    return twin if simulated() else intrinsic(generator)
+
+
+repeated = _twin_or_intrinsic(_repeated_twin, _repeated_intrinsic)
+"""``repeated(slots, value)``: a tuple as long as `slots` of equal values."""
+load_each = _twin_or_intrinsic(_load_each_twin, _load_each_intrinsic)
+"""``load_each(slots, array, first, stride)``: a tuple as long as `slots` of spaced elements."""
+add_each = _twin_or_intrinsic(_add_each_twin, _add_each_intrinsic)
+"""``add_each(values, addend)``: the packed sums of a tuple's elements and `addend`."""
+affine_column = _twin_or_intrinsic(_affine_column_twin, _affine_column_intrinsic)
+"""``affine_column(cells, gaps, selectors, caps, state, penalties)``: a column of local alignment.
+
+All values are packed and not negative. `cells` and `gaps` are of the column before: best scores, and
+scores of gaps along the rows, plus the penalty of opening. A row's pair scores what `permute` makes
+of two words and its selector, but no more than its cap, if there are `caps`. `state` is those two
+words, the cell above the column before, the gap that comes down into the column, again plus the
+penalty of opening, and the largest cell so far; `penalties` are minus those of opening and
+extending. Returned are cells, gaps, the gap that goes on below, and the largest cell.
+"""
