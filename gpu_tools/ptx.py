@@ -362,18 +362,17 @@ def _add_each_twin(values, addend):
     return tuple(_add2_twin(value, addend) for value in values)
 
 
-def _affine_column_twin(cells, gaps, selectors, caps, state, penalties):
-    word, late, diagonal, falling, largest = state
-    opens, extends = penalties
-    column, running = [], []
+def _affine_column_twin(cells, gaps, selectors, state, penalties):
+    word, late, diagonal, falling, floor = state
+    _, opens_row, opens, down, *across = penalties
+    column, running, largest = [], [], floor
     for r, selector in enumerate(selectors):
-        score = _permute_twin(word, late, selector)
-        score = _min2_twin(score, caps[r]) if caps else score
-        running.append(_max2_twin(_add2_twin(gaps[r], extends), cells[r]))
-        paired = _max2_twin(_add2_twin(diagonal, score), _add2_twin(running[r], opens))
-        paired = _max2_twin(paired, 0)
-        column.append(_max2_twin(_add2_twin(falling, opens), paired))
-        falling = _max2_twin(_add2_twin(falling, extends), paired)
+        gap = _signed32(int(gaps[r]) + int(across[0])) if across else gaps[r]
+        running.append(_max2_twin(gap, cells[r]))
+        paired = _signed32(int(diagonal) + int(_permute_twin(word, late, selector)))
+        paired = _max2_twin(_max2_twin(paired, _signed32(int(running[r]) + int(opens_row))), floor)
+        column.append(_max2_twin(_signed32(int(falling) + int(opens)), paired))
+        falling = _max2_twin(_signed32(int(falling) + int(down)), paired)
         largest = _max2_twin(largest, column[r])
         diagonal = cells[r]
     return tuple(column), tuple(running), falling, largest
@@ -407,33 +406,43 @@ def _add_each_intrinsic(typing_context, values, addend):
     return values(values, addend), generate
 
 
-def _affine_column_intrinsic(typing_context, cells, gaps, selectors, caps, state, penalties):
+def _affine_column_intrinsic(typing_context, cells, gaps, selectors, state, penalties):
     """Return code without a loop: all values stay in registers, as all indices are constant."""
 
     def generate(context, builder, signature, arguments):
-        column, running, chosen, cap, values, both = (_unpack(builder, a) for a in arguments)
-        word, late, diagonal, falling, largest = values
-        opens, extends = both
-        zero = ir.Constant(_I32, 0)
+        column, running, chosen, values, constants = (_unpack(builder, a) for a in arguments)
+        word, late, diagonal, falling, floor = values
+        one, opens_row, opens, down, *across = constants
+        largest = floor
         for r, selector in enumerate(chosen):
             score = _one(builder, "prmt.b32 $0, $1, $2, $3;", word, late, selector)
-            if cap:
-                score = _one(builder, "min.s16x2 $0, $1, $2;", score, cap[r])
-            paired = _packed_sum(builder, diagonal, score)
-            # after the column before, `ptxas` would not fuse this sum and maximum
-            going_on = _packed_sum(builder, running[r], extends)
-            running[r] = _larger_pair(builder, going_on, column[r])
-            shut = _packed_sum(builder, running[r], opens)
-            paired = _one(builder, "max.relu.s16x2 $0, $1, $2;", shut, paired)
-            best = _larger_pair(builder, _packed_sum(builder, falling, opens), paired)
-            falling = _larger_pair(builder, _packed_sum(builder, falling, extends), paired)
+            paired = _sum_elsewhere(builder, diagonal, one, score)
+            gap = _sum_elsewhere(builder, running[r], one, across[0]) if across else running[r]
+            running[r] = _larger_pair(builder, gap, column[r])
+            shut = _sum_elsewhere(builder, running[r], one, opens_row)
+            paired = _larger_pair(builder, _larger_pair(builder, paired, shut), floor)
+            best = _larger_pair(builder, _sum_elsewhere(builder, falling, one, opens), paired)
+            falling = _larger_pair(builder, _sum_elsewhere(builder, falling, one, down), paired)
             largest = _larger_pair(builder, largest, best)
             diagonal, column[r] = column[r], best
         parts = [_pack(builder, column), _pack(builder, running), falling, largest]
         return context.make_tuple(builder, signature.return_type, parts)
 
     result = types.Tuple((cells, gaps, int32, int32))
-    return result(cells, gaps, selectors, caps, state, penalties), generate
+    return result(cells, gaps, selectors, state, penalties), generate
+
+
+import os
+VAR = os.environ.get("VAR", "add")
+
+
+def _sum_elsewhere(builder, value, one, addend):
+    """Return a sum that the multipliers compute, which else would have nothing to do."""
+    if VAR == "mad":
+        return _one(builder, "mad.lo.s32 $0, $1, $2, $3;", value, one, addend)
+    if VAR == "add":
+        return _one(builder, "add.s32 $0, $1, $2;", value, addend)
+    return _packed_sum(builder, value, addend)
 
 
 def _one(builder, text: str, *arguments):
@@ -461,12 +470,14 @@ load_each = _twin_or_intrinsic(_load_each_twin, _load_each_intrinsic)
 add_each = _twin_or_intrinsic(_add_each_twin, _add_each_intrinsic)
 """``add_each(values, addend)``: the packed sums of a tuple's elements and `addend`."""
 affine_column = _twin_or_intrinsic(_affine_column_twin, _affine_column_intrinsic)
-"""``affine_column(cells, gaps, selectors, caps, state, penalties)``: a column of local alignment.
+"""``affine_column(cells, gaps, selectors, state, penalties)``: a column of local alignment.
 
-All values are packed and not negative. `cells` and `gaps` are of the column before: best scores, and
-scores of gaps along the rows, plus the penalty of opening. A row's pair scores what `permute` makes
-of two words and its selector, but no more than its cap, if there are `caps`. `state` is those two
-words, the cell above the column before, the gap that comes down into the column, again plus the
-penalty of opening, and the largest cell so far; `penalties` are minus those of opening and
-extending. Returned are cells, gaps, the gap that goes on below, and the largest cell.
+All values are packed; no half is ever negative, so that sums of 32 bits are sums of both halves.
+`cells` and `gaps` are of the column before: best scores, and scores of gaps along the rows, plus the
+penalty of opening. A row's pair adds what `permute` makes of two words and its selector. `state` is
+those two words, the cell above the column before, the gap that comes down into the column, again
+plus the penalty of opening, and the score of an empty alignment; `penalties` are 1 (which the
+compiler must not know to be that), and what opening a gap, extending it down and, unless that is
+nothing, extending it along the rows adds to both halves. Returned are cells, gaps, the gap that goes
+on below, and the largest cell.
 """

@@ -21,10 +21,8 @@ _STEPS_BEHIND = 4 * WARP
 """By how many steps a strip follows the one above, about."""
 _BLOCKS_PER_MULTIPROCESSOR = 4
 NEAR = WARP
-_NO_CAP = 0x7FFF
-_PAD = OTHER + 1
-_OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x80, 0x88], dtype=np.int32)
-"""By query code: the score's byte and, above it, its sign; of padding the sign alone."""
+_OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x88], dtype=np.int32)
+"""By query code: which byte is the score's, and its sign; of others the sign alone, which is 0."""
 _KERNELS = {}
 Passes = list[NDArray[np.int32]]
 
@@ -66,7 +64,7 @@ def rows_per_lane(problems: list[Problem]) -> int | None:
     """
     one = problems[0]
     by_equality = len(one.table) == OTHER + 1 and one.table[0, 1] <= 0
-    small = int(np.abs(one.table).max()) < 128
+    small = int(one.table.max()) - int(one.table.min()) < 128
     capable = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
     if not (by_equality and small and capable):
         return None
@@ -156,8 +154,8 @@ class PackedLaunch:
     """
 
     def __init__(self, problems: list[Problem], sides: list[int], rows: int, bands=None):
-        capped = any((p.query == OTHER).any() for p in problems)
-        self.kernel = _kernel(rows, capped)
+        level = packed.tilt(problems[0]) == problems[0].gap_extend
+        self.kernel = _kernel(rows, level)
         self.shapes = [_tiles_of(p, side, rows) for p, side in zip(problems, sides, strict=True)]
         jobs, units = _layout(problems, sides, rows, self.shapes)
         group, strips, *borders = bands or (1 << 30, None)
@@ -165,11 +163,10 @@ class PackedLaunch:
             units = np.array([(0, strip) for strip in strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
         head = np.array([[len(units), 0]], dtype=np.int32)
-        selectors, caps = _selectors(problems, rows)
         words = np.concatenate([_words(p) for p in problems])
         self.units_at_start = np.concatenate([head, units])
         self.units = cuda.to_device(self.units_at_start)
-        self.inputs = [cuda.to_device(a) for a in (selectors, caps, words)]
+        self.inputs = [cuda.to_device(a) for a in (_selectors(problems, rows), words)]
         self.jobs = cuda.to_device(jobs)
         self.row = cuda.to_device(np.zeros(len(words), dtype=np.int64))
         self.borders = (self.row, *(borders or (self.row, self.row)))
@@ -207,10 +204,10 @@ class PackedLaunch:
         return results
 
 
-def _kernel(rows: int, capped: bool):
-    if (rows, capped) not in _KERNELS:
-        _KERNELS[rows, capped] = packed.make_kernel(rows, capped)
-    return _KERNELS[rows, capped]
+def _kernel(rows: int, level: bool):
+    if (rows, level) not in _KERNELS:
+        _KERNELS[rows, level] = packed.make_kernel(rows, level)
+    return _KERNELS[rows, level]
 
 
 def _strips(problem: Problem, rows: int) -> int:
@@ -244,33 +241,29 @@ def _layout(problems, sides, rows: int, shapes) -> tuple[NDArray[np.int64], NDAr
     return jobs, np.array(units, dtype=np.int32)
 
 
-def _selectors(problems, rows: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return selectors and caps of all strips' rows, shape (strips * rows * WARP,) each.
-
-    Rows of padding take the sign of a score, 0 or -1.
-    """
-    mismatch = int(problems[0].table[0, 1]) & 0xFFFF
-    selectors, caps = [], []
+def _selectors(problems, rows: int) -> NDArray[np.int32]:
+    """Return the selectors of all strips' rows, shape (strips * rows * WARP,)."""
+    selectors = []
     for problem in problems:
-        codes = np.full(_strips(problem, rows) * rows * packed.VIRTUAL_LANES, _PAD, dtype=np.int32)
+        codes = np.full(_strips(problem, rows) * rows * packed.VIRTUAL_LANES, OTHER, dtype=np.uint8)
         codes[: len(problem.query)] = problem.query
         low, high = codes.reshape(-1, WARP, 2, rows).transpose(2, 0, 3, 1)
         selectors.append((_OF_CODE[low] | (_OF_CODE[high] | 0x44) << 8).ravel())
-        cap_low, cap_high = (np.where(half == OTHER, mismatch, _NO_CAP) for half in (low, high))
-        caps.append((cap_low | cap_high << 16).astype(np.uint32).view(np.int32).ravel())
-    return np.concatenate(selectors), np.concatenate(caps)
+    return np.concatenate(selectors)
 
 
 def _words(problem: Problem) -> NDArray[np.int32]:
     """Return the scores of each column with the four query nucleotides, mismatches around."""
-    scores = np.ascontiguousarray(problem.table[:4].T.astype(np.int8))
-    of_symbol = scores.view(np.int32).ravel()
-    words = np.full(packed.stride(problem.shape[1]), of_symbol[OTHER], dtype=np.int32)
-    words[packed.LEAD : packed.LEAD + problem.shape[1]] = of_symbol[problem.subject]
+    scores = np.ascontiguousarray((problem.table[:4].T + packed.tilt(problem)).astype(np.int8))
+    words = np.zeros(packed.stride(problem.shape[1]), dtype=np.int32)
+    columns = slice(packed.LEAD, packed.LEAD + problem.shape[1])
+    words[columns] = scores.view(np.int32).ravel()[problem.subject]
     return words
 
 
 def _scoring(problem: Problem, rows: int, group: int) -> NDArray[np.int32]:
-    penalties = [-problem.gap_open & 0xFFFF, -problem.gap_extend & 0xFFFF]
-    both = np.array([p | p << 16 for p in penalties], dtype=np.uint32).view(np.int32)
-    return np.array([*both, *packed.score_range(problem, rows), group], dtype=np.int32)
+    tilt = packed.tilt(problem)
+    opens, extends = problem.gap_open, problem.gap_extend
+    added = np.array([tilt - opens, -opens, -extends, tilt - extends])
+    scores = packed.score_range(problem, rows)
+    return np.array([1, *(added * 65537), tilt, *scores, group], dtype=np.int32)

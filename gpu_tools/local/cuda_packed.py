@@ -5,14 +5,18 @@ a *virtual lane* with neighbouring rows of its own, one column behind the one ab
 past. What comes out below a strip, cell by cell, goes to the strip below through memory, and that
 strip begins as soon as the first cells are there.
 
-A cell in memory is one word of 64 bits: the best score, how much more what goes on below a cell is
-worth (both whatever the strip's base), and the number of the strip that reads it. So a reader sees
-whether a word is already the one it waits for, and neither flags nor fences are needed.
+A cell in memory is one word of 64 bits: the best score, how much more the gap that goes on below is
+worth if it need not be opened, and the number of the strip that reads it. So a reader sees whether
+a word is already the one it waits for, and neither flags nor fences are needed.
 
-Scores in registers are less the strip's *base*, which moves with them. Scores of cells that are in
-registers at one time differ by no more than a bound, the *reach* (`Range`); so all of them fit 16
-bits and, unless the base is 0, none is under it. That is why one comparison with 0 serves both as
-the floor of local alignment and does no harm where the base is higher.
+Scores are *tilted*: a cell's has the penalty of a mismatch added once for each column. Then a
+mismatch adds nothing, a match something positive, and if extending a gap costs as much as a
+mismatch, extending it along a row is free.
+
+In registers, tilted scores are less the strip's *base*, which moves with them. Scores of cells that
+are in registers at one time differ by no more than a bound, the *reach*, so that all of them fit 16
+bits, and none is so small that a penalty would make it negative. Where the empty alignment's score
+is below that, all cells' are far above it, and the smallest one allowed stands for it.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from gpu_tools.ptx import (
     any_lane,
     load_each,
     load_pair,
+    max2,
     permute,
     repeated,
     shuffle,
@@ -54,7 +59,7 @@ _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 # columns, tiles across, chunks of a tile (as a power of two), rows of a tile
 SELECTORS, COLUMN, TILES, CHUNKS, ACROSS, SPAN, SIDE, FIELDS = range(8)
 # elements of the scoring
-OPEN, EXTEND, LIMIT, LOW, SWING, GROUP = range(6)
+ONE, OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP = range(11)
 
 
 def chunks(columns: int) -> int:
@@ -68,14 +73,21 @@ def stride(columns: int) -> int:
 
 
 class Range(NamedTuple):
-    """How scores less the base move: above `limit` the base rises, below `low` it falls.
+    """How the base moves: it rises if a score is above `limit`, falls if one is below `low`.
 
-    It moves by `swing`, after which no score is below 0 or, if it rose, above `limit`.
+    It moves by `swing`, after which no score is below `low`, or, if it fell, above `limit`. The
+    score of an empty alignment is never less than `floor`.
     """
 
+    floor: int
     limit: int
     low: int
     swing: int
+
+
+def tilt(problem: Problem) -> int:
+    """Return what tilted scores gain with each column."""
+    return -int(problem.table[0, 1])
 
 
 def score_range(problem: Problem, rows: int) -> Range | None:
@@ -84,14 +96,14 @@ def score_range(problem: Problem, rows: int) -> Range | None:
     From a cell to one n rows or columns away a score falls by a gap's cost at most, and rises by no
     more than n pairs and what a gap costs that the other path pays.
     """
-    match, costs = int(problem.table.max()), problem.gap_open + problem.gap_extend
-    slope = max(match, 0) + problem.gap_extend
-    slack = 2 * (match + costs - int(problem.table.min()))
+    slope = max(int(problem.table.max()), 0) + problem.gap_extend + tilt(problem)
+    floor = problem.gap_open + problem.gap_extend + tilt(problem)
+    slack = 2 * (floor + slope)
     reach = slope * (VIRTUAL_LANES * (rows + 1) + WARP) + slack
-    low = slope * (rows + WARP) + slack
+    low = floor + slope * (rows + WARP) + slack
     limit = LARGEST - reach - low
     swing = limit - reach - low
-    return Range(limit, low, swing) if swing > 0 else None
+    return Range(floor, limit, low, swing) if swing > 0 else None
 
 
 @cuda.jit(device=True)
@@ -100,13 +112,21 @@ def _halves(packed):
 
 
 @cuda.jit(device=True)
-def _rise(base, bottom, scoring):
-    """Return by how much the base of a strip rises; all lanes agree."""
+def _both(low, high):
+    return int32(int32(low & int32(0xFFFF)) | int32(high << int32(16)))
+
+
+@cuda.jit(device=True)
+def _rise(empty, bottom, scoring):
+    """Return by how much the base of a strip rises; all lanes agree.
+
+    `empty` is what the score of an empty alignment in the last virtual lane would be.
+    """
     low, high = _halves(bottom)
     if any_lane(max(low, high) > scoring[LIMIT]):
         return scoring[SWING]
-    if base > 0 and any_lane(min(low, high) < scoring[LOW]):
-        return int32(-min(base, scoring[SWING]))
+    if empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW]):
+        return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
     return int32(0)
 
 
@@ -116,58 +136,77 @@ def _raise_tile(most, tile, value):
         cuda.atomic.max(most, tile, value)
 
 
-def make_kernel(rows: int, capped: bool):
+def make_kernel(rows: int, level: bool):
     """Return the kernel with `rows` rows a virtual lane.
 
     Parameters
     ----------
     rows : int
         One of `ROWS`.
-    capped : bool
-        Whether some query symbols match none, so that their scores have caps.
+    level : bool
+        Whether extending a gap along a row changes no tilted score.
     """
     slots = (0,) * rows
-    cap_slots = slots if capped else ()
+
+    @cuda.jit(device=True)
+    def penalties_of(scoring):
+        if level:
+            return scoring[ONE], scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN]
+        return (
+            scoring[ONE], scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG],
+        )  # fmt: skip
 
     @cuda.jit(device=True)
     def sweep(strip, job, inputs, borders, most, scoring, scratch):
-        selectors, caps, words = inputs
+        selectors, words = inputs
         source, target = borders
         lane = int32(cuda.threadIdx.x)
-        penalties = (scoring[OPEN], scoring[EXTEND])
+        penalties, slope = penalties_of(scoring), scoring[TILT]
+        step_up = _both(slope, slope)
         place = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
         chosen = load_each(slots, selectors, place, int64(WARP))
-        cap = load_each(cap_slots, caps, place, int64(WARP))
-        cells, gaps = repeated(slots, int32(0)), repeated(slots, int32(0))
-        diagonal, bottom, falling, largest, late = int32(0), int32(0), int32(0), int32(0), int32(0)
-        base, n_chunks, span = int32(0), int32(job[CHUNKS]), int32(job[SPAN])
+        # before the first column, the base is such that the last virtual lane is at the floor
+        base = int32(-slope * int32(VIRTUAL_LANES) - scoring[FLOOR])
+        column = int32(-2 * lane - 1)
+        bottom = _both(slope * column - base, slope * (column - int32(1)) - base)
+        cells, gaps = repeated(slots, bottom), repeated(slots, bottom)
+        diagonal, falling, late, largest = bottom, bottom, int32(0), int32(0)
+        n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
         tag, last_of_tile = int32(strip & 0xFFFF), int32((1 << span) - 1)
+        next_tag = int32((strip + 1) & 0xFFFF)
         tile_row = int32((strip * VIRTUAL_LANES + 2 * lane) * rows // job[SIDE])
         tiles = int64(job[TILES]) + int64(tile_row) * int64(job[ACROSS])
+        behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
         outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1)
-        behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
-        next_tag = int32((strip + 1) & 0xFFFF)
         word = words[at]
         score, rest = load_pair(source, incoming)
         for chunk in range(int32(0), int32(n_chunks + 2)):
-            rise = _rise(base, bottom, scoring)
+            column = int32(chunk * int32(WARP))
+            last_column = int32(column - int32(VIRTUAL_LANES - 1))
+            rise = _rise(int32(slope * last_column - base), bottom, scoring)
             if rise != 0:
-                lower = int32((-rise & 0xFFFF) | (-rise << 16))
+                lower = int32(-rise * int32(65537))
                 cells, gaps = add_each(cells, lower), add_each(gaps, lower)
-                diagonal, bottom, falling, largest = add_each(
-                    (diagonal, bottom, falling, largest), lower
-                )
+                diagonal, bottom, falling = add_each((diagonal, bottom, falling), lower)
                 base = int32(base + rise)
-            arriving, arriving_gap = int32(0), int32(0)
+            arriving, arriving_gap = scoring[FLOOR], scoring[FLOOR]
             if chunk < n_chunks:
                 while int32(rest & 0xFFFF) != tag:
                     score, rest = load_pair(source, incoming)
-                arriving = int32((score - base) << int32(16))
-                arriving_gap = int32(arriving + int32(rest & int32(-65536)))
+                arriving = int32(score - base + slope * (column + lane))
+                arriving_gap = int32(arriving + int32(rest >> int32(16)))
+            arriving, arriving_gap = arriving << int32(16), arriving_gap << int32(16)
             incoming += uint32(WARP)
             score, rest = load_pair(source, incoming)
+            column = int32(column - 2 * lane)
+            floor = _both(
+                max(slope * column - base, scoring[FLOOR]),
+                max(slope * (column - int32(1)) - base, scoring[FLOOR]),
+            )
+            offset = int32(base - slope * last_column)
+            tilted, highest = int32(0), int32(0)
             for k in range(int32(0), int32(WARP)):
                 up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
                 top, top_gap = shuffle(arriving, k, scratch), shuffle(arriving_gap, k, scratch)
@@ -177,30 +216,32 @@ def make_kernel(rows: int, capped: bool):
                 falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
                 at += uint64(1)
                 following = words[at]
-                state = (word, late, diagonal, falling, largest)
-                cells, gaps, falling, largest = affine_column(
-                    cells, gaps, chosen, cap, state, penalties
-                )
+                state = (word, late, diagonal, falling, floor)
+                cells, gaps, falling, peak = affine_column(cells, gaps, chosen, state, penalties)
+                highest = max2(highest, int32(peak - tilted))
+                floor, tilted = int32(floor + step_up), int32(tilted + step_up)
                 bottom = cells[rows - 1]
                 diagonal, late, word = above, word, following
                 if lane == WARP - 1:
                     rest_out = int32(int32(falling - bottom) & int32(-65536)) | next_tag
-                    store_pair(target, outgoing, int32((bottom >> int32(16)) + base), rest_out)
+                    store_pair(target, outgoing, int32((bottom >> int32(16)) + offset), rest_out)
                 outgoing += uint32(1)
+                offset = int32(offset - slope)
+            low, high = _halves(highest)
+            highest = max(low, int32(high + slope))
+            largest = max(largest, int32(highest + base - slope * column))
             # a lane is in two tiles during one chunk, whose cells count for both
             own = int32(chunk - behind)
             within = int32(own & last_of_tile)
             if within == last_of_tile or within == 0 or chunk == n_chunks + 1:
-                low, high = _halves(largest)
-                largest = int32(max(low, high) + base)
                 tile = int64(tiles + max(own >> span, int32(0)))
                 _raise_tile(most, tile, largest)
-                if within != last_of_tile and own > last_of_tile:
+                if within == 0 and own > last_of_tile:
                     _raise_tile(most, tile - 1, largest)
                 largest = int32(0)
 
     @cuda.jit
-    def fill_strips(jobs, units, selectors, caps, words, borders, most, scoring):
+    def fill_strips(jobs, units, selectors, words, borders, most, scoring):
         """Fill all strips, each by one warp.
 
         A strip needs only strips that were begun before it, so a warp that waits always waits for
@@ -212,17 +253,17 @@ def make_kernel(rows: int, capped: bool):
             Where the parts of each job lie, and its shape.
         units : int32 array, shape (1 + U, 2)
             The number of units and of those begun, then job and strip of each.
-        selectors, caps : int32 array
+        selectors : int32 array
             Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
-            words, and the largest scores they may find, for symbols that match none.
+            words.
         words : int32 array
-            Of each column four scores, one byte a query symbol.
+            Of each column four scores, one byte a query symbol, plus what a mismatch costs.
         borders : tuple of int64 array
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array
             Raised to the largest score of each tile.
-        scoring : int32 array, shape (6,)
-            Penalties, negative and packed, the range of scores, strips that stay together.
+        scoring : int32 array, shape (11,)
+            1, penalties, the tilt, the range of scores, strips that stay together.
         """
         scratch = cuda.shared.array(WARP, int32)
         row, received, handed = borders
@@ -236,7 +277,7 @@ def make_kernel(rows: int, capped: bool):
             job, strip = units[begun + 1, 0], units[begun + 1, 1]
             source = received if strip % scoring[GROUP] == 0 else row
             target = handed if (strip + 1) % scoring[GROUP] == 0 else row
-            inputs = (selectors, caps, words)
+            inputs = (selectors, words)
             sweep(strip, jobs[job], inputs, (source, target), most, scoring, scratch)
 
     return fill_strips
