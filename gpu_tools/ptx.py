@@ -364,15 +364,15 @@ def _add_each_twin(values, addend):
 
 def _affine_column_twin(cells, gaps, selectors, state, penalties):
     word, late, diagonal, falling, floor = state
-    _, opens_row, opens, down, *across = penalties
+    opens_row, opens, down, *along = penalties
     column, running, largest = [], [], floor
     for r, selector in enumerate(selectors):
-        gap = _signed32(int(gaps[r]) + int(across[0])) if across else gaps[r]
+        gap = _add2_twin(gaps[r], along[0]) if along else gaps[r]
         running.append(_max2_twin(gap, cells[r]))
         paired = _signed32(int(diagonal) + int(_permute_twin(word, late, selector)))
         paired = _max2_twin(_max2_twin(paired, _signed32(int(running[r]) + int(opens_row))), floor)
-        column.append(_max2_twin(_signed32(int(falling) + int(opens)), paired))
-        falling = _max2_twin(_signed32(int(falling) + int(down)), paired)
+        column.append(_max2_twin(_add2_twin(falling, opens), paired))
+        falling = _max2_twin(_add2_twin(falling, down), paired)
         largest = _max2_twin(largest, column[r])
         diagonal = cells[r]
     return tuple(column), tuple(running), falling, largest
@@ -407,22 +407,26 @@ def _add_each_intrinsic(typing_context, values, addend):
 
 
 def _affine_column_intrinsic(typing_context, cells, gaps, selectors, state, penalties):
-    """Return code without a loop: all values stay in registers, as all indices are constant."""
+    """Return code without a loop: all values stay in registers, as all indices are constant.
+
+    Sums of 32 bits go to the multipliers, which have nothing else to do; the others are one
+    instruction with the maximum that follows.
+    """
 
     def generate(context, builder, signature, arguments):
         column, running, chosen, values, constants = (_unpack(builder, a) for a in arguments)
         word, late, diagonal, falling, floor = values
-        one, opens_row, opens, down, *across = constants
+        opens_row, opens, down, *along = constants
         largest = floor
         for r, selector in enumerate(chosen):
             score = _one(builder, "prmt.b32 $0, $1, $2, $3;", word, late, selector)
-            paired = _sum_elsewhere(builder, diagonal, one, score)
-            gap = _sum_elsewhere(builder, running[r], one, across[0]) if across else running[r]
+            paired = builder.add(diagonal, score)
+            gap = _packed_sum(builder, running[r], along[0]) if along else running[r]
             running[r] = _larger_pair(builder, gap, column[r])
-            shut = _sum_elsewhere(builder, running[r], one, opens_row)
+            shut = builder.add(running[r], opens_row)
             paired = _larger_pair(builder, _larger_pair(builder, paired, shut), floor)
-            best = _larger_pair(builder, _sum_elsewhere(builder, falling, one, opens), paired)
-            falling = _larger_pair(builder, _sum_elsewhere(builder, falling, one, down), paired)
+            best = _larger_pair(builder, _packed_sum(builder, falling, opens), paired)
+            falling = _larger_pair(builder, _packed_sum(builder, falling, down), paired)
             largest = _larger_pair(builder, largest, best)
             diagonal, column[r] = column[r], best
         parts = [_pack(builder, column), _pack(builder, running), falling, largest]
@@ -430,19 +434,6 @@ def _affine_column_intrinsic(typing_context, cells, gaps, selectors, state, pena
 
     result = types.Tuple((cells, gaps, int32, int32))
     return result(cells, gaps, selectors, state, penalties), generate
-
-
-import os
-VAR = os.environ.get("VAR", "add")
-
-
-def _sum_elsewhere(builder, value, one, addend):
-    """Return a sum that the multipliers compute, which else would have nothing to do."""
-    if VAR == "mad":
-        return _one(builder, "mad.lo.s32 $0, $1, $2, $3;", value, one, addend)
-    if VAR == "add":
-        return _one(builder, "add.s32 $0, $1, $2;", value, addend)
-    return _packed_sum(builder, value, addend)
 
 
 def _one(builder, text: str, *arguments):
@@ -476,8 +467,8 @@ All values are packed; no half is ever negative, so that sums of 32 bits are sum
 `cells` and `gaps` are of the column before: best scores, and scores of gaps along the rows, plus the
 penalty of opening. A row's pair adds what `permute` makes of two words and its selector. `state` is
 those two words, the cell above the column before, the gap that comes down into the column, again
-plus the penalty of opening, and the score of an empty alignment; `penalties` are 1 (which the
-compiler must not know to be that), and what opening a gap, extending it down and, unless that is
-nothing, extending it along the rows adds to both halves. Returned are cells, gaps, the gap that goes
-on below, and the largest cell.
+plus the penalty of opening, and the score of an empty alignment. `penalties` are what opening a gap
+along a row adds to both halves, as a sum of 32 bits, then, packed, what opening and extending a gap
+down and, unless that is nothing, extending one along a row add. Returned are cells, gaps, the gap
+that goes on below, and the largest cell.
 """

@@ -35,7 +35,9 @@ def assert_bounds(found, problem, side):
         step = side // cuda.NEAR
         around = np.maximum(exact[:, 1:-1], near[:, step - 1 :: step][:, : found.shape[1] - 2])
         around = np.maximum(around, near[:, 2 * step :: step][:, : found.shape[1] - 2])
-        assert (found[:-1, 1:-1] <= around[:-1]).all()
+        below, above = around[1:].copy(), around[:-1].copy()
+        around[1:], around[:-1] = np.maximum(below, above), np.maximum(above, below)
+        assert (found[:-1, 1:-2] <= around[:-1, :-1]).all()
 
 
 def random_problem(seed, longest=LONGEST, **fixed):
@@ -74,7 +76,7 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     rng = np.random.default_rng(seed)
     query = rng.integers(0, 4, length).astype(np.uint8)
     subject = np.concatenate([query, rng.integers(0, 4, tail).astype(np.uint8)])
-    scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -6, 12, 3)
+    scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
     assert largest_scores(problem, SIDE).max() > cuda_packed.score_range(problem, rows).limit
     (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()

@@ -17,7 +17,7 @@ from gpu_tools.ptx import WARP
 from gpu_tools.sequences import OTHER
 
 PACKED_CAPABILITY = (9, 0)
-_STEPS_BEHIND = 4 * WARP
+_STEPS_BEHIND = 3 * WARP + 8
 """By how many steps a strip follows the one above, about."""
 _BLOCKS_PER_MULTIPROCESSOR = 4
 NEAR = WARP
@@ -73,15 +73,21 @@ def rows_per_lane(problems: list[Problem]) -> int | None:
 
 
 def _estimate(problems: list[Problem], rows: int) -> float:
-    """Return about how many instructions pass until the problems are done."""
-    step = 7 * rows + 25
-    strips = [-(-p.shape[0] // (rows * packed.VIRTUAL_LANES)) for p in problems]
-    work = sum(n * p.shape[1] for n, p in zip(strips, problems, strict=True)) * step
-    longest = max(n * _STEPS_BEHIND + p.shape[1] for n, p in zip(strips, problems, strict=True))
-    return max(longest * step, work / _warps_at_once())
+    """Return about how many cycles pass until the problems are done.
+
+    A step takes a warp alone as long as its instructions wait for each other, and warps that share
+    a scheduler as long as all of them issue.
+    """
+    strips = np.array([_strips(p, rows) for p in problems])
+    columns = np.array([p.shape[1] for p in problems])
+    longest = int((strips * _STEPS_BEHIND + columns).max())
+    work = float((strips * columns).sum()) / _schedulers()
+    sharing = min(-(-int(strips.sum()) // _schedulers()), _BLOCKS_PER_MULTIPROCESSOR)
+    alone, issue = 130 + 12 * rows, 60 + 15 * rows
+    return max(longest * max(alone, sharing * issue), work * issue)
 
 
-def _warps_at_once() -> int:
+def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
@@ -114,7 +120,7 @@ def in_bands(problem: Problem, side: int, ordinals) -> NDArray[np.int32]:
     """
     rows = rows_per_lane([problem])
     n_strips = -(-problem.shape[0] // (rows * packed.VIRTUAL_LANES))
-    at_once = packed.WARPS * _BLOCKS_PER_MULTIPROCESSOR * _warps_at_once()
+    at_once = _BLOCKS_PER_MULTIPROCESSOR * _schedulers()
     group = min(-(-n_strips // len(ordinals)), at_once)
     width = packed.stride(problem.shape[1])
     with cuda.gpus[ordinals[0]]:
@@ -217,7 +223,7 @@ def _strips(problem: Problem, rows: int) -> int:
 def _tiles_of(problem: Problem, side: int, rows: int) -> tuple[int, int, tuple[int, int]]:
     """Return the tiles down and across that the kernel writes, and those that are used."""
     used = tuple(-(-n // side) for n in problem.shape)
-    height = _strips(problem, rows) * rows * packed.VIRTUAL_LANES
+    height = _strips(problem, rows) * rows * packed.VIRTUAL_LANES + 1
     width = packed.chunks(problem.shape[1]) * WARP
     return -(-height // side), -(-width // side) + 2, used
 
@@ -264,6 +270,7 @@ def _words(problem: Problem) -> NDArray[np.int32]:
 def _scoring(problem: Problem, rows: int, group: int) -> NDArray[np.int32]:
     tilt = packed.tilt(problem)
     opens, extends = problem.gap_open, problem.gap_extend
-    added = np.array([tilt - opens, -opens, -extends, tilt - extends])
+    down = np.array([-opens, -extends, tilt - extends]) & 0xFFFF
+    added = [(tilt - opens) * 65537, *(down | down << 16).astype(np.uint32).view(np.int32)]
     scores = packed.score_range(problem, rows)
-    return np.array([1, *(added * 65537), tilt, *scores, group], dtype=np.int32)
+    return np.array([*added, tilt, *scores, group], dtype=np.int32)

@@ -42,13 +42,15 @@ from gpu_tools.ptx import (
     store_pair,
 )
 
-ROWS = (1,) if simulated() else (4, 8, 16)
+ROWS = (1,) if simulated() else (4, 8, 12, 15, 16)
 """Rows a virtual lane that the kernel is compiled for."""
 VIRTUAL_LANES = 2 * WARP
 LEAD = VIRTUAL_LANES
 """Elements before column 0 of a row and of a subject's words: steps that come too early."""
 TAIL = 2 * VIRTUAL_LANES
 """Elements after the last column, for steps that come too late."""
+AHEAD = 4
+"""By how many steps cells are asked for before they are needed."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 LARGEST = (1 << 15) - 1
@@ -59,7 +61,7 @@ _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 # columns, tiles across, chunks of a tile (as a power of two), rows of a tile
 SELECTORS, COLUMN, TILES, CHUNKS, ACROSS, SPAN, SIDE, FIELDS = range(8)
 # elements of the scoring
-ONE, OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP = range(11)
+OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP = range(10)
 
 
 def chunks(columns: int) -> int:
@@ -96,11 +98,12 @@ def score_range(problem: Problem, rows: int) -> Range | None:
     From a cell to one n rows or columns away a score falls by a gap's cost at most, and rises by no
     more than n pairs and what a gap costs that the other path pays.
     """
-    slope = max(int(problem.table.max()), 0) + problem.gap_extend + tilt(problem)
+    down = max(int(problem.table.max()), 0) + problem.gap_extend
+    across = down + tilt(problem)
     floor = problem.gap_open + problem.gap_extend + tilt(problem)
-    slack = 2 * (floor + slope)
-    reach = slope * (VIRTUAL_LANES * (rows + 1) + WARP) + slack
-    low = floor + slope * (rows + WARP) + slack
+    slack = 2 * (floor + across)
+    reach = down * VIRTUAL_LANES * rows + across * (VIRTUAL_LANES + WARP) + slack
+    low = floor + down * rows + across * WARP + slack
     limit = LARGEST - reach - low
     swing = limit - reach - low
     return Range(floor, limit, low, swing) if swing > 0 else None
@@ -151,10 +154,8 @@ def make_kernel(rows: int, level: bool):
     @cuda.jit(device=True)
     def penalties_of(scoring):
         if level:
-            return scoring[ONE], scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN]
-        return (
-            scoring[ONE], scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG],
-        )  # fmt: skip
+            return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN]
+        return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG]
 
     @cuda.jit(device=True)
     def sweep(strip, job, inputs, borders, most, scoring, scratch):
@@ -174,8 +175,10 @@ def make_kernel(rows: int, level: bool):
         n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
         tag, last_of_tile = int32(strip & 0xFFFF), int32((1 << span) - 1)
         next_tag = int32((strip + 1) & 0xFFFF)
-        tile_row = int32((strip * VIRTUAL_LANES + 2 * lane) * rows // job[SIDE])
-        tiles = int64(job[TILES]) + int64(tile_row) * int64(job[ACROSS])
+        # a lane's rows lie in one row of tiles or in two
+        row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
+        tiles = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
+        more_tiles = int64(job[TILES] + (row + 2 * rows - 1) // job[SIDE] * job[ACROSS])
         behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
@@ -187,7 +190,7 @@ def make_kernel(rows: int, level: bool):
             last_column = int32(column - int32(VIRTUAL_LANES - 1))
             rise = _rise(int32(slope * last_column - base), bottom, scoring)
             if rise != 0:
-                lower = int32(-rise * int32(65537))
+                lower = _both(-rise, -rise)
                 cells, gaps = add_each(cells, lower), add_each(gaps, lower)
                 diagonal, bottom, falling = add_each((diagonal, bottom, falling), lower)
                 base = int32(base + rise)
@@ -199,7 +202,6 @@ def make_kernel(rows: int, level: bool):
                 arriving_gap = int32(arriving + int32(rest >> int32(16)))
             arriving, arriving_gap = arriving << int32(16), arriving_gap << int32(16)
             incoming += uint32(WARP)
-            score, rest = load_pair(source, incoming)
             column = int32(column - 2 * lane)
             floor = _both(
                 max(slope * column - base, scoring[FLOOR]),
@@ -208,6 +210,8 @@ def make_kernel(rows: int, level: bool):
             offset = int32(base - slope * last_column)
             tilted, highest = int32(0), int32(0)
             for k in range(int32(0), int32(WARP)):
+                if k == WARP - AHEAD:  # what comes in next; sooner it would seldom be there
+                    score, rest = load_pair(source, incoming)
                 up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
                 top, top_gap = shuffle(arriving, k, scratch), shuffle(arriving_gap, k, scratch)
                 if lane == 0:
@@ -234,10 +238,11 @@ def make_kernel(rows: int, level: bool):
             own = int32(chunk - behind)
             within = int32(own & last_of_tile)
             if within == last_of_tile or within == 0 or chunk == n_chunks + 1:
-                tile = int64(tiles + max(own >> span, int32(0)))
-                _raise_tile(most, tile, largest)
-                if within == 0 and own > last_of_tile:
-                    _raise_tile(most, tile - 1, largest)
+                tile = int64(max(own >> span, int32(0)))
+                earlier = tile - 1 if within == 0 and tile > 0 else tile
+                for over in (tile, earlier):
+                    _raise_tile(most, tiles + over, largest)
+                    _raise_tile(most, more_tiles + over, largest)
                 largest = int32(0)
 
     @cuda.jit
@@ -262,8 +267,8 @@ def make_kernel(rows: int, level: bool):
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array
             Raised to the largest score of each tile.
-        scoring : int32 array, shape (11,)
-            1, penalties, the tilt, the range of scores, strips that stay together.
+        scoring : int32 array, shape (10,)
+            Penalties, the tilt, the range of scores, strips that stay together.
         """
         scratch = cuda.shared.array(WARP, int32)
         row, received, handed = borders
