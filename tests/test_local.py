@@ -28,6 +28,7 @@ from tests.local_cases import (
     random_pair,
     random_scoring,
     sequences,
+    tile_scores,
 )
 
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
@@ -113,8 +114,12 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
         query, subject = sequences(*random_pair(rng, 300), scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     rows, columns = problem.shape
+    gaps = problem.gap_open, problem.gap_extend
+    exact = tile_scores(problem.query, problem.subject, problem.table, gaps, 32)
     border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    exact = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs()).lower
+    window = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs())
+    assert (window.lower == exact).all()
+    assert (window.upper == exact).all()
     found = cpu.score_pass(problem, 32)
     assert found.max() == exact.max()
     assert (found >= exact).all()
@@ -172,7 +177,7 @@ def test_scores_equal_those_of_filling_everything_again(seed):
     for f in islice(search.best_alignments(bounded(problem), 1), 8):
         whole = bound_window(problem, (0, rows, 0, columns), 1 << 20, border, used)
         assert f.score == whole.lower[0, 0]
-        assert (f.end[0] - 1) * columns + f.end[1] - 1 == whole.ends[0, 0]
+        assert (f.end[0] - 1) * columns + f.end[1] - 1 == whole.end
         used.add(f.start, f.cigar)
 
 

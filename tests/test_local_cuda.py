@@ -6,10 +6,8 @@ import pytest
 from gpu_tools import AffineScoring, local_align
 from gpu_tools.device import simulated
 from gpu_tools.local import cuda, cuda_packed, cuda_wide, tiles
-from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import make_problem
-from gpu_tools.local.window import bound_window
-from tests.local_cases import protein_scoring, random_pair, random_scoring, sequences
+from tests.local_cases import protein_scoring, random_pair, random_scoring, sequences, tile_scores
 
 pytestmark = pytest.mark.cuda
 LONGEST = 22 if simulated() else 3000
@@ -19,9 +17,8 @@ PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
 
 def largest_scores(problem, side):
     """Return each tile's largest score, cell by cell."""
-    rows, columns = problem.shape
-    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    return bound_window(problem, (0, rows, 0, columns), side, border, ForbiddenPairs()).lower
+    gaps = problem.gap_open, problem.gap_extend
+    return tile_scores(problem.query, problem.subject, problem.table, gaps, side)
 
 
 def assert_bounds(found, problem, side):

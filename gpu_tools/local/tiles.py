@@ -106,10 +106,8 @@ class Tiles:
         inside = self.upper[first[0] : last[0] + 1, first[1] : last[1] + 1]
         np.minimum(inside, found.upper, out=inside, casting="unsafe")
         self.highest[first[0] : last[0] + 1] = self.upper[first[0] : last[0] + 1].max(axis=1)
-        sure = (found.lower == found.upper) & (found.ends == found.possible)
-        for down, across in np.argwhere(sure).tolist():
-            tile = (first[0] + down, first[1] + across)
-            self.exact[tile] = (int(found.ends[down, across]), *first)
+        if found.lower[-1, -1] == found.upper[-1, -1] and found.end == found.possible:
+            self.exact[last] = (found.end, *first)
 
     def _border(self, first: tuple[int, int], window) -> tuple[NDArray, NDArray]:
         """Return upper bounds of the cells above (from the corner on) and left of a window."""
