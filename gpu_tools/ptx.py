@@ -119,6 +119,14 @@ def _any_lane_twin(predicate):
     return bool(cuda.syncthreads_or(1 if predicate else 0))
 
 
+def _sync_lanes_twin():
+    cuda.syncthreads()
+
+
+def _sync_lanes():
+    cuda.syncwarp()
+
+
 def _any_lane(predicate):
     return cuda.any_sync(_ALL_LANES, predicate)
 
@@ -183,8 +191,9 @@ if simulated():
         cuda.jit(device=True)(f)
         for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
     )
-    load_pair, store_pair, any_lane = (
-        cuda.jit(device=True)(f) for f in (_load_pair_twin, _store_pair_twin, _any_lane_twin)
+    load_pair, store_pair, any_lane, sync_lanes = (
+        cuda.jit(device=True)(f)
+        for f in (_load_pair_twin, _store_pair_twin, _any_lane_twin, _sync_lanes_twin)
     )
 else:
     from numba.cuda.extending import intrinsic
@@ -193,7 +202,7 @@ else:
 
     store_low = cuda.jit(device=True)(_store_low)
 
-    any_lane = cuda.jit(device=True)(_any_lane)
+    any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane, _sync_lanes))
 
     @intrinsic
     def add2(typing_context, left, right):

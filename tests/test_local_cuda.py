@@ -32,8 +32,6 @@ def assert_bounds(found, problem, side):
         step = side // cuda.NEAR
         around = np.maximum(exact[:, 1:-1], near[:, step - 1 :: step][:, : found.shape[1] - 2])
         around = np.maximum(around, near[:, 2 * step :: step][:, : found.shape[1] - 2])
-        below, above = around[1:].copy(), around[:-1].copy()
-        around[1:], around[:-1] = np.maximum(below, above), np.maximum(above, below)
         assert (found[:-1, 1:-2] <= around[:-1, :-1]).all()
 
 
@@ -56,7 +54,7 @@ def test_wide_score_pass(seed):
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
-@pytest.mark.parametrize("seed", range(4 if simulated() else 30))
+@pytest.mark.parametrize("seed", range(4 if simulated() else 12))
 def test_packed_score_pass(seed, rows):
     problem = random_problem(seed)
     (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
@@ -115,8 +113,8 @@ def test_alignments(seed, monkeypatch):
 
 def test_the_kernel_does_the_work(monkeypatch):
     runs = []
-    original = cuda.ScoreLaunch.run
-    monkeypatch.setattr(cuda.ScoreLaunch, "run", lambda own: runs.append(own) or original(own))
+    original = cuda.PackedLaunch.run
+    monkeypatch.setattr(cuda.PackedLaunch, "run", lambda own: runs.append(own) or original(own))
     scoring = random_scoring(np.random.default_rng(0))
     local_align([sequences("ACGT", "ACGT", scoring)], scoring, device="cuda")
     assert len(runs) == 1

@@ -40,21 +40,26 @@ from gpu_tools.ptx import (
     shuffle,
     shuffle_up,
     store_pair,
+    sync_lanes,
 )
 
-ROWS = (1,) if simulated() else (4, 8, 12, 15, 16)
+ROWS = (1,) if simulated() else (4, 8, 16)
 """Rows a virtual lane that the kernel is compiled for."""
 VIRTUAL_LANES = 2 * WARP
 LEAD = VIRTUAL_LANES
 """Elements before column 0 of a row and of a subject's words: steps that come too early."""
 TAIL = 2 * VIRTUAL_LANES
 """Elements after the last column, for steps that come too late."""
-AHEAD = 4
-"""By how many steps cells are asked for before they are needed."""
+UNROLLED = 4
+"""Steps that are written out one after the other."""
+ASKS = WARP // UNROLLED - 1
+"""Group of steps before which the cells of the next chunk are asked for."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 LARGEST = (1 << 15) - 1
 """The largest score less its base."""
+_OUT = WARPS * 4 * WARP
+"""Of each warp what goes on below its last lane and, to no purpose, below the others."""
 _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 
 # columns of the job table: first selector, element of rows and words, and tile; whole chunks of
@@ -133,12 +138,6 @@ def _rise(empty, bottom, scoring):
     return int32(0)
 
 
-@cuda.jit(device=True)
-def _raise_tile(most, tile, value):
-    if value > most[tile]:
-        cuda.atomic.max(most, tile, value)
-
-
 def make_kernel(rows: int, level: bool):
     """Return the kernel with `rows` rows a virtual lane.
 
@@ -158,91 +157,109 @@ def make_kernel(rows: int, level: bool):
         return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG]
 
     @cuda.jit(device=True)
-    def sweep(strip, job, inputs, borders, most, scoring, scratch):
+    def step(k, arriving, words, strip, penalties, place):
+        """Move all lanes on by one column; lane 0 takes what arrives for column `k`."""
+        cells, gaps, chosen, diagonal, falling, floor, tilted, highest = strip
+        lane, step_up, out, slot, scratch = place
+        bottom = cells[rows - 1]
+        up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
+        top, top_gap = shuffle(arriving[0], k, scratch), shuffle(arriving[1], k, scratch)
+        if lane == 0:
+            up, up_gap = top, top_gap
+        above = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
+        falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
+        state = (words[0], words[1], diagonal, falling, floor)
+        cells, gaps, falling, peak = affine_column(cells, gaps, chosen, state, penalties)
+        highest = max2(highest, int32(peak - tilted))
+        out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
+        floor, tilted = int32(floor + step_up), int32(tilted + step_up)
+        return cells, gaps, chosen, above, falling, floor, tilted, highest
+
+    @cuda.jit(device=True)
+    def sweep(strip, job, inputs, borders, most, scoring, shared):
         selectors, words = inputs
         source, target = borders
+        out, scratch = shared
         lane = int32(cuda.threadIdx.x)
+        # all lanes store what goes on below them, without a branch; only the last one's is used
+        own_out = uint32(cuda.threadIdx.y) * uint32(4 * WARP)
+        slot = own_out if lane == WARP - 1 else own_out + uint32(2 * WARP)
         penalties, slope = penalties_of(scoring), scoring[TILT]
-        step_up = _both(slope, slope)
-        place = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
-        chosen = load_each(slots, selectors, place, int64(WARP))
+        place = (lane, _both(slope, slope), out, slot, scratch)
+        first = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
+        chosen = load_each(slots, selectors, first, int64(WARP))
         # before the first column, the base is such that the last virtual lane is at the floor
         base = int32(-slope * int32(VIRTUAL_LANES) - scoring[FLOOR])
         column = int32(-2 * lane - 1)
-        bottom = _both(slope * column - base, slope * (column - int32(1)) - base)
-        cells, gaps = repeated(slots, bottom), repeated(slots, bottom)
-        diagonal, falling, late, largest = bottom, bottom, int32(0), int32(0)
+        empty = _both(slope * column - base, slope * (column - int32(1)) - base)
+        cells, gaps = repeated(slots, empty), repeated(slots, empty)
+        diagonal, falling, largest, late = empty, empty, int32(0), int32(0)
         n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
         tag, last_of_tile = int32(strip & 0xFFFF), int32((1 << span) - 1)
         next_tag = int32((strip + 1) & 0xFFFF)
-        # a lane's rows lie in one row of tiles or in two
         row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
         tiles = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
-        more_tiles = int64(job[TILES] + (row + 2 * rows - 1) // job[SIDE] * job[ACROSS])
         behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
-        outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1)
-        word = words[at]
+        outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
+        w0 = words[at]
         score, rest = load_pair(source, incoming)
         for chunk in range(int32(0), int32(n_chunks + 2)):
             column = int32(chunk * int32(WARP))
             last_column = int32(column - int32(VIRTUAL_LANES - 1))
-            rise = _rise(int32(slope * last_column - base), bottom, scoring)
+            rise = _rise(int32(slope * last_column - base), cells[rows - 1], scoring)
             if rise != 0:
                 lower = _both(-rise, -rise)
                 cells, gaps = add_each(cells, lower), add_each(gaps, lower)
-                diagonal, bottom, falling = add_each((diagonal, bottom, falling), lower)
+                diagonal, falling = add_each((diagonal, falling), lower)
                 base = int32(base + rise)
-            arriving, arriving_gap = scoring[FLOOR], scoring[FLOOR]
+            come, come_gap = scoring[FLOOR], scoring[FLOOR]
             if chunk < n_chunks:
                 while int32(rest & 0xFFFF) != tag:
                     score, rest = load_pair(source, incoming)
-                arriving = int32(score - base + slope * (column + lane))
-                arriving_gap = int32(arriving + int32(rest >> int32(16)))
-            arriving, arriving_gap = arriving << int32(16), arriving_gap << int32(16)
+                come = int32(score - base + slope * (column + lane))
+                come_gap = int32(come + int32(rest >> int32(16)))
+            arriving = (int32(come << int32(16)), int32(come_gap << int32(16)))
             incoming += uint32(WARP)
-            column = int32(column - 2 * lane)
+            own_column = int32(column - 2 * lane)
             floor = _both(
-                max(slope * column - base, scoring[FLOOR]),
-                max(slope * (column - int32(1)) - base, scoring[FLOOR]),
+                max(slope * own_column - base, scoring[FLOOR]),
+                max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
-            offset = int32(base - slope * last_column)
-            tilted, highest = int32(0), int32(0)
-            for k in range(int32(0), int32(WARP)):
-                if k == WARP - AHEAD:  # what comes in next; sooner it would seldom be there
+            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0), int32(0))
+            for group in range(int32(0), int32(WARP // UNROLLED)):
+                if group == ASKS:  # what comes in next; sooner it would seldom be there
                     score, rest = load_pair(source, incoming)
-                up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
-                top, top_gap = shuffle(arriving, k, scratch), shuffle(arriving_gap, k, scratch)
-                if lane == 0:
-                    up, up_gap = top, top_gap
-                above = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-                falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-                at += uint64(1)
-                following = words[at]
-                state = (word, late, diagonal, falling, floor)
-                cells, gaps, falling, peak = affine_column(cells, gaps, chosen, state, penalties)
-                highest = max2(highest, int32(peak - tilted))
-                floor, tilted = int32(floor + step_up), int32(tilted + step_up)
-                bottom = cells[rows - 1]
-                diagonal, late, word = above, word, following
-                if lane == WARP - 1:
-                    rest_out = int32(int32(falling - bottom) & int32(-65536)) | next_tag
-                    store_pair(target, outgoing, int32((bottom >> int32(16)) + offset), rest_out)
-                outgoing += uint32(1)
-                offset = int32(offset - slope)
+                k = int32(group * int32(UNROLLED))
+                w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
+                w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
+                at += uint64(UNROLLED)
+                state = step(k, arriving, (w0, late), state, penalties, place)
+                state = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
+                state = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
+                state = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+                late, w0 = w3, w4
+            cells, gaps, chosen, diagonal, falling, floor, tilted, highest = state
+            sync_lanes()
+            bottom = out[own_out + uint32(lane)]
+            gap_below = out[own_out + uint32(lane + WARP)]
+            sync_lanes()
+            rest_out = int32(int32(gap_below - bottom) & int32(-65536)) | next_tag
+            score_out = int32((bottom >> int32(16)) + base - slope * (last_column + lane))
+            store_pair(target, outgoing, score_out, rest_out)
+            outgoing += uint32(WARP)
             low, high = _halves(highest)
             highest = max(low, int32(high + slope))
-            largest = max(largest, int32(highest + base - slope * column))
+            largest = max(largest, int32(highest + base - slope * own_column))
             # a lane is in two tiles during one chunk, whose cells count for both
             own = int32(chunk - behind)
             within = int32(own & last_of_tile)
             if within == last_of_tile or within == 0 or chunk == n_chunks + 1:
-                tile = int64(max(own >> span, int32(0)))
-                earlier = tile - 1 if within == 0 and tile > 0 else tile
-                for over in (tile, earlier):
-                    _raise_tile(most, tiles + over, largest)
-                    _raise_tile(most, more_tiles + over, largest)
+                tile = int64(tiles + max(own >> span, int32(0)))
+                cuda.atomic.max(most, tile, largest)
+                if within == 0 and own > last_of_tile:
+                    cuda.atomic.max(most, tile - 1, largest)
                 largest = int32(0)
 
     @cuda.jit
@@ -271,6 +288,7 @@ def make_kernel(rows: int, level: bool):
             Penalties, the tilt, the range of scores, strips that stay together.
         """
         scratch = cuda.shared.array(WARP, int32)
+        shared = (cuda.shared.array(_OUT, int32), scratch)
         row, received, handed = borders
         while True:
             begun = int32(0)
@@ -283,6 +301,6 @@ def make_kernel(rows: int, level: bool):
             source = received if strip % scoring[GROUP] == 0 else row
             target = handed if (strip + 1) % scoring[GROUP] == 0 else row
             inputs = (selectors, words)
-            sweep(strip, jobs[job], inputs, (source, target), most, scoring, scratch)
+            sweep(strip, jobs[job], inputs, (source, target), most, scoring, shared)
 
     return fill_strips
