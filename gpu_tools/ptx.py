@@ -104,14 +104,15 @@ def _store_low(array, index, value):
 
 def _load_pair_twin(array, index):
     word = int(array[index])
-    return np.int32(word >> 32), np.int32(_signed32(word))
+    return np.int32(word >> 32), np.int32(signed32(word))
 
 
 def _store_pair_twin(array, index, high, low):
     array[index] = (int(high) << 32) | (int(low) & 0xFFFFFFFF)
 
 
-def _signed32(value: int) -> int:
+def signed32(value: int) -> int:
+    """Return the lower 32 bits of an integer, signed."""
     return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
@@ -169,7 +170,7 @@ def _generate_load_pair(context, builder, signature, arguments):
         ir.FunctionType(both, [ir.IntType(64)]), text, "=r,=r,l,~{memory}", side_effect=True
     )
     pair = builder.call(call, [_element(context, builder, signature, arguments)])
-    return _pack(builder, [builder.extract_value(pair, k) for k in range(2)])
+    return pack(builder, [builder.extract_value(pair, k) for k in range(2)])
 
 
 def _generate_store_pair(context, builder, signature, arguments):
@@ -266,7 +267,7 @@ def _load4_intrinsic(typing_context, array, index):
         vector = ir.VectorType(element, 4)
         pointer = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
         four = builder.load(pointer, align=16)
-        return _pack(builder, [builder.extract_element(four, _I32(k)) for k in range(4)])
+        return pack(builder, [builder.extract_element(four, _I32(k)) for k in range(4)])
 
     return types.UniTuple(array.dtype, 4)(array, types.int64), generate
 
@@ -298,12 +299,12 @@ def _kadane_intrinsic(above: bool):
         """Return code without a loop: all values stay in registers, as all indices are constant."""
 
         def generate(context, builder, signature, arguments):
-            cells, largest, low, high = (_unpack(builder, part) for part in arguments)
+            cells, largest, low, high = (unpack(builder, part) for part in arguments)
             for k, j in _pairs(len(low), len(high), above):
                 at, into = k * len(high) + j, j % len(largest)
                 cells[at] = _STEPS[lows.dtype](builder, cells[at], high[j], low[k])
                 largest[into] = _larger(builder, largest[into], cells[at])
-            packed = [_pack(builder, cells), _pack(builder, largest)]
+            packed = [pack(builder, cells), pack(builder, largest)]
             return context.make_tuple(builder, signature.return_type, packed)
 
         return types.Tuple((running, best))(running, best, lows, highs), generate
@@ -330,11 +331,13 @@ def _larger(builder, left, right):
     return builder.select(builder.icmp_signed(">", left, right), left, right)
 
 
-def _unpack(builder, values) -> list:
+def unpack(builder, values) -> list:
+    """Return the elements of a tuple, in code that generates code."""
     return [builder.extract_value(values, k) for k in range(len(values.type.elements))]
 
 
-def _pack(builder, values: list):
+def pack(builder, values: list):
+    """Return a tuple of equal types, in code that generates code."""
     packed = ir.Constant(ir.ArrayType(values[0].type, len(values)), ir.Undefined)
     for k, value in enumerate(values):
         packed = builder.insert_value(packed, value, k)
@@ -357,127 +360,3 @@ float32 a sum that reaches 1 goes no higher.
 """
 kadane_above = _kadane(above=True)
 """`kadane` for the pairs alone whose high stands behind the low; the others stay as they are."""
-
-
-def _repeated_twin(slots, value):
-    return (value,) * len(slots)
-
-
-def _load_each_twin(slots, array, first, stride):
-    return tuple(array[first + k * stride] for k in range(len(slots)))
-
-
-def _add_each_twin(values, addend):
-    return tuple(_add2_twin(value, addend) for value in values)
-
-
-def _affine_column_twin(cells, gaps, selectors, state, penalties):
-    word, late, diagonal, falling, floor = state
-    opens_row, opens, down, *along = penalties
-    column, running, largest = [], [], floor
-    for r, selector in enumerate(selectors):
-        gap = _add2_twin(gaps[r], along[0]) if along else gaps[r]
-        running.append(_max2_twin(gap, cells[r]))
-        paired = _signed32(int(diagonal) + int(_permute_twin(word, late, selector)))
-        paired = _max2_twin(_max2_twin(paired, _signed32(int(running[r]) + int(opens_row))), floor)
-        column.append(_max2_twin(_add2_twin(falling, opens), paired))
-        falling = _max2_twin(_add2_twin(falling, down), paired)
-        largest = _max2_twin(largest, column[r])
-        diagonal = cells[r]
-    return tuple(column), tuple(running), falling, largest
-
-
-def _repeated_intrinsic(typing_context, slots, value):
-    def generate(context, builder, signature, arguments):
-        return _pack(builder, [arguments[1]] * slots.count)
-
-    return types.UniTuple(value, slots.count)(slots, value), generate
-
-
-def _load_each_intrinsic(typing_context, slots, array, first, stride):
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(array)(context, builder, arguments[1]).data
-        index, values = arguments[2], []
-        for _ in range(slots.count):
-            values.append(builder.load(builder.gep(data, [index])))
-            index = builder.add(index, arguments[3])
-        return context.make_tuple(builder, signature.return_type, values)
-
-    result = types.BaseTuple.from_types((array.dtype,) * len(slots))
-    return result(slots, array, types.int64, types.int64), generate
-
-
-def _add_each_intrinsic(typing_context, values, addend):
-    def generate(context, builder, signature, arguments):
-        own = _unpack(builder, arguments[0])
-        return _pack(builder, [_packed_sum(builder, value, arguments[1]) for value in own])
-
-    return values(values, addend), generate
-
-
-def _affine_column_intrinsic(typing_context, cells, gaps, selectors, state, penalties):
-    """Return code without a loop: all values stay in registers, as all indices are constant.
-
-    Sums of 32 bits go to the multipliers, which have nothing else to do; the others are one
-    instruction with the maximum that follows.
-    """
-
-    def generate(context, builder, signature, arguments):
-        column, running, chosen, values, constants = (_unpack(builder, a) for a in arguments)
-        word, late, diagonal, falling, floor = values
-        opens_row, opens, down, *along = constants
-        largest = floor
-        for r, selector in enumerate(chosen):
-            score = _one(builder, "prmt.b32 $0, $1, $2, $3;", word, late, selector)
-            paired = builder.add(diagonal, score)
-            gap = _packed_sum(builder, running[r], along[0]) if along else running[r]
-            running[r] = _larger_pair(builder, gap, column[r])
-            shut = builder.add(running[r], opens_row)
-            paired = _larger_pair(builder, _larger_pair(builder, paired, shut), floor)
-            best = _larger_pair(builder, _packed_sum(builder, falling, opens), paired)
-            falling = _larger_pair(builder, _packed_sum(builder, falling, down), paired)
-            largest = _larger_pair(builder, largest, best)
-            diagonal, column[r] = column[r], best
-        parts = [_pack(builder, column), _pack(builder, running), falling, largest]
-        return context.make_tuple(builder, signature.return_type, parts)
-
-    result = types.Tuple((cells, gaps, int32, int32))
-    return result(cells, gaps, selectors, state, penalties), generate
-
-
-def _one(builder, text: str, *arguments):
-    kind = ir.FunctionType(_I32, [_I32] * len(arguments))
-    constraints = ",".join(["=r"] + ["r"] * len(arguments))
-    return builder.asm(kind, text, constraints, arguments, False)
-
-
-def _packed_sum(builder, left, right):
-    return _one(builder, "add.s16x2 $0, $1, $2;", left, right)
-
-
-def _larger_pair(builder, left, right):
-    return _one(builder, "max.s16x2 $0, $1, $2;", left, right)
-
-
-def _twin_or_intrinsic(twin, generator):
-    return twin if simulated() else intrinsic(generator)
-
-
-repeated = _twin_or_intrinsic(_repeated_twin, _repeated_intrinsic)
-"""``repeated(slots, value)``: a tuple as long as `slots` of equal values."""
-load_each = _twin_or_intrinsic(_load_each_twin, _load_each_intrinsic)
-"""``load_each(slots, array, first, stride)``: a tuple as long as `slots` of spaced elements."""
-add_each = _twin_or_intrinsic(_add_each_twin, _add_each_intrinsic)
-"""``add_each(values, addend)``: the packed sums of a tuple's elements and `addend`."""
-affine_column = _twin_or_intrinsic(_affine_column_twin, _affine_column_intrinsic)
-"""``affine_column(cells, gaps, selectors, state, penalties)``: a column of local alignment.
-
-All values are packed; no half is ever negative, so that sums of 32 bits are sums of both halves.
-`cells` and `gaps` are of the column before: best scores, and scores of gaps along the rows, plus the
-penalty of opening. A row's pair adds what `permute` makes of two words and its selector. `state` is
-those two words, the cell above the column before, the gap that comes down into the column, again
-plus the penalty of opening, and the score of an empty alignment. `penalties` are what opening a gap
-along a row adds to both halves, as a sum of 32 bits, then, packed, what opening and extending a gap
-down and, unless that is nothing, extending one along a row add. Returned are cells, gaps, the gap
-that goes on below, and the largest cell.
-"""

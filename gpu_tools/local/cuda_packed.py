@@ -29,19 +29,16 @@ from gpu_tools.device import simulated
 from gpu_tools.local.problem import Problem
 from gpu_tools.ptx import (
     WARP,
-    add_each,
-    affine_column,
     any_lane,
-    load_each,
     load_pair,
     max2,
     permute,
-    repeated,
     shuffle,
     shuffle_up,
     store_pair,
     sync_lanes,
 )
+from gpu_tools.ptx_tuples import add_each, affine_column, load_each, repeated
 
 ROWS = (1,) if simulated() else (4, 8, 16)
 """Rows a virtual lane that the kernel is compiled for."""
@@ -240,7 +237,7 @@ def make_kernel(rows: int, level: bool):
                 state = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
                 state = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
                 late, w0 = w3, w4
-            cells, gaps, chosen, diagonal, falling, floor, tilted, highest = state
+            cells, gaps, chosen, diagonal, falling, floor, _, highest = state
             sync_lanes()
             bottom = out[own_out + uint32(lane)]
             gap_below = out[own_out + uint32(lane + WARP)]
