@@ -134,6 +134,22 @@ def gpu_many_pairs(count: int, length: int) -> dict:
             "gcups": cells / seconds / 1e9}  # fmt: skip
 
 
+def published_forward(length: int) -> dict:
+    """Time the published forward pass, a launch an anti-diagonal."""
+    from numba import cuda
+
+    from benchmarks.published.local_antidiagonals import Forward
+
+    query, subject = random_pair(length)
+    forward = Forward(query.codes, subject.codes, SCORING)
+
+    def run():
+        forward.run()
+        cuda.synchronize()
+
+    return _rates(median_seconds(run, 1), length)
+
+
 def several_gpus(length: int, count: int) -> dict:
     """Time the score pass of one pair, transfers included, on one GPU and on all `count`."""
     from gpu_tools.local.cuda import score_passes
@@ -171,6 +187,7 @@ def measure_gpus(small: int, large: int) -> dict:
         "gpu_k_10": whole_call(large, 10, "cuda"),
         "gpu_k_100": whole_call(large, 100, "cuda"),
         "gpu_small_k_100": whole_call(small, 100, "cuda"),
+        "published_forward": published_forward(small),
     }
     count = len(list_gpus())
     if count > 1:
