@@ -8,6 +8,7 @@ from gpu_tools import local_align
 from gpu_tools.cli import options, pairwise
 from gpu_tools.cli.progress import progress
 from gpu_tools.formats import tables
+from gpu_tools.formats.dot_plot import write_dot_plot
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.pairwise import write_alignments
 
@@ -26,19 +27,24 @@ from gpu_tools.formats.pairwise import write_alignments
     "--both-strands", is_flag=True,
     help="Also align the reverse complement of each query; adds the column strand.",
 )  # fmt: skip
+@click.option(
+    "--dot-plot", metavar="FILE", callback=pairwise.known_image,
+    help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
+)  # fmt: skip
 @options.output
 @options.device
 @options.common
 def command(
-    query, subject, k, min_score, both_strands, alignments, output, device, threads, quiet, **scores
-) -> None:
+    query, subject, k, min_score, both_strands, alignments, dot_plot, output, device, threads,
+    quiet, **scores,
+) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
     The first is the best; each next one is the best of those that use no aligned pair of an
     earlier one. A gap of n symbols costs open + (n - 1) * extend. The table has one row an
     alignment, with 1-based inclusive positions on the forward strands.
     """
-    for path in (output, *alignments):
+    for path in (output, *alignments, *([dot_plot] if dot_plot else [])):
         check_writable(path)
     scoring = pairwise.scoring_of(**scores)
     if both_strands and scoring.matrix is not None:
@@ -53,6 +59,8 @@ def command(
     found = [alignment for of_pair in results for alignment in of_pair]
     for path in alignments:
         write_alignments(path, found, pairs)
+    if dot_plot:
+        write_dot_plot(dot_plot, found, {(q.name, s.name): (len(q), len(s)) for q, s in pairs})
     if both_strands:
         rows = ((*row, a.strand) for row, a in zip(pairwise.rows(found), found, strict=True))
         tables.write_table(output, (*pairwise.COLUMNS, "strand"), rows)
