@@ -68,3 +68,19 @@ def tile_scores(query, subject, table, gaps, side):
             best[j] = max(0, pair, falling[j], running)
             most[i // side, (j - 1) // side] = max(most[i // side, (j - 1) // side], best[j])
     return most
+
+
+def score_of(problem, start, cigar) -> int:
+    """Return the score of an alignment from its CIGAR; every run of I or D is one gap."""
+    (row, column), total, before = start, 0, "="
+    for operation, n in cigar:
+        if operation in "=X":
+            rows, columns = problem.query[row : row + n], problem.subject[column : column + n]
+            total += int(problem.table[rows, columns].sum())
+        else:
+            assert operation != before
+            total -= problem.gap_open + (n - 1) * problem.gap_extend
+        row += n if operation in "=XI" else 0
+        column += n if operation in "=XD" else 0
+        before = operation
+    return total

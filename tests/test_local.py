@@ -19,7 +19,6 @@ from gpu_tools.formats.matrices import SHIPPED, load_matrix
 from gpu_tools.local import cpu, search, tiles, traceback
 from gpu_tools.local.forbidden import ForbiddenPairs, aligned_pairs
 from gpu_tools.local.problem import make_problem
-from gpu_tools.local.traceback import score_of
 from gpu_tools.local.window import bound_window
 from tests import oracle_local
 from tests.local_cases import (
@@ -27,6 +26,7 @@ from tests.local_cases import (
     protein_scoring,
     random_pair,
     random_scoring,
+    score_of,
     sequences,
     tile_scores,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.local.corridor import Bounds, find_end
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.local.window import bound_window
@@ -60,6 +61,11 @@ class Tiles:
                 return score, divmod(cell, self.problem.shape[1])
             self._settle(unsure[0])
 
+    @property
+    def bounds(self) -> Bounds:
+        """What the tiles tell of all alignments."""
+        return Bounds(self.upper, self.side.bit_length() - 1)
+
     def use_up(self, start: tuple[int, int], end: tuple[int, int], cigar) -> None:
         """Forbid the pairs of an alignment; forget what might have rested on them."""
         self.forbidden.add(start, cigar)
@@ -86,6 +92,13 @@ class Tiles:
 
     def _settle(self, tile: tuple[int, int]) -> None:
         """Make the bound of a tile exact."""
+        score, rows, columns = int(self.upper[tile]), *self.problem.shape
+        top, left = (t * self.side for t in tile)
+        ends = top + 1, min(top + self.side, rows), left + 1, min(left + self.side, columns)
+        place = find_end(self.problem, ends, score, self.bounds, self.forbidden)
+        if place is not None:
+            self.exact[tile] = ((place[0] - 1) * columns + place[1] - 1, 0, 0)
+            return
         # an alignment of that score is no shorter
         shortest = int(self.upper[tile]) // max(int(self.problem.table.max()), 1) // self.side
         margin = max(_margin(self.side), shortest + 1)

@@ -1,4 +1,4 @@
-"""Bounds on local scores, tile by tile, from a window of the matrix, and starts of alignments.
+"""Bounds on local scores, tile by tile, from a window of the matrix.
 
 What comes into a window across its top and left border is known only within bounds: at least
 nothing, at most the upper bounds of the tiles there. Two sweeps carry the one and the other.
@@ -10,16 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools import simd
-from gpu_tools.local import core, cpu
-from gpu_tools.local.core import NEVER
+from gpu_tools.local import cpu
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 
-extended = register_jitable(core.extended)
 _NO_LANE = 1 << 30
 
 
@@ -204,77 +201,3 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
                     bar[lane] = found
     cpu.close_tile(most, (rows - 1) // tile, 0, largest, lanes - 1, zero)
     return (out_best, out_gap), (np.int64(found) - np.int64(zero), found_row, found_column)
-
-
-def find_start(
-    problem: Problem, end: tuple[int, int], score: int, forbidden: ForbiddenPairs
-) -> tuple[int, int]:
-    """Return the last row, then column, where an alignment of `score` that ends at `end` begins.
-
-    Parameters
-    ----------
-    problem : Problem
-    end : tuple of (int, int)
-        Behind the last pair; no alignment of that score ends in an earlier row, or in the same row
-        and an earlier column.
-    score : int
-        The largest of any alignment that ends there.
-    forbidden : ForbiddenPairs
-
-    Returns
-    -------
-    tuple of (int, int)
-        Row and column of the first pair.
-    """
-    arrays = (forbidden.rows, forbidden.columns)
-    row, column = _find_start(problem, end, score, int(problem.table.max()), arrays)
-    return int(row), int(column)
-
-
-@njit(cache=True, nogil=True)
-def _find_start(problem, end, score, highest, forbidden):
-    """Fill backwards from `end`; what is not above 0, or cannot reach `score`, goes no further.
-
-    A path whose rest from here to the end is worth nothing could end here instead.
-    """
-    query, subject, table = problem.query, problem.subject, problem.table
-    gap_open, gap_extend = problem.gap_open, problem.gap_extend
-    f_rows, f_columns = forbidden
-    # position c stands for "column c and all to its right up to the end are used"
-    best, gap = np.full(end[1] + 1, NEVER, np.int32), np.full(end[1] + 1, NEVER, np.int32)
-    best[end[1]] = 0
-    lowest, uppermost = end[1], end[1]
-    at = np.searchsorted(f_rows, end[0]) - 1
-    for row in range(end[0] - 1, -1, -1):
-        while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > uppermost):
-            at -= 1
-        scores = table[query[row]]
-        diagonal, running, right = NEVER, NEVER, NEVER
-        next_lowest, next_uppermost = end[1] + 1, -1
-        column = uppermost
-        while column >= 0 and (column >= lowest - 1 or running > 0 or right > 0):
-            gap[column] = extended(best[column], gap[column], gap_open, gap_extend)
-            running = extended(right, running, gap_open, gap_extend)
-            value = max(gap[column], running)
-            blocked = f_rows[at] == row and f_columns[at] == column
-            if blocked:
-                at -= 1
-            elif diagonal > NEVER:
-                value = max(value, diagonal + scores[subject[column]])
-            diagonal = best[column]
-            if value == score:
-                return row, column
-            if value <= 0 or value + highest * min(row, column) < score:
-                value = NEVER
-            if gap[column] <= 0:
-                gap[column] = NEVER
-            best[column] = value
-            right = value
-            if value > 0 or gap[column] > 0:
-                next_lowest = min(next_lowest, column)
-                next_uppermost = max(next_uppermost, column)
-            column -= 1
-        if next_uppermost < 0:
-            break
-        lowest, uppermost = next_lowest, next_uppermost
-    return -1, -1
