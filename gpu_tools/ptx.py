@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import cuda, int16, int32, types, uint32
+from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
+NOT_LOOKED = -32_640
+"""Stands for an element that was not looked at; its two bytes are equal."""
 _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
@@ -90,25 +92,22 @@ def _permute_twin(low, high, selector):
     return word - (1 << 32) if word >> 31 else word
 
 
-def _load_relaxed_twin(array, index):
-    return int(array[index])
+def _address_twin(array):
+    return array
 
 
-def _store_relaxed_twin(array, index, value):
-    array[index] = _signed16(int(value))
+def _look_twin(address, index, there):
+    return (int(address[index]) if there else NOT_LOOKED) & 0xFFFF
 
 
-def _store_low(array, index, value):
-    array[index] = int16(value)
+def _put_twin(address, index, value, there):
+    if there:
+        address[index] = _signed16(int(value))
 
 
-def _load_pair_twin(array, index):
-    word = int(array[index])
-    return np.int32(word >> 32), np.int32(signed32(word))
-
-
-def _store_pair_twin(array, index, high, low):
-    array[index] = (int(high) << 32) | (int(low) & 0xFFFFFFFF)
+def _put_four_twin(address, index, first, second):
+    for k, value in enumerate((*_split(first), *_split(second))):
+        address[index + k] = value
 
 
 def signed32(value: int) -> int:
@@ -143,43 +142,38 @@ def _of_words(text: str, count: int):
     return generate
 
 
-def _element(context, builder, signature, arguments):
+_ELEMENT_THERE = "{ .reg .pred p; .reg .b64 at; mad.wide.s32 at, $2, 2, $1; setp.ne.s32 p, $3, 0; "
+
+
+def _generate_look(context, builder, signature, arguments):
+    function_type = ir.FunctionType(_I32, [ir.IntType(64), _I32, _I32])
+    text = _ELEMENT_THERE + f"mov.b32 $0, {NOT_LOOKED & 0xFFFF}; "
+    text += "@p ld.relaxed.gpu.global.u16 $0, [at]; }"
+    call = ir.InlineAsm(function_type, text, "=&r,l,r,r,~{memory}", side_effect=True)
+    return builder.call(call, arguments)
+
+
+def _generate_put(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [_I32, ir.IntType(64), _I32, _I32])
+    text = _ELEMENT_THERE + "@p st.relaxed.gpu.global.u16 [at], $0; }"
+    call = ir.InlineAsm(function_type, text, "r,l,r,r,~{memory}", side_effect=True)
+    address, index, value, there = arguments
+    builder.call(call, [value, address, index, there])
+    return context.get_dummy_value()
+
+
+def _generate_put_four(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32, _I32])
+    text = "{ .reg .b64 at; mad.wide.s32 at, $1, 2, $0; "
+    text += "st.relaxed.gpu.global.v2.b32 [at], {$2, $3}; }"
+    call = ir.InlineAsm(function_type, text, "l,r,r,r,~{memory}", side_effect=True)
+    builder.call(call, arguments)
+    return context.get_dummy_value()
+
+
+def _generate_address(context, builder, signature, arguments):
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
-
-
-def _generate_load(context, builder, signature, arguments):
-    function_type = ir.FunctionType(_I32, [ir.IntType(64)])
-    text = "{ .reg .b16 half; ld.relaxed.gpu.global.b16 half, [$1]; cvt.s32.s16 $0, half; }"
-    call = ir.InlineAsm(function_type, text, "=r,l,~{memory}", side_effect=True)
-    return builder.call(call, [_element(context, builder, signature, arguments)])
-
-
-def _generate_store(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32])
-    text = "{ .reg .b16 half; cvt.u16.u32 half, $1; st.relaxed.gpu.global.b16 [$0], half; }"
-    call = ir.InlineAsm(function_type, text, "l,r,~{memory}", side_effect=True)
-    builder.call(call, [_element(context, builder, signature, arguments), arguments[2]])
-    return context.get_dummy_value()
-
-
-def _generate_load_pair(context, builder, signature, arguments):
-    both = ir.LiteralStructType([_I32, _I32])
-    text = "{ .reg .b64 word; ld.relaxed.sys.global.b64 word, [$2]; mov.b64 {$1, $0}, word; }"
-    call = ir.InlineAsm(
-        ir.FunctionType(both, [ir.IntType(64)]), text, "=r,=r,l,~{memory}", side_effect=True
-    )
-    pair = builder.call(call, [_element(context, builder, signature, arguments)])
-    return pack(builder, [builder.extract_value(pair, k) for k in range(2)])
-
-
-def _generate_store_pair(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32])
-    text = "{ .reg .b64 word; mov.b64 word, {$2, $1}; st.relaxed.sys.global.b64 [$0], word; }"
-    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
-    place = _element(context, builder, signature, arguments)
-    builder.call(call, [place, *arguments[2:]])
-    return context.get_dummy_value()
+    return builder.ptrtoint(array.data, ir.IntType(64))
 
 
 if simulated():
@@ -188,20 +182,14 @@ if simulated():
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
     product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
-    load_relaxed, store_relaxed, store_low = (
-        cuda.jit(device=True)(f)
-        for f in (_load_relaxed_twin, _store_relaxed_twin, _store_relaxed_twin)
+    address, look, put, put_four = (
+        cuda.jit(device=True)(f) for f in (_address_twin, _look_twin, _put_twin, _put_four_twin)
     )
-    load_pair, store_pair, any_lane, sync_lanes = (
-        cuda.jit(device=True)(f)
-        for f in (_load_pair_twin, _store_pair_twin, _any_lane_twin, _sync_lanes_twin)
-    )
+    any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane_twin, _sync_lanes_twin))
 else:
     from numba.cuda.extending import intrinsic
 
     shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
-
-    store_low = cuda.jit(device=True)(_store_low)
 
     any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane, _sync_lanes))
 
@@ -236,24 +224,32 @@ else:
         return int32(int32, int32, int32), _of_words("prmt.b32 $0, $1, $2, $3;", 3)
 
     @intrinsic
-    def load_relaxed(typing_context, array, index):
-        """Return an int16 element as int32, as the whole GPU sees it now."""
-        return int32(array, types.uint32), _generate_load
+    def address(typing_context, array):
+        """Return where an int16 array lies, for `look`, `put` and `put_four`."""
+        return types.int64(array), _generate_address
 
     @intrinsic
-    def store_relaxed(typing_context, array, index, value):
-        """Write the low half of `value` to an int16 element, for the whole GPU to see."""
-        return types.void(array, types.uint32, int32), _generate_store
+    def look(typing_context, address, index, there):
+        """Return the bits of an int16 element as the whole GPU sees it now.
+
+        Those of `NOT_LOOKED`, without a look, if `there` is 0. Looks wait for each other only where
+        their values are used.
+        """
+        return int32(types.int64, int32, int32), _generate_look
 
     @intrinsic
-    def load_pair(typing_context, array, index):
-        """Return the high and the low half of an int64 element, as all GPUs see it now."""
-        return types.UniTuple(int32, 2)(array, types.uint32), _generate_load_pair
+    def put(typing_context, address, index, value, there):
+        """Write the low half of `value` to an int16 element for the whole GPU, if `there`."""
+        return types.void(types.int64, int32, int32, int32), _generate_put
 
     @intrinsic
-    def store_pair(typing_context, array, index, high, low):
-        """Write an int64 element at once, for all GPUs to see."""
-        return types.void(array, types.uint32, int32, int32), _generate_store_pair
+    def put_four(typing_context, address, index, first, second):
+        """Write two packed pairs to int16 elements that begin at a multiple of four, likewise."""
+        return types.void(types.int64, int32, int32, int32), _generate_put_four
+
+
+FOUR_WORDS = None if simulated() else 16
+"""Alignment in bytes that a shared array needs for `load4`; the simulator knows none."""
 
 
 def _load4_twin(array, index):

@@ -1,4 +1,4 @@
-"""Intrinsics on tuples whose elements are to stay in registers, with twins for the simulator.
+"""Intrinsics that make or take tuples, all in registers, with twins for the simulator.
 
 A loop over a local array may end up in memory; what is written out here cannot. Values are packed
 as in `gpu_tools.ptx`.
@@ -6,6 +6,7 @@ as in `gpu_tools.ptx`.
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import int32, types
 
@@ -13,6 +14,15 @@ from gpu_tools.device import simulated
 from gpu_tools.ptx import add2, max2, pack, permute, signed32, unpack
 
 _I32 = ir.IntType(32)
+
+
+def _load_pair_twin(array, index):
+    word = int(array[index])
+    return np.int32(word >> 32), np.int32(signed32(word))
+
+
+def _store_pair_twin(array, index, high, low):
+    array[index] = (int(high) << 32) | (int(low) & 0xFFFFFFFF)
 
 
 def _repeated_twin(slots, value):
@@ -41,6 +51,34 @@ def _affine_column_twin(cells, gaps, selectors, state, penalties):
         largest = max2(largest, column[r])
         diagonal = cells[r]
     return tuple(column), tuple(running), falling, largest
+
+
+def _element(context, builder, signature, arguments):
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
+
+
+def _load_pair_intrinsic(typing_context, array, index):
+    def generate(context, builder, signature, arguments):
+        both = ir.LiteralStructType([_I32, _I32])
+        text = "{ .reg .b64 word; ld.relaxed.sys.global.b64 word, [$2]; mov.b64 {$1, $0}, word; }"
+        kind = ir.FunctionType(both, [ir.IntType(64)])
+        call = ir.InlineAsm(kind, text, "=r,=r,l,~{memory}", side_effect=True)
+        pair = builder.call(call, [_element(context, builder, signature, arguments)])
+        return pack(builder, [builder.extract_value(pair, k) for k in range(2)])
+
+    return types.UniTuple(int32, 2)(array, types.uint32), generate
+
+
+def _store_pair_intrinsic(typing_context, array, index, high, low):
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32])
+        text = "{ .reg .b64 word; mov.b64 word, {$2, $1}; st.relaxed.sys.global.b64 [$0], word; }"
+        call = ir.InlineAsm(kind, text, "l,r,r,~{memory}", side_effect=True)
+        builder.call(call, [_element(context, builder, signature, arguments), *arguments[2:]])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint32, int32, int32), generate
 
 
 def _repeated_intrinsic(typing_context, slots, value):
@@ -123,6 +161,10 @@ def _twin_or_intrinsic(twin, generator):
     return intrinsic(generator)
 
 
+load_pair = _twin_or_intrinsic(_load_pair_twin, _load_pair_intrinsic)
+"""``load_pair(array, index)``: high and low half of an int64 element, as all GPUs see it now."""
+store_pair = _twin_or_intrinsic(_store_pair_twin, _store_pair_intrinsic)
+"""``store_pair(array, index, high, low)``: write an int64 element at once, for all GPUs to see."""
 repeated = _twin_or_intrinsic(_repeated_twin, _repeated_intrinsic)
 """``repeated(slots, value)``: a tuple as long as `slots` of equal values."""
 load_each = _twin_or_intrinsic(_load_each_twin, _load_each_intrinsic)

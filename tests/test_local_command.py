@@ -110,8 +110,10 @@ def test_dot_plots_of_two_queries(files, capsys):
 
 
 def test_line_of_an_alignment():
-    places = {"query": "q", "subject": "s", "query_length": 9, "subject_length": 9, "rank": 1, "score": 1,
-                  "query_start": 2, "query_end": 7, "subject_start": 1, "subject_end": 6}  # fmt: skip
+    places = {
+        "query": "q", "subject": "s", "query_length": 9, "subject_length": 9, "rank": 1, "score": 1,
+        "query_start": 2, "query_end": 7, "subject_start": 1, "subject_end": 6,
+    }  # fmt: skip
     cigar = (("=", 2), ("I", 2), ("D", 2), ("X", 1))
     forward = [(1, 2), (3, 4), (3, 6), (5, 6), (6, 7)]
     assert path_of(PairwiseAlignment(**places, cigar=cigar)) == forward

@@ -25,10 +25,23 @@ def test_worked_example():
     assert cuda[0].score == 3
 
 
-@pytest.mark.parametrize("n_rate", [0.0, 0.02], ids=["packed", "wide"])
+@pytest.fixture(params=[0, 10**6], ids=["together", "apart"])
+def segments(request, monkeypatch):
+    """Have the packed kernel put segments together in a warp, or each in one of its own."""
+    monkeypatch.setattr("gpu_tools.spliced.cuda.BLOCKS_APART", request.param)
+
+
 @pytest.mark.parametrize("seed", range(3 if simulated() else 100))
-def test_random_batches_are_equal_to_the_last_symbol(seed, n_rate):
-    rng = np.random.default_rng(seed)
+def test_random_batches_are_equal_to_the_last_symbol(seed, segments):
+    _compare_random_batch(np.random.default_rng(seed), n_rate=0.0)
+
+
+@pytest.mark.parametrize("seed", range(3 if simulated() else 100))
+def test_random_batches_with_unknown_bases_are_equal(seed):
+    _compare_random_batch(np.random.default_rng(seed), n_rate=0.02)
+
+
+def _compare_random_batch(rng, n_rate):
     examples = [
         cases.random_example(
             rng, **SIZES, target=int(rng.integers(1, LONGEST_TARGET)), n_rate=n_rate
@@ -39,11 +52,11 @@ def test_random_batches_are_equal_to_the_last_symbol(seed, n_rate):
     assert cuda == cpu
 
 
-def test_exons_longer_than_a_warp_holds():
+def test_exons_longer_than_a_warp_holds(segments):
     """One exon is cut into pieces; shorter ones leave its track at a piece's end and inside."""
     from gpu_tools.spliced.cuda_packed import CAPACITY
 
-    longest = CAPACITY.lanes * CAPACITY.slots[-1]
+    longest = 2 * CAPACITY.lanes * CAPACITY.slots
     rng = np.random.default_rng(11)
     ends = (longest // 2, longest, longest + 1, 2 * longest + 9)
     example = cases.random_example(rng, 3 * longest, 5, 1, 4, n_rate=0.0)
@@ -52,8 +65,8 @@ def test_exons_longer_than_a_warp_holds():
     assert cuda == cpu
 
 
-def test_many_exons_end_before_a_track():
-    """More than the kernel asks for at once, the best of them anywhere among them."""
+def test_many_exons_end_before_a_track(segments):
+    """More than one segment reads, the best of them anywhere among them."""
     rng = np.random.default_rng(12)
     example = cases.random_example(rng, 30, 9, 1, 4, n_rate=0.0)
     example.plus, example.minus = [(k, k + 5) for k in range(11)] + [(18, 27)], []

@@ -30,15 +30,20 @@ from gpu_tools.local.problem import Problem
 from gpu_tools.ptx import (
     WARP,
     any_lane,
-    load_pair,
     max2,
     permute,
     shuffle,
     shuffle_up,
-    store_pair,
     sync_lanes,
 )
-from gpu_tools.ptx_tuples import add_each, affine_column, load_each, repeated
+from gpu_tools.ptx_tuples import (
+    add_each,
+    affine_column,
+    load_each,
+    load_pair,
+    repeated,
+    store_pair,
+)
 
 ROWS = (1,) if simulated() else (4, 8, 16)
 """Rows a virtual lane that the kernel is compiled for."""

@@ -83,7 +83,7 @@ def _score_of(problem, row, column, letters):
     query, subject, table = problem.query, problem.subject, problem.table
     total, before = 0, 0
     for letter in letters:
-        if letter == _LETTER_D or letter == _LETTER_I:
+        if letter in (_LETTER_D, _LETTER_I):
             total -= problem.gap_extend if letter == before else problem.gap_open
             row += letter == _LETTER_I
             column += letter == _LETTER_D

@@ -270,6 +270,7 @@ def sweep(
     result = Sweep(
         np.full((len(program.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
         np.empty((len(program.starts), columns + 1), dtype=dtype),
+        np.arange(len(program.starts)),
     )
     weights = _weights(scoring, dtype)
     borders = [_border(stream, dtype) for _ in range(threads + 1)]

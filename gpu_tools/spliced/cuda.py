@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numba import cuda, njit
@@ -15,14 +15,17 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
+from gpu_tools.spliced.case import BASES_KEPT
 from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.pieces import Pieces, cut_into_pieces
+from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces, fill_warps
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds
 
 PACKED_CAPABILITY = (9, 0)
-WARPS_PER_MULTIPROCESSOR = 32
-"""Warps that one launch brings along for each multiprocessor."""
+BLOCKS_PER_MULTIPROCESSOR = 28
+"""Blocks of one warp that a launch brings along for each multiprocessor."""
+BLOCKS_APART = 12
+"""Blocks of two warps that run on a multiprocessor at the same time."""
 
 
 class Job:
@@ -56,17 +59,18 @@ class Job:
     @cached_property
     def pieces(self) -> Pieces:
         """The program's pieces."""
-        return cut_into_pieces(self.program, packed.CAPACITY)
+        return _pieces_of(self.program)
 
     @property
     def stride(self) -> int:
         """Elements of a stored row: columns 0 to n, and what steps too early or late write."""
-        return len(self.target) + 1 + packed.LEAD + packed.TAIL
+        columns = len(self.target) + 1 + packed.LEAD + packed.TAIL
+        return -(-columns // packed.UNROLLED) * packed.UNROLLED
 
     @property
     def stored_rows(self) -> int:
         """Rows that the packed kernel stores."""
-        return len(self.pieces.stops) + len(self.program.starts)
+        return len(self.pieces.stops.ends) + self.pieces.n_kept
 
     @property
     def work(self) -> int:
@@ -79,6 +83,11 @@ class Job:
         program, rows = self.program, self.stored_rows
         small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
         return 2 * rows * (self.stride if self.fits_packed else 2 * wide.stride(self)) + small
+
+
+@lru_cache(maxsize=BASES_KEPT)
+def _pieces_of(program: SweepProgram) -> Pieces:
+    return cut_into_pieces(program, packed.CAPACITY)
 
 
 def sweep_all(
@@ -133,91 +142,116 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring):
-        self.layout = _layout(jobs)
-        last, constants = self.layout[-1], [
-            scoring.gap, scoring.intron_penalty, int(scoring.ends != "global"),
-        ]  # fmt: skip
-        self.cells = cuda.device_array(
-            int(last[packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride, dtype=np.int16
-        )
+        first_segments, apart = _fill(jobs)
+        # the simulator gets by with one warp, which does the work of both
+        self.warps = 2 if apart and not simulated() else 1
+        tables = [_tables(job, first) for job, first in zip(jobs, first_segments, strict=True)]
+        words = [_words(job) for job in jobs]
+        pieces = np.array([len(first) - 1 for first in first_segments])
+        self.layout = _layout(jobs, pieces, tables, words)
+        n_cells = int(self.layout[-1, packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
+        self.cells = cuda.device_array(n_cells, dtype=np.int16)
         self.counters = cuda.device_array(len(jobs), dtype=np.int32)
-        team = _team(jobs)
-        self.warps = len(team)
-        parts = zip(*((_numbers(j), j.program.codes, _words(j)) for j in jobs), strict=True)
-        inputs = [self.layout, team, *(np.concatenate(part) for part in parts)]
+        team = _team(np.array([job.work for job in jobs]), pieces, apart)
+        self.blocks = len(team)
+        inputs = (self.layout, team, *_joined(jobs, tables, words))
         self.inputs = [cuda.to_device(array) for array in inputs]
+        constants = [scoring.gap, int(scoring.ends != "global")]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
         device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
         device_memset(self.counters, 0, self.counters.nbytes)
-        packed.sweep_pieces[self.warps, packed.WARP](
+        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps)](
             *self.inputs, self.cells, self.counters, self.scoring
         )
 
 
-def _layout(jobs: list[Job]) -> NDArray[np.int64]:
+def _fill(jobs: list[Job]) -> tuple[list[NDArray[np.int32]], bool]:
+    """Return where the pieces of each job begin, and whether every segment is one.
+
+    It is if all segments can run at the same time: then dependent exons hold the jobs up, not the
+    arithmetic.
+    """
+    segments = sum(len(job.pieces.order) for job in jobs)
+    apart = segments <= BLOCKS_APART * _multiprocessors()
+    capacity = packed.APART if apart else packed.CAPACITY
+    return [fill_warps(job.pieces.order, job.pieces.segments, capacity) for job in jobs], apart
+
+
+def _multiprocessors() -> int:
+    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+def _team(work, pieces, apart: bool) -> NDArray[np.int32]:
+    """Return the job of each block, those with the most work a block first.
+
+    If segments are apart every piece gets a block. Else a job gets blocks by its share of the work,
+    at least one and at most one a piece.
+    """
+    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * _multiprocessors()
+    shares = np.ceil(work * (blocks / work.sum())).astype(np.int64)
+    sizes = pieces if apart else np.clip(shares, 1, pieces)
+    order = np.argsort(-work / sizes, kind="stable")
+    return np.repeat(order, sizes[order]).astype(np.int32)
+
+
+def _layout(jobs: list[Job], pieces, tables: list[Tables], words) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
-    table = np.zeros((len(jobs), 10), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 4), dtype=np.int64)
+    table = np.zeros((len(jobs), 9), dtype=np.int64)
+    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        n_pieces, n_stops = len(job.pieces.slots), len(job.pieces.stops)
-        n_tracks, n_exons = len(job.program.starts), job.program.n_exons
-        table[k, :6] = len(job.target) + 1, n_pieces, n_stops, n_tracks, n_exons, job.stride
+        segments, stops = len(job.pieces.order), len(job.pieces.stops.ends)
+        table[k, :4] = len(job.target) + 1, pieces[k], segments, stops
         sizes[k] = (
-            4 * n_pieces + 1 + n_stops + n_tracks + 2 * n_exons, job.program.n_rows,
-            job.stride, job.stored_rows * job.stride,
+            len(tables[k].numbers), tables[k].sources.size, job.program.n_rows, len(words[k]),
+            job.stored_rows * job.stride,
         )  # fmt: skip
     table[:, packed.NUMBERS :] = np.cumsum(sizes, axis=0) - sizes
     return table
 
 
-def _numbers(job: Job) -> NDArray[np.int32]:
-    pieces = job.pieces
-    places = pieces.of_exon[pieces.by_end] * np.int32(job.stride) + np.int32(packed.LEAD)
-    bonus = job.program.exit_bonus[pieces.by_end].astype(np.int32)
-    parts = (
-        pieces.first_rows, pieces.first_stops, pieces.tracks, pieces.slots, pieces.stops,
-        pieces.commits, places, bonus,
-    )  # fmt: skip
-    return np.concatenate(parts)
+def _joined(jobs: list[Job], tables: list[Tables], words) -> list[NDArray]:
+    # the kernel looks at four sources at once, and never uses what lies behind the last
+    beyond = np.zeros((4, 4), dtype=np.int32)
+    return [
+        np.concatenate([table.numbers for table in tables]),
+        np.concatenate([*(table.sources for table in tables), beyond]).ravel(),
+        np.concatenate([job.program.codes for job in jobs]),
+        np.concatenate(words),
+    ]
+
+
+def _tables(job: Job, first_segments: NDArray[np.int32]) -> Tables:
+    rows = Rows(job.stride, packed.LEAD, packed.UNROLLED)
+    bonuses = job.program.exit_bonus - job.scoring.intron_penalty
+    return arrange(job.pieces, first_segments, packed.CAPACITY, rows, bonuses)
 
 
 def _words(job: Job) -> NDArray[np.int32]:
     """Return the table word of each target column, neutral ones around them."""
     lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
     of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-    words = np.zeros(job.stride, dtype=np.int32)
-    words[packed.LEAD + 1 : packed.LEAD + 1 + len(job.target)] = of_symbol[job.target]
+    first = packed.WORD_LEAD + 1
+    words = np.zeros(first + len(job.target) + packed.WORD_TAIL, dtype=np.int32)
+    words[first : first + len(job.target)] = of_symbol[job.target]
     return words
 
 
-def _team(jobs: list[Job]) -> NDArray[np.int32]:
-    """Return the job of each warp, those with the most work a warp first.
-
-    A job gets warps by its share of the work, at least one and at most one a piece.
-    """
-    work = np.array([job.work for job in jobs])
-    device = cuda.get_current_device()
-    warps = 2 if simulated() else WARPS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT
-    most = np.array([len(job.pieces.slots) for job in jobs])
-    sizes = np.clip(np.ceil(work * (warps / work.sum())).astype(np.int64), 1, most)
-    order = np.argsort(-work / sizes, kind="stable")
-    return np.repeat(order, sizes[order]).astype(np.int32)
-
-
 def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
-    n_stops, program = len(job.pieces.stops), job.program
+    n_stops, program = len(job.pieces.stops.ends), job.program
     rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
     ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
-    _raise_ends(ends, rows, job.pieces.of_exon, program.exit_ends, program.exit_bonus)
-    return Sweep(ends, rows[n_stops:])
+    shifts = job.pieces.stops.virtual_lanes % packed.UNROLLED
+    _raise_ends(ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus)
+    return Sweep(ends, rows[n_stops:], job.pieces.entries)
 
 
 @njit(cache=True, nogil=True)
-def _raise_ends(ends, rows, of_exon, exit_ends, exit_bonus):
+def _raise_ends(ends, rows, shifts, of_exon, exit_ends, exit_bonus):
     for exon in range(len(of_exon)):
-        row, end, bonus = rows[of_exon[exon]], ends[exit_ends[exon]], exit_bonus[exon]
+        stop = of_exon[exon]
+        row, end, bonus = rows[stop, shifts[stop] :], ends[exit_ends[exon]], exit_bonus[exon]
         for c in range(len(end)):
             end[c] = max(end[c], row[c] + bonus)

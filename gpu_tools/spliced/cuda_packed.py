@@ -1,11 +1,11 @@
 """The packed sweep on a GPU: exons stay in the lanes, the target streams past them.
 
-One warp holds a *piece* of a track (see `pieces`), two int16 rows a register: virtual lane v (two a
-lane) owns neighbouring rows and works on target column s - v in step s. The row above the piece
-streams in at the top, column by column, and the last rows of the exons that end in it, each the
-last of its virtual lane, stream out, so that everything that is special about an exon happens
-outside of the inner loop, and pieces that depend on each other run one behind the other instead of
-one after the other.
+One warp holds a *piece* (see `pieces`): segments of tracks side by side, two int16 rows a register.
+Virtual lane v of a segment (two a lane) owns neighbouring rows and works on target column s - v in
+step s, some chunks later if the segment is behind. The row above a segment streams in at its top,
+column by column, and the last rows of the exons that end in it, each the last of its virtual lane,
+stream out, so that everything that is special about an exon happens outside of the inner loop, and
+pieces that depend on each other run one behind the other instead of one after the other.
 
 What one warp hands to another is a cell in memory that was `NEVER` before: its reader waits until
 it is not. So no flags and no fences are needed, and a value is seen as soon as it is there.
@@ -16,70 +16,95 @@ above.
 
 from __future__ import annotations
 
-from numba import cuda, int32, uint32, uint64
+from numba import cuda, int32, int64, uint32, uint64
 
 from gpu_tools.ptx import (
+    FOUR_WORDS,
+    NOT_LOOKED,
     WARP,
     add2,
-    load_relaxed,
+    address,
+    load4,
+    look,
     max2,
     permute,
-    shuffle,
+    put,
+    put_four,
     shuffle_up,
-    store_low,
-    store_relaxed,
 )
 from gpu_tools.spliced import core
-from gpu_tools.spliced.pieces import Capacity
+from gpu_tools.spliced.pieces import EMPTY, Capacity
 
-CAPACITY = Capacity(lanes=2 * WARP, slots=(1, 2, 3, 4, 6, 8))
-"""Virtual lanes of a warp, and the rows a virtual lane that the kernel is compiled for."""
+SLOTS = 8
+"""Rows of a virtual lane, each half a register."""
 CHUNK = WARP
-"""Columns that come in together, one a lane; fewer were slower, for each look at memory counts."""
-AT_ONCE = 4
-"""Rows of exons before a track that are asked for together."""
+"""Columns that come in together, one a lane."""
 UNROLLED = 4
-"""Steps that are written out one after the other; their table words are loaded as far ahead."""
+"""Steps that are written out one after the other, whose values are stored together."""
+CAPACITY = Capacity(
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
+)
+APART = CAPACITY._replace(span=0, segments=1)
+"""A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
 LEAD = 2 * WARP
-"""Elements before column 0 of a stored row and of a target's words: steps that come too early."""
-TAIL = 4 * WARP
+"""Elements before column 0 of a stored row, for steps that come too early."""
+TAIL = 3 * WARP + 2 * UNROLLED
 """Elements after the last column, for steps that come too late."""
-NEVER = -32_640
+WORD_LEAD = LEAD + CAPACITY.span * CHUNK
+"""Elements before the word of column 0: the last segment of a piece begins late."""
+WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
+"""Elements after the word of the last column."""
+NEVER = NOT_LOOKED
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
+_NEVER_SEEN = NEVER & 0xFFFF
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
+_STAGED = CHUNK + UNROLLED
+"""Staged columns of a segment; more than needed, so that segments lie in different banks."""
+_HALF = CAPACITY.segments * _STAGED
+_STAGE = 2 * _HALF
 
 # columns of the job table
-COLUMNS, PIECES, STOPS, TRACKS, EXONS, STRIDE, NUMBERS, SYMBOLS, WORDS, CELLS = range(10)
+COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS = range(9)
 # elements of the scoring
-GAP, PENALTY, FREE = range(3)
+GAP, FREE = range(2)
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
-_NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
+_OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
+_NEIGHBOURS_HIGH_THEN_OWN_LOW, _SECOND = 0x5432, 0x7654
+_LOWS, _HIGHS = 0x5410, 0x7632
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
 @cuda.jit(device=True)
-def _locate(virtual_lane, piece, stops, slots):
-    """Return the stream row of a virtual lane's first slot, the first real one, and its stop.
+def _locate(virtual_lane, segments, first_stops, stops):
+    """Return what a virtual lane holds.
 
-    `piece` is (first row, number of stops). A lane that is not used has no real row, one that does
-    not end with a stop has stop -1. Last, the virtual lanes in use.
+    `segments` is where the piece's segments begin and end; `stops` are first rows, ends and places
+    of stops. Returned are the stream row of its first slot, the first real one, the place of its
+    stop or -1, its segment, and its number in the segment. A lane that is not used has no real row
+    and segment -1.
     """
-    begin, count = piece
-    row, real, stop, used = int32(0), int32(1 << 30), int32(-1), int32(0)
-    for k in range(int32(0), count):
-        end = int32(stops[uint32(k)] + int32(1))
-        lanes = int32((end - begin + slots - 1) // slots)
-        if virtual_lane >= used and virtual_lane < used + lanes:
-            row = int32(end - (used + lanes - virtual_lane) * slots)
-            real = begin
-            if virtual_lane == used + lanes - 1:
-                stop = int32(k)
-        used += lanes
-        begin = end
-    return row, real, stop, used
+    begins, ends, places = stops
+    row, real, place, own, number = int32(0), int32(1 << 30), int32(-1), int32(-1), int32(0)
+    first = int32(0)
+    for segment in range(segments[0], segments[1]):
+        used = first
+        for stop in range(first_stops[uint32(segment)], first_stops[uint32(segment + 1)]):
+            begin, end = begins[uint32(stop)], ends[uint32(stop)]
+            after = int32(used + (end - begin + int32(SLOTS - 1)) // int32(SLOTS))
+            if virtual_lane >= used and virtual_lane < after:
+                row = int32(end - (after - virtual_lane) * int32(SLOTS))
+                real = begin
+                if virtual_lane == after - 1:
+                    place = places[uint32(stop)]
+            used = after
+        used = int32((used + int32(1)) & int32(~1))
+        if virtual_lane >= first and virtual_lane < used:
+            own, number = int32(segment), int32(virtual_lane - first)
+        first = used
+    return row, real, place, own, number
 
 
 @cuda.jit(device=True)
@@ -92,217 +117,242 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _await(cells, index, value):
-    """Return the cell at `index` once it is there; `value` is what was seen of it last."""
-    while value == NEVER:
-        value = load_relaxed(cells, index)
-    return value
+def _look(cells, sources, source, chunk):
+    """Return the place of a lane's cell of a source, -1 if it has none, and the cell as it is now.
 
-
-@cuda.jit(device=True)
-def _peek(cells, index, there):
-    """Return the cell at `index` as it is now, `NEVER` if it is not `there` to be read."""
-    return load_relaxed(cells, index) if there else int32(NEVER)
-
-
-@cuda.jit(device=True)
-def _above(cells, source, seen, column, scoring):
-    """Return a lane's value of the row above a piece at `column`, waiting for it.
-
-    Parameters
-    ----------
-    cells : int16 array
-        The job's.
-    source : tuple
-        Where the row lies that it goes on from, whether there is one, and the exons that end just
-        before: where their last rows lie, their bonuses, their number.
-    seen : tuple of (int32, int32)
-        What was seen of the row and of the first exon's last.
-    column : int32
-    scoring : int32 array, shape (3,)
+    `sources` is the table and where the piece's sources end; `chunk` is the lane's column if no
+    segment were behind, and the number of columns. A cell of the empty chain has no place either.
     """
-    row, follows, places, bonuses, count = source
-    value, chained = seen
-    penalty = scoring[PENALTY]
-    if follows:
-        value = _await(cells, uint32(row + column), value)
-    else:
-        value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    for first in range(int32(0), count, int32(AT_ONCE)):
-        # loads of several rows are under way together; a row beyond the last is the last again
-        last = int32(count - first - int32(1))
-        at, more = places[first:], bonuses[first:]
-        k1, k2, k3 = min(last, int32(1)), min(last, int32(2)), min(last, int32(3))
-        p0, p1 = uint32(at[uint32(0)] + column), uint32(at[uint32(k1)] + column)
-        p2, p3 = uint32(at[uint32(k2)] + column), uint32(at[uint32(k3)] + column)
-        c0 = chained if first == 0 else load_relaxed(cells, p0)
-        c1, c2, c3 = load_relaxed(cells, p1), load_relaxed(cells, p2), load_relaxed(cells, p3)
-        value = max(value, int32(_await(cells, p0, c0) + more[uint32(0)] - penalty))
-        value = max(value, int32(_await(cells, p1, c1) + more[uint32(k1)] - penalty))
-        value = max(value, int32(_await(cells, p2, c2) + more[uint32(k2)] - penalty))
-        value = max(value, int32(_await(cells, p3, c3) + more[uint32(k3)] - penalty))
-    return value
+    table, end = sources
+    column, columns = chunk
+    behind, place, _, _ = load4(table, int64(4) * source)
+    column = int32(column - behind)
+    there = (source < end) & (uint32(column) < uint32(columns)) & (place != EMPTY)
+    place = int32(place + column) if there else int32(-1)
+    return place, look(cells, place, int32(there))
 
 
 @cuda.jit(device=True)
-def _seen(cells, source, column, columns):
-    """Look, without waiting, at what `_above` will want for `column`."""
-    row, follows, places, _, count = source
-    inside = column < columns
-    last = places[uint32(0)] if count > 0 else int32(0)
-    return (
-        _peek(cells, uint32(row + column), follows and inside),
-        _peek(cells, uint32(last + column), count > 0 and inside),
-    )
+def _missing(looked):
+    place, seen = looked
+    return place >= 0 and seen == _NEVER_SEEN
 
 
-def _make_run(slots):
-    """Return the device function that sweeps a piece with `slots` registers of rows a lane."""
-
-    @cuda.jit(device=True)
-    def step(row, selectors, gaps, state, word, late):
-        """Move all lanes on by one column; `state` is the diagonal, what is above, and lane 0's."""
-        diagonal, up, bottom, top, lane = state
-        if lane == 0:
-            up = top
-        up = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-        above = up
-        for c in range(slots):
-            left = row[c]
-            paired = add2(diagonal, permute(word, late, selectors[c]))
-            up = max2(add2(up, gaps[c]), max2(paired, left))
-            diagonal = left
-            row[c] = up
-        return above, up
-
-    @cuda.jit(device=True)
-    def run(piece, columns, codes, words, cells, source, places, scoring, scratch):
-        begin, stops, count = piece
-        entry, out, stride = places
-        lane = int32(cuda.threadIdx.x)
-        row = cuda.local.array(slots, int32)
-        selectors = cuda.local.array(slots, int32)
-        gaps = cuda.local.array(slots, int32)
-        low, real_low, stop_low, used = _locate(int32(2 * lane), (begin, count), stops, slots)
-        high, real_high, stop_high, _ = _locate(int32(2 * lane + 1), (begin, count), stops, slots)
-        gap = int32(scoring[GAP] & int32(0xFFFF))
-        for c in range(slots):
-            selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
-                _selector(codes, int32(high + c), real_high, 1) << int32(8)
-            )
-            gaps[c] = (gap if low + c >= real_low else int32(0)) | int32(
-                (gap << int32(16)) if high + c >= real_high else int32(0)
-            )
-            row[c] = _BOTH_NEVER
-        before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
-        at = uint64(LEAD) - uint64(2 * lane)
-        out_low = uint64(out + max(stop_low, int32(0)) * stride) + at
-        out_high = uint64(out + max(stop_high, int32(0)) * stride) + at - uint64(1)
-        w0, w1, w2, w3 = (
-            words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
-        )  # fmt: skip
-        seen = _seen(cells, source, lane, columns)
-        for first in range(int32(0), int32(columns + used - 1), int32(CHUNK)):
-            column = int32(first + lane)
-            arriving = int32(0)
-            if column < columns:
-                arriving = _above(cells, source, seen, column, scoring)
-                if entry >= 0:
-                    store_relaxed(cells, uint32(entry + column), arriving)
-            arriving = int32(arriving << int32(16))
-            seen = _seen(cells, source, int32(column + CHUNK), columns)
-            for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
-                at += uint64(UNROLLED)
-                n0, n1, n2, n3 = (
-                    words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
-                )  # fmt: skip
-                for word, u in ((w0, 0), (w1, 1), (w2, 2), (w3, 3)):
-                    up = shuffle_up(bottom, scratch)
-                    top = shuffle(arriving, int32(k + int32(u)), scratch)
-                    state = (before, up, bottom, top, lane)
-                    before, bottom = step(row, selectors, gaps, state, word, late)
-                    late = word
-                    if stop_low >= 0:
-                        store_low(cells, out_low + uint64(u), bottom)
-                    if stop_high >= 0:
-                        store_low(cells, out_high + uint64(u), int32(bottom >> int32(16)))
-                out_low += uint64(UNROLLED)
-                out_high += uint64(UNROLLED)
-                w0, w1, w2, w3 = n0, n1, n2, n3
-
-    return run
+@cuda.jit(device=True)
+def _look_again(cells, looked):
+    place, _ = looked
+    return place, look(cells, place, int32(place >= 0))
 
 
-_run_1, _run_2, _run_3, _run_4, _run_6, _run_8 = (_make_run(slots) for slots in CAPACITY.slots)
+@cuda.jit(device=True)
+def _await_four(cells, sources, source, chunk):
+    """Return a lane's cells of four sources once they are all there."""
+    l0 = _look(cells, sources, source, chunk)
+    l1 = _look(cells, sources, int32(source + 1), chunk)
+    l2 = _look(cells, sources, int32(source + 2), chunk)
+    l3 = _look(cells, sources, int32(source + 3), chunk)
+    while _missing(l0) or _missing(l1) or _missing(l2) or _missing(l3):
+        l0, l1 = _look_again(cells, l0), _look_again(cells, l1)
+        l2, l3 = _look_again(cells, l2), _look_again(cells, l3)
+    return l0[1], l1[1], l2[1], l3[1]
+
+
+@cuda.jit(device=True)
+def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
+    """Fold a lane's cell of a source, which it has seen, into the row above the segment.
+
+    `state` is where the segment's columns are staged, and the row so far. If the source is the
+    segment's last, the row is staged, and kept if another segment reads it.
+    """
+    table, end = sources
+    column, columns = chunk
+    staged, row = state
+    if source >= end:
+        return staged, row
+    behind, place, bonus, kept = load4(table, int64(4) * source)
+    column = int32(column - behind)
+    value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
+    if place == EMPTY:
+        value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
+    row = max(row, value)
+    if kept < 0:
+        return staged, row
+    inside = uint32(column) < uint32(columns)
+    put(cells, int32(kept + column), row, int32(inside and kept > 0))
+    stage[staged] = int32(row << int32(16)) if inside else _BOTH_NEVER
+    return uint32(staged + uint32(_STAGED)), int32(NEVER)
+
+
+@cuda.jit(device=True)
+def _arrive(cells, sources, begin, chunk, staged, stage, scoring):
+    """Stage a chunk of the row above each segment of a piece, waiting for it."""
+    state = uint32(staged + int32(cuda.threadIdx.x)), int32(NEVER)
+    for source in range(begin, sources[1], int32(4)):
+        s0, s1, s2, s3 = _await_four(cells, sources, source, chunk)
+        state = _fold(cells, sources, source, chunk, state, s0, stage, scoring)
+        state = _fold(cells, sources, int32(source + 1), chunk, state, s1, stage, scoring)
+        state = _fold(cells, sources, int32(source + 2), chunk, state, s2, stage, scoring)
+        state = _fold(cells, sources, int32(source + 3), chunk, state, s3, stage, scoring)
+
+
+@cuda.jit(device=True)
+def _step(row, selectors, gaps, state, pair, above, neighbours):
+    """Move all lanes on by one column.
+
+    `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
+    words of two columns; `above` what is staged, and `neighbours` how to put it together: in a
+    segment's first lane the staged row goes above the low half, else the neighbour's high half.
+    """
+    diagonal, bottom, neighbour = state
+    word, late = pair
+    own, other = neighbours
+    up = permute(neighbour, permute(bottom, above, own), other)
+    before = up
+    for c in range(SLOTS):
+        left = row[c]
+        paired = add2(diagonal, permute(word, late, selectors[c]))
+        up = max2(add2(up, gaps[c]), max2(paired, left))
+        diagonal = left
+        row[c] = up
+    return before, up
+
+
+@cuda.jit(device=True)
+def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
+    """Sweep one piece over all columns."""
+    segments, begin, extra = piece
+    first_stops, stops, sources, delays = tables
+    codes, words, cells = data
+    lane = int32(cuda.threadIdx.x)
+    row = cuda.local.array(SLOTS, int32)
+    selectors = cuda.local.array(SLOTS, int32)
+    gaps = cuda.local.array(SLOTS, int32)
+    low, real_low, place_low, own, number = _locate(int32(2 * lane), segments, first_stops, stops)
+    high, real_high, place_high, _, _ = _locate(int32(2 * lane + 1), segments, first_stops, stops)
+    gap = int32(scoring[GAP] & int32(0xFFFF))
+    for c in range(SLOTS):
+        selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
+            _selector(codes, int32(high + c), real_high, 1) << int32(8)
+        )
+        gaps[c] = (gap if low + c >= real_low else int32(0)) | int32(
+            (gap << int32(16)) if high + c >= real_high else int32(0)
+        )
+        row[c] = _BOTH_NEVER
+    used = own >= 0
+    neighbours = int32(_OWN), int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW)
+    if number == 0:
+        neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
+    delay = delays[uint32(own)] if used else int32(0)
+    staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
+    before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
+    at = uint64(int64(WORD_LEAD - number - delay))
+    out_low = int32(place_low - number - delay)
+    out_high = int32(place_high - number - int32(1) - delay)
+    w0, w1, w2, w3 = (
+        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
+    )  # fmt: skip
+    fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
+    if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
+        computes = False  # folds alone have no rows
+    half = int32(0)
+    for first in range(int32(0), int32(columns + extra), int32(CHUNK)):
+        if fetches:
+            chunk = int32(first + lane), columns
+            _arrive(cells, sources, begin, chunk, half, stage, scoring)
+        # the columns that the other warp works on meanwhile lie in the other half
+        cuda.syncthreads()
+        here = int32(half + staged)
+        half = int32(_HALF) - half
+        if not computes:
+            continue
+        works = first >= delay and first - delay < columns + int32(2 * WARP)
+        keeps_low, keeps_high = works and place_low >= 0, works and place_high >= 0
+        for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
+            at += uint64(UNROLLED)
+            n0, n1, n2, n3 = (
+                words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
+            )  # fmt: skip
+            t0, t1, t2, t3 = load4(stage, int64(here + k))
+            state = before, bottom, shuffle_up(bottom, scratch)
+            before, b0 = _step(row, selectors, gaps, state, (w0, late), t0, neighbours)
+            state = before, b0, shuffle_up(b0, scratch)
+            before, b1 = _step(row, selectors, gaps, state, (w1, w0), t1, neighbours)
+            state = before, b1, shuffle_up(b1, scratch)
+            before, b2 = _step(row, selectors, gaps, state, (w2, w1), t2, neighbours)
+            state = before, b2, shuffle_up(b2, scratch)
+            before, bottom = _step(row, selectors, gaps, state, (w3, w2), t3, neighbours)
+            late = w3
+            if keeps_low:
+                pair = permute(b0, b1, int32(_LOWS))
+                put_four(cells, out_low, pair, permute(b2, bottom, int32(_LOWS)))
+            if keeps_high:
+                pair = permute(b0, b1, int32(_HIGHS))
+                put_four(cells, out_high, pair, permute(b2, bottom, int32(_HIGHS)))
+            out_low += int32(UNROLLED)
+            out_high += int32(UNROLLED)
+            w0, w1, w2, w3 = n0, n1, n2, n3
 
 
 @cuda.jit
-def sweep_pieces(jobs, team, numbers, symbols, words, cells, counters, scoring):
-    """Sweep the pieces of a team's job, as long as there are any; a block is one warp.
+def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
+    """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
 
-    Every piece needs only pieces that were begun before it, so a warp that waits always waits for
+    The first warp fetches what the last one works on: if there are two, while that works on what
+    came before, which is faster; if there is one, there is room for more blocks.
+
+    Every piece needs only pieces that were begun before it, so a block that waits always waits for
     one that runs.
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 10)
-        Counts, the length of a stored row and where the job's parts lie in the buffers.
+    jobs : int64 array, shape (J, 9)
+        Counts and where the job's parts lie in the buffers.
     team : int32 array
         The job of each block.
     numbers : int32 array
-        Of each program: first row, first stop, track (-1 unless the piece is a track's first) and
-        rows a virtual lane of each piece; the stops' rows and their number; exons committed before
-        each track; then by exon end the place of the exon's last row, and the exon's bonus.
+        Of each program, in the order of its pieces: the first segment of each piece and their
+        number; the steps of each piece beyond its columns; the first source of each piece and their
+        number; the first stop of each segment and their number, and the steps that each is behind;
+        of each stop its first row, its end and its place.
+    sources : int32 array
+        Of each source of a segment the steps that the segment is behind, its place, what it adds,
+        and -1, or if it is the segment's last, the place of the row above, 0 if that is not kept.
     symbols : uint8 array
         Streams of base symbols, 0 to 3.
     words : int32 array
         Of each target, by column: four lifted scores, one byte a base symbol.
     cells : int16 array, all `NEVER`
-        Written, of each job: the row of each stop, then the entry of each track.
+        Written, of each job: the row of each stop, then the kept rows above segments. Four columns
+        of a stop's row are stored together, so places are chosen for them to be aligned.
     counters : int32 array, zeros, shape (J,)
         Pieces begun of each job.
-    scoring : int32 array, shape (3,)
-        Gap, intron penalty, free ends.
+    scoring : int32 array, shape (2,)
+        Gap, free ends.
     """
-    scratch = cuda.shared.array(WARP, int32)
+    scratch, begun = cuda.shared.array(WARP, int32), cuda.shared.array(1, int32)
+    stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
     own = team[cuda.blockIdx.x]
     job = jobs[own]
-    lane = int32(cuda.threadIdx.x)
-    columns, stride, n_pieces = int32(job[COLUMNS]), int32(job[STRIDE]), int32(job[PIECES])
-    first_rows = numbers[job[NUMBERS] :]
-    first_stops, tracks = first_rows[n_pieces:], first_rows[2 * n_pieces + 1 :]
-    slots, all_stops = tracks[n_pieces:], tracks[2 * n_pieces :]
-    ends_before = all_stops[job[STOPS] :]
-    places, bonuses = ends_before[job[TRACKS] :], ends_before[job[TRACKS] + job[EXONS] :]
-    stream, table, stored = symbols[job[SYMBOLS] :], words[job[WORDS] :], cells[job[CELLS] :]
+    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
+    n_stops = job[STOPS]
+    first_segments = numbers[job[NUMBERS] :]
+    extra = first_segments[n_pieces + 1 :]
+    first_sources = extra[n_pieces:]
+    first_stops = first_sources[n_pieces + 1 :]
+    delays = first_stops[n_segments + 1 :]
+    begins = delays[n_segments:]
+    stops = begins, begins[n_stops:], begins[2 * n_stops :]
+    table = sources[job[SOURCES] :]
+    data = symbols[job[SYMBOLS] :], words[job[WORDS] :], address(cells[job[CELLS] :])
     while True:
-        begun = int32(0)
-        if lane == 0:
-            begun = int32(cuda.atomic.add(counters, own, 1))
-        k = shuffle(begun, int32(0), scratch)
+        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+            begun[0] = cuda.atomic.add(counters, own, 1)
+        cuda.syncthreads()
+        k = begun[0]
+        cuda.syncthreads()
         if k >= n_pieces:
             return
-        track, stop = tracks[uint32(k)], first_stops[uint32(k)]
-        first, count, entry = int32(0), int32(0), int32(-1)
-        above, follows = int32((stop - int32(1)) * stride + LEAD), True
-        if track >= 0:
-            entry = int32((job[STOPS] + track) * stride + LEAD)
-            above, follows = int32(entry - stride), track > 0
-            first = ends_before[uint32(track - 1)] if track > 0 else int32(0)
-            count = int32(ends_before[uint32(track)] - first)
-        piece = (first_rows[uint32(k)], all_stops[stop:], int32(first_stops[uint32(k + 1)] - stop))
-        source = (above, follows, places[first:], bonuses[first:], count)
-        out = (entry, int32(stop * stride), stride)
-        rows = slots[uint32(k)]
-        if rows == 1:
-            _run_1(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 2:
-            _run_2(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 3:
-            _run_3(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 4:
-            _run_4(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        elif rows == 6:
-            _run_6(piece, columns, stream, table, stored, source, out, scoring, scratch)
-        else:
-            _run_8(piece, columns, stream, table, stored, source, out, scoring, scratch)
+        segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
+        piece = segments, first_sources[uint32(k)], extra[uint32(k)]
+        tables = first_stops, stops, (table, first_sources[uint32(k + 1)]), delays
+        _sweep_piece(piece, tables, data, columns, stage, scratch, scoring)

@@ -260,8 +260,8 @@ def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
 def _sweep_of(job, cells) -> Sweep:
     """Return the views of a job's stored rows from column 0 on."""
     rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
-    n_ends = len(job.program.ends)
-    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
+    n_ends, tracks = len(job.program.ends), np.arange(len(job.program.starts))
+    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :], tracks)
 
 
 def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:

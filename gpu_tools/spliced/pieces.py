@@ -1,4 +1,16 @@
-"""A sweep program as the pieces that the packed GPU kernel works on."""
+"""A sweep program as the pieces that the packed GPU kernel works on.
+
+The rows of a track become *stops*: runs of rows that end with the last row of an exon, or where a
+track is too long for a warp. Stops of a track that a warp can hold together are a *segment*. Where
+many exons end before a track, segments without rows *fold* them: the maximum over a few last rows
+is a row of its own. A *piece* is what one warp works on at a time: segments side by side, each some
+chunks of columns behind the first.
+
+How far behind is decided here. Every segment gets a *tick*, the number of the chunk in which its
+first columns can be there if every warp works at the same pace. What a segment reads is written by
+segments of earlier ticks only, so a warp that waits always waits for something of an earlier tick,
+and pieces that are begun in the order of their ticks never wait for each other in a circle.
+"""
 
 from __future__ import annotations
 
@@ -10,111 +22,342 @@ from numpy.typing import NDArray
 
 from gpu_tools.spliced.program import SweepProgram
 
+EMPTY = -1
+"""Stands for the empty chain among the rows that a segment reads."""
+_RECOMPUTED = 4
+"""Up to so many exons before a track are read by each track they precede, more by the first one."""
+_FOLDED = 6
+"""Rows that a segment reads at most."""
+
 
 class Capacity(NamedTuple):
-    """What one warp holds: so many virtual lanes, each with one of these numbers of rows."""
+    """What one warp holds, and how its lanes keep time.
+
+    A lane holds two *virtual lanes* of `slots` rows each, one column apart. `chunk` columns come in
+    together; `late` steps pass until a value is stored. The segments of a piece are at most `span`
+    chunks apart and at most `segments`, and read at most `sources` rows.
+    """
 
     lanes: int
-    slots: tuple[int, ...]
+    slots: int
+    chunk: int
+    late: int
+    span: int
+    segments: int
+    sources: int
 
 
-class Pieces(NamedTuple):
-    """Pieces of one program, in an order in which each needs earlier ones only.
-
-    A *stop* is a row whose values are kept: the last of an exon, or one at which a track that is
-    too long for a warp is cut. A piece is a run of rows that ends with a stop and may have more
-    inside; a stop is always the last row of its virtual lane.
+class Stops(NamedTuple):
+    """Runs of rows whose last row is kept.
 
     Attributes
     ----------
-    first_rows, slots, tracks : ndarray of int32, shape (P,)
-        Stream row that each piece begins with, rows of its virtual lanes, and the track that
-        begins with it, or -1 if it goes on where the piece before ends.
-    first_stops : ndarray of int32, shape (P + 1,)
-        First stop of each piece; last, the number of stops.
-    stops : ndarray of int32, shape (S,)
-        Stream rows, rising.
+    begins, ends : ndarray of int32, shape (S,)
+        Stream rows, half-open, rising.
+    virtual_lanes : ndarray of int32, shape (S,)
+        Virtual lane of the last row, counted from the segment's first.
     of_exon : ndarray of int32, shape (B,)
         Stop that is the last row of each exon.
-    commits : ndarray of int32, shape (T,)
-        Exons that end at or before each track's start.
-    by_end : ndarray of int32, shape (B,)
-        Exons ordered by end.
     """
 
-    first_rows: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    tracks: NDArray[np.int32]
-    first_stops: NDArray[np.int32]
-    stops: NDArray[np.int32]
+    begins: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    virtual_lanes: NDArray[np.int32]
     of_exon: NDArray[np.int32]
-    commits: NDArray[np.int32]
-    by_end: NDArray[np.int32]
+
+
+class Segments(NamedTuple):
+    """Stops that lie side by side in a warp, and what streams in above them.
+
+    Attributes
+    ----------
+    first_stops : ndarray of int32, shape (G + 1,)
+        First stop of each segment; last, the number of stops. A fold has none.
+    lanes : ndarray of int32, shape (G,)
+        Lanes that it takes.
+    ticks : ndarray of int32, shape (G,)
+        The chunk that its first columns are due in.
+    kept : ndarray of int32, shape (G,)
+        The row above it if that is kept, numbered behind the stops, or -1.
+    first_sources : ndarray of int32, shape (G + 1,)
+        First source of each segment; last, the number of sources.
+    sources : ndarray of int32, shape (Q, 2)
+        Rows whose maximum is the row above: a stop's, a kept one, or `EMPTY`; and the exon whose
+        last row it is, or -1.
+    """
+
+    first_stops: NDArray[np.int32]
+    lanes: NDArray[np.int32]
+    ticks: NDArray[np.int32]
+    kept: NDArray[np.int32]
+    first_sources: NDArray[np.int32]
+    sources: NDArray[np.int32]
+
+
+class Pieces(NamedTuple):
+    """What pieces of one program are made of, in an order in which each needs earlier ones only.
+
+    Attributes
+    ----------
+    stops, segments : Stops, Segments
+        In the order of the stream.
+    entries : ndarray of int32, shape (T,)
+        The kept row above each track; tracks that the same exons precede share one.
+    n_kept : int
+        Rows that are kept besides those of stops.
+    order : ndarray of int32, shape (G,)
+        Segments in the order of their ticks.
+    """
+
+    stops: Stops
+    segments: Segments
+    entries: NDArray[np.int32]
+    n_kept: int
+    order: NDArray[np.int32]
+
+    @property
+    def ticks(self) -> int:
+        """Chunks until the last segment begins."""
+        return int(self.segments.ticks.max())
 
 
 def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
-    """Cut the tracks of a program into pieces that a warp can hold, each as long as it gets."""
-    stops, of_exon, of_track = _find_stops(
-        program.track_rows, program.exit_rows, program.exit_tracks,
-        capacity.lanes * capacity.slots[-1],
-    )  # fmt: skip
-    slots = np.array(capacity.slots, dtype=np.int32)
-    first_rows, chosen, tracks, first_stops = _pack(
-        program.track_rows, stops, of_track, capacity.lanes, slots
+    """Cut the tracks of a program into segments that a warp can hold."""
+    by_end = np.argsort(program.exit_ends, kind="stable")
+    committed = np.searchsorted(program.exit_ends[by_end], program.track_commits)
+    stops, of_track = _find_stops(
+        program.exit_rows, program.exit_tracks, 2 * capacity.lanes * capacity.slots
     )
-    by_end = np.argsort(program.exit_ends, kind="stable").astype(np.int32)
-    commits = np.searchsorted(program.exit_ends[by_end], program.track_commits)
-    return Pieces(
-        first_rows, chosen, tracks, first_stops, stops, of_exon, commits.astype(np.int32), by_end
-    )
+    draft, due = _room(len(of_track), len(by_end))
+    n, entries, n_kept = _find_segments(draft, due, stops, of_track, committed, by_end, capacity)
+    segments = _without_spare_room(draft, n)
+    order = np.argsort(segments.ticks, kind="stable").astype(np.int32)
+    return Pieces(stops, segments, entries, n_kept, order)
 
 
 @njit(cache=True)
-def _find_stops(track_rows, exit_rows, exit_tracks, longest):
-    """Return the stops' rows, each exon's stop and each stop's track."""
-    most = len(exit_rows) + track_rows[-1] // longest + 1
-    stops, of_track = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    of_exon = np.empty(len(exit_rows), dtype=np.int32)
+def _find_stops(exit_rows, exit_tracks, longest):
+    """Return the stops, their virtual lanes still open, and each stop's track."""
+    most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
+    begins, ends = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    of_track, of_exon = np.empty(most, dtype=np.int32), np.empty(len(exit_rows), dtype=np.int32)
     n, row = 0, 0
     for exon in range(len(exit_rows)):
         while row <= exit_rows[exon]:
-            stops[n] = min(exit_rows[exon], row + longest - 1)
+            begins[n], ends[n] = row, min(exit_rows[exon] + 1, row + longest)
             of_track[n] = exit_tracks[exon]
-            row = stops[n] + 1
+            row = ends[n]
             n += 1
         of_exon[exon] = n - 1
-    return stops[:n], of_exon, of_track[:n]
+    return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
+
+
+def _room(n_stops: int, n_exons: int) -> tuple[Segments, NDArray[np.int32]]:
+    """Return room for all segments, and for when the rows of stops, then the kept ones, are there.
+
+    There are at most as many segments with rows as stops, and a fold puts one row in place of
+    several. Tracks of a group read all its exons only where those are few.
+    """
+    most = n_stops + n_exons // (_FOLDED - 1) + 1
+    n_sources = n_stops * (1 + _RECOMPUTED) + n_exons + 2 * most
+    segments = Segments(
+        np.zeros(most + 1, dtype=np.int32), np.zeros(most, dtype=np.int32),
+        np.zeros(most, dtype=np.int32), np.full(most, EMPTY, dtype=np.int32),
+        np.zeros(most + 1, dtype=np.int32), np.empty((n_sources, 2), dtype=np.int32),
+    )  # fmt: skip
+    return segments, np.zeros(n_stops + most, dtype=np.int32)
+
+
+def _without_spare_room(segments: Segments, n: int) -> Segments:
+    n_sources = segments.first_sources[n]
+    return Segments(
+        segments.first_stops[: n + 1], segments.lanes[:n], segments.ticks[:n], segments.kept[:n],
+        segments.first_sources[: n + 1], segments.sources[:n_sources],
+    )  # fmt: skip
 
 
 @njit(cache=True)
-def _pack(track_rows, stops, of_track, lanes, slots):
-    """Put stops of a track together as long as the most rows a lane leave them room."""
-    first_rows, chosen = np.empty(len(stops), dtype=np.int32), np.empty(len(stops), dtype=np.int32)
-    tracks = np.empty(len(stops), dtype=np.int32)
-    first_stops = np.empty(len(stops) + 1, dtype=np.int32)
-    n, stop, row = 0, 0, 0
-    while stop < len(stops):
-        first_rows[n], first_stops[n] = row, stop
-        opens = row == track_rows[of_track[stop]]
-        tracks[n] = of_track[stop] if opens else -1
-        last = stop + 1
-        while last < len(stops) and of_track[last] == of_track[stop]:
-            if _lanes_used(row, stops[stop : last + 1], slots[-1]) > lanes:
-                break
-            last += 1
-        for k in range(len(slots)):
-            chosen[n] = slots[k]
-            if _lanes_used(row, stops[stop:last], slots[k]) <= lanes:
-                break
-        row, stop, n = stops[last - 1] + 1, last, n + 1
-    first_stops[n] = stop
-    return first_rows[:n], chosen[:n], tracks[:n], first_stops[: n + 1]
+def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
+    """Write the segments; return their number, the kept row above each track, and of kept rows.
+
+    Tracks with as many exons committed before them are a group. The row above is kept where a group
+    begins, and read where the next one does, together with the exons that ended in between.
+    """
+    n_stops = len(of_track)
+    entries = np.empty(len(committed), dtype=np.int32)
+    n, n_kept, stop, group, before, opened = 0, 0, 0, EMPTY, EMPTY, np.int64(0)
+    while stop < n_stops:
+        track = of_track[stop]
+        goes_on = stop > 0 and of_track[stop - 1] == track
+        opens = not goes_on and (track == 0 or committed[track] != committed[track - 1])
+        if opens:
+            before, opened = group, committed[track - 1] if track > 0 else np.int64(0)
+        ended = by_end[opened : committed[track]]
+        if goes_on:
+            wanted = [_wanted(due, stop - 1, -1)]
+        elif not opens and len(ended) > _RECOMPUTED:
+            wanted = [_wanted(due, group, -1)]
+        else:
+            wanted = [_wanted(due, before, -1)]
+            wanted.extend([_wanted(due, stops.of_exon[exon], exon) for exon in ended])
+        while len(wanted) > _FOLDED:
+            # what is there first is folded first
+            wanted.sort()
+            _add_segment(segments, due, n, stop, wanted[:_FOLDED], n_stops + n_kept)
+            wanted = wanted[_FOLDED:]
+            wanted.append(_wanted(due, n_stops + n_kept, -1))
+            n, n_kept = n + 1, n_kept + 1
+        if opens:
+            group = n_stops + n_kept
+            n_kept += 1
+        _add_segment(segments, due, n, stop, wanted, group if opens else EMPTY)
+        entries[track] = group - n_stops
+        stop = _place_stops(stops, of_track, stop, due, segments.ticks[n], capacity)
+        segments.lanes[n] = stops.virtual_lanes[stop - 1] // 2 + 1
+        n += 1
+    segments.first_stops[n] = n_stops
+    return n, entries, n_kept
 
 
 @njit(cache=True)
-def _lanes_used(row, stops, slots):
-    used = 0
-    for stop in stops:
-        used += (stop + 1 - row + slots - 1) // slots
-        row = stop + 1
-    return used
+def _wanted(due, row, exon):
+    """Return when a row is there, the row, and the exon whose last row it is, or -1."""
+    return np.int64(due[row] if row != EMPTY else 0), np.int64(row), np.int64(exon)
+
+
+@njit(cache=True)
+def _add_segment(segments, due, n, stop, wanted, kept):
+    """Add a segment that reads the `wanted` rows; the row above is kept as row `kept`."""
+    read = segments.first_sources[n]
+    for tick, row, exon in wanted:
+        segments.ticks[n] = max(segments.ticks[n], tick)
+        segments.sources[read, 0], segments.sources[read, 1] = row, exon
+        read += 1
+    segments.first_stops[n], segments.first_sources[n + 1] = stop, read
+    segments.kept[n] = kept
+    if kept != EMPTY:
+        due[kept] = segments.ticks[n] + 1
+
+
+@njit(cache=True)
+def _place_stops(stops, of_track, stop, due, tick, capacity):
+    """Put stops of a track side by side as long as a warp has room; return the first left out."""
+    used, track = 0, of_track[stop]
+    while stop < len(of_track) and of_track[stop] == track:
+        used += (stops.ends[stop] - stops.begins[stop] + capacity.slots - 1) // capacity.slots
+        if used > 2 * capacity.lanes:
+            break
+        stops.virtual_lanes[stop] = used - 1
+        lag = used - 1 + capacity.late
+        due[stop] = tick + 1 + (lag + capacity.chunk - 1) // capacity.chunk
+        stop += 1
+    return stop
+
+
+@njit(cache=True)
+def fill_warps(order, segments, capacity):
+    """Return where pieces begin in the order of the segments, and last, the number of segments.
+
+    Each piece is filled as long as the capacity allows.
+
+    Parameters
+    ----------
+    order : ndarray of int32, shape (G,)
+    segments : Segments
+    capacity : Capacity
+
+    Returns
+    -------
+    ndarray of int32, shape (P + 1,)
+    """
+    first_segments = np.empty(len(order) + 1, dtype=np.int32)
+    n, first, lanes, read = 0, 0, 0, 0
+    for k in range(len(order)):
+        segment = order[k]
+        lanes += segments.lanes[segment]
+        read += segments.first_sources[segment + 1] - segments.first_sources[segment]
+        behind = segments.ticks[segment] - segments.ticks[order[first]]
+        full = lanes > capacity.lanes or read > capacity.sources or behind > capacity.span
+        if k == 0 or full or k - first >= capacity.segments:
+            first_segments[n], first, n = k, k, n + 1
+            lanes = segments.lanes[segment]
+            read = segments.first_sources[segment + 1] - segments.first_sources[segment]
+    first_segments[n] = len(order)
+    return first_segments[: n + 1]
+
+
+class Tables(NamedTuple):
+    """Pieces as the kernel reads them, see `cuda_packed.sweep_pieces`."""
+
+    numbers: NDArray[np.int32]
+    sources: NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """How rows are stored: elements of one, those before column 0, columns stored together."""
+
+    stride: int
+    lead: int
+    together: int
+
+
+@njit(cache=True, nogil=True)
+def arrange(pieces, first_segments, capacity, rows, bonuses):
+    """Return the pieces as tables in the pieces' order.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    first_segments : ndarray of int32, shape (P + 1,)
+        Where each piece begins, see `fill_warps`.
+    capacity : Capacity
+    rows : Rows
+    bonuses : ndarray of int64, shape (B,)
+        What an exon adds to what follows it.
+
+    Returns
+    -------
+    Tables
+    """
+    stops, segments, order = pieces.stops, pieces.segments, pieces.order
+    n_pieces, n_segments, n_stops = len(first_segments) - 1, len(order), len(stops.ends)
+    numbers = np.empty(3 * n_pieces + 2 * n_segments + 3 * n_stops + 3, dtype=np.int32)
+    numbers[: n_pieces + 1], extra = first_segments, numbers[n_pieces + 1 :]
+    first_sources = extra[n_pieces:]
+    first_stops = first_sources[n_pieces + 1 :]
+    delays = first_stops[n_segments + 1 :]
+    begins = delays[n_segments:]
+    ends, places = begins[n_stops:], begins[2 * n_stops :]
+    sources = np.empty((len(segments.sources), 4), dtype=np.int32)
+    read, stop = 0, 0
+    for piece in range(n_pieces):
+        first = first_segments[piece]
+        first_sources[piece], extra[piece] = read, 0
+        for k in range(first, first_segments[piece + 1]):
+            s = order[k]
+            delays[k] = capacity.chunk * (segments.ticks[s] - segments.ticks[order[first]])
+            last = delays[k] + 2 * segments.lanes[s] + capacity.late - 1
+            extra[piece] = max(extra[piece], last)
+            first_stops[k] = stop
+            for own in range(segments.first_stops[s], segments.first_stops[s + 1]):
+                begins[stop], ends[stop] = stops.begins[own], stops.ends[own]
+                places[stop] = _place(own, stops, rows)
+                stop += 1
+            for source in range(segments.first_sources[s], segments.first_sources[s + 1]):
+                row, exon = segments.sources[source]
+                sources[read, 0] = delays[k]
+                sources[read, 1] = EMPTY if row == EMPTY else _place(row, stops, rows)
+                sources[read, 2] = bonuses[exon] if exon >= 0 else 0
+                sources[read, 3] = -1
+                read += 1
+            kept = segments.kept[s]
+            sources[read - 1, 3] = _place(kept, stops, rows) if kept >= 0 else 0
+    first_sources[n_pieces], first_stops[n_segments] = read, stop
+    return Tables(numbers, sources)
+
+
+@njit(cache=True, nogil=True)
+def _place(row, stops, rows):
+    """Return where column 0 of a stored row lies; steps that store together store aligned."""
+    shift = stops.virtual_lanes[row] % rows.together if row < len(stops.ends) else 0
+    return rows.lead + rows.stride * row + shift

@@ -18,7 +18,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import reverse_complement
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SweepProgram:
     """The stream of one strand, in transcript direction.
 

@@ -28,8 +28,8 @@ from gpu_tools.spliced import core
 from gpu_tools.spliced.program import SweepProgram
 
 ROWS_BETWEEN_CHECKPOINTS = 64
-_EQUAL, _UNEQUAL, _INSERTION, _DELETION = range(4)
-_LETTERS = "=XID"
+_EQUAL, _UNEQUAL, _INSERTION, _DELETION, _INTRON = range(5)
+_LETTERS = "=XIDN"
 
 
 class BestEnd(NamedTuple):
@@ -79,7 +79,7 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
     ----------
     program : SweepProgram
     sweep : Sweep
-        Its `ends` and `entries`.
+        What it left behind.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     best : BestEnd
@@ -94,42 +94,109 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
     cigar : tuple of (str, int)
         Runs in transcript order, see `gpu_tools.results.SplicedAlignment`.
     """
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
     by_end = np.argsort(program.exit_ends, kind="stable")
     first_by_end = np.searchsorted(program.exit_ends[by_end], np.arange(len(program.ends) + 1))
-    exons, parts, end, column = [], [], best.end, best.column
-    while end >= 0:
-        candidates = by_end[first_by_end[end] : first_by_end[end + 1]][::-1]
-        exon, entered, operations = _trace_exon(
-            _rows(program, candidates, target[:column], lifted, scoring.gap),
-            program.exit_tracks[candidates], program.exit_bonus[candidates],
-            program.ends[end] - program.starts[program.exit_tracks[candidates]],
-            sweep.entries, sweep.ends[end, column],
+    graph = _Graph(
+        program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
+        program.exit_rows, program.exit_tracks, program.exit_bonus, by_end, first_by_end,
+    )  # fmt: skip
+    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
+    exons, start, letters, lengths = _trace_chain(
+        graph, sweep.ends, sweep.entries, sweep.entry_of_track, target, lifted, costs,
+        best.end, best.column,
+    )  # fmt: skip
+    runs = zip(map(_LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True)
+    return exons.tolist(), start, tuple(runs)
+
+
+class _Graph(NamedTuple):
+    """The arrays of a program that a chain is found with, see `SweepProgram`; exons by end."""
+
+    codes: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    track_rows: NDArray[np.int64]
+    track_commits: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    exit_rows: NDArray[np.int64]
+    exit_tracks: NDArray[np.int64]
+    exit_bonus: NDArray[np.int64]
+    by_end: NDArray[np.int64]
+    first_by_end: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def _trace_chain(graph, ends, entries, entry_of_track, target, lifted, costs, end, column):
+    """Walk the best chain backwards.
+
+    `costs` are gap score, intron penalty and whether ends are free. Returns the exons in transcript
+    order, the target symbols before the alignment, and the runs of the operations.
+    """
+    gap, penalty, free = costs
+    exons, parts, introns = [end for _ in range(0)], [graph.codes[:0] for _ in range(0)], [0][:0]
+    while True:
+        candidates = graph.by_end[graph.first_by_end[end] : graph.first_by_end[end + 1]][::-1]
+        tracks = graph.exit_tracks[candidates]
+        longest = candidates[-1]
+        base = graph.codes[graph.track_rows[tracks[-1]] : graph.exit_rows[longest] + 1]
+        found, column, operations = _trace_exon(
+            ExonRows(base, target[:column], lifted, gap), entry_of_track[tracks],
+            graph.exit_bonus[candidates], graph.ends[end] - graph.starts[tracks],
+            entries, np.int64(ends[end, column]),
         )  # fmt: skip
-        exons.append(int(candidates[exon]))
+        exons.append(candidates[found])
         parts.append(operations)
-        column = int(entered)
-        end = _predecessor(program, sweep, exons[-1], column, scoring)
-    cigar = cigar_of(parts[::-1], [program.exon(k) for k in exons[::-1]])
+        before = _end_before(graph, ends, entries[entry_of_track[tracks[found]]], tracks[found],
+                             column, penalty, _empty_chain(column, gap, free))  # fmt: skip
+        if before < 0:
+            break
+        introns.append(graph.starts[tracks[found]] - graph.ends[before])
+        end = before
     # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    start = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return exons[::-1], start, with_leading_gap(cigar, column - start)
+    start = column if free and gap <= 0 else 0
+    letters, lengths = _runs_of(parts, introns, column - start)
+    return np.array(exons)[::-1], start, letters, lengths
 
 
-def _rows(program, candidates, target, lifted, gap) -> ExonRows:
-    longest = candidates[-1]
-    first = program.track_rows[program.exit_tracks[longest]]
-    return ExonRows(program.codes[first : program.exit_rows[longest] + 1], target, lifted, gap)
+_empty_chain = njit(cache=True)(core.empty_chain)
 
 
-def _predecessor(program, sweep, exon: int, column: int, scoring: SplicedScoring) -> int:
-    """Return the index of the end before `exon`, or -1 if the chain starts with it."""
-    track = program.exit_tracks[exon]
-    value = int(sweep.entries[track, column])
-    if value == core.empty_chain(column, scoring.gap, scoring.ends != "global"):
+@njit(cache=True, nogil=True)
+def _end_before(graph, ends, entry, track, column, penalty, empty):
+    """Return the index of the end that a track is entered from at a column, -1 if from none."""
+    if entry[column] == empty:
         return -1
-    before = sweep.ends[: program.track_commits[track], column].astype(np.int64)
-    return int(np.flatnonzero(before - scoring.intron_penalty == value)[-1])
+    end = graph.track_commits[track] - 1
+    while end >= 0 and ends[end, column] - penalty != entry[column]:
+        end -= 1
+    if end < 0:
+        raise ValueError("no end explains the value at a track's start: the sweep is wrong")
+    return end
+
+
+@njit(cache=True, nogil=True)
+def _runs_of(parts, introns, unpaired):
+    """Return the runs of the exons' operations, last exon first, with the introns in between.
+
+    As many symbols of the target as are `unpaired` come before the first exon.
+    """
+    most = len(introns) + 1
+    for operations in parts:
+        most += len(operations)
+    letters, lengths = np.empty(most, dtype=np.uint8), np.empty(most, dtype=np.int64)
+    letters[0], lengths[0] = _INSERTION, unpaired
+    n = 1 if unpaired else 0
+    for k in range(len(parts) - 1, -1, -1):
+        for operation in parts[k]:
+            if n > 0 and letters[n - 1] == operation:
+                lengths[n - 1] += 1
+            else:
+                letters[n], lengths[n] = operation, 1
+                n += 1
+        if k > 0 and introns[k - 1] > 0:
+            letters[n], lengths[n] = _INTRON, introns[k - 1]
+            n += 1
+    return letters[:n], lengths[:n]
 
 
 @njit(cache=True)

@@ -1,0 +1,104 @@
+"""Pieces of a sweep program: nothing is lost, nothing waits for what begins later."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gpu_tools import SplicedScoring
+from gpu_tools.spliced.pieces import (
+    EMPTY,
+    Capacity,
+    Rows,
+    arrange,
+    cut_into_pieces,
+    fill_warps,
+)
+from gpu_tools.spliced.program import compile_program
+from tests import cases
+
+CAPACITY = Capacity(lanes=4, slots=2, chunk=4, late=4, span=3, segments=3, sources=9)
+
+
+@pytest.fixture(params=range(40))
+def program(request):
+    rng = np.random.default_rng(request.param)
+    case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
+    exons = case.exons.unique().on_strand("+" if len(case.exons.on_strand("+")) else "-")
+    return compile_program(case.base.codes, exons, SplicedScoring(), reverse=False)
+
+
+def readers(pieces):
+    """Return (segment, row, exon) of every source."""
+    segments = pieces.segments
+    of_segment = np.repeat(np.arange(len(segments.ticks)), np.diff(segments.first_sources))
+    return [
+        (int(s), int(r), int(e)) for s, (r, e) in zip(of_segment, segments.sources, strict=True)
+    ]
+
+
+def test_stops_cover_every_row_once_and_end_with_every_exon(program):
+    pieces = cut_into_pieces(program, CAPACITY)
+    rows = [np.arange(b, e) for b, e in zip(pieces.stops.begins, pieces.stops.ends, strict=True)]
+    assert np.concatenate(rows).tolist() == list(range(program.n_rows))
+    assert (pieces.stops.ends[pieces.stops.of_exon] - 1 == program.exit_rows).all()
+
+
+def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program):
+    pieces = cut_into_pieces(program, CAPACITY)
+    n_stops, reached = len(pieces.stops.ends), {EMPTY: frozenset()}
+    kept = dict(zip(pieces.segments.kept.tolist(), range(len(pieces.segments.kept)), strict=True))
+    sources = readers(pieces)
+
+    def exons_above(segment):
+        found = set()
+        for s, row, exon in sources:
+            if s == segment:
+                found |= {exon} if exon >= 0 else exons_above(kept[row]) if row >= 0 else set()
+        return found
+
+    assert reached[EMPTY] == frozenset()
+    for track, entry in enumerate(pieces.entries):
+        ended = np.flatnonzero(program.ends[program.exit_ends] <= program.starts[track])
+        assert exons_above(kept[n_stops + entry]) == set(ended.tolist())
+
+
+def test_what_a_segment_reads_is_there_before_its_tick(program):
+    pieces = cut_into_pieces(program, CAPACITY)
+    stops, segments, n_stops = pieces.stops, pieces.segments, len(pieces.stops.ends)
+    of_stop = np.searchsorted(segments.first_stops, np.arange(n_stops), side="right") - 1
+    for segment, row, _ in readers(pieces):
+        if row >= n_stops:
+            due = segments.ticks[np.flatnonzero(segments.kept == row)[0]] + 1
+        elif row >= 0:
+            steps = CAPACITY.chunk + stops.virtual_lanes[row] + CAPACITY.late
+            due = segments.ticks[of_stop[row]] + -(-steps // CAPACITY.chunk)
+        else:
+            due = 0
+        assert due <= segments.ticks[segment]
+
+
+def test_pieces_keep_to_the_capacity(program):
+    pieces = cut_into_pieces(program, CAPACITY)
+    segments, first = pieces.segments, fill_warps(pieces.order, pieces.segments, CAPACITY)
+    assert first[0] == 0
+    assert first[-1] == len(pieces.order)
+    read = np.diff(segments.first_sources)
+    for begin, end in pairwise(first):
+        own = pieces.order[begin:end]
+        assert segments.lanes[own].sum() <= CAPACITY.lanes
+        assert np.ptp(segments.ticks[own]) <= CAPACITY.span
+        assert len(own) <= CAPACITY.segments
+        assert read[own].sum() <= CAPACITY.sources or len(own) == 1
+    assert read.max() <= 6
+
+
+def test_tables_place_rows_apart_and_aligned(program):
+    pieces = cut_into_pieces(program, CAPACITY)
+    first, rows = fill_warps(pieces.order, pieces.segments, CAPACITY), Rows(64, 16, 4)
+    tables = arrange(pieces, first, CAPACITY, rows, program.exit_bonus + 100)
+    places = tables.sources[tables.sources[:, 1] != EMPTY, 1]
+    assert ((places - 16) % 64 < 4).all()
+    exons = pieces.segments.sources[:, 1]
+    assert (tables.sources[:, 2] >= 100).sum() == (exons >= 0).sum()
+    assert (tables.sources[:, 3] >= 0).sum() == len(pieces.order)
