@@ -109,6 +109,20 @@ def test_dot_plots_of_two_queries(files, capsys):
     assert {row[0] for row in rows} == {"q", "r"}
 
 
+def test_statistics_add_columns(files, capsys):
+    options = ["--gap-open", "16", "--gap-extend", "6", "--k", "1", "--both-strands"]
+    assert run("local-align", *options, "--statistics") == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[-3:] == ["strand", "bits", "evalue"]
+    # 0.163 * 30 - ln 0.068 over ln 2; 0.068 * 8 * 8 * 2 strands * e^-4.89
+    assert row.split("\t")[-3:] == ["+", "10.9", "0.0655"]
+
+
+def test_statistics_of_an_unknown_scoring(files, capsys):
+    said = complaint(capsys, "--statistics", code=2)
+    assert "those of --gap-open 16 --gap-extend 6, --gap-open 14 --gap-extend 6 are" in said
+
+
 def test_line_of_an_alignment():
     places = {
         "query": "q", "subject": "s", "query_length": 9, "subject_length": 9, "rank": 1, "score": 1,

@@ -11,6 +11,7 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.dot_plot import write_dot_plot
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.pairwise import write_alignments
+from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statistics_of
 
 
 @click.command("local-align")
@@ -28,6 +29,10 @@ from gpu_tools.formats.pairwise import write_alignments
     help="Also align the reverse complement of each query; adds the column strand.",
 )  # fmt: skip
 @click.option(
+    "--statistics", is_flag=True,
+    help="Add the columns bits and evalue, for scorings whose parameters are known.",
+)  # fmt: skip
+@click.option(
     "--dot-plot", metavar="FILE", callback=pairwise.known_image,
     help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
 )  # fmt: skip
@@ -35,8 +40,8 @@ from gpu_tools.formats.pairwise import write_alignments
 @options.device
 @options.common
 def command(
-    query, subject, k, min_score, both_strands, alignments, dot_plot, output, device, threads,
-    quiet, **scores,
+    query, subject, k, min_score, both_strands, statistics, alignments, dot_plot, output, device,
+    threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
@@ -49,6 +54,7 @@ def command(
     scoring = pairwise.scoring_of(**scores)
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
+    known = _known_statistics(scoring) if statistics else None
     pairs = pairwise.read_pairs(query, subject, scoring)
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done:
@@ -61,8 +67,32 @@ def command(
         write_alignments(path, found, pairs)
     if dot_plot:
         write_dot_plot(dot_plot, found, {(q.name, s.name): (len(q), len(s)) for q, s in pairs})
+    columns, rows = pairwise.COLUMNS, pairwise.rows(found)
     if both_strands:
-        rows = ((*row, a.strand) for row, a in zip(pairwise.rows(found), found, strict=True))
-        tables.write_table(output, (*pairwise.COLUMNS, "strand"), rows)
-    else:
-        tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found))
+        columns, rows = (*columns, "strand"), _joined(rows, [(a.strand,) for a in found])
+    if known:
+        columns = (*columns, "bits", "evalue")
+        rows = _joined(rows, [_chances(a, known, 1 + both_strands) for a in found])
+    tables.write_table(output, columns, rows)
+
+
+def _known_statistics(scoring) -> KarlinAltschul:
+    """Return the scoring's parameters; unknown ones are wrong usage."""
+    known = statistics_of(scoring)
+    if known is None:
+        which = known_penalties(scoring)
+        names = ", ".join(f"--gap-open {opens} --gap-extend {extends}" for opens, extends in which)
+        raise click.UsageError(
+            "--statistics: the parameters of this scoring are not known; "
+            + (f"with these scores those of {names} are" if names else "nor of others like it")
+        )
+    return known
+
+
+def _joined(rows, more):
+    return ((*row, *further) for row, further in zip(rows, more, strict=True))
+
+
+def _chances(alignment, known: KarlinAltschul, strands: int) -> tuple[str, str]:
+    cells = alignment.query_length * alignment.subject_length * strands
+    return f"{known.bits(alignment.score):.1f}", f"{known.evalue(alignment.score, cells):.3g}"
