@@ -109,7 +109,7 @@ def find_end(
 
 
 def _search(problem, ends, score, bounds, forbidden, until_start):
-    limits = np.zeros(ends[1] + 1, np.int64), np.full(ends[1] + 1, -1, np.int64)
+    limits = np.empty(ends[1] + 1, np.int64), np.empty(ends[1] + 1, np.int64)
     arrays = (forbidden.rows, forbidden.columns)
     row, column, top = _backwards(problem, ends, score, bounds, arrays, limits, until_start)
     return (int(row), int(column)), Corridor(int(top), limits[0][top:], limits[1][top:])
@@ -130,7 +130,9 @@ def _backwards(problem, ends, score, bounds, forbidden, limits, until_start):
     # a gap that is left and entered again has been opened twice
     reopened = gap_open - gap_extend
     width = last_column + 1
-    best, gap = np.full(width + 1, NEVER, np.int32), np.full(width + 1, NEVER, np.int32)
+    # most columns are never met: each is filled in when it first is
+    best, gap = np.empty(width + 1, np.int32), np.empty(width + 1, np.int32)
+    best[width], met = NEVER, width
     lowest, highest, start_row, start_column = width, -1, -1, -1
     at = np.searchsorted(f_rows, last_row + 1) - 1
     for row in range(last_row, -1, -1):
@@ -144,6 +146,8 @@ def _backwards(problem, ends, score, bounds, forbidden, limits, until_start):
         lowest, highest = width, -1
         column = begin
         while column >= 0 and (column >= final or running > NEVER or right > NEVER):
+            if column < met:
+                met, best[column], gap[column] = column, NEVER, NEVER
             bound = upper[(row - 1) >> shift, (column - 1) >> shift] if row and column else 0
             falling = extended(best[column], gap[column], gap_open, gap_extend)
             running = extended(right, running, gap_open, gap_extend)
@@ -180,7 +184,7 @@ def _first_end(problem, corridor, ends, score, forbidden):
     f_rows, f_columns = forbidden
     top, firsts, lasts = corridor
     first_row, last_row, first_column, last_column = ends
-    best, gap = np.zeros(last_column + 2, np.int32), np.full(last_column + 2, NEVER, np.int32)
+    best, gap = np.empty(last_column + 2, np.int32), np.empty(last_column + 2, np.int32)
     at = np.searchsorted(f_rows, max(top - 1, 0))
     before_first, before_last = 0, -1
     for row in range(top, last_row + 1):
