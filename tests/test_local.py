@@ -89,6 +89,18 @@ def test_the_first_of_many_equal_ends(seed, sizes):
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
+@pytest.mark.parametrize("extend", [0, 1])
+def test_gaps_longer_than_tiles(extend, sizes):
+    """Tiles that a path crosses in a gap have no higher scores than in it."""
+    left, right, between = "ACGGTCAATGCAAGTC", "GGATCCATTACGCAGT", "N" * 23
+    scoring = AffineScoring(5, -4, 9, extend)
+    for texts in ((left + right, left + between + right), (left + between + right, left + right)):
+        expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, extend), 3))
+        assert expected[0][0] == 5 * 32 - 9 - 22 * extend
+        found = aligned(sequences(*texts, scoring), scoring, k=3)
+        assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_global_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(100 + seed)
