@@ -20,147 +20,41 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import record
+from benchmarks.matching_peers import (
+    LETTERS,
+    approximate_one_core,
+    as_milliseconds,
+    exact_one_core,
+    many_one_core,
+    pattern_letters,
+    random_patterns,
+    random_text,
+)
 from benchmarks.timing import median_seconds
 from gpu_tools.device import list_gpus
 from gpu_tools.errors import DeviceError
-from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.matching import Pattern, PatternSet, match_approximate
 from gpu_tools.scoring import EditCosts
 from gpu_tools.sequences import Sequence
 
 REPEATS = 5
-_LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 WEIGHTED = EditCosts(2, 3, 4)
 
 
-def random_text(rng, n: int) -> Sequence:
-    """Return random nucleotides."""
-    return Sequence("text", rng.integers(0, 4, n, dtype=np.uint8))
+def event_milliseconds(start, repeats: int = REPEATS, before=lambda: None) -> float:
+    """Return the median time of a kernel on the device, whose data are there.
 
-
-def random_patterns(rng, count: int, shortest: int, longest: int) -> PatternSet:
-    """Return random patterns of random lengths."""
-    sizes = rng.integers(shortest, longest + 1, count)
-    return PatternSet([
-        Pattern(str(k), (1 << rng.integers(0, 4, m)).astype(np.uint8)) for k, m in enumerate(sizes)
-    ])  # fmt: skip
-
-
-def letters(codes) -> str:
-    """Return the letters of text codes."""
-    return _LETTERS[codes].tobytes().decode()
-
-
-def pattern_letters(patterns: PatternSet) -> list[str]:
-    """Return the letters of patterns without classes."""
-    table = np.zeros(16, dtype=np.uint8)
-    table[[1, 2, 4, 8]] = range(4)
-    return [letters(table[pattern.symbols]) for pattern in patterns.patterns]
-
-
-def _peer(name: str):
-    try:
-        return __import__(name)
-    except ImportError:
-        return None
-
-
-def approximate_one_core(rng, n: int, m: int, limit: int | None) -> dict:
-    """Time unit costs on one core beside edlib (HW, ends only); ends and distances are equal.
-
-    The pattern is a copy from the text with one symbol in ten changed.
+    `before` is called before each start and not timed.
     """
-    text = random_text(rng, n)
-    codes = text.codes[n // 3 : n // 3 + m].copy()
-    codes[::10] ^= 1
-    patterns = PatternSet([Pattern("p", (1 << codes).astype(np.uint8))])
-
-    def own():
-        return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
-
-    matches, figures = own(), {"n": n, "m": m, "max_distance": limit}
-    figures["own_ms"] = _ms(median_seconds(own, 3))
-    edlib = _peer("edlib")
-    if edlib:
-        query, target = letters(codes), letters(text.codes)
-
-        def peer():
-            return edlib.align(query, target, mode="HW", task="distance", k=limit or -1)
-
-        found = peer()
-        best = min(match.distance for match in matches)
-        ends = [match.end - 1 for match in matches if match.distance == best]
-        if found["editDistance"] != best or [end for _, end in found["locations"]] != ends:
-            raise AssertionError("edlib gives other matches")
-        figures["edlib_ms"] = _ms(median_seconds(peer, 3))
-    return figures
-
-
-def exact_one_core(rng, n: int, count: int) -> dict:
-    """Time exact matching on one core beside pyahocorasick and hyperscan; matches are equal."""
-    text, patterns = random_text(rng, n), random_patterns(rng, count, 10, 30)
-
-    def own():
-        return match_exact(patterns, [text], device="cpu", threads=1)
-
-    found = sorted((match[3], int(match[0])) for match in own())
-    figures = {"n": n, "patterns": count, "matches": len(found)}
-    figures["own_ms"] = _ms(median_seconds(own, 3))
-    symbols, words = letters(text.codes), pattern_letters(patterns)
-    for name, peer in (("pyahocorasick", _aho_corasick(symbols, words)),
-                       ("hyperscan", _hyperscan(symbols, words))):  # fmt: skip
-        if peer:
-            if sorted(peer()) != found:
-                raise AssertionError(f"{name} gives other matches")
-            figures[f"{name}_ms"] = _ms(median_seconds(peer, 3))
-    return figures
-
-
-def _aho_corasick(symbols: str, words: list[str]):
-    module = _peer("ahocorasick")
-    if not module:
-        return None
-    automaton, numbers = module.Automaton(), {}
-    for k, word in enumerate(words):
-        numbers.setdefault(word, []).append(k)
-    for word, own in numbers.items():
-        automaton.add_word(word, own)
-    automaton.make_automaton()
-    return lambda: [(end + 1, k) for end, own in automaton.iter(symbols) for k in own]
-
-
-def _hyperscan(symbols: str, words: list[str]):
-    module = _peer("hyperscan")
-    if not module:
-        return None
-    database, raw = module.Database(mode=module.HS_MODE_BLOCK), symbols.encode()
-    database.compile(
-        expressions=[word.encode() for word in words], ids=list(range(len(words))),
-        elements=len(words), flags=[0] * len(words), literal=True,
-    )  # fmt: skip
-
-    def search():
-        found = []
-        database.scan(
-            raw, match_event_handler=lambda k, start, end, flags, context: found.append((end, k))
-        )
-        return found
-
-    return search
-
-
-def _ms(seconds: float) -> float:
-    return round(1000 * seconds, 4)
-
-
-def event_milliseconds(start, repeats: int = REPEATS) -> float:
-    """Return the median time of a kernel on the device, whose data are there."""
     from numba import cuda
 
+    before()
     start()
     cuda.synchronize()
     _sleep()[1, 1]()
     events = [(cuda.event(), cuda.event()) for _ in range(repeats)]
     for begin, end in events:
+        before()
         begin.record()
         start()
         end.record()
@@ -204,36 +98,34 @@ class Approximate:
         pairs = costs.pair_costs(matches)
         self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
         # as the search itself does: a sample bounds the distance, and with it the warm-up
-        sample = Sequence("sample", text.codes[: ends_cuda.SAMPLE])
+        sample = Sequence("sample", text.codes[: ends_cuda.sample(1)])
         patterns = PatternSet([Pattern("p", self.symbols)])
-        bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
-        self.warm = -(-longest_match(m, bound, costs.insertion) // 8) * 8
+        self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
+        self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8
 
-    def prepared(self, resident, size: int, length: int):
-        """Return the start of a kernel, and a function for its result."""
-        from numba import cuda as numba_cuda
-
-        from gpu_tools.matching import cuda, cuda_costs
+    def measured(self, resident, size: int, length: int) -> tuple[float, int]:
+        """Return a kernel's milliseconds, and the best distance that it finds."""
+        from numba import cuda
 
         begins = np.arange(0, len(self.codes), length)
         parts = np.column_stack(
             (np.zeros_like(begins), begins, np.minimum(begins + length, len(self.codes)))
         )
-        room = cuda if self.costs.unit else cuda_costs
-        parts = parts if self.costs.unit else cuda_costs.paired(parts)
         table = self.kernels.table([0], [self.symbols], size, self.warm)
-        found = numba_cuda.device_array((1, len(parts)), np.int32)
-        whole = 0 if self.costs.unit else len(self.symbols) * self.costs.deletion
-        start = room.prepared(resident, parts, table, found)
-        return start, lambda: int(found.copy_to_host().min()) + whole
+        lift = int(self.kernels.lifts([self.symbols])[0])
+        first = cuda.to_device(np.array([[self.bound - lift, -lift]], dtype=np.int32))
+        found = cuda.device_array_like(first), cuda.device_array((1 << 20, 3), np.int64)
+        count = cuda.to_device(np.zeros(1, np.int32))
+        start = self.kernels.prepared(resident, parts, table, (*found, count))
+        milliseconds = event_milliseconds(start, before=lambda: found[0].copy_to_device(first))
+        return milliseconds, int(found[0].copy_to_host()[0, 0]) + lift
 
     def time(self, resident, plans) -> dict:
         """Time the kernel for several plans; all give the same distance."""
         figures, distances = {}, set()
         for size, length in plans:
-            start, result = self.prepared(resident, size, length)
-            milliseconds = event_milliseconds(start)
-            distances.add(result())
+            milliseconds, distance = self.measured(resident, size, length)
+            distances.add(distance)
             cells = len(self.symbols) * len(self.codes)
             figures[f"size {size}, parts of {length}"] = {
                 "kernel_ms": milliseconds, "tcups": round(cells / milliseconds / 1e9, 3),
@@ -249,15 +141,14 @@ def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bo
 
     n = len(text)
     problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
-    load = n // (cuda.multiprocessors() * ends_cuda.WARPS_PER_MULTIPROCESSOR)
+    load = -(-n // (cuda.multiprocessors() * ends_cuda.WARPS_PER_MULTIPROCESSOR))
     chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
     plans = [chosen]
-    for size in problem.kernels.sizes:
+    for size in problem.kernels.sizes if published else ():
         if problem.kernels.lanes_for(m, size) <= cuda.WARP:
-            for factor in (0.5, 1, 2) if published else (1,):
-                length = int(load * factor) * problem.kernels.lanes_for(m, size) // cuda.WARP
-                if length >= 16 and (size, length) != chosen:
-                    plans.append((size, min(-(-length // 8) * 8, 1 << 20)))
+            length = -(-load * problem.kernels.lanes_for(m, size) // (8 * cuda.WARP)) * 8
+            if length >= 16 and (size, length) != chosen:
+                plans.append((size, length))
     figures = {"n": n, "m": m, "chosen": list(chosen), **problem.time(resident, plans)}
     if published:
         figures["published"] = _published_approximate(problem, figures["distance"])
@@ -319,27 +210,56 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     return figures
 
 
+def several_gpus(rng, count: int, m: int, n: int) -> dict:
+    """Time whole calls on one GPU and on two; matches are equal."""
+    text, figures, found = random_text(rng, n), {"n": n, "patterns": count, "m": m}, []
+    many = PatternSet([
+        Pattern(str(k), (1 << rng.integers(0, 4, m)).astype(np.uint8)) for k in range(count)
+    ])  # fmt: skip
+    for device in ("cuda:0", "cuda:0,1"):
+
+        def search(device=device):
+            return match_approximate(many, [text], device=device)
+
+        found.append(search())
+        figures[f"{device}_ms"] = as_milliseconds(median_seconds(search, 3))
+    if found[0] != found[1]:
+        raise AssertionError("two GPUs give other matches than one")
+    return figures
+
+
 def file_to_table(rng, megabytes: int, device: str) -> dict:
-    """Time the whole process on a FASTA file, and reading the file."""
+    """Time the whole process on a FASTA file and on a tiny one, and reading the file."""
     with tempfile.TemporaryDirectory() as folder:
-        text, patterns = Path(folder, "text.fa"), Path(folder, "patterns.fa")
+        text, tiny, patterns = (Path(folder, name) for name in ("text.fa", "tiny.fa", "p.fa"))
+        rows = np.full((1 << 18, 64), ord("\n"), dtype=np.uint8)
         with text.open("wb") as stream:
-            for k in range(megabytes):
-                rows = np.full((1 << 14, 64), ord("\n"), dtype=np.uint8)
-                rows[:, :63] = _LETTERS[rng.integers(0, 4, (1 << 14, 63), dtype=np.uint8)]
-                stream.write(b">t%d\n" % k if k % 100 == 0 else b"")
+            for k in range(megabytes // 16):
+                if k < 8:  # then these again and again: only the size matters
+                    rows[:, :63] = LETTERS[rng.integers(0, 4, (1 << 18, 63), dtype=np.uint8)]
+                stream.write(b">t%d\n" % k if k % 6 == 0 else b"")
                 stream.write(rows.tobytes())
+        tiny.write_bytes(b">t\n" + rows[:100].tobytes())
         words = pattern_letters(random_patterns(rng, 256, 15, 30))
         patterns.write_text("".join(f">{k}\n{word}\n" for k, word in enumerate(words)))
-        command = [
-            sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
-            "--text", str(text), "--output", str(Path(folder, "found.tsv")), "--quiet",
-            "--device", device, "--both-strands",
-        ]  # fmt: skip
-        reading = median_seconds(lambda: subprocess.run(["cat", text], stdout=subprocess.DEVNULL,
-                                                        check=True), 3)  # fmt: skip
-        seconds = median_seconds(lambda: subprocess.run(command, check=True), 2)
-    return {"megabytes": megabytes, "process_ms": _ms(seconds), "cat_ms": _ms(reading)}
+
+        def process(path):
+            command = [
+                sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
+                "--text", str(path), "--output", str(Path(folder, "found.tsv")), "--quiet",
+                "--device", device, "--both-strands",
+            ]  # fmt: skip
+            return median_seconds(lambda: subprocess.run(command, check=True), 3)
+
+        seconds = {"process": process(text), "process_tiny": process(tiny)}
+        seconds["cat"] = median_seconds(
+            lambda: subprocess.run(["cat", text], stdout=subprocess.DEVNULL, check=True), 3
+        )
+        size = text.stat().st_size
+    return {
+        "bytes": size,
+        **{f"{name}_ms": as_milliseconds(value) for name, value in seconds.items()},
+    }
 
 
 def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
@@ -348,6 +268,7 @@ def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
     for m, limit in ((20, 2), (32, 4), (100, 10), (1024, 103), (64, None), (1024, None)):
         name = f"approximate m={m} {'best' if limit is None else f'D={limit}'}"
         yield name, approximate_one_core(rng, n, m, limit)
+    yield "approximate K=100 D=2", many_one_core(rng, n, 100)
     for count in (1, 256, 10_000):
         yield f"exact K={count}", exact_one_core(rng, n, count)
 
@@ -367,12 +288,14 @@ def measure_gpu(
     text = random_text(rng, large)
     for name, costs in (("unit", EditCosts()), ("weighted", WEIGHTED)):
         yield f"{name} m=1024 large", approximate_gpu(rng, text, 1024, costs, False)
+    if len(list_gpus()) > 1:
+        yield "several GPUs", several_gpus(rng, 256, 256, large >> 4)
 
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
     figures = dict(measure_cpu(20_000))
-    assert len(figures) == 9
+    assert len(figures) == 10
     for figure in figures.values():
         assert all(value > 0 for key, value in figure.items() if key.endswith("_ms"))
 

@@ -1,8 +1,9 @@
 """Maximum segments and submatrices: beside a plain read of memory, numpy and the sources' designs.
 
 Run ``python -m benchmarks.bench_segments [RECORD.json]``. On a GPU the values are resident: kernel
-times are between events, call times include everything until the positions are known on the host.
-Every result is compared with another way to find it.
+times are between events, call times include everything until the positions are known on the host
+(all segments: on the GPU, where room for the search has been reserved). Every result is compared
+with another way to find it. Where there are two GPUs both are measured beside one.
 """
 
 from __future__ import annotations
@@ -103,8 +104,12 @@ def on_cpu(rng, n: int, size: int) -> dict:
     return figures
 
 
-def kernel_ms(launch, repeats: int = REPEATS) -> float:
-    """Return the median time between two events around a launch, in milliseconds."""
+def kernel_ms(launch, repeats: int = REPEATS, launches: int = 1) -> float:
+    """Return the median time between two events around a launch, in milliseconds.
+
+    A short kernel is over before Python has launched the next one; it is launched several times in
+    a row, which keeps the GPU busy but for the first of them.
+    """
     from numba import cuda
 
     launch()
@@ -112,10 +117,11 @@ def kernel_ms(launch, repeats: int = REPEATS) -> float:
     for _ in range(repeats):
         begin, end = cuda.event(), cuda.event()
         begin.record()
-        launch()
+        for _ in range(launches):
+            launch()
         end.record()
         end.synchronize()
-        times.append(cuda.event_elapsed_time(begin, end))
+        times.append(cuda.event_elapsed_time(begin, end) / launches)
     return round(statistics.median(times), 4)
 
 
@@ -145,15 +151,18 @@ def segments_on_gpu(rng, n: int) -> dict:
         assert call() == (expected.start, expected.end, expected.score)
         assert published.best_sum(resident) == expected.score
         fives = cuda.device_array((published.BLOCKS, 5), np.int32)
-        found, result = max_segments(values, device="cpu"), maximal_cuda.search(resident, ONE)
+        found, part = max_segments(values, device="cpu"), maximal_cuda.new_part(resident)
+        result = maximal_cuda.search(part, ONE)
         columns = (found.starts, found.ends, found.scores)
         assert all(map(np.array_equal, result.copy_to_host(), columns))
         figures[name] = {
-            "best_segment_kernel_ms": kernel_ms(launch),
+            "best_segment_kernel_ms": kernel_ms(launch, launches=30),
             "best_segment_call_ms": median_ms(call),
-            "five_numbers_kernel_ms": kernel_ms(lambda r=resident, f=fives: published.launch(r, f)),
+            "five_numbers_kernel_ms": kernel_ms(
+                lambda r=resident, f=fives: published.launch(r, f), launches=5
+            ),
             "all_segments_call_ms": median_ms(
-                lambda r=resident: (maximal_cuda.search(r, ONE), cuda.synchronize())
+                lambda p=part: (maximal_cuda.search(p, ONE), cuda.synchronize())
             ),
             "all_segments": len(found),
         }
@@ -173,12 +182,9 @@ def submatrix_on_gpu(rng, sizes) -> dict:
         resident = cuda.to_device(matrix)
         oriented = orient(matrix)
 
-        def here(work, *arguments):
-            return [work(*given) for given in zip(*arguments, strict=True)]
-
-        def call(oriented=oriented, resident=resident, here=here):
+        def call(oriented=oriented, resident=resident):
             loaded = [submatrix_cuda.measure(resident, ONE)]
-            return submatrix_cuda.search(oriented, loaded, ONE, here)
+            return submatrix_cuda.search(oriented, loaded, ONE, (0,))
 
         prefix = submatrix_cuda.prefix_of(resident, ONE, np.dtype(np.float32))
         tiles = cuda.to_device(submatrix_cuda.tiles_of(size))
@@ -215,17 +221,71 @@ def submatrix_on_gpu(rng, sizes) -> dict:
     return figures
 
 
+def best_segment_on(ordinals, values) -> float:
+    """Return the time to find the best segment of values that lie on GPUs in equal parts."""
+    from numba import cuda
+
+    from gpu_tools.segments import cuda as best_segment
+    from gpu_tools.segments.gpus import on_each
+
+    tile = best_segment.TILE
+    bounds = [tile * (len(values) * k // len(ordinals) // tile) for k in range(len(ordinals))]
+    parts = zip(bounds, [*bounds[1:], len(values)], strict=True)
+    parts = on_each(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
+
+    def call():
+        found = on_each(
+            ordinals, lambda part: best_segment.summarise(part, ONE).copy_to_host(), parts
+        )
+        return locate(values, ONE, np.concatenate(found), tile)
+
+    expected = max_segment(values, device="cpu")
+    assert call() == (expected.start, expected.end, expected.score)
+    return median_ms(call)
+
+
+def submatrix_on(ordinals, matrix) -> tuple[float, tuple]:
+    """Return the time to search a matrix that lies on each GPU, and what was found."""
+    from gpu_tools.segments import submatrix_cuda
+    from gpu_tools.segments.gpus import on_each
+
+    oriented = orient(matrix)
+    loaded = on_each(ordinals, lambda _: submatrix_cuda.load(oriented, ONE), ordinals)
+
+    def call():
+        return submatrix_cuda.search(oriented, loaded, ONE, ordinals)
+
+    return median_ms(call, 3), call()
+
+
+def on_two_gpus(rng, n: int, size: int) -> dict:
+    """Measure the best segment and the submatrix on one and on two GPUs."""
+    values = rng.integers(-100, 101, n).astype(np.int32)
+    matrix = rng.integers(-100, 101, (size, size)).astype(np.int32)
+    one, two = ((0,), (0, 1))
+    segment = [best_segment_on(ordinals, values) for ordinals in (one, two)]
+    (slow, expected), (fast, found) = (submatrix_on(ordinals, matrix) for ordinals in (one, two))
+    assert found == expected
+    return {
+        "values": n, "best_segment_call_ms": segment,
+        "best_segment_ratio": segment[0] / segment[1],
+        "submatrix_size": size, "submatrix_call_ms": [slow, fast], "submatrix_ratio": slow / fast,
+    }  # fmt: skip
+
+
 def measure(n: int = 10**8, size: int = 1024, sizes=(1024, 4096, 15360)) -> dict:
     """Measure everything that this machine can do."""
     rng = np.random.default_rng(2013)
     figures = {"cpu": on_cpu(rng, n, size)}
     try:
-        list_gpus()
+        n_gpus = len(list_gpus())
     except DeviceError:
         return figures
     if not simulated():
         figures["segments_gpu"] = segments_on_gpu(rng, n)
         figures["submatrix_gpu"] = submatrix_on_gpu(rng, sizes)
+        if n_gpus > 1:
+            figures["two_gpus"] = on_two_gpus(rng, n, sizes[-1])
     return figures
 
 

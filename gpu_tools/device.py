@@ -40,6 +40,11 @@ def is_specification(text: str) -> bool:
     return _SPECIFICATION.fullmatch(text) is not None
 
 
+def cpu_threads(threads: int | None = None) -> int:
+    """Return `threads`, or as many as there are processors that this process may use."""
+    return threads or len(os.sched_getaffinity(0))
+
+
 def simulated() -> bool:
     """Tell whether kernels run on numba's CUDA simulator instead of a GPU."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")

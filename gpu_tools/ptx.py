@@ -12,6 +12,12 @@ from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
+from gpu_tools.kernel_cache import serialise
+
+if not simulated():
+    from numba.cuda.core.caching import IndexDataCacheFile
+
+    serialise(IndexDataCacheFile)
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
@@ -19,6 +25,20 @@ NOT_LOOKED = -32_640
 """Stands for an element that was not looked at; its two bytes are equal."""
 _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
+
+
+def kernel(*constants):
+    """Return a decorator: a kernel made for some constants, compiled once a machine.
+
+    Each variant has a name of its own. Variants that share one would share an index of numba's
+    cache, and two processes that write it at once could take each other's for theirs.
+    """
+
+    def decorate(function):
+        function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
+        return cuda.jit(cache=not simulated())(function)
+
+    return decorate
 
 
 def _shuffle_up_twin(value, scratch):

@@ -157,6 +157,10 @@ class Sequence:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def letters(self) -> str:
+        """Return the upper-case symbols; every ambiguity code is N."""
+        return decode(self.codes)
+
 
 @dataclass(frozen=True)
 class ProteinSequence(Sequence):
@@ -199,6 +203,10 @@ class ProteinSequence(Sequence):
             return cls(name, encode_protein(symbols), description)
         except InputError as error:
             raise error.located(record=name) from None
+
+    def letters(self) -> str:
+        """Return the upper-case symbols."""
+        return decode_protein(self.codes)
 
 
 @dataclass(frozen=True)

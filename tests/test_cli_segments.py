@@ -9,7 +9,9 @@ import pytest
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
 from gpu_tools.formats.scales import known_scales, load_scale
+from gpu_tools.segments import dot_plot
 from gpu_tools.segments.significance import statistics
+from gpu_tools.sequences import encode
 from tests import oracle_segments as oracle
 
 
@@ -61,6 +63,59 @@ def test_bed_has_the_same_segments(run, tmp_path):
     code, _, _ = run("max-segments", "--sequence", "s.fa", "--scale", "gc", "--bed", "x.bed")
     assert code == 0
     assert (tmp_path / "x.bed").read_text() == "a\t3\t8\tsegment1\t5\n"
+
+
+def test_gff3_has_lengths_and_scores(run, tmp_path):
+    (tmp_path / "s.fa").write_text(">a=1 x\nATTGGCGCATGG\n>none\nAT\n")
+    arguments = ("--scale", "gc", "--all", "--significance", "--gff3", "x.gff3")
+    more = ("--feature", "GC_rich_region", "--output", "x.tsv")
+    assert run("max-segments", "--sequence", "s.fa", *arguments, *more)[0] == 0
+    head, *lines = (tmp_path / "x.gff3").read_text().splitlines()
+    assert head == "##gff-version 3"
+    assert lines == [
+        "##sequence-region a%3D1 1 12",
+        "##sequence-region none 1 2",
+        "a%3D1\tgpu-tools\tGC_rich_region\t4\t8\t5\t.\t.\trank=1",
+        "a%3D1\tgpu-tools\tGC_rich_region\t11\t12\t2\t.\t.\trank=2",
+    ]
+
+
+def test_several_files_are_searched_in_their_order(run, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.fa").write_text(f">{name}\nTGC\n")
+    sequences = ("--sequence", "b.fa", "--sequence", "a.fa")
+    found = rows(run("max-segments", *sequences, "--scale", "gc")[1])[1:]
+    assert found == [["b", "1", "2", "3", "2"], ["a", "1", "2", "3", "2"]]
+
+
+def test_subtract_and_min_length(run, tmp_path):
+    (tmp_path / "s.fa").write_text(">a\nTGGAGGGGTG\n")
+    arguments = ("max-segments", "--sequence", "s.fa", "--scale", "gc", "--all", "--subtract")
+    found = rows(run(*arguments, "0.2")[1])[1:]
+    assert found == [["a", "1", "2", "8", "3.6"], ["a", "2", "10", "10", "0.8"]]
+    assert rows(run(*arguments, "0.2", "--min-length", "2")[1])[1:] == found[:1]
+    found = rows(run(*arguments, "0.9")[1])[1:]
+    assert found == [
+        ["a", "1", "5", "8", "0.4"], ["a", "2", "2", "3", "0.2"], ["a", "3", "10", "10", "0.1"],
+    ]  # fmt: skip
+
+
+def test_subtract_from_numbers(run, tmp_path):
+    np.save(tmp_path / "v.npy", np.array([2**62 - 1, 1, -(2**31)]))
+    np.save(tmp_path / "w.npy", np.array([3, 4, 2], np.uint8))
+    np.save(tmp_path / "huge.npy", np.array([-(2**63)]))
+    arguments = ("max-segments", "--subtract")
+    assert rows(run(*arguments, "1", "--values", "v.npy")[1])[1][2:] == ["1", "1", str(2**62 - 2)]
+    assert rows(run(*arguments, "3", "--values", "w.npy")[1])[1] == ["w", "1", "1", "2", "1"]
+    assert rows(run(*arguments, "2.5", "--values", "w.npy")[1])[1] == ["w", "1", "1", "2", "2"]
+    assert len(rows(run(*arguments, "1", "--values", "huge.npy")[1])) == 1
+
+
+@pytest.mark.parametrize("text", ["x", "nan", "1001", "0.0000001", "1e9"])
+def test_what_subtract_refuses(run, text):
+    code, _, err = run("max-segments", "--values", "v.npy", "--subtract", text)
+    assert code == 2
+    assert "is not a number from -1000 to 1000 with at most 6 places" in err
 
 
 def test_values_in_text_and_binary(run, tmp_path):
@@ -167,6 +222,51 @@ def test_max_submatrix(run, tmp_path):
         ]
     (tmp_path / "m.tsv").write_text("-1.5\n")
     assert len(rows(run("max-submatrix", "--matrix", "m.tsv")[1])) == 1
+
+
+DOTS = {"a.fa": ">a\nAAAACNGT\n", "b.fa": ">b\nGAAANAC\n", "two.fa": ">a\nA\n>b\nA\n"}
+
+
+def test_dot_plot_of_two_sequences(run, tmp_path):
+    for name, text in DOTS.items():
+        (tmp_path / name).write_text(text)
+    rows_, columns = "AAAACNGT", "GAAANAC"
+    for scores in ((), ("--match", "3", "--mismatch", "-2")):
+        match, mismatch = (3, -2) if scores else (1, -1)
+        plot = [[match if a == b != "N" else mismatch for b in columns] for a in rows_]
+        (r0, r1, c0, c1), best = oracle.best_submatrix(plot)
+        found = rows(run("max-submatrix", "--dot-plot", "a.fa", "b.fa", *scores)[1])[1]
+        assert found == [str(v) for v in (r0 + 1, r1, c0 + 1, c1, best)]
+    assert dot_plot(encode("AN"), encode("NA"), never=4).tolist() == [[-1, 1], [-1, -1]]
+
+
+def test_dot_plot_of_proteins(run, tmp_path):
+    (tmp_path / "p.fa").write_text(">p\nXWW*\n")
+    found = run("max-submatrix", "--dot-plot", "p.fa", "p.fa", "--alphabet", "protein")
+    assert rows(found[1])[1] == ["2", "3", "2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "give either --matrix or --dot-plot"),
+        (("--matrix", "m.npy", "--dot-plot", "a.fa", "b.fa"), 2, "give either --matrix or"),
+        (("--dot-plot", "a.fa", "two.fa"), 1, "two.fa: 2 records; expected one"),
+        (("--dot-plot", "a.fa", "none.fa"), 1, "none.fa: cannot be read"),
+        (("--dot-plot", "a.fa", "b.fa", "--match", "40000"), 2, "40000 is not in the range"),
+    ],
+)
+def test_what_dot_plots_refuse(run, tmp_path, arguments, code, message):
+    for name, text in DOTS.items():
+        (tmp_path / name).write_text(text)
+    found, out, err = run("max-submatrix", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_dot_plot_refuses_scores_that_do_not_fit():
+    with pytest.raises(InputError, match="score -32768; expected a magnitude below 32768"):
+        dot_plot(encode("A"), encode("A"), mismatch=-(2**15))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """``gpu-tools local-align`` and ``global-align``, run in process."""
 
+import sys
+
 import pysam
 import pytest
 
@@ -145,6 +147,13 @@ def test_dot_plots_that_cannot_be(files, capsys):
         == "gpu-tools: error: a.svg: a dot plot of 65 pairs of sequences; expected no more than 64"
     )
     assert not (files / "a.svg").exists()
+
+
+def test_dot_plot_without_matplotlib(files, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = complaint(capsys, "--dot-plot", "a.svg")
+    assert "a dot plot needs the package matplotlib; expected an installation of gpu-tools" in said
+    assert not (files / "out.tsv").exists()
 
 
 def test_queries_of_one_name_in_two_files(files, capsys):

@@ -230,6 +230,23 @@ def test_chunks_are_one_text():
     assert next(near) == next(near)
 
 
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_a_text_that_ends_with_an_empty_chunk(size, monkeypatch):
+    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", size)
+    texts, patterns = {"t": "ACGTACGG", "u": "TTACGTTACG"}, {"p": "ACGT"}
+    first, second = encoded(texts, "dna")
+    chunks = [
+        SequenceChunk("t", first.codes, False), SequenceChunk("t", first.codes[:0], True), second,
+    ]  # fmt: skip
+    assert list(match_exact(pattern_set(patterns), chunks, device="cpu")) == oracle.exact(
+        patterns, texts
+    )
+    found = match_approximate(pattern_set(patterns), chunks, max_distance=1, device="cpu")
+    assert rows(found) == oracle.approximate(
+        patterns, texts, oracle_costs(EditCosts(), "dna"), max_distance=1
+    )
+
+
 def test_palindromes_are_reported_on_both_strands():
     found = list(match_exact(
         pattern_set({"EcoRI": "GAATTC"}, both=True), encoded({"t": "AGAATTCA"}, "dna"),
@@ -288,6 +305,25 @@ def test_bad_input():
         match_exact(pattern_set({"p": "ACG"}, "protein", both=True), text, device="cpu")
     with pytest.raises(InputError, match="record p, position 2: illegal symbol '!'"):
         Pattern.from_text("p", "A!")
+
+
+@pytest.mark.parametrize("alphabet", ["dna", "bytes"])
+@pytest.mark.parametrize("seed", range(6))
+def test_few_patterns_in_long_texts(seed, alphabet, monkeypatch):
+    rng = np.random.default_rng(400 + seed)
+    monkeypatch.setattr("gpu_tools.matching.exact_cpu._HITS", 3)
+    letters = "ACGTN" if alphabet == "dna" else "ab\xff"
+    text = text_of(rng, letters, 400)
+    patterns = {}
+    for k in range(3):
+        at = int(rng.integers(0, 380))
+        patterns[f"p{k}"] = text[at : at + int(rng.integers(1, 20))].replace("N", "A")
+    patterns["last"] = text[-9:].replace("N", "A")
+    texts = {"t": text, "u": text[:70]}
+    found = match_exact(
+        pattern_set(patterns, alphabet), encoded(texts, alphabet), device="cpu", threads=2
+    )
+    assert list(found) == oracle.exact(patterns, texts, alphabet)
 
 
 def test_many_patterns_of_many_lengths():

@@ -103,6 +103,60 @@ def test_best(files, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == ["x\tu\t2\t7\t+\t0\t6="]
 
 
+TRANSITIONS = "# costs\n   A C G T\nA  0 2 1 2\nC  2 0 2 1\nG  1 2 0 2\nT  2 1 2 0\n"
+
+
+def test_substitution_table(files, tmp_path, capsys):
+    table, patterns = tmp_path / "costs.txt", tmp_path / "one.fa"
+    table.write_text(TRANSITIONS)
+    patterns.write_text(">x\nACACGT\n")
+
+    def pair(symbol, letter):
+        if letter == "N":
+            return 3
+        return 0 if symbol == letter else 1 if {symbol, letter} in ({"A", "G"}, {"C", "T"}) else 2
+
+    arguments = ["--substitution", "3", "--insertion", "2", "--deletion", "2", "--patterns"]
+    code = main([
+        "match-approximate", *files, *arguments, str(patterns), "--max-distance", "4",
+        "--substitution-table", str(table),
+    ])  # fmt: skip
+    assert code == 0
+    texts = {"t": "ACGTACGTNN", "u": "TTACGAA", "v": "ACG"}
+    expected = oracle.approximate({"x": "ACACGT"}, texts, (2, 2, pair), 4)
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [line[:6] for line in lines] == [
+        [p, t, str(start + 1), str(end), strand, str(distance)]
+        for p, t, start, end, strand, distance in expected
+    ]
+    assert expected
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (TRANSITIONS.replace("0 2 1 2", "0 2 -1 2"), "costs.txt: cost -1 is negative"),
+    (" A N\nA 0 1\nN 1 0\n", "costs.txt: letter N stands for no single symbol of dna"),
+    (" A Q\nA 0 1\nQ 1 0\n", "costs.txt: letter Q stands for no single symbol of dna"),
+    (" A C\nA 0 1\n", "costs.txt: no row for letter C"),
+    (" A\nA x\n", "costs.txt, line 2: score 'x'"),
+])  # fmt: skip
+def test_bad_substitution_table(text, message, files, tmp_path, capsys):
+    table = tmp_path / "costs.txt"
+    table.write_text(text)
+    code = main(["match-approximate", *files, "--best", "--substitution-table", str(table)])
+    assert code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_classes_cost_what_their_cheapest_member_does():
+    costs = np.array([[0, 7], [5, 0]])
+    table = ALPHABETS["dna"].pair_costs("AC", costs, 9)
+    assert table[1].tolist() == [0, 7, 9, 9, 9]  # A
+    assert table[2].tolist() == [5, 0, 9, 9, 9]  # C
+    assert table[3].tolist() == [0, 0, 9, 9, 9]  # M
+    assert table[5].tolist() == [0, 7, 0, 9, 9]  # R
+    assert ALPHABETS["protein"].pair_costs("A", np.array([[1]]), 4)[0, 0] == 1
+
+
 def test_bytes_alphabet(tmp_path, capsys):
     text, patterns = tmp_path / "text.bin", tmp_path / "patterns.txt"
     text.write_bytes(b"\x00\xff\x00\xff")
@@ -124,6 +178,7 @@ def test_bytes_alphabet(tmp_path, capsys):
     ["match-approximate", "--best", "--insertion", "0"],
     ["match-approximate", "--best", "--substitution", "-1"],
     ["match-exact", "--alphabet", "protein", "--both-strands"],
+    ["match-approximate", "--best", "--alphabet", "bytes", "--substitution-table", "x"],
 ])  # fmt: skip
 def test_wrong_usage(files, arguments):
     assert main([*arguments, *files]) == 2

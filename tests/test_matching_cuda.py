@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from gpu_tools.device import simulated
-from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.device import Device, list_gpus, simulated
+from gpu_tools.matching import (
+    ALPHABETS,
+    Pattern,
+    PatternSet,
+    match_approximate,
+    match_exact,
+    seeds,
+)
 from gpu_tools.scoring import EditCosts
 from gpu_tools.sequences import Sequence
 
@@ -122,20 +129,146 @@ def test_other_alphabets_and_many_symbols():
         assert cuda == cpu
 
 
+def protein_search(rng, n, m, alphabet):
+    letters = {"protein": "ACDEFGHIKLMNPQRSTVWY", "bytes": bytes(range(256)).decode("latin-1")}
+    known, drawn = ALPHABETS[alphabet], list(letters[alphabet])
+    text = "".join(rng.choice(drawn, n))
+    copied = list(text[n // 3 : n // 3 + m])
+    copied[m // 2] = str(rng.choice(drawn))
+    words = {"copy": "".join(copied), "other": "".join(rng.choice(drawn, max(m // 2, 1)))}
+    patterns = {name: word.encode("latin-1") for name, word in words.items()}
+    codes = known.encode_text(text.encode("latin-1"))
+    return PatternSet.from_texts(patterns, alphabet), [Sequence("t", codes)]
+
+
+@pytest.mark.parametrize("alphabet", ["protein", "bytes"])
+@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("m", (5,) if SMALL else (5, 33, 60, 120))
+def test_other_alphabets_are_searched_by_kernels(m, costs, alphabet, monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.ends.Finder.parts", None)  # what the CPU would need
+    rng = np.random.default_rng(m)
+    patterns, texts = protein_search(rng, 30 if SMALL else 5000, m, alphabet)
+    found = match_approximate(patterns, texts, device="cuda", costs=COSTS[costs])
+    monkeypatch.undo()
+    assert found == match_approximate(patterns, texts, device="cpu", costs=COSTS[costs])
+    assert found
+
+
+@pytest.mark.parametrize("costs", KINDS[:1] if SMALL else KINDS)
+@pytest.mark.parametrize("options", [{}, {"max_distance": 2}], ids=["best", "within"])
+def test_matches_everywhere(options, costs, monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.ends_cuda.HITS", 3)
+    text = np.tile([0, 0, 0, 1], 3 if SMALL else 600).astype(np.uint8)
+    texts = [Sequence("t", text), Sequence("u", text[:5])]
+    patterns = PatternSet([Pattern("p", np.array([1, 1, 1], dtype=np.uint8))])
+    cpu, cuda = both(patterns, texts, costs=COSTS[costs], **options)
+    assert cuda == cpu
+    assert len(cpu) > 3
+
+
+def test_differences_behind_the_window_and_n():
+    rng = np.random.default_rng(3)
+    whole = rng.integers(0, 4, 60).astype(np.uint8)
+    broken = whole.copy()
+    broken[30] = 4
+    patterns = []
+    for k, place in enumerate((None, 5, 17, 29)):
+        symbols = (1 << whole[10:40]).astype(np.uint8)
+        if place:
+            symbols[place] = 15 ^ symbols[place]  # every other base
+        patterns.append(Pattern(str(k), symbols))
+    texts = [Sequence("whole", whole), Sequence("broken", broken)]
+    found = list(match_exact(PatternSet(patterns), texts, device="cuda"))
+    assert found == [("0", "whole", 10, 40, "+")]
+
+
+def test_several_shares_of_a_text(monkeypatch):
+    rng = np.random.default_rng(12)
+    patterns, texts = random_search(rng, 6, 40 if SMALL else 20_000, 3)
+    cpu = list(match_exact(patterns, texts, device="cpu"))
+    near = match_approximate(patterns, texts, device="cpu")
+    monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: Device("cuda", (0, 0, 0)))
+    if SMALL:  # it has one set of threads
+        monkeypatch.setattr("gpu_tools.matching.exact_cuda.ThreadPoolExecutor", OneByOne)
+        monkeypatch.setattr("gpu_tools.matching.ends_cuda.ThreadPoolExecutor", OneByOne)
+    assert list(match_exact(patterns, texts)) == cpu
+    assert match_approximate(patterns, texts) == near
+    assert cpu
+
+
+class OneByOne:
+    """A pool that works in the thread that asks."""
+
+    map = staticmethod(map)
+
+    def __init__(self, threads):
+        assert threads == 3
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+def test_two_gpus():
+    if len(list_gpus()) < 2:
+        pytest.skip("needs two GPUs")
+    rng = np.random.default_rng(13)
+    patterns, texts = random_search(rng, 40, 30_000, 9)
+    for search in (match_approximate, match_exact):
+        assert list(search(patterns, texts, device="cuda:0,1")) == list(
+            search(patterns, texts, device="cpu")
+        )
+
+
+def test_seeds_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.seeds.GPU", seeds.Pace(0, 1))  # seeds for all
+    rng = np.random.default_rng(14)
+    patterns, texts = random_search(rng, 12 if SMALL else 40, 60 if SMALL else 30_000, 4)
+    patterns = PatternSet([p for p in patterns.patterns if len(p) > 3])
+    cpu, cuda = both(patterns, texts, max_distance=2)
+    assert cuda == cpu
+    assert cpu
+
+
+@pytest.mark.parametrize("m", [20, 100, 250, 600])
+def test_plans_have_no_part_too_many(m):
+    from gpu_tools.matching.cuda import UnitKernels
+    from gpu_tools.matching.ends_cuda import plan
+    from gpu_tools.ptx import WARP
+
+    kernels, n, at_once = UnitKernels(ALPHABETS["dna"].matches), 1 << 22, 132 * 8
+    size, length = plan(kernels, m, 2 * m, -(-n // at_once))
+    assert length % 8 == 0
+    assert -(-n // length) * kernels.lanes_for(m, size) <= at_once * WARP
+
+
+def test_variants_of_a_kernel_have_names_of_their_own():
+    from gpu_tools.matching.cuda import find_words
+    from gpu_tools.matching.exact_cuda import find_step
+
+    made = [find_words(1, 8), find_words(1, 32), find_words(2, 8), find_step(1), find_step(2)]
+    functions = [getattr(one, "py_func", None) or one.fn for one in made]
+    assert len({function.__qualname__ for function in functions}) == len(made)
+
+
 def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.matching import cuda, cuda_costs, exact_cuda
+    from gpu_tools.matching import exact_cuda
+    from gpu_tools.matching.cuda import UnitKernels
+    from gpu_tools.matching.cuda_costs import CostKernels
 
     patterns, texts = random_search(np.random.default_rng(1), 4, 16, 1)
     calls = []
-    for room, name in ((cuda, "prepared"), (cuda_costs, "prepared"), (exact_cuda, "prepared")):
-        real = getattr(room, name)
+    for room in (UnitKernels, CostKernels, exact_cuda):
+        real = room.prepared
 
         def counted(*arguments, real=real, room=room):
             calls.append(room.__name__)
             return real(*arguments)
 
-        monkeypatch.setattr(room, name, counted)
+        monkeypatch.setattr(room, "prepared", counted)
     match_approximate(patterns, texts, device="cuda")
     match_approximate(patterns, texts, device="cuda", costs=EditCosts(2, 2, 2))
     match_exact(patterns, texts, device="cuda")
-    assert set(calls) == {cuda.__name__, cuda_costs.__name__, exact_cuda.__name__}
+    assert set(calls) == {"UnitKernels", "CostKernels", exact_cuda.__name__}

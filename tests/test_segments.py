@@ -50,6 +50,12 @@ def test_worked_example_of_ruzzo_and_tompa():
     assert as_list(max_segments(values, min_score=4, device="cpu")) == [(0, 1, 4), (4, 11, 7)]
 
 
+def test_worked_example_of_the_best_segment():
+    values = [3, 5, 10, -5, -30, 5, 7, 2, -3, 10, -7, 5]
+    assert as_tuple(max_segment(values, device="cpu")) == (5, 10, 21)
+    assert as_list(max_segments(values, device="cpu")) == [(0, 3, 18), (5, 10, 21), (11, 12, 5)]
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("seed", range(12))
 def test_segments_across_chunks_and_tiles(seed, threads):

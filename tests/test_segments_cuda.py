@@ -9,7 +9,7 @@ from tests import segments_cases as cases
 
 pytestmark = pytest.mark.cuda
 SEEDS = range(2 if simulated() else 40)
-LENGTH = 600 if simulated() else 300_000
+LENGTH = 500 if simulated() else 300_000
 
 
 def long_values(seed, dtype):
@@ -40,6 +40,65 @@ def test_best_segment(seed, dtype):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_segments(seed, dtype):
     values = long_values(seed + 100, dtype)
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("seed", [1, 2] if simulated() else range(20))
+def test_all_segments_of_several_parts(seed, parts):
+    """As on several GPUs: segments within a part, across one border and across all."""
+    from gpu_tools.segments import maximal_cuda
+
+    values = long_values(seed, "int32")
+    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts)
+    expected = max_segments(values, device="cpu")
+    columns = (expected.starts, expected.ends, expected.scores)
+    assert all(map(np.array_equal, found, columns))
+
+
+def test_one_segment_across_all_parts():
+    from gpu_tools.segments import maximal_cuda
+
+    n = 600 if simulated() else 100_000
+    values = np.ones(n, np.int32)
+    values[[0, 1, n - 1]] = [1, -5, -5]
+    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0))
+    assert [column.tolist() for column in found] == [[0, 2], [1, n - 1], [1, n - 3]]
+
+
+@pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
+def test_best_segment_and_submatrix_of_several_parts(parts):
+    from gpu_tools.segments import cuda, submatrix_cuda
+    from gpu_tools.segments.locate import locate
+    from gpu_tools.segments.submatrix import orient
+
+    values = long_values(7, "int32")
+    summaries = cuda.summaries(values, np.int64(1), (0,) * parts)
+    best = max_segment(values, device="cpu")
+    found = locate(values, np.int64(1), summaries, cuda.TILE)
+    assert found == (best.start, best.end, best.score)
+    matrix = np.random.default_rng(parts).integers(-9, 9, (2, 18) if simulated() else (300, 700))
+    score, rectangle = submatrix_cuda.best_rectangle(orient(matrix), np.int64(1), (0,) * parts)
+    best = max_submatrix(matrix, device="cpu")
+    where = (best.row_start, best.row_end, best.column_start, best.column_end)
+    assert (score, rectangle) == (best.score, where)
+
+
+def test_search_with_little_room_takes_more():
+    from numba import cuda
+
+    from gpu_tools.segments import maximal_cuda
+
+    values = long_values(9, "int32")
+    part = maximal_cuda.new_part(cuda.to_device(values), 1)
+    found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
+    assert np.array_equal(found[0], max_segments(values, device="cpu").starts)
+
+
+@pytest.mark.parametrize("large", [2**24, 2**31 - 1, -(2**31)])
+def test_values_too_large_for_narrow_sums(large):
+    values = np.tile(np.array([3, -2, 5, -9], np.int32), 20)
+    values[[17, 50]] = large, 7
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
 
 
@@ -104,7 +163,11 @@ def test_the_kernels_do_the_work(monkeypatch):
     from gpu_tools.segments import cuda, maximal_cuda, submatrix_cuda
 
     called = []
-    for module, name in ((cuda, "summarise"), (maximal_cuda, "search"), (submatrix_cuda, "search")):
+    for module, name in (
+        (cuda, "summarise"),
+        (maximal_cuda, "write_part"),
+        (submatrix_cuda, "search"),
+    ):
         original = getattr(module, name)
         monkeypatch.setattr(
             module, name,

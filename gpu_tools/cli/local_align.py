@@ -8,7 +8,7 @@ from gpu_tools import local_align
 from gpu_tools.cli import options, pairwise
 from gpu_tools.cli.progress import progress
 from gpu_tools.formats import tables
-from gpu_tools.formats.dot_plot import write_dot_plot
+from gpu_tools.formats.dot_plot import check_dot_plot, write_dot_plot
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.pairwise import write_alignments
 from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statistics_of
@@ -56,6 +56,8 @@ def command(
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
     known = _known_statistics(scoring) if statistics else None
     pairs = pairwise.read_pairs(query, subject, scoring)
+    if dot_plot:
+        check_dot_plot(dot_plot, len(pairs))
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done:
         results = local_align(

@@ -9,9 +9,11 @@ import click
 from gpu_tools.cli import options
 from gpu_tools.cli.matching import matching, read_patterns, size, stream_texts
 from gpu_tools.cli.progress import progress
+from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow, write_matches
-from gpu_tools.matching import scan_approximate
+from gpu_tools.formats.matrices import read_matrix
+from gpu_tools.matching import ALPHABETS, scan_approximate
 from gpu_tools.results import ApproximateMatch
 from gpu_tools.scoring import LIMIT_INT32, EditCosts
 
@@ -37,12 +39,17 @@ def _cost(name: str, least: int, text: str):
 @_cost("insertion", 1, "Cost of a text symbol that the pattern lacks (D).")
 @_cost("deletion", 1, "Cost of a pattern symbol that the text lacks (I).")
 @_cost("substitution", 0, "Cost of a pattern symbol that does not match its text symbol (X).")
+@click.option(
+    "--substitution-table", "table", metavar="FILE",
+    help="Costs of pairs of letters in NCBI's format: a row for each of the pattern's letters, a "
+    "column for each of the text's; --substitution is for the others.",
+)  # fmt: skip
 @options.output
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, max_distance, best, output, bed, device,
-    threads, quiet, **costs,
+    patterns_path, texts, alphabet, both_strands, max_distance, best, table, output, bed, device,
+    threads, quiet, **weights,
 ) -> None:  # fmt: skip
     """Find where patterns occur with errors, exactly.
 
@@ -55,13 +62,29 @@ def command(
         raise click.UsageError("give either --max-distance D or --best")
     for path in filter(None, (output, bed)):
         check_writable(path)
+    costs = _costs(table, alphabet, weights)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     with progress("searching", size(texts), quiet) as done:
         found = scan_approximate(
-            patterns, stream_texts(texts, alphabet), max_distance=max_distance,
-            costs=EditCosts(**costs), device=device, threads=threads, progress=done,
+            patterns, stream_texts(texts, alphabet, threads), max_distance=max_distance,
+            costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
         write_matches(output, COLUMNS, _rows(found), bed)
+
+
+def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCosts:
+    if path is None:
+        return EditCosts(**weights)
+    if alphabet == "bytes":
+        raise click.UsageError("--substitution-table has no meaning with --alphabet bytes")
+    matrix = read_matrix(path)
+    try:
+        table = ALPHABETS[alphabet].pair_costs(
+            matrix.letters, matrix.scores, weights["substitution"]
+        )
+    except InputError as error:
+        raise error.located(path=path) from None
+    return EditCosts(**weights, table=table)
 
 
 def _rows(found: Iterable[list[ApproximateMatch]]) -> Iterator[MatchRow]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -17,24 +18,42 @@ from gpu_tools.cli.progress import progress
 from gpu_tools.device import resolve
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.files import check_writable, open_output
+from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.numbers import read_values
 from gpu_tools.formats.scales import load_scale
-from gpu_tools.formats.tables import write_table
+from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
+from gpu_tools.formats.tracks import is_track, read_tracks
 from gpu_tools.results import Segments
-from gpu_tools.segments.scale import Scale
+from gpu_tools.segments.scale import DIGITS, LARGEST, Scale
 from gpu_tools.segments.significance import statistics
 
-COLUMNS = ("sequence", "rank", "start", "end", "score")
 SHORT = 1 << 16
 """Records with fewer values are searched on the CPU: they are not worth a launch."""
+LARGEST_WHOLE = 2**62
+"""Integers below this magnitude stay within 64 bits when a constant is subtracted."""
 
 
 class Record(NamedTuple):
-    """A named sequence of values."""
+    """A named sequence of values, and the file that it comes from."""
 
     name: str
     values: NDArray
+    path: str
+
+
+class Wanted(NamedTuple):
+    """Which segments are written: those of at least that score and that length."""
+
+    min_score: float | None
+    min_length: int
+
+    def of(self, segments: Segments, scale: Scale | None) -> Segments:
+        """Return the wanted ones of a sequence's segments, ranked."""
+        keep = segments.ends - segments.starts >= self.min_length
+        if self.min_score is not None:
+            limit = self.min_score if scale is None else scale.smallest(self.min_score)
+            keep &= segments.scores >= limit
+        return segments.take(keep).ranked()
 
 
 def _finite(context: click.Context, parameter: click.Parameter, value: float | None):
@@ -43,13 +62,35 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
     return value
 
 
+def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> Decimal:
+    try:
+        number = Decimal(text)
+        if abs(number) <= LARGEST and -number.normalize().as_tuple().exponent <= DIGITS:
+            return number
+    except InvalidOperation:
+        pass
+    raise click.BadParameter(
+        f"{text!r} is not a number from -{LARGEST} to {LARGEST} with at most {DIGITS} places"
+    )
+
+
 @click.command("max-segments")
-@click.option("--sequence", metavar="FASTA", help="Sequences; needs --scale.")
+@click.option(
+    "--sequence", multiple=True, metavar="FASTA",
+    help="Sequences; needs --scale. May be given several times.",
+)  # fmt: skip
 @click.option(
     "--scale", metavar="NAME|TSV",
     help="Scores of symbols: a shipped scale, or a table with columns symbol and score.",
 )  # fmt: skip
-@click.option("--values", metavar="FILE", help="Numbers: .npy, or a text of one number a line.")
+@click.option(
+    "--values", metavar="FILE",
+    help="Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.",
+)  # fmt: skip
+@click.option(
+    "--subtract", default="0", show_default=True, callback=_decimal, metavar="X",
+    help="Subtract X from each score or number: what must be reached on average to count.",
+)  # fmt: skip
 @click.option(
     "--all", "every", is_flag=True,
     help="All maximal scoring segments after Ruzzo and Tompa.  [default: the best one]",
@@ -59,16 +100,26 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
     help="Keep segments that score X or more.",
 )  # fmt: skip
 @click.option(
+    "--min-length", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    help="Keep segments of N symbols or more.",
+)  # fmt: skip
+@click.option(
     "--significance", is_flag=True,
     help="Add a column evalue, after Karlin and Altschul; needs --scale.",
 )  # fmt: skip
 @click.option("--bed", metavar="FILE", help="Also write the segments as BED.")
+@click.option("--gff3", metavar="FILE", help="Also write the segments as GFF3.")
+@click.option(
+    "--feature", default=REGION, show_default=True, metavar="TYPE",
+    help="Type of the features in GFF3, a term of the Sequence Ontology.",
+)  # fmt: skip
 @options.output
 @options.device
 @options.common
 def command(
-    sequence, scale, values, every, min_score, significance, bed, output, device, threads, quiet
-) -> None:
+    sequence, scale, values, subtract, every, min_score, min_length, significance,
+    bed, gff3, feature, output, device, threads, quiet,
+) -> None:  # fmt: skip
     """Find the segments of sequences that score highest, exactly.
 
     A segment is a run of neighbouring symbols or numbers; its score is the sum of theirs. The table
@@ -76,35 +127,53 @@ def command(
     sequence without a positive score has no row.
     """
     _check_usage(sequence, scale, values, significance)
-    for path in filter(None, (output, bed)):
+    for path in filter(None, (output, bed, gff3)):
         check_writable(path)
     resolve(device)
-    if values is not None:
-        records, used = [Record(PurePath(values).stem, read_values(values))], None
-    else:
-        used = load_scale(scale)
-        records = [Record(s.name, s.codes) for s in read_fasta(sequence, used.values)]
-    search = _best if every is False else _all
-    found = []
+    used = None if scale is None else load_scale(scale).less(subtract)
+    records = _sequences(sequence, used) if used else _tracks(values, subtract)
+    search, found = (max_segments if every else _best), []
     with progress("searching", sum(len(record.values) for record in records), quiet) as done:
         for record in records:
             where = device if len(record.values) >= SHORT else "cpu"
-            found.append(_search(search, record, where, threads, sequence or values))
+            found.append(_search(search, record, where, threads))
             done(len(record.values))
-    kept = [_kept(segments, used, min_score).ranked() for segments in found]
-    columns = (*COLUMNS, "evalue") if significance else COLUMNS
-    if bed:
-        _write_bed(bed, records, kept, used)
-    write_table(output, columns, _rows(records, kept, used, significance))
+    wanted = Wanted(min_score, min_length)
+    kept = [wanted.of(segments, used) for segments in found]
+    annotation = Annotation(bed, gff3, feature, [(r.name, len(r.values)) for r in records])
+    write_segments(output, _rows(records, kept, used, significance), annotation, significance)
 
 
 def _check_usage(sequence, scale, values, significance: bool) -> None:
-    if (sequence is None) == (values is None):
+    if bool(sequence) == (values is not None):
         raise click.UsageError("give either --sequence with --scale or --values")
-    if (sequence is None) != (scale is None):
+    if bool(sequence) != (scale is not None):
         raise click.UsageError("--sequence and --scale go together")
     if significance and scale is None:
         raise click.UsageError("--significance needs --sequence and --scale")
+
+
+def _sequences(paths: tuple[str, ...], scale: Scale) -> list[Record]:
+    return [
+        Record(found.name, found.codes, path)
+        for path in paths
+        for found in read_fasta(path, scale.values)
+    ]
+
+
+def _tracks(path: str, subtract: Decimal) -> list[Record]:
+    tracks = read_tracks(path) if is_track(path) else [(PurePath(path).stem, read_values(path))]
+    return [Record(name, _less(numbers, subtract), path) for name, numbers in tracks]
+
+
+def _less(values: NDArray, subtract: Decimal) -> NDArray:
+    """Return the numbers less a constant; integers stay integers where that cannot overflow."""
+    if not subtract:
+        return values
+    whole = values.dtype.kind in "biu" and subtract == int(subtract)
+    if whole and max(-int(values.min()), int(values.max())) < LARGEST_WHOLE:
+        return values.astype(np.int64) - int(subtract)
+    return values.astype(np.float64) - float(subtract)
 
 
 def _best(values: NDArray, **options) -> Segments:
@@ -115,22 +184,12 @@ def _best(values: NDArray, **options) -> Segments:
     return Segments(starts, ends, np.array([segment.score for segment in rows]))
 
 
-def _all(values: NDArray, **options) -> Segments:
-    return max_segments(values, **options)
-
-
-def _search(search: Callable, record: Record, device, threads, path) -> Segments:
+def _search(search: Callable, record: Record, device, threads) -> Segments:
     try:
         return search(record.values, device=device, threads=threads)
     except InputError as error:
-        raise error.located(path=path) from None
-
-
-def _kept(segments: Segments, scale: Scale | None, min_score: float | None) -> Segments:
-    if min_score is None:
-        return segments
-    limit = min_score if scale is None else scale.smallest(min_score)
-    return segments.take(segments.scores >= limit)
+        name = record.name if is_track(record.path) else None
+        raise error.located(path=record.path, record=name) from None
 
 
 def _text(score, scale: Scale | None) -> str:
@@ -139,26 +198,13 @@ def _text(score, scale: Scale | None) -> str:
     return str(int(score)) if isinstance(score, int | np.integer) else f"{score:.15g}"
 
 
-def _rows(records, found, scale: Scale | None, significance: bool) -> Iterator[tuple]:
+def _rows(records, found, scale: Scale | None, significance: bool) -> Iterator[SegmentRow]:
     for record, segments in zip(records, found, strict=True):
         figures = statistics(record.values) if significance and len(segments) else None
         for rank in range(len(segments)):
             segment = segments[rank]
-            row = (record.name, rank + 1, segment.start + 1, segment.end)
-            row = (*row, _text(segment.score, scale))
-            if significance:
-                expected = figures and figures.expected(len(record.values), segment.score)
-                row = (*row, None if expected is None else f"{expected:.3g}")
-            yield row
-
-
-def _write_bed(path: str, records, found, scale: Scale | None) -> None:
-    with open_output(path) as stream:
-        for record, segments in zip(records, found, strict=True):
-            for rank in range(len(segments)):
-                segment = segments[rank]
-                columns = (
-                    record.name, segment.start, segment.end, f"segment{rank + 1}",
-                    _text(segment.score, scale),
-                )  # fmt: skip
-                stream.write("\t".join(map(str, columns)) + "\n")
+            expected = figures and figures.expected(len(record.values), segment.score)
+            yield SegmentRow(
+                record.name, rank + 1, segment.start, segment.end, _text(segment.score, scale),
+                None if expected is None else f"{expected:.3g}",
+            )  # fmt: skip

@@ -3,38 +3,73 @@
 from __future__ import annotations
 
 import click
+from numpy.typing import NDArray
 
 from gpu_tools import max_submatrix
 from gpu_tools.cli import options
 from gpu_tools.errors import InputError
+from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.tables import write_table
 from gpu_tools.results import Submatrix
+from gpu_tools.segments.dot_plot import LARGEST, dot_plot
+from gpu_tools.sequences import OTHER, Sequence, encode, encode_protein
 
 COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
 
 
+ALPHABETS = {"dna": (encode, OTHER), "protein": (encode_protein, None)}
+"""How symbols are encoded, and which code matches nothing."""
+_SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
+
+
 @click.command("max-submatrix")
 @click.option(
-    "--matrix", required=True, metavar="FILE",
+    "--matrix", metavar="FILE",
     help="Numbers: .npy, or a text of a row a line with tabs between the columns.",
+)  # fmt: skip
+@click.option(
+    "--dot-plot", "fastas", nargs=2, metavar="FASTA FASTA",
+    help="Instead of a matrix: two files of one sequence each, rows before columns.",
+)  # fmt: skip
+@click.option("--match", type=_SCORE, default=1, show_default=True, help="Score of equal symbols.")
+@click.option(
+    "--mismatch", type=_SCORE, default=-1, show_default=True, help="Score of unequal symbols."
+)
+@click.option(
+    "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
+    help="Of the two sequences.",
 )  # fmt: skip
 @options.output
 @options.device
 @options.common
-def command(matrix, output, device, threads, quiet) -> None:
+def command(matrix, fastas, match, mismatch, alphabet, output, device, threads, quiet) -> None:
     """Find the rectangle of neighbouring rows and columns with the largest sum, exactly.
 
     The table has one row, with 1-based inclusive positions, or none if no value is positive.
     """
+    if (matrix is None) == (fastas is None):
+        raise click.UsageError("give either --matrix or --dot-plot")
     check_writable(output)
-    values = read_matrix(matrix)
+    values = read_matrix(matrix) if matrix else _dot_plot(fastas, match, mismatch, alphabet)
     try:
         found = max_submatrix(values, device=device, threads=threads)
     except InputError as error:
         raise error.located(path=matrix) from None
     write_table(output, COLUMNS, [] if found is None else [_row(found)])
+
+
+def _dot_plot(fastas: tuple[str, str], match: int, mismatch: int, alphabet: str) -> NDArray:
+    read, never = ALPHABETS[alphabet]
+    rows, columns = (_only(read_fasta(path, read), path) for path in fastas)
+    return dot_plot(rows.codes, columns.codes, match, mismatch, never)
+
+
+def _only(records: list[Sequence], path: str) -> Sequence:
+    if len(records) != 1:
+        raise InputError(f"{len(records)} records", path=path, expected="one")
+    return records[0]
 
 
 def _row(found: Submatrix) -> tuple:

@@ -9,6 +9,7 @@ from gpu_tools.cli.lazy import LazyGroup
 COMMANDS = {
     "cut": "gpu_tools.cli.sequences_cut",
     "fetch": "gpu_tools.cli.sequences_fetch",
+    "translate": "gpu_tools.cli.sequences_translate",
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.exons.model import FORBIDDEN, HUNDREDTHS, ExonModel, SiteModel

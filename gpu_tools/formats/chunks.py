@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
+from gpu_tools import simd
+from gpu_tools.device import cpu_threads
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import parse_header
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary
 from gpu_tools.sequences import SequenceChunk
 
 BYTES_PER_CHUNK = 1 << 24
-_ILLEGAL = 255
+BYTES_PER_TASK = 1 << 20
+_MOST_THREADS = 8
+"""More do not help: then memory is the limit."""
+_ILLEGAL, _LINE_END = 255, 254
 _LINE_ENDS = b"\r\n"
+_NEWLINE = 10
 
 
 def stream_fasta(
-    path: str | os.PathLike, table: NDArray[np.uint8], expected: str
+    path: str | os.PathLike, table: NDArray[np.uint8], expected: str, threads: int | None = None
 ) -> Iterator[SequenceChunk]:
     """Yield the records of a FASTA file in chunks of at most 16 MiB.
 
@@ -32,17 +41,19 @@ def stream_fasta(
     path : str or PathLike
         Plain, gzip or bgzip file; ``-`` is standard input.
     table : ndarray of uint8, shape (256,)
-        Code of each byte, 255 for one that is illegal.
+        Code of each byte, below 254, or 255 for one that is illegal.
     expected : str
         The legal symbols, in words for an error.
+    threads : int, optional
+        Threads that encode, 8 or all that the process may use by default.
 
     Yields
     ------
     SequenceChunk
     """
-    reader = _Reader(path, table.tobytes(), expected)
-    with open_binary(path) as stream:
-        yield from reader.chunks(stream)
+    threads = min(cpu_threads(threads), _MOST_THREADS)
+    with open_binary(path) as stream, ThreadPoolExecutor(threads) as pool:
+        yield from _Reader(path, table, expected, pool).chunks(stream)
 
 
 def stream_bytes(path: str | os.PathLike) -> Iterator[SequenceChunk]:
@@ -78,11 +89,43 @@ def _next_header(block: bytes, at: int) -> int:
     return found
 
 
+@njit(cache=True, nogil=True)
+def encode_lines(body, table, codes):
+    """Encode lines of symbols.
+
+    Parameters
+    ----------
+    body : ndarray of uint8, shape (n,)
+        Bytes.
+    table : ndarray of uint8, shape (256,)
+        Code of each byte; 254 for one that ends a line, 255 for an illegal one.
+    codes : ndarray of uint8, shape (n,)
+        Filled, line ends left out.
+
+    Returns
+    -------
+    tuple of (int, int, bool)
+        Number of codes, number of newlines, and whether a byte is illegal.
+    """
+    made, lines, illegal = 0, 0, False
+    for k in range(len(body)):
+        byte = simd.element(body, k)
+        code = simd.element(table, np.intp(byte))
+        # no branch: a line end is written, too, and then written over
+        simd.set_element(codes, made, code)
+        made += np.intp(code != _LINE_END)
+        lines += np.intp(byte == _NEWLINE)
+        illegal |= code == _ILLEGAL
+    return made, lines, illegal
+
+
 class _Reader:
     """Cuts blocks of a file into headers and bodies."""
 
-    def __init__(self, path, table: bytes, expected: str):
-        self.path, self.table, self.expected = path, table, expected
+    def __init__(self, path, table: NDArray[np.uint8], expected: str, pool: ThreadPoolExecutor):
+        self.path, self.expected, self.pool = path, expected, pool
+        self.table = table.copy()
+        self.table[list(_LINE_ENDS)] = _LINE_END
         self.line, self.name, self.header_line, self.symbols = 1, None, 0, 0
         self.names: set[str] = set()
         self.closed = True
@@ -100,13 +143,11 @@ class _Reader:
                     continue
                 following = _next_header(block, at)
                 stop = len(block) if following < 0 else following
-                codes = self._codes(block[at:stop])
+                if self.name is None:
+                    self._before_first(block[at:stop])
+                else:
+                    yield from self._body(block[at:stop], following >= 0)
                 line_start, at = block[stop - 1 : stop] == b"\n", stop
-                if codes is not None:
-                    self.closed = following >= 0
-                    if self.closed:
-                        self._check_symbols()
-                    yield SequenceChunk(self.name, codes, self.closed)
         if self.name is None:
             raise InputError("no record", path=self.path, expected="FASTA with at least one record")
         if not self.closed:
@@ -124,17 +165,27 @@ class _Reader:
         self.line += 1
         return block, end + 1
 
-    def _codes(self, body: bytes) -> NDArray[np.uint8] | None:
-        """Return the codes of a body; None for blank lines before the first record."""
-        if self.name is None:
-            return self._before_first(body)
-        translated = body.translate(self.table, _LINE_ENDS)
-        illegal = translated.find(b"\xff")
-        if illegal >= 0:
-            raise self._illegal(body, illegal)
-        self.line += body.count(b"\n")
-        self.symbols += len(translated)
-        return np.frombuffer(translated, dtype=np.uint8)
+    def _body(self, body: bytes, last: bool) -> Iterator[SequenceChunk]:
+        """Yield the codes of a body; `last` if the record ends with it."""
+        view = memoryview(body)
+        parts = [
+            view[first : first + BYTES_PER_TASK] for first in range(0, len(body), BYTES_PER_TASK)
+        ]
+        encoded = self.pool.map(self._encoded, parts)
+        for number, (part, (codes, lines, illegal)) in enumerate(zip(parts, encoded, strict=True)):
+            if illegal:
+                raise self._illegal(bytes(part), int(np.argmax(codes == _ILLEGAL)))
+            self.line += lines
+            self.symbols += len(codes)
+            self.closed = last and number == len(parts) - 1
+            if self.closed:
+                self._check_symbols()
+            yield SequenceChunk(self.name, codes, self.closed)
+
+    def _encoded(self, part: memoryview) -> tuple[NDArray[np.uint8], int, bool]:
+        codes = np.empty(len(part), dtype=np.uint8)
+        made, lines, illegal = encode_lines(np.frombuffer(part, np.uint8), self.table, codes)
+        return codes[:made], lines, illegal
 
     def _before_first(self, body: bytes) -> None:
         if body.strip():

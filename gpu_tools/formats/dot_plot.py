@@ -37,22 +37,38 @@ def write_dot_plot(
     Raises
     ------
     InputError
-        If the suffix is another one, or there are more than `MOST_PANELS` pairs.
+        See `check_dot_plot`.
     OutputError
         If the file cannot be written.
+    """
+    check_dot_plot(path, len(lengths))
+    figure = _draw(list(alignments), lengths)
+    _save(figure, path)
+
+
+def check_dot_plot(path: str | os.PathLike, pairs: int) -> None:
+    """Raise `InputError` if a dot plot of so many pairs of sequences cannot be drawn.
+
+    That is, if the suffix is no image format's, there are more than `MOST_PANELS` pairs, or
+    matplotlib is not installed.
     """
     if PurePath(path).suffix.lower() not in SUFFIXES:
         raise InputError(
             "the suffix tells no image format", path=path,
             expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
         )  # fmt: skip
-    if len(lengths) > MOST_PANELS:
+    if pairs > MOST_PANELS:
         raise InputError(
-            f"a dot plot of {len(lengths)} pairs of sequences", path=path,
+            f"a dot plot of {pairs} pairs of sequences", path=path,
             expected=f"no more than {MOST_PANELS}",
         )  # fmt: skip
-    figure = _draw(list(alignments), lengths)
-    _save(figure, path)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "a dot plot needs the package matplotlib", path=path,
+            expected="an installation of gpu-tools[workflow]",
+        ) from None  # fmt: skip
 
 
 def path_of(alignment: PairwiseAlignment) -> Line:

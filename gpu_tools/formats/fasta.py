@@ -1,4 +1,4 @@
-"""FASTA files of nucleotides: reading, cutting and writing."""
+"""FASTA files: reading, cutting and writing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpu_tools.formats.files import (
     open_output,
     replaced_when_complete,
 )
-from gpu_tools.sequences import Sequence, decode, encode
+from gpu_tools.sequences import Sequence, encode
 
 COLUMNS = 60
 _BUFFER = 1 << 20
@@ -134,7 +134,7 @@ def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
         File to write. One that ends in ``.gz`` is compressed with bgzip and gets its ``.fai``
         and ``.gzi`` index beside it; ``-`` is standard output.
     sequences : iterable of Sequence
-        Every ambiguity code is written as N.
+        Nucleotides or proteins; a nucleotide's ambiguity code is written as N.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def _fetch(path, record: str, first: int, last: int):
 
 
 def _to_text(sequence: Sequence) -> str:
-    symbols = decode(sequence.codes)
+    symbols = sequence.letters()
     lines = [symbols[i : i + COLUMNS] for i in range(0, len(symbols), COLUMNS)]
     return "\n".join([f">{sequence.name} {sequence.description}".rstrip(), *lines, ""])
 

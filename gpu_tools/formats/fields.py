@@ -37,6 +37,11 @@ class Place:
             raise self.error(f"{what} {text!r} is not a number")
         return float(text)
 
+    def whole_or_number(self, text: str, what: str) -> float | int:
+        """Return a finite number, as an integer if it is written as one."""
+        word = text.strip()
+        return int(word) if _INTEGER.fullmatch(word) else self.number(word, what)
+
     def score(self, text: str | None) -> float:
         """Return a score; ``.`` or none at all is 0."""
         return 0.0 if text in (None, ".") else self.number(text, "score")

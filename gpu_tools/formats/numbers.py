@@ -71,19 +71,13 @@ def read_matrix(path: str | os.PathLike) -> NDArray:
                 f"row {len(rows) + 1} has {len(fields)} columns", f"{len(rows[0])} as in row 1"
             )
         where = f"row {len(rows) + 1}, column"
-        rows.append([_number(place, f"{where} {k}:", word) for k, word in enumerate(fields, 1)])
+        rows.append(
+            [place.whole_or_number(word, f"{where} {k}:") for k, word in enumerate(fields, 1)]
+        )
     if not rows:
         raise InputError("no numbers", path=path, expected="at least one number")
     whole = all(isinstance(value, int) for row in rows for value in row)
     return np.array(rows, dtype=np.int64 if whole else np.float64)
-
-
-def _number(place: Place, where: str, text: str) -> float | int:
-    word = text.strip()
-    sign = word[:1] in ("+", "-")
-    if word[sign:].isascii() and word[sign:].isdigit() and len(word) <= 18:
-        return int(word)
-    return place.number(word, where)
 
 
 def _map(path: str | os.PathLike, dimensions: int, expected: str) -> NDArray:

@@ -60,6 +60,49 @@ class Alphabet:
         """Return the pattern symbols of letters; an illegal one raises `InputError`."""
         return self._encode(self.pattern_table, symbols)
 
+    def pair_costs(self, letters: str, costs: NDArray[np.int64], other: int) -> NDArray[np.int64]:
+        """Return the costs of all pairs, for `gpu_tools.scoring.EditCosts`, from those of letters.
+
+        Parameters
+        ----------
+        letters : str
+            Letters that stand for one code each, such as A, C, G and T, but not N.
+        costs : ndarray of int, shape (len(letters), len(letters))
+            Of aligning a pattern's letter, the row, to a text's, the column.
+        other : int
+            Cost of a pair that is not given and does not match.
+
+        Returns
+        -------
+        ndarray of int64, shape (S, C)
+            A class of letters costs what the cheapest of its members does.
+
+        Raises
+        ------
+        InputError
+            For a letter that stands for several codes or for none, and for a negative cost.
+        """
+        symbols = self.pattern_table[np.frombuffer(letters.encode(), dtype=np.uint8)]
+        known = symbols < len(self.matches)
+        known[known] = self.matches[symbols[known]].sum(axis=1) == 1
+        if not known.all():
+            letter = letters[int(np.argmin(known))]
+            raise InputError(f"letter {letter} stands for no single symbol of {self.name}")
+        if np.min(costs) < 0:
+            raise InputError(f"cost {np.min(costs)} is negative", expected="0 or more")
+        codes = self.matches[symbols].argmax(axis=1)
+        return self._over_classes(codes, costs, other)
+
+    def _over_classes(self, codes, costs, other: int) -> NDArray[np.int64]:
+        of_code = np.where(np.eye(self.n_codes, dtype=bool), 0, other)
+        of_code[np.ix_(codes, codes)] = costs
+        table = np.where(self.matches, 0, other).astype(np.int64)
+        for symbol in range(len(self.matches)):
+            members = np.flatnonzero(self.matches[symbol])
+            if len(members):
+                table[symbol] = of_code[members].min(axis=0)
+        return table
+
     def _encode(self, table, symbols: str | bytes) -> NDArray[np.uint8]:
         raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
         codes = table[np.frombuffer(raw, dtype=np.uint8)]

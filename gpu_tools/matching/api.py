@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 
-from gpu_tools.device import Device, resolve
+from gpu_tools.device import Device, cpu_threads, resolve
 from gpu_tools.errors import InputError
-from gpu_tools.matching import approximate, exact
+from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.alphabet import ALPHABETS
-from gpu_tools.matching.ends import Finder
+from gpu_tools.matching.ends import Find, Finder, Hits
 from gpu_tools.matching.exact_cpu import Searcher
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
-from gpu_tools.matching.pieces import Context, Piece, pieces
+from gpu_tools.matching.pieces import Context, Piece, ahead, pieces
 from gpu_tools.matching.traceback import Tables
 from gpu_tools.results import ApproximateMatch, ExactMatches
 from gpu_tools.scoring import EditCosts
@@ -110,9 +109,9 @@ def scan_exact(
     """
     probes = patterns.probes()
     names = [] if text_names is None else text_names
-    searcher = _searcher(library(probes, patterns.matches), resolve(device), _threads(threads))
+    searcher = _searcher(library(probes, patterns.matches), resolve(device), cpu_threads(threads))
     after = max(len(probe.symbols) for probe in probes) - 1
-    made = _reported(pieces(texts, Context(after=after), names), progress)
+    made = _reported(ahead(pieces(texts, Context(after=after), names)), progress)
     yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
 
 
@@ -169,6 +168,9 @@ def match_approximate(
     -----
     Ties: the longest match of the least distance; within it, from its start on, an aligned pair
     goes before an unaligned text symbol, and that before an unaligned pattern symbol.
+
+    Where few errors are allowed and patterns are many, pieces of them are looked up first, of which
+    a match leaves at least one intact.
 
     A match of m pattern symbols and distance D has at most m + D / insertion text symbols, which
     is what pieces of a text overlap by.
@@ -235,22 +237,19 @@ def scan_approximate(
         raise InputError(f"maximum distance {max_distance} is negative", expected="0 or more")
     probes, pattern_names, names = patterns.probes(), patterns.names, []
     limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
-    approximate.check(probes, pattern_names, limits, costs)
-    count = _threads(threads)
-    finder = Finder(probes, patterns.matches, costs, limits, count)
-    find = _finder(finder, resolve(device)).find
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
+    approximate.check(probes, pattern_names, limits, tables, costs)
+    count = cpu_threads(threads)
+    errors = seeds.most_errors(costs, patterns.matches, max_distance)
+    finder = Finder(probes, patterns.matches, costs, limits, count)
+    find = _find(finder, errors, resolve(device))
     tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
     before = approximate.context(probes, limits, costs)
-    made = _reported(pieces(texts, Context(before=before), names), progress)
+    made = _reported(ahead(pieces(texts, Context(before=before), names)), progress)
     if max_distance is None:
-        yield approximate.best(made, find, tracer, limits)
+        yield approximate.best(made, find, tracer)
     else:
         yield from approximate.within(made, find, tracer)
-
-
-def _threads(threads: int | None) -> int:
-    return threads or len(os.sched_getaffinity(0))
 
 
 def _searcher(found: Library, where: Device, threads: int):
@@ -262,12 +261,28 @@ def _searcher(found: Library, where: Device, threads: int):
     return DeviceSearcher(searcher, where.ordinals)
 
 
-def _finder(finder: Finder, where: Device):
+def _find(finder: Finder, errors: int | None, where: Device) -> Find:
+    """Return what finds all probes: those that it is worth while for by seeds."""
+    pace = seeds.CPU if where.kind == "cpu" else seeds.GPU
+    found = seeds.choose(finder.probes, finder.matches, errors, pace)
+    finder.numbers = found.others
+    find = _direct(finder, where) if found.others else _nothing
+    if not found.pieces:
+        return find
+    searcher = _searcher(library(found.pieces, finder.matches), where, finder.threads)
+    return seeds.SeedFinder(finder, found, searcher.find, find).find
+
+
+def _direct(finder: Finder, where: Device) -> Find:
     if where.kind == "cpu":
-        return finder
+        return finder.find
     from gpu_tools.matching.ends_cuda import DeviceFinder
 
-    return DeviceFinder(finder, where.ordinals)
+    return DeviceFinder(finder, where.ordinals).find
+
+
+def _nothing(piece: Piece) -> list[Hits]:
+    return []
 
 
 def _reported(made: Iterable[Piece], progress: Progress | None) -> Iterator[Piece]:

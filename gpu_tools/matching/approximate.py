@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpu_tools.errors import InputError
+from gpu_tools.matching.cpu import largest_value
 from gpu_tools.matching.ends import Find, Hits, Limits
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece
@@ -87,16 +88,12 @@ class _Held:
             self.matches += matches
 
 
-def best(
-    pieces: Iterable[Piece], find: Find, tracer: Tracer, limits: Limits
-) -> list[ApproximateMatch]:
+def best(pieces: Iterable[Piece], find: Find, tracer: Tracer) -> list[ApproximateMatch]:
     """Return the sorted matches that reach each pattern's best distance over all pieces."""
     held = [_Held(2**62) for _ in tracer.pattern_names]
     for piece in pieces:
-        for hits in find(piece):
-            pattern = tracer.probes[hits.probe].pattern
-            distance = int(limits.current[pattern])
-            held[pattern].take(distance, False, tracer.matches(piece, [hits]))
+        for key, match in tracer.matches(piece, find(piece)):
+            held[key[2]].take(match.distance, False, [(key, match)])
         for hits, distance in _unrelated(piece, tracer, held):
             pattern = tracer.probes[hits.probe].pattern
             held[pattern].take(distance, True, [(piece, hits)])
@@ -152,9 +149,12 @@ def context(probes: list[Probe], limits: Limits, costs: EditCosts) -> int:
     )
 
 
-def check(probes: list[Probe], pattern_names: list[str], limits: Limits, costs: EditCosts) -> None:
-    """Raise `InputError` for a pattern that would match everywhere."""
+def check(
+    probes: list[Probe], pattern_names: list[str], limits: Limits, tables: Tables, costs: EditCosts
+) -> None:
+    """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""
     for probe in probes:
+        largest_value(len(probe.symbols), tables.pairs[probe.symbols], costs)
         whole = len(probe.symbols) * costs.deletion
         if limits.current[probe.pattern] >= whole:
             raise InputError(

@@ -298,6 +298,29 @@ def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCos
     return _unit_query(symbols, matches) if costs.unit else _cost_query(symbols, matches, costs)
 
 
+def largest_value(m: int, pairs, costs: EditCosts) -> int:
+    """Return what no value of the recurrence exceeds.
+
+    Parameters
+    ----------
+    m : int
+        Pattern rows.
+    pairs : ndarray of int
+        Costs of pairs that may occur.
+    costs : EditCosts
+
+    Raises
+    ------
+    ScoringError
+        If such a value could overflow 32-bit integers.
+    """
+    # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
+    largest = 2 * (m * costs.deletion + 1) + max(int(pairs.max()), costs.deletion, costs.insertion)
+    if largest >= LIMIT_INT32:
+        raise ScoringError(f"distances up to {largest} could overflow; expected less than 2^30")
+    return largest
+
+
 def _unit_query(symbols, matches) -> UnitQuery:
     m, n_codes = len(symbols), matches.shape[1]
     n_blocks = -(-m // WORD)
@@ -313,10 +336,7 @@ def _unit_query(symbols, matches) -> UnitQuery:
 def _cost_query(symbols, matches, costs: EditCosts) -> CostQuery:
     pairs = costs.pair_costs(matches)[symbols].astype(np.int64)
     unreachable = len(symbols) * costs.deletion + 1
-    # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
-    largest = 2 * unreachable + max(int(pairs.max()), costs.deletion, costs.insertion)
-    if largest >= LIMIT_INT32:
-        raise ScoringError(f"distances up to {largest} could overflow; expected less than 2^30")
+    largest = largest_value(len(symbols), pairs, costs)
     dtype = np.int16 if largest < 2**15 else np.int32
     profile = np.column_stack((pairs, np.full(len(symbols), unreachable))).astype(dtype)
     if matches.shape[1] != NUCLEOTIDE_CODES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -69,6 +69,8 @@ class Finder:
     limits : Limits
         Falls while a best distance is looked for.
     threads : int
+    numbers : sequence of int, optional
+        The probes to scan for, by number; all by default.
     """
 
     probes: list[Probe]
@@ -76,9 +78,12 @@ class Finder:
     costs: EditCosts
     limits: Limits
     threads: int
+    numbers: Sequence[int] | None = None
 
     def __post_init__(self):
-        self.queries = [cpu.query(p.symbols, self.matches, self.costs) for p in self.probes]
+        self.queries: dict[int, cpu.UnitQuery | cpu.CostQuery] = {}
+        if self.numbers is None:
+            self.numbers = range(len(self.probes))
 
     def warm(self, number: int) -> int:
         """Return the steps before a position within which a match that ends there begins."""
@@ -88,7 +93,14 @@ class Finder:
 
     def find(self, piece: Piece) -> list[Hits]:
         """Return the hits of a piece that are within the limits after it."""
-        return self.scan(piece.codes, self.parts(piece, range(len(self.queries))))
+        return self.scan(piece.codes, self.parts(piece, self.numbers))
+
+    def query(self, number: int) -> cpu.UnitQuery | cpu.CostQuery:
+        """Return a probe as the loops want it, made when it is first asked for."""
+        if number not in self.queries:
+            symbols = self.probes[number].symbols
+            self.queries[number] = cpu.query(symbols, self.matches, self.costs)
+        return self.queries[number]
 
     def parts(self, piece: Piece, numbers: Iterable[int]) -> list[Part]:
         """Return parts that together cover a piece for some queries."""
@@ -105,13 +117,13 @@ class Finder:
         with ThreadPoolExecutor(self.threads) as pool:
             found = [hits for many in pool.map(lambda p: self._scan(codes, p), parts)
                      for hits in many]  # fmt: skip
-        return [hits for hits in map(self._still_within, found) if len(hits.rows)]
+        return self.still_within(found)
 
     def _groups(self, numbers: Iterable[int]) -> Iterator[tuple[int, ...]]:
         """Group queries that can share a layout of the text: as many lanes, about as long."""
 
         def key(number):
-            return self.queries[number].lanes, self.warm(number).bit_length()
+            return self.query(number).lanes, self.warm(number).bit_length()
 
         by_key: dict = {}
         for number in numbers:
@@ -121,7 +133,7 @@ class Finder:
                 yield tuple(group[first : first + QUERIES_PER_TASK])
 
     def _scan(self, codes, part: Part) -> list[Hits]:
-        lanes = self.queries[part.queries[0]].lanes
+        lanes = self.query(part.queries[0]).lanes
         warm = max(map(self.warm, part.queries))
         span = cpu.Span(warm, -(-(part.end - part.begin) // lanes), part.begin, part.end)
         pad = self.matches.shape[1]
@@ -130,7 +142,7 @@ class Finder:
         return [Hits(k, part.segment, self._rows(k, laid_out, span)) for k in part.queries]
 
     def _rows(self, number: int, laid_out, span) -> NDArray[np.int64]:
-        query, pattern = self.queries[number], self.probes[number].pattern
+        query, pattern = self.query(number), self.probes[number].pattern
         limits, hits = self.limits.of(pattern), np.empty((_HITS, 2), np.int64)
         count = query.scan(laid_out, span, limits, hits)
         if count > len(hits):
@@ -139,7 +151,12 @@ class Finder:
         self.limits.lower(pattern, int(limits[0]))
         return hits[:count].copy()
 
-    def _still_within(self, hits: Hits) -> Hits:
+    def still_within(self, found: Iterable[Hits]) -> list[Hits]:
+        """Return the hits that are within the limits of now."""
+        kept = map(self._within, found)
+        return [hits for hits in kept if len(hits.rows)]
+
+    def _within(self, hits: Hits) -> Hits:
         limit = self.limits.current[self.probes[hits.probe].pattern]
         return hits._replace(rows=hits.rows[hits.rows[:, 1] <= limit])
 

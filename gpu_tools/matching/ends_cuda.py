@@ -1,4 +1,4 @@
-"""Approximate matching with GPUs: which parts of a piece they look at, and what is left over."""
+"""Where approximate matches end in a piece of text, with GPUs: who looks at which part of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.matching import cuda
 from gpu_tools.matching.cpu import NUCLEOTIDE_CODES
-from gpu_tools.matching.cuda import Probes, UnitKernels
+from gpu_tools.matching.cuda import CODES, Probes, UnitKernels
 from gpu_tools.matching.cuda_costs import CostKernels, CostProbes
 from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.pieces import Piece
@@ -20,7 +20,8 @@ from gpu_tools.matching.pieces import Piece
 WARPS_PER_MULTIPROCESSOR = 8
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 QUERIES_PER_LAUNCH = 4096
-SAMPLE = 1024
+LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
+HITS = 1 << 20
 
 
 class DeviceFinder:
@@ -29,64 +30,64 @@ class DeviceFinder:
     Parameters
     ----------
     finder : Finder
-        Scans on the CPU what is left, and probes that the kernels do not take: those of other
-        alphabets than dna, very long ones, and large costs.
+        Scans on the CPU probes that the kernels do not take: very long ones, those of large costs,
+        and all if the patterns tell more than 255 kinds of symbols apart.
     ordinals : tuple of int
         GPUs; each gets as many parts of the text.
     """
 
     def __init__(self, finder: Finder, ordinals: tuple[int, ...]):
         self.finder, self.ordinals = finder, ordinals
-        costs, matches = finder.costs, finder.matches
-        pairs = costs.pair_costs(matches)
-        self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        nucleotides = matches.shape[1] == NUCLEOTIDE_CODES
-        self.numbers, self.others = [], []
-        for number, probe in enumerate(finder.probes):
-            fits = nucleotides and self.kernels.fits(len(probe.symbols))
+        costs, symbols = finder.costs, np.unique(np.concatenate(self._symbols(finder.numbers)))
+        pairs = costs.pair_costs(finder.matches)
+        self.recode, kept = kinds(finder.matches if costs.unit else pairs, symbols)
+        few = len(kept) < CODES[-1]
+        if few:
+            matches, pairs = finder.matches[:, kept], pairs[:, kept]
+            self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        self.numbers, self.others, self.bounded = [], [], False
+        for number in finder.numbers:
+            fits = few and self.kernels.fits(len(finder.probes[number].symbols))
             (self.numbers if fits else self.others).append(number)
 
     def find(self, piece: Piece) -> list[Hits]:
         """Return the hits of a piece that are within the limits after it."""
-        left = self._left(piece) if self.numbers else []
-        return self.finder.scan(piece.codes, [*left, *self.finder.parts(piece, self.others)])
+        found = self._found(piece) if self.numbers else []
+        if self.others:
+            found += self.finder.scan(piece.codes, self.finder.parts(piece, self.others))
+        return self.finder.still_within(found)
 
-    def _left(self, piece: Piece) -> list[Part]:
-        """Return the parts in which something is within the limits."""
-        self._bound(piece)
+    def _found(self, piece: Piece) -> list[Hits]:
+        """Return what the GPUs find."""
+        if not self.bounded:
+            self._bound(piece)
+            self.bounded = True
         total = sum(segment.end - segment.begin for segment in piece.segments)
+        codes = piece.codes if self.recode is None else self.recode[piece.codes]
         plans = list(self._plans(total))
-        found = []
         with ThreadPoolExecutor(len(self.ordinals)) as drivers:
-            for many in drivers.map(
-                lambda k: self._run(piece, plans, k), range(len(self.ordinals))
-            ):
-                found += many
-        for probes, _, least in found:
-            for number, row in zip(probes.numbers, least, strict=True):
-                pattern = self.finder.probes[number].pattern
-                if self.finder.limits.floor[pattern] < self.finder.limits.current[pattern]:
-                    self.finder.limits.lower(pattern, int(row.min()))
-        return [part for entry in found for part in self._selected(piece, *entry)]
+            shares = range(len(self.ordinals))
+            found = list(drivers.map(lambda k: self._run(codes, piece, plans, k), shares))
+        return [hits for many in found for hits in many]
 
     def _bound(self, piece: Piece) -> None:
         """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
         segment, limits = piece.segments[0], self.finder.limits
-        end = min(segment.end, segment.begin + SAMPLE)
         falling = [
             k for k in self.numbers
             if limits.floor[self.finder.probes[k].pattern]
             < limits.current[self.finder.probes[k].pattern]
         ]  # fmt: skip
+        end = min(segment.end, segment.begin + sample(len(falling)))
         self.finder.scan(piece.codes, [Part(segment, segment.begin, end, (k,)) for k in falling])
 
     def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
         """Yield probes of about one length, and the length of the parts they look at."""
-        by_lanes: dict = {}
+        by_length: dict = {}
         for number in self.numbers:
             m = len(self.finder.probes[number].symbols)
-            by_lanes.setdefault(m.bit_length(), []).append(number)
-        for numbers in by_lanes.values():
+            by_length.setdefault(m.bit_length(), []).append(number)
+        for numbers in by_length.values():
             for first in range(0, len(numbers), QUERIES_PER_LAUNCH):
                 yield self._plan(numbers[first : first + QUERIES_PER_LAUNCH], total)
 
@@ -94,37 +95,92 @@ class DeviceFinder:
         symbols = self._symbols(numbers)
         warm = -(-max(map(self.finder.warm, numbers)) // cuda.BLOCK) * cuda.BLOCK
         at_once = len(self.ordinals) * cuda.multiprocessors() * WARPS_PER_MULTIPROCESSOR
-        load = total * len(numbers) // at_once
+        load = -(-total * len(numbers) // at_once)
         size, length = plan(self.kernels, max(map(len, symbols)), warm, load)
         return self.kernels.table(numbers, symbols, size, warm), length
 
     def _symbols(self, numbers):
         return [self.finder.probes[k].symbols for k in numbers]
 
-    def _run(self, piece: Piece, plans, share: int):
-        """Run a GPU's share of every plan; return probes, parts and least distances."""
-        found = []
+    def _run(self, codes, piece: Piece, plans, share: int) -> list[Hits]:
+        """Return what a GPU finds in its share of the parts."""
+        found, count = [], len(self.ordinals)
         with numba_cuda.gpus[self.ordinals[share]]:
-            text = cuda.resident(piece.codes)
+            text = cuda.resident(codes)
             for probes, length in plans:
                 parts = _parts(piece, length)
-                count = len(self.ordinals)
                 own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
                 if len(own):
-                    symbols = self._symbols(probes.numbers)
-                    bounds = np.ascontiguousarray(own[:, 1:])
-                    least = self.kernels.least(text, bounds, probes, symbols)
-                    found.append((probes, own, least))
+                    rows = self._launched(text, np.ascontiguousarray(own[:, 1:]), probes)
+                    found += _by_segment(piece, probes.numbers, rows)
         return found
 
-    def _selected(self, piece: Piece, probes, parts, least) -> Iterator[Part]:
-        limits = self.finder.limits.current
-        of_query = np.array([limits[self.finder.probes[k].pattern] for k in probes.numbers])
-        within = least <= of_query[:, None]
-        for column in np.flatnonzero(within.any(axis=0)).tolist():
-            segment, _, begin, end = parts[column].tolist()
-            queries = tuple(probes.numbers[k] for k in np.flatnonzero(within[:, column]))
-            yield Part(piece.segments[segment], begin, end, queries)
+    def _launched(self, text, parts: NDArray[np.int64], probes) -> NDArray[np.int64]:
+        """Return rows of query, end and distance of one launch; limits fall by what it finds."""
+        patterns = [self.finder.probes[k].pattern for k in probes.numbers]
+        lifts = self.kernels.lifts(self._symbols(probes.numbers))
+        bounds = np.stack([self.finder.limits.of(pattern) for pattern in patterns])
+        limits = numba_cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
+        rows = launch(self.kernels, text, parts, probes, limits)
+        rows[:, 2] += lifts[rows[:, 0]]
+        for pattern, limit in zip(patterns, limits.copy_to_host()[:, 0] + lifts, strict=True):
+            self.finder.limits.lower(pattern, int(limit))
+        return rows
+
+
+def sample(count: int) -> int:
+    """Return how many positions of a text the CPU looks at for so many probes."""
+    return max(LEAST_SAMPLE, MOST_SAMPLE // max(count, 1))
+
+
+def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
+    """Tell which codes of a text differ for some symbols.
+
+    Parameters
+    ----------
+    table : ndarray, shape (S, C)
+        What a symbol and a code have in common.
+    symbols : ndarray of uint8
+        The symbols that count.
+
+    Returns
+    -------
+    recode : ndarray of uint8, shape (C,), or None
+        The kind of each code; None for the few of nucleotides, which stay as they are.
+    kept : ndarray of int64
+        A code of each kind.
+    """
+    if table.shape[1] == NUCLEOTIDE_CODES:
+        return None, np.arange(NUCLEOTIDE_CODES)
+    _, kept, recode = np.unique(table[symbols], axis=1, return_index=True, return_inverse=True)
+    return recode.ravel().astype(np.uint8), kept
+
+
+def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[np.int64]:
+    """Run the kernel until all that it finds has room; return rows of query, end and distance."""
+    capacity = HITS
+    while True:
+        hits = numba_cuda.device_array((capacity, 3), np.int64)
+        count = numba_cuda.to_device(np.zeros(1, np.int32))
+        kernels.prepared(text, parts, probes, (limits, hits, count))()
+        found = int(count.copy_to_host()[0])
+        if found <= capacity:
+            return hits[:found].copy_to_host() if found else np.empty((0, 3), np.int64)
+        capacity = found
+
+
+def _by_segment(piece: Piece, numbers: tuple[int, ...], rows) -> list[Hits]:
+    """Return rows of query, end and distance as hits of a probe in a segment."""
+    begins = np.array([segment.begin for segment in piece.segments])
+    places = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
+    order = np.lexsort((rows[:, 1], places, rows[:, 0]))
+    rows, keys = rows[order], np.column_stack((rows[:, 0], places))[order]
+    cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
+    return [
+        Hits(numbers[many[0, 0]], piece.segments[key[0, 1]], many[:, 1:])
+        for many, key in zip(np.split(rows, cuts), np.split(keys, cuts), strict=True)
+        if len(many)
+    ]
 
 
 def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
@@ -148,7 +204,8 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     sizes = kernels.sizes[: enough + 1] if enough >= 0 else kernels.sizes
     possible = [size for size in sizes if kernels.lanes_for(m, size) <= cuda.WARP]
     for size in reversed(possible):
-        length = load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts)
+        # rounded up: one part more than there is room for at once would double the time
+        length = -(-load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts))
         if length >= 2 * warm:
             break
     length = min(max(length, LEAST_PART), max(MOST_PART, 8 * warm))

@@ -1,17 +1,19 @@
-"""Exact matching on GPUs: a thread looks at the 16 windows that begin in its 16 symbols.
+"""Exact matching on GPUs: a thread looks up the windows that begin in its 16 symbols.
 
 The thread packs its symbols and the 16 that follow into 64 bits; a shift gives the key of each
-window. The filter lies in shared memory. Windows that pass it are looked up and verified.
+window. The filter lies in shared memory. What passes it is compared with the slots of the index,
+which hold up to 16 symbols of a pattern, in registers; only what is left is verified in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, uint32, uint64
+from numba import cuda, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
@@ -27,7 +29,7 @@ from gpu_tools.matching.index import (
     Index,
 )
 from gpu_tools.matching.pieces import Piece
-from gpu_tools.ptx import funnel, permute, product
+from gpu_tools.ptx import funnel, kernel, load4, permute, product
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
@@ -36,9 +38,8 @@ HITS = 1 << 20
 _FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
 _OTHERS = 0x0404040404040404
 _MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
-# numbers of an index and of a text
-_WINDOW, _SHIFT, _SLOT_BITS, _WORDS, _VACANT = range(5)
-_PROBE, _REACH = range(2)
+# numbers of an index
+_WINDOW, _SHIFT, _SLOT_SHIFT = range(3)
 
 
 @cuda.jit(device=True)
@@ -62,102 +63,108 @@ def _others(word):
 
 
 @cuda.jit(device=True)
-def _occurs(symbols, bounds, matches, text, start, probe):
+def _occurs(sets, bounds, text, start, probe):
     """Tell whether a probe occurs at `start`."""
     first = bounds[probe]
-    for k in range(bounds[probe + 1] - first):
-        if not matches[symbols[first + k], text[start + k]]:
+    last = bounds[probe + 1] - first - 1
+    for k in range(0, last + 1, 4):
+        both = int32(1)
+        for j in range(4):  # no branch: the loads of four symbols wait for memory together
+            at = min(k + j, last)
+            both &= int32(sets[first + at]) >> int32(text[start + at])
+        if both == 0:
             return False
     return True
 
 
-@cuda.jit
-def find_thread(words, text, numbers, filter_words, table, library, hits, count):
-    """Find the occurrences of an index's probes.
+@cuda.jit(device=True)
+def _record(place, own, hashed, table, library, text, hits, count):
+    """Verify the probes that have a window in the text, and record those that occur."""
+    slots, slot_shift = table
+    sets, bounds = library
+    slot = int64(funnel(hashed, uint32(0), slot_shift))
+    key, care, probe, offset = load4(slots, slot * 4)
+    while care != 0:
+        start = int64(place) - int64(offset)
+        if (own ^ key) & care == 0 and start >= 0:
+            fits = start + int64(bounds[probe + 1] - bounds[probe]) <= len(text)
+            if fits and _occurs(sets, bounds, text, start, probe):
+                mine = cuda.atomic.add(count, 0, 1)
+                if mine < len(hits):
+                    hits[mine, 0], hits[mine, 1] = start, probe
+        slot += 1
+        key, care, probe, offset = load4(slots, slot * 4)
 
-    Parameters
-    ----------
-    words, text : uint64 and uint8 arrays
-        The same memory: codes 0 to 3, 4 for what matches nothing, padded to whole words.
-    numbers : int32 array, shape (5,)
-        Symbols of a window, shift of the filter, bits of a slot's number, words of the text, the
-        vacant key.
-    filter_words : uint32 array
-        The filter of `gpu_tools.matching.index.Index`.
-    table : tuple of arrays
-        Slots, ranges and entries of the same.
-    library : tuple of arrays
-        Symbols, bounds and matches of `gpu_tools.matching.index.Library`.
-    hits : int64 array, shape (capacity, 2)
-        Filled with start and probe.
-    count : int32 array, shape (1,)
-        Hits, also those beyond the capacity.
+
+@cache
+def find_step(step: int):
+    """Return the kernel for an index of that step.
+
+    It takes words (uint64) and text (uint8), the same memory: codes 0 to 3, 4 for what matches
+    nothing, padded to an even number of words; numbers (int32: symbols of a window, shift of the
+    filter, shift of the slots); the filter and the slots, flat, of
+    `gpu_tools.matching.index.Index`; sets (uint8: for each symbol of all probes a bit for each
+    code that it matches) and bounds (int32: where each probe's symbols begin). It fills hits
+    (int64, shape (capacity, 2)) with start and probe; count (int32, shape (1,)) counts also those
+    beyond the capacity.
     """
-    symbols, bounds, matches = library
-    slots, ranges, entries = table
-    vacant, last_slot = uint32(numbers[_VACANT]), uint32(len(slots) - 1)
-    own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
-    for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
-        own_filter[k] = filter_words[k]
-    cuda.syncthreads()
-    window, n_words = numbers[_WINDOW], numbers[_WORDS]
-    shift = uint32(numbers[_SHIFT])
-    multiplier, second = uint32(_MULTIPLIER), uint32(_SECOND)
-    slot_shift = uint32(KEY_BITS - numbers[_SLOT_BITS])
-    mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - FEW_CODE_BITS * window))
-    whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
-    stride = int32(cuda.gridDim.x * cuda.blockDim.x)
-    for place in range(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x, n_words // 2, stride):
-        at = uint32(2) * uint32(place)
-        a, b = words[at], words[at + uint32(1)]
-        c, d = uint64(_OTHERS), uint64(_OTHERS)
-        if at + uint32(3) < uint32(n_words):
-            c, d = words[at + uint32(2)], words[at + uint32(3)]
-        low, high = _packed(a, b), _packed(c, d)
-        found = uint32(0)
-        for k in range(SYMBOLS):
-            key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
-            hashed = product(key, multiplier)
-            word = own_filter[funnel(hashed, uint32(0), shift)]
-            both = funnel(word, word, hashed) & funnel(
-                word, word, funnel(hashed, uint32(0), second)
-            )
-            # the bit wanted comes in from above; the first one ends in bit 16
-            found = funnel(found, uint32(both), uint32(1))
-        found = funnel(found, uint32(0), uint32(SYMBOLS))
-        if found == 0:
-            continue
-        unknown = uint32(
-            _others(a) | (_others(b) << uint64(8)) | (_others(c) << uint64(16))
-            | (_others(d) << uint64(24))
-        )  # fmt: skip
-        while found != 0:
-            k = int32(cuda.ffs(found)) - int32(1)
-            found &= uint32(found - uint32(1))
-            if funnel(unknown, uint32(0), uint32(k)) & whole:
+
+    @kernel(step)
+    def find_thread(words, text, numbers, filter_words, slots, sets, bounds, hits, count):
+        own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
+        for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
+            own_filter[k] = filter_words[k]
+        cuda.syncthreads()
+        window, n_words = numbers[_WINDOW], uint32(len(words))
+        shift, slot_shift = uint32(numbers[_SHIFT]), uint32(numbers[_SLOT_SHIFT])
+        multiplier, second = uint32(_MULTIPLIER), uint32(_SECOND)
+        mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - FEW_CODE_BITS * window))
+        whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
+        stride = int32(cuda.gridDim.x * cuda.blockDim.x)
+        begin = int32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+        for place in range(begin, int32(n_words >> uint32(1)), stride):
+            at = uint32(2) * uint32(place)
+            a, b = words[at], words[at + uint32(1)]
+            c, d = uint64(_OTHERS), uint64(_OTHERS)
+            if at + uint32(3) < n_words:
+                c, d = words[at + uint32(2)], words[at + uint32(3)]
+            low, high = _packed(a, b), _packed(c, d)
+            found = uint32(0)
+            for k in range(0, SYMBOLS, step):
+                key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
+                hashed = product(key, multiplier)
+                word = own_filter[funnel(hashed, uint32(0), shift)]
+                both = funnel(word, word, hashed) & funnel(
+                    word, word, funnel(hashed, uint32(0), second)
+                )
+                # the bit wanted comes in from above; the first one ends in bit 32 - 16 / step
+                found = funnel(found, uint32(both), uint32(1))
+            found = funnel(found, uint32(0), uint32(32 - SYMBOLS // step))
+            if found == 0:
                 continue
-            key = uint32(funnel(low, high, uint32(FEW_CODE_BITS * k)) & mask)
-            slot = funnel(product(key, multiplier), uint32(0), slot_shift)
-            while slots[slot] != key and slots[slot] != vacant:
-                slot = uint32((slot + uint32(1)) & last_slot)
-            for entry in range(ranges[slot, 0], ranges[slot, 1]):
-                probe = entries[entry, _PROBE]
-                start = place * SYMBOLS + k + window - entries[entry, _REACH]
-                stop = start + bounds[probe + 1] - bounds[probe]
-                if start < 0 or stop > n_words * BLOCK:
+            unknown = uint32(
+                _others(a) | (_others(b) << uint64(8)) | (_others(c) << uint64(16))
+                | (_others(d) << uint64(24))
+            )  # fmt: skip
+            while found != 0:
+                k = uint32((int32(cuda.ffs(found)) - int32(1)) * int32(step))
+                found &= uint32(found - uint32(1))
+                if funnel(unknown, uint32(0), k) & whole:
                     continue
-                if _occurs(symbols, bounds, matches, text, start, probe):
-                    own = cuda.atomic.add(count, 0, 1)
-                    if own < len(hits):
-                        hits[own, 0], hits[own, 1] = start, probe
+                own = funnel(low, high, uint32(k + k))
+                hashed = product(uint32(own & mask), multiplier)
+                start = int64(place) * SYMBOLS + int64(k)
+                _record(start, own, hashed, (slots, slot_shift), (sets, bounds), text, hits, count)
+
+    return find_thread
 
 
 class DeviceIndex(NamedTuple):
-    """An index and the library, and their arrays on a device."""
+    """An index, and its arrays and those of the probes on a device."""
 
     index: Index
     filter: object
-    table: tuple
+    slots: object
     library: tuple
 
 
@@ -211,20 +218,13 @@ class DeviceSearcher:
 
 
 def on_device(searcher: Searcher, index: Index) -> DeviceIndex:
-    """Copy an index and its library to the current device."""
+    """Copy an index and its probes to the current device."""
     library = searcher.library
-    table = tuple(map(cuda.to_device, (index.slots, index.ranges, index.entries)))
-    own = tuple(map(cuda.to_device, (
-        library.symbols, library.bounds.astype(np.int32), _square(library.matches),
-    )))  # fmt: skip
-    return DeviceIndex(index, cuda.to_device(index.filter), table, own)
-
-
-def _square(matches) -> NDArray[np.bool_]:
-    """Return the table of matches with a column for each code of a text on the device."""
-    table = np.zeros((len(matches), FEW_CODES + 1), dtype=bool)
-    table[:, : matches.shape[1] - 1] = matches[:, :-1]
-    return table
+    codes = np.arange(library.n_codes)
+    sets = (library.matches[:, :-1] << codes).sum(axis=1).astype(np.uint8)[library.symbols]
+    probes = cuda.to_device(sets), cuda.to_device(library.bounds.astype(np.int32))
+    slots = cuda.to_device(index.slots.ravel())
+    return DeviceIndex(index, cuda.to_device(index.filter), slots, probes)
 
 
 def search(text, index: DeviceIndex) -> NDArray[np.int64]:
@@ -246,20 +246,10 @@ def launch(text, index: DeviceIndex, hits) -> int:
 
 def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
     """Copy what the kernel needs to the device; return a function that starts it."""
-    slot_bits = (len(index.index.slots) - 1).bit_length()
-    numbers = (
-        index.index.window,
-        index.index.filter_shift,
-        slot_bits,
-        len(text),
-        index.index.vacant,
-    )
+    numbers = (index.index.window, index.index.filter_shift, index.index.slot_shift)
     grid = min(multiprocessors() * BLOCKS_PER_MULTIPROCESSOR, -(-len(text) // (2 * THREADS)))
-    kernel, symbols = find_thread[grid, THREADS], text.view(np.uint8)
+    find, symbols = find_step(index.index.step)[grid, THREADS], text.view(np.uint8)
     of_index = (
-        cuda.to_device(np.array(numbers, np.int32)),
-        index.filter,
-        index.table,
-        index.library,
-    )
-    return lambda: kernel(text, symbols, *of_index, hits, count)
+        cuda.to_device(np.array(numbers, np.int32)), index.filter, index.slots, *index.library,
+    )  # fmt: skip
+    return lambda: find(text, symbols, *of_index, hits, count)

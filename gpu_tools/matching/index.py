@@ -26,6 +26,10 @@ MAX_WORDS = 1024
 MAX_FILL = 1 / 64
 """Fraction of words at which a shorter window is too common."""
 LEAST_FILTER_BITS, MOST_FILTER_BITS = 10, 18
+STEPS = (4, 2)
+MOST_KNOWN = 1 / 256
+"""Fraction of a random text's windows that may be known with a step above 1."""
+_KEY, _CARE, _PROBE, _OFFSET = range(4)
 
 
 class Index(NamedTuple):
@@ -35,6 +39,9 @@ class Index(NamedTuple):
     ----------
     window : int
         Symbols of a window, q.
+    step : int
+        Of each pattern there are as many neighbouring windows, so that it is enough to look up the
+        text's windows that begin at multiples of `step`.
     bits : int
         Bits of a symbol; the window's key holds its first symbol in the lowest bits.
     filter_shift : int
@@ -42,24 +49,22 @@ class Index(NamedTuple):
         lowest 5, and 5 from SECOND_BIT on, number two bits in it.
     filter : ndarray of uint32
         Filter words; both bits of each key are set.
-    vacant : int
-        A key that no window has.
-    slots : ndarray of uint32, shape (2^s,)
-        Keys by hash, with linear probing; `vacant` where there is none.
-    ranges : ndarray of uint32, shape (2^s, 2)
-        First and last entry of each slot.
-    entries : ndarray of int32, shape (E, 2)
-        Probe, and symbols from the start of the probe to the end of its window.
+    slot_shift : int
+        The upper bits of key * MULTIPLIER that remain after this shift number a slot.
+    slots : ndarray of uint32, shape (S, 4)
+        A window in each slot, by hash, with linear probing: what the pattern holds from the
+        window's start on, as far as 32 bits go, with 1 in all bits that count; probe, and symbols
+        from its start to the window's. Bits that count are 0 where there is no window, also in
+        the last slot.
     """
 
     window: int
+    step: int
     bits: int
     filter_shift: int
     filter: NDArray[np.uint32]
-    vacant: int
+    slot_shift: int
     slots: NDArray[np.uint32]
-    ranges: NDArray[np.uint32]
-    entries: NDArray[np.int32]
 
 
 class Library(NamedTuple):
@@ -111,7 +116,7 @@ def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
 def indexes(library: Library) -> list[Index]:
     """Return indexes that together hold each probe once.
 
-    Probes share an index, with windows as long as its shortest probe allows, unless its words
+    Probes share an index, with as long windows as its shortest probe allows, unless its words
     would then be too common; each index costs a scan of the text.
     """
     bits = max((library.n_codes - 1).bit_length(), FEW_CODE_BITS)
@@ -148,44 +153,67 @@ def _fewest(sizes, window: int) -> tuple[int, float]:
     return place, float(np.exp(words[place]))
 
 
-def _index(library: Library, sizes, chosen, window: int, bits: int) -> Index:
+def _index(library: Library, sizes, chosen, span: int, bits: int) -> Index:
+    """Return the index of probes that have windows of `span` symbols all in all."""
     plain = np.maximum.reduceat(sizes, library.bounds[:-1])[chosen] == 1
-    keys, entries = _plain_windows(library, chosen[plain], window, bits)
-    more = [_class_windows(library, sizes, int(k), window, bits) for k in chosen[~plain]]
-    keys = np.concatenate([keys, *(words for words, _ in more)])
-    entries = np.concatenate([entries, *(found for _, found in more)])
-    order = np.argsort(keys, kind="stable")
-    keys, entries = keys[order], entries[order]
-    unique, firsts = np.unique(keys, return_index=True)
-    lasts = np.append(firsts[1:], len(keys))
+    places, words = _most_specific(library, sizes, chosen[~plain], span)
+    step = _step(int(plain.sum()) + words, span, library.n_codes)
+    window = span - step + 1
+    rows = [_plain_windows(library, chosen[plain], offset, bits) for offset in range(step)]
+    rows += [
+        _class_windows(library, probe, place + offset, window, bits)
+        for probe, place in zip(chosen[~plain].tolist(), places, strict=True)
+        for offset in range(step)
+    ]
+    joined = np.concatenate(rows)
+    keys = joined[:, _KEY] & np.uint32((1 << bits * window) - 1)
+    unique = np.unique(keys)
     filter_bits = int(np.clip(len(unique).bit_length() + 9, LEAST_FILTER_BITS, MOST_FILTER_BITS))
     shift = KEY_BITS - (filter_bits - 5)
-    vacant = _vacant(unique)
-    return Index(
-        window, bits, shift, _filter(unique, shift), vacant,
-        *_slots(unique, np.column_stack((firsts, lasts)), vacant), entries,
+    return Index(window, step, bits, shift, _filter(unique, shift), *_slots(joined, keys))
+
+
+def _most_specific(library: Library, sizes, probes, span: int) -> tuple[list[int], float]:
+    """Return where each probe stands for the fewest words, and the number of words of all."""
+    bounds = library.bounds
+    found = [_fewest(sizes[bounds[probe] : bounds[probe + 1]], span) for probe in probes.tolist()]
+    return [place for place, _ in found], sum(words for _, words in found)
+
+
+def _step(words: float, span: int, n_codes: int) -> int:
+    """Return the largest step at which windows in a random text are nearly all unknown."""
+    codes = float(max(n_codes, 2))
+    fits = (
+        step for step in STEPS
+        if step < span and words * step <= MOST_KNOWN * codes ** (span - step + 1)
     )  # fmt: skip
+    return next(fits, 1)
 
 
-def _plain_windows(library: Library, chosen, window: int, bits: int):
-    """Return keys and entries of the first windows of probes without classes."""
+def _plain_windows(library: Library, probes, offset: int, bits: int):
+    """Return the slots of the windows at an offset of probes without classes."""
     codes = library.matches.argmax(axis=1).astype(np.uint32)
-    places = library.bounds[chosen][:, None] + np.arange(window)
-    keys = np.zeros(len(chosen), dtype=np.uint32)
-    for k, column in enumerate(codes[library.symbols[places]].T):
-        keys |= column << np.uint32(bits * k)
-    return keys, np.column_stack((chosen, np.full(len(chosen), window))).astype(np.int32)
+    starts, stops = library.bounds[probes] + offset, library.bounds[probes + 1]
+    rows = np.zeros((len(probes), 4), dtype=np.uint32)
+    for k in range(KEY_BITS // bits):
+        inside = starts + k < stops
+        of_symbol = codes[library.symbols[np.minimum(starts + k, stops - 1)]]
+        rows[:, _KEY] |= np.where(inside, of_symbol, 0).astype(np.uint32) << np.uint32(bits * k)
+        rows[:, _CARE] |= inside.astype(np.uint32) * np.uint32((1 << bits) - 1 << bits * k)
+    rows[:, _PROBE], rows[:, _OFFSET] = probes, offset
+    return rows
 
 
-def _class_windows(library: Library, sizes, probe: int, window: int, bits: int):
-    """Return keys and entries of all words of a probe's most specific window."""
-    begin, end = library.bounds[probe], library.bounds[probe + 1]
-    place, _ = _fewest(sizes[begin:end], window)
-    symbols = library.symbols[begin + place : begin + place + window]
+def _class_windows(library: Library, probe: int, place: int, window: int, bits: int):
+    """Return the slots of all words of a probe's window."""
+    first = library.bounds[probe] + place
+    symbols = library.symbols[first : first + window]
     members = [np.flatnonzero(library.matches[symbol]).tolist() for symbol in symbols]
     keys = [sum(code << bits * k for k, code in enumerate(word)) for word in product(*members)]
-    entry = np.array([[probe, place + window]], dtype=np.int32)
-    return np.array(keys, dtype=np.uint32), np.repeat(entry, len(keys), axis=0)
+    rows = np.empty((len(keys), 4), dtype=np.uint32)
+    rows[:, _KEY], rows[:, _CARE] = keys, (1 << bits * window) - 1
+    rows[:, _PROBE], rows[:, _OFFSET] = probe, place
+    return rows
 
 
 def _filter(keys, shift: int) -> NDArray[np.uint32]:
@@ -196,19 +224,13 @@ def _filter(keys, shift: int) -> NDArray[np.uint32]:
     return np.packbits(filled, bitorder="little").view("<u4").astype(np.uint32)
 
 
-def _vacant(keys) -> int:
-    """Return the least number that is not among sorted keys."""
-    differ = np.flatnonzero(keys != np.arange(len(keys)))
-    return int(differ[0]) if differ.size else len(keys)
-
-
-def _slots(keys, bounds, vacant: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    size_bits = max((2 * len(keys)).bit_length(), 1)
-    slots = np.full(1 << size_bits, vacant, dtype=np.uint32)
-    ranges = np.zeros((1 << size_bits, 2), dtype=np.uint32)
-    taken = np.zeros(1 << size_bits, dtype=bool)
-    for k, place in enumerate(((keys * MULTIPLIER) >> np.uint32(KEY_BITS - size_bits)).tolist()):
-        while taken[place]:
-            place = (place + 1) % len(slots)
-        taken[place], slots[place], ranges[place] = True, keys[k], bounds[k]
-    return slots, ranges
+def _slots(rows, keys) -> tuple[int, NDArray[np.uint32]]:
+    """Return the shift that gives a key's first slot, and the slots."""
+    size_bits = (2 * len(rows)).bit_length()
+    homes = ((keys * MULTIPLIER) >> np.uint32(KEY_BITS - size_bits)).astype(np.int64)
+    order, count = np.argsort(homes, kind="stable"), np.arange(len(rows))
+    # each one stands in its own slot, or right behind the one before
+    places = count + np.maximum.accumulate(homes[order] - count)
+    slots = np.zeros(((1 << size_bits) + len(rows), 4), dtype=np.uint32)
+    slots[places] = rows[order]
+    return KEY_BITS - size_bits, slots

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.sequences import Sequence, SequenceChunk
 
-SYMBOLS_PER_PIECE = 1 << 25
+SYMBOLS_PER_PIECE = 1 << 24
 
 
 class Segment(NamedTuple):
@@ -45,51 +46,80 @@ class Context:
     after: int = 0
 
 
+class _Open(NamedTuple):
+    """A text that goes on: its number, what has been answered, and its segment in this piece.
+
+    `offset` is the text position of the segment's first symbol, `start` the piece's, `first` the
+    number of its first part.
+    """
+
+    text: int
+    done: int = 0
+    offset: int = 0
+    start: int = 0
+    first: int = 0
+
+
 @dataclass
 class _Assembler:
+    """Copies chunks one behind the other; what later ones need of a text goes before them."""
+
     context: Context
-    size: int
     names: list[str]
     parts: list = field(default_factory=list)
     segments: list = field(default_factory=list)
     used: int = 0
-    kept: NDArray[np.uint8] | None = None
-    offset: int = 0
-    done: int = 0
+    open: _Open | None = None
 
     def add(self, chunk: SequenceChunk) -> None:
-        """Append a chunk; what later chunks need of it is kept."""
-        if self.kept is None:
+        """Append a chunk."""
+        if self.open is None:
             self.names.append(chunk.name)
-            self.offset = self.done = 0
-            codes = chunk.codes
-        else:
-            codes = np.concatenate((self.kept, chunk.codes))
-        stop = self.offset + len(codes)
-        answered = stop if chunk.last else max(stop - self.context.after, self.done)
-        self._append(codes, answered)
-        self.done = answered
-        keep = max(self.offset, answered - self.context.before)
-        self.kept = None if chunk.last else codes[keep - self.offset :]
-        self.offset = keep
+            self.open = _Open(len(self.names) - 1, start=self.used, first=len(self.parts))
+        self._put(chunk.codes)
+        if chunk.last:
+            self._close(self._stop())
+            self.open = None
 
-    def _append(self, codes, answered: int) -> None:
-        if answered == self.done:
-            return
-        shift = self.used - self.offset
-        self.segments.append(Segment(
-            len(self.names) - 1, self.offset, self.used, self.used + len(codes),
-            self.done + shift, answered + shift,
-        ))  # fmt: skip
+    def take(self) -> Piece:
+        """Return what has been added since the last call, perhaps without any segment."""
+        codes = np.concatenate([np.empty(0, np.uint8), *self.parts])
+        kept = self.open and self._kept()
+        piece = Piece(codes[: self.used], self.segments)
+        self.parts, self.segments, self.used = [], [], 0
+        if kept:
+            self.open, length = kept
+            self._put(codes[len(codes) - length :])
+        return piece
+
+    def _kept(self) -> tuple[_Open, int]:
+        """Close the open segment; return how its text goes on, and with how many symbols of it."""
+        text, done, offset, *_ = self.open
+        stop = self._stop()
+        answered = max(stop - self.context.after, done)
+        keep = max(offset, answered - self.context.before)
+        self._close(answered)
+        return _Open(text, answered, keep), stop - keep
+
+    def _put(self, codes) -> None:
         self.parts.append(codes)
         self.used += len(codes)
 
-    def take(self) -> Piece:
-        """Return what has been added since the last call."""
-        codes = self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
-        piece = Piece(codes, self.segments)
-        self.parts, self.segments, self.used = [], [], 0
-        return piece
+    def _stop(self) -> int:
+        """Return the text position behind the open segment."""
+        return self.open.offset + self.used - self.open.start
+
+    def _close(self, answered: int) -> None:
+        """Add the open segment, or take it back if it would answer nothing."""
+        text, done, offset, start, first = self.open
+        if answered == done:
+            self.used = start
+            del self.parts[first:]
+            return
+        shift = start - offset
+        self.segments.append(
+            Segment(text, offset, start, self.used, done + shift, answered + shift)
+        )
 
 
 def pieces(
@@ -109,19 +139,21 @@ def pieces(
     names : list of str
         Gets the name of each text as it comes by.
     size : int, optional
-        Symbols of a piece, context not counted; 2^25 by default.
+        Symbols of a piece, about; 2^24 by default.
 
     Yields
     ------
     Piece
     """
     size = size or SYMBOLS_PER_PIECE
-    assembler = _Assembler(context, size, names)
+    assembler = _Assembler(context, names)
     for chunk in _chunks(texts, size):
         assembler.add(chunk)
         if assembler.used >= size:
-            yield assembler.take()
-    if assembler.used:
+            piece = assembler.take()
+            if piece.segments:
+                yield piece
+    if assembler.segments:
         yield assembler.take()
 
 
@@ -131,3 +163,12 @@ def _chunks(texts, size: int) -> Iterator[SequenceChunk]:
         for first in range(0, max(n, 1), size):
             codes = text.codes[first : first + size]
             yield SequenceChunk(text.name, codes, last and first + size >= n)
+
+
+def ahead(made: Iterator[Piece]) -> Iterator[Piece]:
+    """Yield pieces; while one is worked on, the next one is made by a thread."""
+    with ThreadPoolExecutor(1) as maker:
+        following = maker.submit(next, made, None)
+        while (piece := following.result()) is not None:
+            following = maker.submit(next, made, None)
+            yield piece

@@ -1,5 +1,7 @@
 """Segments and submatrices of maximum sum."""
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.segments.api import max_segment, max_segments, max_submatrix
+from gpu_tools.segments.dot_plot import dot_plot
 
-__all__ = ["max_segment", "max_segments", "max_submatrix"]
+__all__ = ["dot_plot", "max_segment", "max_segments", "max_submatrix"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from numpy.typing import ArrayLike
 
-from gpu_tools.device import resolve
+from gpu_tools.device import cpu_threads, resolve
 from gpu_tools.results import Segment, Segments, Submatrix
 from gpu_tools.segments import cpu, maximal_cpu, submatrix_cpu
 from gpu_tools.segments.locate import locate
@@ -65,7 +63,7 @@ def max_segment(
     units = choose_units(numbers)
     where = resolve(device)
     if where.kind == "cpu":
-        summaries = cpu.summaries(numbers, units.scale, _threads(threads))
+        summaries = cpu.summaries(numbers, units.scale, cpu_threads(threads))
         found = locate(numbers, units.scale, summaries, cpu.TILE)
     else:
         from gpu_tools.segments import cuda
@@ -98,7 +96,6 @@ def max_segments(
         Keep the segments with at least this sum.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        The search runs on the first GPU named.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
 
@@ -135,11 +132,11 @@ def max_segments(
     units = choose_units(numbers)
     where = resolve(device)
     if where.kind == "cpu":
-        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, _threads(threads))
+        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, cpu_threads(threads))
     else:
         from gpu_tools.segments import maximal_cuda
 
-        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals[0])
+        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
 
@@ -191,7 +188,7 @@ def max_submatrix(
     where = resolve(device)
     oriented = orient(numbers)
     if where.kind == "cpu":
-        found = submatrix_cpu.best_rectangle(oriented, units.scale, _threads(threads))
+        found = submatrix_cpu.best_rectangle(oriented, units.scale, cpu_threads(threads))
     else:
         from gpu_tools.segments import submatrix_cuda
 
@@ -200,7 +197,3 @@ def max_submatrix(
         return None
     total, rectangle = found
     return Submatrix(*map(int, rectangle), units.score(total))
-
-
-def _threads(threads: int | None) -> int:
-    return threads or len(os.sched_getaffinity(0))

@@ -121,3 +121,74 @@ def keep_open(prefix, starts, ends, base, count, first, last):
         ends[base + kept] = ends[base + k]
         kept += 1
     return kept
+
+
+def drop_closed(lows, at, state, low):
+    """Take segments that begin no lower than `low`, a sum that follows, from the chain.
+
+    Parameters
+    ----------
+    lows : array
+        Sums before the open segments of `append_open`'s list.
+    at : int
+        Where the list begins.
+    state : tuple
+        See `append_open`.
+    low : int
+        A sum behind all of them.
+
+    Returns
+    -------
+    tuple
+        The state without them. One that can grow to the left stays in the list, though not in the
+        chain.
+    """
+    base, entered, count, record = state
+    while count > base and lows[at + count - 1] >= low:
+        if count == base + 1 and entered > base:
+            base += 1
+        else:
+            count -= 1
+    return base, entered, count, record
+
+
+def append_open(columns, at, state, segment):
+    """Append a segment to the list of those that may grow beyond what has been read.
+
+    A segment that comes in from the left ends where the sum is larger than everywhere before; one
+    that goes out to the right starts where it is smaller than everywhere after. The former kind
+    stands before the latter, the *chain*, whose starts rise and whose ends do not; one segment may
+    be both. Segments of neither kind are not in the list.
+
+    Parameters
+    ----------
+    columns : tuple of array
+        Starts and ends, and the sums before and after, of the segments.
+    at : int
+        Where the list begins.
+    state : tuple of int
+        Where in the list the chain begins, how many segments come in from the left, how many there
+        are, and the largest sum so far: (0, 0, 0, 0) for the empty list. `drop_closed` has had the
+        sum before the segment.
+    segment : tuple of int
+        Start, end, sum before and after; of positive sum, behind all others.
+
+    Returns
+    -------
+    state : tuple of int
+        The longer list's.
+    start : int
+        Where the segment starts that ends where this one does: earlier, if it was merged with
+        others.
+    """
+    starts, ends, lows, highs = columns
+    start, end, low, high = segment
+    base, entered, count, record = state
+    while count > base and highs[at + count - 1] < high:
+        count -= 1
+        start, low = starts[at + count], lows[at + count]
+    starts[at + count], ends[at + count] = start, end
+    lows[at + count], highs[at + count] = low, high
+    if high > record:  # nothing of the chain ends as high: it is the chain's first
+        entered, record = base + 1, high
+    return (base, entered, count + 1, record), start

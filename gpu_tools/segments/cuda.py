@@ -1,97 +1,38 @@
 """The best segment on GPUs: four numbers a tile, one block a tile; the host finds the positions.
 
-A block is a warp, a thread owns a run of neighbouring values; the runs pass through shared memory
-piece by piece, so that whole lines are read. The next piece is on its way meanwhile.
+A thread owns a run of neighbouring values (`gpu_tools.segments.staging`).
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, load4
 from gpu_tools.segments import core
+from gpu_tools.segments.gpus import on_each
+from gpu_tools.segments.staging import (
+    PIECE,
+    PIECES,
+    RUN,
+    STAGED,
+    STRIDE,
+    THREADS,
+    TILE,
+    fetch,
+    put,
+)
 
-THREADS = WARP
-"""One warp a block: its lanes need not wait for others between two pieces."""
-PIECE = 32
-"""Values of a run in shared memory at a time; a line of 128 bytes holds 32 of 4 bytes."""
-PIECES = 2 if simulated() else 8
-RUN = PIECE * PIECES
-TILE = THREADS * RUN
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow 32 bits within a run."""
-_STRIDE = PIECE + 1  # runs that begin in different banks
-_STAGED = THREADS * _STRIDE
 _RUNS = (4, THREADS)
 _PIECE = int32(PIECE)
 
 to_units = cuda.jit(device=True)(core.to_units)
 extend = cuda.jit(device=True)(core.extend)
 join = cuda.jit(device=True)(core.join)
-
-
-@cuda.jit(device=True)
-def _at(first, part):
-    """Return where the lane's four values of one of eight parts of the pieces stand."""
-    fours = int32(cuda.threadIdx.x) + int32(part * WARP)
-    return first + (fours // 8) * RUN + (fours % 8) * 4
-
-
-@cuda.jit(device=True)
-def _four(values, at):
-    """Return four values, zeros behind the last one."""
-    none = values.dtype.type(0)
-    one = values[at] if at < len(values) else none
-    two = values[at + 1] if at + 1 < len(values) else none
-    three = values[at + 2] if at + 2 < len(values) else none
-    four = values[at + 3] if at + 3 < len(values) else none
-    return one, two, three, four
-
-
-@cuda.jit(device=True)
-def _fetch(values, first, whole):
-    """Return the lane's eighth of a piece of all runs."""
-    if whole:  # without a branch in between, all loads are on their way at once
-        return (
-            load4(values, _at(first, 0)), load4(values, _at(first, 1)),
-            load4(values, _at(first, 2)), load4(values, _at(first, 3)),
-            load4(values, _at(first, 4)), load4(values, _at(first, 5)),
-            load4(values, _at(first, 6)), load4(values, _at(first, 7)),
-        )  # fmt: skip
-    return (
-        _four(values, _at(first, 0)), _four(values, _at(first, 1)),
-        _four(values, _at(first, 2)), _four(values, _at(first, 3)),
-        _four(values, _at(first, 4)), _four(values, _at(first, 5)),
-        _four(values, _at(first, 6)), _four(values, _at(first, 7)),
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def _put(stage, part, four):
-    fours = int32(cuda.threadIdx.x) + int32(part * WARP)
-    to = (fours // 8) * int32(_STRIDE) + (fours % 8) * int32(4)
-    stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = four
-
-
-@cuda.jit(device=True)
-def _stage(stage, fetched):
-    """Write what all lanes fetched to shared memory."""
-    cuda.syncthreads()
-    _put(stage, 0, fetched[0])
-    _put(stage, 1, fetched[1])
-    _put(stage, 2, fetched[2])
-    _put(stage, 3, fetched[3])
-    _put(stage, 4, fetched[4])
-    _put(stage, 5, fetched[5])
-    _put(stage, 6, fetched[6])
-    _put(stage, 7, fetched[7])
-    cuda.syncthreads()
 
 
 @cuda.jit(device=True)
@@ -129,17 +70,17 @@ def summarise_narrow_block(values, scale, summaries):
 
     Runs are summed up in 32 bits; a thread that meets too large a value sums its run up again.
     """
-    stage = cuda.shared.array(_STAGED, int32)
+    stage = cuda.shared.array(STAGED, int32)
     runs = cuda.shared.array(_RUNS, int64)
     thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
     whole = first + TILE <= len(values)
     total, prefix, suffix, best = int32(0), int32(0), int32(0), int32(0)
     largest = int32(0)
-    fetched, begin = _fetch(values, first, whole), int32(thread * _STRIDE)
+    fetched, begin = fetch(values, first, whole), int32(thread * STRIDE)
     for piece in range(1, PIECES + 1):
-        _stage(stage, fetched)
+        put(stage, fetched)
         if piece < PIECES:
-            fetched = _fetch(values, first + piece * PIECE, whole)
+            fetched = fetch(values, first + piece * PIECE, whole)
         for k in range(_PIECE):
             value = int32(stage[begin + k])
             largest = max(largest, max(value, int32(-value - int32(1))))
@@ -161,16 +102,16 @@ def _wide_kernel(dtype):
     @cuda.jit
     def summarise_wide_block(values, scale, summaries):
         """Write the four numbers of one tile a block, shape (tiles, 4), in 64 bits throughout."""
-        stage = cuda.shared.array(_STAGED, dtype)
+        stage = cuda.shared.array(STAGED, dtype)
         runs = cuda.shared.array(_RUNS, int64)
         thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
         whole = first + TILE <= len(values)
         total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
-        fetched, begin = _fetch(values, first, whole), int32(thread * _STRIDE)
+        fetched, begin = fetch(values, first, whole), int32(thread * STRIDE)
         for piece in range(1, PIECES + 1):
-            _stage(stage, fetched)
+            put(stage, fetched)
             if piece < PIECES:
-                fetched = _fetch(values, first + piece * PIECE, whole)
+                fetched = fetch(values, first + piece * PIECE, whole)
             for k in range(_PIECE):
                 value = to_units(stage[begin + k], scale)
                 total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
@@ -201,11 +142,9 @@ def summaries(values: NDArray, scale, ordinals: tuple[int, ...]) -> NDArray[np.i
     bounds = [TILE * (tiles * k // len(ordinals)) for k in range(len(ordinals) + 1)]
     parts = [values[a:b] for a, b in pairwise(bounds)]
 
-    def work(ordinal: int, part: NDArray) -> NDArray[np.int64]:
+    def work(part: NDArray) -> NDArray[np.int64]:
         if not len(part):
             return np.empty((0, 4), np.int64)
-        with cuda.gpus[ordinal]:
-            return summarise(cuda.to_device(part), scale).copy_to_host()
+        return summarise(cuda.to_device(part), scale).copy_to_host()
 
-    with ThreadPoolExecutor(len(ordinals)) as pool:
-        return np.concatenate(list(pool.map(work, ordinals, parts)))
+    return np.concatenate(on_each(ordinals, work, parts))

@@ -1,334 +1,199 @@
-"""All maximal scoring segments on a GPU: a list a thread, merged within the block's tile.
+"""All maximal scoring segments on GPUs: those of short runs, then those across the runs' ends.
 
-As on the CPU, a tile's own segments are maximal in the whole unless they are part of one that
-crosses an end of the tile; those are found by the host among the few that may grow. Segments are
-kept as two bits a value, where one starts and where one ends, until their number is known.
+A lane lists the maximal segments of its own run (`gpu_tools.segments.staging`) as two bits a value,
+where one starts and where one ends. They are maximal in the whole unless they are part of one that
+crosses an end of the run. Such a one is made of the few segments that may grow beyond their run
+(`core.append_open`): neighbouring lists of these are merged, a thread a group, until one list is
+left. The bits of what lies across an end are then masked, the rest is counted and written.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
-from numba import cuda, int16, int32, int64, njit, uint32
+from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.segments import core
+from gpu_tools.segments import maximal_kernels as kernels
+from gpu_tools.segments import maximal_write_kernels as write_kernels
+from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.maximal_cpu import Crossing, cross
+from gpu_tools.segments.maximal_kernels import COUNT, END, FAN, OFFSET, START, TOTAL
+from gpu_tools.segments.staging import RUN, THREADS, TILE
 
-WORD = 32
-"""Values of a thread, one bit each."""
-THREADS = 4 if simulated() else 128
-FAN = 2 if simulated() else 8
-"""Lists that one thread merges into one."""
-TILE = THREADS * WORD
-LIST = WORD // 2
-SCAN_THREADS = 4 if simulated() else 1024
-_PREFIX = (WORD + 1) * THREADS + 1  # a gap before each thread's values: different banks
-_LISTS = LIST * THREADS
-_WORDS = (2, THREADS)
-OFFSET, COUNT = range(2)
-ENTER, LEAVE, CROSSING_END, CROSSING_SCORE = range(4)
-
-to_units = cuda.jit(device=True)(core.to_units)
-push = cuda.jit(device=True)(core.push)
-keep_open = cuda.jit(device=True)(core.keep_open)
+MERGE_THREADS = 2 if simulated() else 8
+"""Few a block: threads that merge do not stay together, those of a warp would wait in turn."""
+VALUES_PER_ROW = 64
+"""Room for open segments is reserved for so many values each; random ones need less."""
 
 
-@cuda.jit(device=True)
-def _slot(index):
-    """Return where a prefix index of the tile stands in shared memory."""
-    return index + index // WORD
+class Part(NamedTuple):
+    """What is known of neighbouring values on one GPU, all arrays there; see `maximal_kernels`."""
+
+    values: object
+    words: object
+    lists: object
+    rows: object
+    crossing: object
+    by_tile: object
 
 
-@cuda.jit(device=True)
-def _index(slot):
-    return slot - slot // (WORD + 1)
+def _levels(n_lists: int) -> list[tuple[int, int, int, int]]:
+    """Return for each level of merging what `merge_lists_thread` wants to know."""
+    levels, first = [], 0
+    while n_lists > 1:
+        made = -(-n_lists // FAN)
+        levels.append((len(levels), first, first + n_lists, made))
+        first, n_lists = first + n_lists, made
+    return levels
 
 
-@cuda.jit(device=True)
-def _scan(value, sums, threads):
-    """Return the sum of the values of all threads up to this one; `sums` is shared."""
-    thread, width = cuda.threadIdx.x, 1
-    while width < threads:
-        sums[thread] = value
-        cuda.syncthreads()
-        if thread >= width:
-            value += sums[thread - width]
-        cuda.syncthreads()
-        width *= 2
-    return value
+def new_part(values, capacity: int | None = None) -> Part:
+    """Reserve room on the current GPU to search an array that is there.
 
+    Parameters
+    ----------
+    values : device array of int32, int64, float32 or float64
+    capacity : int, optional
+        Open segments that there is room for; enough for all but unusual values by default.
 
-@cuda.jit(device=True)
-def _fill_prefix(values, scale, first, prefix, sums):
-    """Write the tile's prefix sums to shared memory, those of values behind the last as well."""
-    thread = cuda.threadIdx.x
-    for k in range(thread, TILE, THREADS):
-        here = first + k
-        prefix[_slot(k + 1)] = to_units(values[here], scale) if here < len(values) else int64(0)
-    cuda.syncthreads()
-    total = int64(0)
-    for k in range(thread * WORD + 1, (thread + 1) * WORD + 1):
-        total += prefix[_slot(k)]
-        prefix[_slot(k)] = total
-    before = _scan(total, sums, THREADS) - total
-    for k in range(thread * WORD + 1, (thread + 1) * WORD + 1):
-        prefix[_slot(k)] += before
-    if thread == 0:
-        prefix[0] = 0
-    cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def _clear(words, start, end):
-    """Clear the bits of segments within (start, end), but not its own first and last."""
-    for which in range(2):
-        low, high = (start + 1, end) if which == 0 else (start, end - 1)
-        for word in range(low // WORD, (high - 1) // WORD + 1):
-            first, last = max(low - word * WORD, 0), min(high - word * WORD, WORD)
-            mask = ((int64(1) << last) - 1) ^ ((int64(1) << first) - 1)
-            words[which, word] = uint32(int64(words[which, word]) & ~mask)
-
-
-@cuda.jit(device=True)
-def _list_word(prefix, starts, ends, links, words):
-    """List the maximal segments of the thread's own values and mark them; return their number."""
-    thread = cuda.threadIdx.x
-    base, count = thread * LIST, 0
-    for k in range(thread * WORD, (thread + 1) * WORD):
-        if prefix[_slot(k + 1)] > prefix[_slot(k)]:
-            count = push(
-                prefix, starts, ends, links, base, count, int16(_slot(k)), int16(_slot(k + 1))
-            )
-    first, last = int64(0), int64(0)
-    for k in range(base, base + count):
-        first |= int64(1) << (_index(starts[k]) - thread * WORD)
-        last |= int64(1) << (_index(ends[k]) - 1 - thread * WORD)
-    words[0, thread], words[1, thread] = uint32(first), uint32(last)
-    return count
-
-
-@cuda.jit(device=True)
-def _merge(prefix, starts, ends, links, words, counts, child, width):
-    """Merge the lists of the threads from this one on, `child` threads a list; return the length.
-
-    The result replaces the first list; it never overtakes what is still to be read.
+    Returns
+    -------
+    Part
     """
-    thread = cuda.threadIdx.x
-    base, count = thread * LIST, 0
-    for other in range(thread, thread + width, child):
-        for k in range(other * LIST, other * LIST + counts[other]):
-            count = push(prefix, starts, ends, links, base, count, starts[k], ends[k])
-    for k in range(base, base + count):
-        start, end = _index(starts[k]), _index(ends[k])
-        if start // (WORD * child) != (end - 1) // (WORD * child):
-            _clear(words, start, end)
-    return count
+    tiles = -(-len(values) // TILE)
+    runs, rows = tiles * THREADS, capacity or len(values) // VALUES_PER_ROW + TILE
+    _, _, first, made = (_levels(runs) or [(0, 0, 0, runs)])[-1]
+    return Part(
+        values,
+        cuda.device_array((tiles, kernels.KEPT), np.uint32),
+        cuda.device_array((first + made, 3), np.int64),
+        cuda.device_array((2, 4, rows), np.int64),
+        cuda.device_array((runs, 3), np.int64),
+        cuda.device_array((4, tiles + 1), np.int64),
+    )
 
 
-@cuda.jit
-def list_block(values, scale, words, lists, rows, used, totals):
-    """List the maximal segments of one tile a block.
+def list_part(part: Part, scale) -> Part:
+    """List the segments of an array on the current GPU; the last list is that of all of it.
+
+    Returns `part`, or a new one if it lacks room.
+    """
+    dtype = part.values.dtype
+    kernel = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
+    while True:
+        too_large, too_deep, used = _list_once(part, scale, kernel)
+        if too_deep:
+            kernel = kernels.LIST_DEEP[dtype]
+        elif too_large:
+            kernel = kernels.LIST_WIDE[dtype]
+        elif used > part.rows.shape[2]:
+            part = new_part(part.values, used)
+        else:
+            return part
+
+
+def _list_once(part: Part, scale, kernel) -> tuple[bool, bool, int]:
+    """List and merge.
+
+    Return whether a value was too large, whether a list was too long, and the rows of all runs.
+    """
+    values, words, lists, rows, crossing, by_tile = part
+    levels, deep = _levels(crossing.shape[0]), rows
+    if kernel is kernels.LIST_DEEP[values.dtype]:
+        deep = cuda.device_array((3, kernels.SLOTS, crossing.shape[0]), np.int64)
+    counters = cuda.to_device(np.zeros(len(levels) + kernels.USED + 1, np.int64))
+    shared = (lists, rows, crossing, by_tile, counters)
+    kernel[words.shape[0], THREADS](values, scale, words, *shared, deep)
+    for level in levels:
+        blocks = -(-level[-1] // MERGE_THREADS)
+        kernels.merge_lists_thread[blocks, MERGE_THREADS](*shared, level)
+    too_large, too_deep, used = counters.copy_to_host()[: kernels.USED + 1].tolist()
+    return bool(too_large), bool(too_deep), used
+
+
+def write_part(part: Part, scale, seed: int = 0):
+    """Return starts, ends and sums of a part's segments, shape (3, k), on the current GPU.
+
+    Parameters
+    ----------
+    part : Part
+    scale : int64 or float64
+    seed : int
+        Where a segment from before the part ends in it, 0 without one.
+    """
+    values, words, lists, _, crossing, by_tile = part
+    tiles = words.shape[0]
+    write_kernels.enter_block[1, write_kernels.SCAN_THREADS](by_tile, seed)
+    write_kernels.count_runs_warp[tiles, THREADS](words, lists, crossing, by_tile)
+    write_kernels.offsets_block[1, write_kernels.SCAN_THREADS](by_tile)
+    result = cuda.device_array((3, int(by_tile[kernels.OFFSETS, tiles])), np.int64)
+    if result.size:
+        kernel = write_kernels.WRITE[values.dtype]
+        kernel[tiles, THREADS](values, scale, words, lists, crossing, by_tile, result)
+    return result
+
+
+def search(part: Part, scale):
+    """Return starts, ends and sums in units, shape (3, k), on the current GPU."""
+    return write_part(list_part(part, scale), scale)
+
+
+def _open_rows(part: Part, number: int, first: int) -> tuple[NDArray[np.int64], int]:
+    """Return the open segments of a part that begins at value `first`, and its sum, for `cross`."""
+    top = part.lists[part.lists.shape[0] - 1 :].copy_to_host()[0]
+    rows = part.rows[len(_levels(part.crossing.shape[0])) % 2].copy_to_host()
+    rows = rows[:, top[OFFSET] : top[OFFSET] + top[COUNT]]
+    rows[[START, END]] += first
+    return np.column_stack((np.full(top[COUNT], number), rows.T)), top[TOTAL]
+
+
+def _enter(part: Part, first: int, crossing: Crossing) -> int:
+    """Tell a part of the segment that leaves it, and return where one ends in it that enters."""
+    last = first + len(part.values)
+    for start, end, score in zip(*crossing, strict=True):
+        if first <= start < last < end:
+            row = np.array([[start - first, end - first, score]])
+            run = int(start - first) // RUN
+            part.crossing[run : run + 1].copy_to_device(row)
+            tile = run // THREADS
+            part.by_tile[kernels.FARTHEST, tile : tile + 1].copy_to_device(row[0, 1:2])
+    entering = crossing.ends[(crossing.starts < first) & (crossing.ends > first)]
+    return int(entering[0]) - first if len(entering) else 0
+
+
+def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
+    """Return starts, ends and sums in units of all maximal scoring segments, in order.
 
     Parameters
     ----------
     values : array of int32, int64, float32 or float64
     scale : int64 or float64
-    words : uint32 array, shape (2, tiles * threads)
-        Filled in: bits of starts, bits of last values.
-    lists : int64 array, shape (tiles, 2)
-        Filled in: where the tile's open segments stand in `rows` and how many they are.
-    rows : int64 array, shape (capacity, 4)
-        Filled in: start, end, sum before and after of open segments, from the tile's start.
-    used : int64 array, shape (1,)
-        Raised by the number of open segments; more than `rows` holds are not stored.
-    totals : int64 array, shape (tiles,)
-        Filled in: sums.
-    """
-    prefix = cuda.shared.array(_PREFIX, int64)
-    sums = cuda.shared.array(THREADS, int64)
-    starts = cuda.shared.array(_LISTS, int16)
-    ends = cuda.shared.array(_LISTS, int16)
-    links = cuda.shared.array(_LISTS, int16)
-    counts = cuda.shared.array(THREADS, int32)
-    bits = cuda.shared.array(_WORDS, uint32)
-    thread, tile = cuda.threadIdx.x, cuda.blockIdx.x
-    _fill_prefix(values, scale, int64(tile) * TILE, prefix, sums)
-    count, width = _list_word(prefix, starts, ends, links, bits), 1
-    while True:
-        if thread % width == 0:
-            low, high = prefix[_slot(thread * WORD)], prefix[_slot((thread + width) * WORD)]
-            counts[thread] = keep_open(prefix, starts, ends, thread * LIST, count, low, high)
-        cuda.syncthreads()
-        if width == THREADS:
-            break
-        child, width = width, min(width * FAN, THREADS)
-        if thread % width == 0:
-            count = _merge(prefix, starts, ends, links, bits, counts, child, width)
-        cuda.syncthreads()
-    for which in range(2):
-        words[which, tile * THREADS + thread] = bits[which, thread]
-    if thread == 0:
-        offset = cuda.atomic.add(used, 0, int64(counts[0]))
-        lists[tile, OFFSET], lists[tile, COUNT] = offset, counts[0]
-        totals[tile] = prefix[_slot(TILE)]
-        for k in range(min(int64(counts[0]), len(rows) - offset)):
-            rows[offset + k, 0], rows[offset + k, 1] = _index(starts[k]), _index(ends[k])
-            rows[offset + k, 2], rows[offset + k, 3] = prefix[starts[k]], prefix[ends[k]]
-
-
-@cuda.jit(device=True)
-def _surviving(word, position, bound):
-    """Return the bits of a word that belong to no segment across an end of the tile."""
-    low = min(max(bound[ENTER] - position, int64(0)), int64(WORD))
-    high = min(max(bound[LEAVE] - position, int64(0)), int64(WORD))
-    if high <= low:
-        return int64(0)
-    return int64(word) & (((int64(1) << high) - 1) ^ ((int64(1) << low) - 1))
-
-
-@cuda.jit
-def count_block(words, bounds, counts):
-    """Count the segments that start in one tile a block."""
-    total = cuda.shared.array(1, int32)
-    thread, tile = cuda.threadIdx.x, int64(cuda.blockIdx.x)
-    if thread == 0:
-        total[0] = 1 if bounds[tile, CROSSING_END] > 0 else 0
-    cuda.syncthreads()
-    position = (tile * THREADS + thread) * WORD
-    bits = _surviving(words[0, tile * THREADS + thread], position, bounds[tile])
-    cuda.atomic.add(total, 0, int32(cuda.popc(bits)))
-    cuda.syncthreads()
-    if thread == 0:
-        counts[tile] = total[0]
-
-
-@cuda.jit
-def offsets_block(counts, offsets):
-    """Write the sums of all counts before each one, and behind them the sum of all; one block."""
-    sums = cuda.shared.array(SCAN_THREADS, int64)
-    thread = cuda.threadIdx.x
-    share = (len(counts) + SCAN_THREADS - 1) // SCAN_THREADS
-    first, last = thread * share, min((thread + 1) * share, len(counts))
-    total = int64(0)
-    for k in range(first, last):
-        total += counts[k]
-    before = _scan(total, sums, SCAN_THREADS) - total
-    for k in range(first, last):
-        offsets[k] = before
-        before += counts[k]
-    if thread == SCAN_THREADS - 1:
-        offsets[len(counts)] = before
-
-
-@cuda.jit
-def write_block(values, scale, words, bounds, offsets, result):
-    """Write the segments that start in one tile a block: rows of starts, ends and sums."""
-    prefix = cuda.shared.array(_PREFIX, int64)
-    sums = cuda.shared.array(THREADS, int64)
-    lasts = cuda.shared.array(THREADS, int64)
-    thread, tile = cuda.threadIdx.x, int64(cuda.blockIdx.x)
-    if offsets[tile] == offsets[tile + 1]:
-        return
-    _fill_prefix(values, scale, tile * TILE, prefix, sums)
-    at = tile * THREADS + thread
-    bits = _surviving(words[0, at], at * WORD, bounds[tile])
-    lasts[thread] = int64(words[1, at])
-    count = int64(cuda.popc(bits))
-    place = offsets[tile] + _scan(count, sums, THREADS) - count
-    while bits != 0:
-        start = thread * WORD + int64(cuda.ffs(bits)) - 1
-        bits &= bits - 1
-        word = thread
-        ahead = lasts[word] & ~((int64(1) << (start - thread * WORD)) - 1)
-        while ahead == 0:
-            word += 1
-            ahead = lasts[word]
-        end = word * WORD + int64(cuda.ffs(ahead))
-        result[0, place], result[1, place] = tile * TILE + start, tile * TILE + end
-        result[2, place] = prefix[_slot(end)] - prefix[_slot(start)]
-        place += 1
-    if thread == 0 and bounds[tile, CROSSING_END] > 0:
-        place = offsets[tile + 1] - 1
-        result[0, place], result[1, place] = bounds[tile, LEAVE], bounds[tile, CROSSING_END]
-        result[2, place] = bounds[tile, CROSSING_SCORE]
-
-
-def bounds_of(crossing: Crossing, tiles: int) -> NDArray[np.int64]:
-    """Return what crosses the ends of each tile, shape (tiles, 4).
-
-    Where a segment from the left ends, where one to the right starts, that one's end (0 if there is
-    none) and its sum.
-    """
-    bounds = np.zeros((tiles, 4), np.int64)
-    bounds[:, LEAVE] = np.iinfo(np.int64).max
-    first, last = crossing.starts // TILE, (crossing.ends - 1) // TILE
-    bounds[first, LEAVE], bounds[first, CROSSING_END] = crossing.starts, crossing.ends
-    bounds[first, CROSSING_SCORE] = crossing.scores
-    # a segment holds the tiles behind its first one; each starts behind the last tile's begin
-    span = last - first
-    held = (
-        np.repeat(first + 1, span) + np.arange(span.sum()) - np.repeat(span.cumsum() - span, span)
-    )
-    bounds[held, ENTER] = np.repeat(crossing.ends, span)
-    return bounds
-
-
-def _list(values, scale, capacity: int):
-    """Run `list_block`; return the words, and on the host lists, rows, their number and totals."""
-    tiles = -(-len(values) // TILE)
-    words = cuda.device_array((2, tiles * THREADS), np.uint32)
-    lists = cuda.device_array((tiles, 2), np.int64)
-    rows = cuda.device_array((capacity, 4), np.int64)
-    used, totals = cuda.to_device(np.zeros(1, np.int64)), cuda.device_array(tiles, np.int64)
-    list_block[tiles, THREADS](values, scale, words, lists, rows, used, totals)
-    n_rows = int(used.copy_to_host()[0])
-    if n_rows > capacity:
-        return _list(values, scale, n_rows)
-    return words, lists.copy_to_host(), rows[:n_rows].copy_to_host(), totals.copy_to_host()
-
-
-@njit(cache=True, nogil=True)
-def _opened(lists, rows):
-    """Return the open segments in the order of the tiles, with the tile before each."""
-    opened, n_open = np.empty((len(rows), 5), np.int64), 0
-    for tile in range(len(lists)):
-        offset = lists[tile, OFFSET]
-        for k in range(offset, offset + lists[tile, COUNT]):
-            opened[n_open, 0] = tile
-            for column in range(4):
-                opened[n_open, column + 1] = rows[k, column]
-            n_open += 1
-    return opened
-
-
-def search(values, scale):
-    """Return starts, ends and sums in units of an array on the current GPU, there too.
-
-    Parameters
-    ----------
-    values : device array of int32, int64, float32 or float64
-    scale : int64 or float64
+    ordinals : tuple of int
+        GPUs; each takes an equal share of the values.
 
     Returns
     -------
-    device array of int64, shape (3, k)
+    tuple of int64 arrays
     """
-    tiles = -(-len(values) // TILE)
-    words, lists, rows, totals = _list(values, scale, capacity=max(len(values) // 64, 64))
-    crossing = cross(_opened(lists, rows), totals, TILE)
-    bounds = cuda.to_device(bounds_of(crossing, tiles))
-    counts = cuda.device_array(tiles, np.int32)
-    count_block[tiles, THREADS](words, bounds, counts)
-    offsets = cuda.device_array(tiles + 1, np.int64)
-    offsets_block[1, SCAN_THREADS](counts, offsets)
-    result = cuda.device_array((3, int(offsets[tiles])), np.int64)
-    if result.size:
-        write_block[tiles, THREADS](values, scale, words, bounds, offsets, result)
-    return result
+    shares = [len(values) * k // len(ordinals) for k in range(len(ordinals) + 1)]
+    bounds = list(pairwise(sorted(set(shares))))  # no part is empty
+    ordinals = ordinals[: len(bounds)]
 
+    def list_share(number: int, share: tuple[int, int]):
+        part = list_part(new_part(cuda.to_device(values[slice(*share)])), scale)
+        return part, *_open_rows(part, number, share[0])
 
-def maximal(values: NDArray, scale, ordinal: int) -> tuple[NDArray[np.int64], ...]:
-    """Return starts, ends and sums in units of all maximal scoring segments, in order."""
-    with cuda.gpus[ordinal]:
-        return tuple(search(cuda.to_device(values), scale).copy_to_host())
+    listed = on_each(ordinals, list_share, range(len(bounds)), bounds)
+    parts, opened, totals = zip(*listed, strict=True)
+    crossing = cross(np.concatenate(opened), np.array(totals), 0)
+
+    def write_share(share: tuple[int, int], part: Part) -> NDArray[np.int64]:
+        found = write_part(part, scale, _enter(part, share[0], crossing)).copy_to_host()
+        found[[START, END]] += share[0]
+        return found
+
+    return tuple(np.concatenate(on_each(ordinals, write_share, bounds, parts), axis=1))

@@ -83,6 +83,13 @@ class Scale:
             expected=f"symbols of {', '.join(list(self.scores)[:12])} ...",
         )  # fmt: skip
 
+    def less(self, constant: Decimal) -> Scale:
+        """Return the scale with a constant subtracted from every score.
+
+        A pair scale's first symbol, which has no pair, goes on scoring 0.
+        """
+        return Scale(self.name, {key: score - constant for key, score in self.scores.items()})
+
     def text(self, total: int) -> str:
         """Return a sum of values as a decimal number."""
         return format(Decimal(int(total)).scaleb(-self.places).normalize() + 0, "f")

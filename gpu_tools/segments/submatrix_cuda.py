@@ -8,7 +8,6 @@ result, and the search is done again in integers.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -18,21 +17,23 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.ptx import kadane, kadane_above, load4
 from gpu_tools.segments import core
+from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
 from gpu_tools.segments.submatrix_cpu import LIMIT_INT32
 
 CELLS = 8
 """Lower lines of a thread, and as many upper ones."""
-LOW_GROUPS, HIGH_GROUPS = (1, 2) if simulated() else (16, 16)
+LOW_GROUPS, HIGH_GROUPS = (2, 2) if simulated() else (16, 16)
 LOW_WIDTH, HIGH_WIDTH = CELLS * LOW_GROUPS, CELLS * HIGH_GROUPS
 THREADS = LOW_GROUPS * HIGH_GROUPS
 STEPS = 2 if simulated() else 16
-"""Steps that are in shared memory at a time."""
+"""Steps that are in shared memory at a time: 16 values a thread, which `_fetch_rows` reads."""
 SCAN_THREADS = 4 if simulated() else 256
 LIMIT_FLOAT32 = 2**24
+_LIMITS = {} if simulated() else {"max_registers": 128}
+"""With more a multiprocessor would have room for one block only."""
 _ROW = LOW_WIDTH + HIGH_WIDTH
 _STAGED = STEPS * _ROW
-_FOURS = _STAGED // 4
 _ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
 
 to_units = cuda.jit(device=True)(core.to_units)
@@ -116,8 +117,43 @@ def pad_block(prefix, lines):
         row[index] = row[where]
 
 
+@cuda.jit(device=True)
+def _fetch_four(prefix, begin, part, first_low, first_high):
+    """Return four neighbouring prefix sums of the thread's `part` of the next steps."""
+    place = 4 * int32(cuda.threadIdx.x + part * THREADS)
+    step, column = begin + place // _ROW, place % _ROW
+    column += first_low if column < LOW_WIDTH else first_high - LOW_WIDTH
+    return load4(prefix[min(step, prefix.shape[0] - 1)], column)
+
+
+@cuda.jit(device=True)
+def _fetch_rows(prefix, begin, first_low, first_high):
+    """Return the thread's share of the prefix sums of the next `STEPS` steps."""
+    return (
+        _fetch_four(prefix, begin, 0, first_low, first_high),
+        _fetch_four(prefix, begin, 1, first_low, first_high),
+        _fetch_four(prefix, begin, 2, first_low, first_high),
+        _fetch_four(prefix, begin, 3, first_low, first_high),
+    )
+
+
+@cuda.jit(device=True)
+def _put_four(stage, part, four):
+    to = 4 * int32(cuda.threadIdx.x + part * THREADS)
+    stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = four
+
+
+@cuda.jit(device=True)
+def _put_rows(stage, fetched):
+    """Write what the thread fetched to shared memory."""
+    _put_four(stage, 0, fetched[0])
+    _put_four(stage, 1, fetched[1])
+    _put_four(stage, 2, fetched[2])
+    _put_four(stage, 3, fetched[3])
+
+
 def _kernel(cell):
-    @cuda.jit
+    @cuda.jit(**_LIMITS)
     def best_of_pairs_block(prefix, tiles, bests):
         """Write the largest sum of each thread's pairs.
 
@@ -142,17 +178,13 @@ def _kernel(cell):
         some = best + best + best + best
         running = some + some
         n_steps = prefix.shape[0]
+        fetched = _fetch_rows(prefix, int32(0), first_low, first_high)
         for begin in range(0, n_steps, STEPS):
-            for k in range(thread, _FOURS, THREADS):
-                step, place = begin + (4 * k) // _ROW, (4 * k) % _ROW
-                column = first_low + place
-                if place >= LOW_WIDTH:
-                    column = first_high + place - LOW_WIDTH
-                if step < n_steps:
-                    values = load4(prefix[step], column)
-                    stage[4 * k], stage[4 * k + 1] = values[0], values[1]
-                    stage[4 * k + 2], stage[4 * k + 3] = values[2], values[3]
             cuda.syncthreads()
+            _put_rows(stage, fetched)
+            cuda.syncthreads()
+            if begin + STEPS < n_steps:  # on their way while these are worked on
+                fetched = _fetch_rows(prefix, int32(begin + STEPS), first_low, first_high)
             for row in range(min(STEPS, n_steps - begin)):
                 low, high = int32(row * _ROW + at_low), int32(row * _ROW + at_high)
                 if ahead > 0:
@@ -162,7 +194,6 @@ def _kernel(cell):
                 elif ahead == 0:
                     lows = load4(stage, low) + load4(stage, low + 4)
                     running, best = kadane_above(running, best, lows, lows)
-            cuda.syncthreads()
         largest = best[0]
         for value in best:
             largest = max(largest, value)
@@ -243,26 +274,19 @@ def best_rectangle(
     tuple or None
         Sum and (row start, row end, column start, column end); None if no sum is positive.
     """
-    with ThreadPoolExecutor(len(ordinals)) as pool:
-
-        def on_each(work, *arguments) -> list:
-            def bound(ordinal, *own):
-                with cuda.gpus[ordinal]:
-                    return work(*own)
-
-            return list(pool.map(bound, ordinals, *arguments))
-
-        loaded = on_each(lambda: load(oriented, scale))
-        return search(oriented, loaded, scale, on_each)
+    loaded = on_each(ordinals, lambda _: load(oriented, scale), ordinals)
+    return search(oriented, loaded, scale, ordinals)
 
 
-def search(oriented: Oriented, loaded: list[OnGpu], scale, on_each):
-    """Search loaded matrices; `on_each` calls a function on each GPU with its own arguments."""
+def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, ...]):
+    """Search a matrix that has been loaded onto each of some GPUs; see `best_rectangle`."""
     tiles = tiles_of(oriented.n_lines)
     shares = [tiles[k :: len(loaded)] for k in range(len(loaded))]
     for cell in loaded[0].cell_types():
-        prefixes = on_each(lambda gpu, cell=cell: prefix_of(gpu.steps, scale, cell), loaded)
-        bests = on_each(bests_of, prefixes, shares)
+        prefixes = on_each(
+            ordinals, lambda gpu, cell=cell: prefix_of(gpu.steps, scale, cell), loaded
+        )
+        bests = on_each(ordinals, bests_of, prefixes, shares)
         best = max(part.max() for part in bests if part.size)
         if cell.kind != "f" or best < 1:
             break
@@ -270,7 +294,7 @@ def search(oriented: Oriented, loaded: list[OnGpu], scale, on_each):
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
     parts = zip(prefixes, shares, bests, strict=True)
-    found = on_each(lambda part: _tiles_with(*part, best), parts)
+    found = on_each(ordinals, lambda part: _tiles_with(*part, best), parts)
     return total, first_rectangle([tile for part in found for tile in part], oriented, total)
 
 

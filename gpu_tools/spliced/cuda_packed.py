@@ -329,7 +329,8 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     scoring : int32 array, shape (2,)
         Gap, free ends.
     """
-    scratch, begun = cuda.shared.array(WARP, int32), cuda.shared.array(1, int32)
+    scratch = cuda.shared.array(WARP, int32)
+    begun = cuda.shared.array(1, int32)
     stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
     own = team[cuda.blockIdx.x]
     job = jobs[own]

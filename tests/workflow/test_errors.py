@@ -10,6 +10,11 @@ CONFIGURATIONS = [
     (("exons={min: 3}",), "configuration, exons: unknown key 'min'; expected one of provider, "),
     (("scoring={match: x}",), "configuration, scoring.match: 'x' is wrong; expected an integer"),
     (("scoring={ends: free}",), "ends: 'free' is wrong; expected one of global, free-target"),
+    (
+        ("segments={gc_rich_regions: {percent: x}}",),
+        "segments.gc_rich_regions.percent: 'x' is wrong; expected an integer from 0 to 100",
+    ),
+    (("segments={islands: 3}",), "unknown key 'islands'; expected one of proteins, cpg_islands, "),
     (("flank=-1",), "configuration, flank: -1 is wrong; expected an integer, 0 or more"),
     (("batch_size=0",), "configuration, batch_size: 0 is wrong; expected an integer, 1 or more"),
     (("device=gpu",), "configuration, device: 'gpu' is wrong; expected auto, cpu, cuda, cuda:0"),

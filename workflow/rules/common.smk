@@ -22,6 +22,8 @@ EXON_KINDS = {"given": "candidates", "annotation": "annotation"}
 # what is fetched rather than read where it lies: services, addresses, files with a checksum
 SERVICES = ("ncbi:", "ensembl:")
 FETCHED = re.compile(r"ncbi:|ensembl:|https?://|.*#(sha256|md5)=")
+# what rules/segments.smk looks for
+SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
 PROVIDER_SOURCES = {"builtin": "predicted", "file": "given"}
 
 
@@ -273,6 +275,11 @@ def n_gpus():
     return 0 if config["device"] == "cpu" else config["device"].count(",") + 1
 
 
+def segment_limits(name):
+    """Return what segments must have at least, as options of max-segments."""
+    return {key: config["segments"][name][key] for key in ("min_score", "min_length")}
+
+
 def annotations(bases):
     """Return the annotated coding segments of base sequences."""
     return expand("<results>/exons/annotation/{base}.gff3", base=bases)
@@ -305,4 +312,5 @@ wildcard_constraints:
     fetched="[0-9A-Za-z._-]+",
     kind="loci|targets",
     name="[^/]+",
+    segments="|".join(SEGMENTS),
     source="given|annotation",

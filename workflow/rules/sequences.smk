@@ -75,3 +75,19 @@ rule cases_batch:
         pair=pairs(),
     script:
         "../scripts/cases_batch.py"
+
+
+rule sequences_translate:
+    """Translate the longest open reading frame of each target."""
+    input:
+        fasta=sequences("targets"),
+    output:
+        output="<results>/sequences/proteins.fa",
+    log:
+        "<logs>/sequences_translate.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/sequences_translate.py"

@@ -1,0 +1,100 @@
+"""Segments of sequences as a table and, beside it, as BED and GFF3."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import NamedTuple, TextIO
+
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.gff import SOURCE, escape_seqid
+from gpu_tools.formats.tables import write_table
+
+COLUMNS = ("sequence", "rank", "start", "end", "score")
+REGION = "region"
+"""The Sequence Ontology's term for any part of a sequence."""
+
+
+class SegmentRow(NamedTuple):
+    """One segment; 0-based half-open, ranked within its sequence, the score as text."""
+
+    sequence: str
+    rank: int
+    start: int
+    end: int
+    score: str
+    evalue: str | None = None
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """Formats of annotation to write beside the table.
+
+    Parameters
+    ----------
+    bed, gff3 : str or PathLike, optional
+        Files; none is written without a name.
+    feature : str
+        Type of the features in GFF3, a term of the Sequence Ontology.
+    lengths : sequence of (str, int)
+        Names and lengths of all sequences, which GFF3 tells beforehand.
+    """
+
+    bed: str | os.PathLike | None = None
+    gff3: str | os.PathLike | None = None
+    feature: str = REGION
+    lengths: Sequence[tuple[str, int]] = ()
+
+
+def write_segments(
+    path: str | os.PathLike,
+    rows: Iterable[SegmentRow],
+    annotation: Annotation,
+    evalues: bool = False,
+) -> None:
+    """Write segments row by row; the files appear only when complete.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Table with 1-based inclusive positions; ``-`` is standard output.
+    rows : iterable of SegmentRow
+    annotation : Annotation
+        BED has 5 columns, GFF3 the score in its own column; scores are not fitted to 0..1000.
+    evalues : bool
+        Whether the table has a column ``evalue``. GFF3 has an attribute of that name wherever a
+        row has one.
+    """
+    with ExitStack() as files:
+        bed = files.enter_context(open_output(annotation.bed)) if annotation.bed else None
+        gff3 = files.enter_context(open_output(annotation.gff3)) if annotation.gff3 else None
+        if gff3:
+            _write_head(gff3, annotation.lengths)
+        columns = (*COLUMNS, "evalue") if evalues else COLUMNS
+        write_table(path, columns, _written(rows, bed, gff3, annotation.feature, len(columns)))
+
+
+def _write_head(stream: TextIO, lengths: Sequence[tuple[str, int]]) -> None:
+    stream.write("##gff-version 3\n")
+    for name, length in lengths:
+        stream.write(f"##sequence-region {escape_seqid(name)} 1 {length}\n")
+
+
+def _written(rows, bed: TextIO | None, gff3: TextIO | None, feature, width) -> Iterator[tuple]:
+    for row in rows:
+        if bed:
+            bed.write(f"{row.sequence}\t{row.start}\t{row.end}\tsegment{row.rank}\t{row.score}\n")
+        if gff3:
+            gff3.write(_feature(row, feature))
+        yield (row.sequence, row.rank, row.start + 1, row.end, row.score, row.evalue)[:width]
+
+
+def _feature(row: SegmentRow, feature: str) -> str:
+    attributes = f"rank={row.rank}" + (f";evalue={row.evalue}" if row.evalue else "")
+    columns = (
+        escape_seqid(row.sequence), SOURCE, feature, row.start + 1, row.end, row.score, ".", ".",
+        attributes,
+    )  # fmt: skip
+    return "\t".join(map(str, columns)) + "\n"

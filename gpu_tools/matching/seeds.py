@@ -1,0 +1,269 @@
+"""Approximate matching by seeds, where few errors are allowed: pigeonhole filtering.
+
+A match of at most e errors leaves one of e + 1 pieces of its pattern intact. Exact matching finds
+the pieces of all patterns in one scan of the text; the recurrence is computed only where one is.
+Nothing is missed, and the time hardly grows with the number of patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from gpu_tools.matching import core
+from gpu_tools.matching.ends import Find, Finder, Hits
+from gpu_tools.matching.pattern import Probe
+from gpu_tools.matching.pieces import Piece
+from gpu_tools.scoring import EditCosts
+
+WINDOWS_PER_TASK = 1024
+SECONDS_PER_CELL = 2e-9
+"""Of the recurrence on one core."""
+
+cell = register_jitable(core.cell)
+
+
+class Pace(NamedTuple):
+    """What a device needs, about, in seconds: to scan a text symbol for seeds, and for a probe."""
+
+    seeds: float
+    direct: float
+
+
+CPU = Pace(2.5e-9, 2e-9)
+"""Of one core."""
+GPU = Pace(1e-12, 4e-12)
+
+
+class Seeds(NamedTuple):
+    """The pieces of probes.
+
+    Attributes
+    ----------
+    others : list of int
+        The probes that have none, by number.
+    owners, offsets : ndarray of int64, shape (S,)
+        The probe of each piece, and where in it the piece begins.
+    pieces : list of Probe
+    """
+
+    others: list[int]
+    owners: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    pieces: list[Probe]
+
+
+def choose(
+    probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, pace: Pace
+) -> Seeds:
+    """Return the pieces of those probes for which seeds are worth while, perhaps none.
+
+    Parameters
+    ----------
+    probes : list of Probe
+    matches : ndarray of bool, shape (S, C)
+        The alphabet's.
+    errors : int or None
+        See `most_errors`.
+    pace : Pace
+        Of the device; a CPU's for one core, as the recurrence is computed there.
+    """
+    fractions = np.log(np.maximum(matches[:, :-1].mean(axis=1), 1e-9))
+    found = {}
+    for number, probe in enumerate(probes):
+        bounds = _cut(len(probe.symbols), errors)
+        if bounds is None:
+            continue
+        occurring = np.exp(np.add.reduceat(fractions[probe.symbols], bounds[:-1])).sum()
+        cells = (len(probe.symbols) + 4 * errors) * (errors + 2)
+        if 2 * occurring * cells * SECONDS_PER_CELL < pace.direct:
+            found[number] = bounds
+    worth = len(found) * pace.direct > 2 * pace.seeds
+    return _seeds(probes, found if worth else {})
+
+
+def most_errors(
+    costs: EditCosts, matches: NDArray[np.bool_], max_distance: int | None
+) -> int | None:
+    """Return how many errors a distance may hold; None if there is no bound to them."""
+    if max_distance is None:
+        return None
+    pairs = costs.pair_costs(matches)[~matches]
+    cheapest = min(costs.insertion, costs.deletion, int(pairs.min()))
+    return max_distance // cheapest if cheapest else None
+
+
+def _cut(m: int, errors: int | None) -> list[int] | None:
+    """Return the bounds of pieces, one more than errors; None if there are not enough symbols."""
+    if errors is None or errors >= m:
+        return None
+    return [m * k // (errors + 1) for k in range(errors + 2)]
+
+
+def _seeds(probes: list[Probe], cuts: dict[int, list[int]]) -> Seeds:
+    owners, offsets, pieces = [], [], []
+    for number, bounds in cuts.items():
+        symbols = probes[number].symbols
+        for first, stop in pairwise(bounds):
+            owners.append(number)
+            offsets.append(first)
+            pieces.append(Probe(len(pieces), False, symbols[first:stop]))
+    others = [number for number in range(len(probes)) if number not in cuts]
+    as_numbers = (np.array(column, dtype=np.int64) for column in (owners, offsets))
+    return Seeds(others, *as_numbers, pieces)
+
+
+@njit(cache=True, nogil=True)
+def scan_windows(codes, windows, probes, pairs, weights, limit, hits):
+    """Find the ends of matches within windows.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Text.
+    windows : ndarray of int64, shape (W, 4)
+        Probe, where the text of its longest match begins, first and last position (exclusive).
+    probes : tuple of (ndarray of uint8, ndarray of int64)
+        Symbols of all probes, and where each one's begin.
+    pairs : ndarray of int32, shape (S, C)
+        Cost of each pair of a symbol and a code.
+    weights : tuple of (int, int)
+        Deletion and insertion.
+    limit : int
+        Largest distance to report.
+    hits : ndarray of int64, shape (capacity, 3)
+        Filled with window, end and distance.
+
+    Returns
+    -------
+    int
+        Number of hits, also of those beyond the capacity.
+    """
+    symbols, bounds = probes
+    deletion, insertion = weights
+    column = np.empty(np.max(np.diff(bounds)) + 1, np.int64)
+    count = 0
+    for w in range(len(windows)):
+        probe, first, begin, end = windows[w]
+        base = bounds[probe]
+        m = bounds[probe + 1] - base
+        for i in range(m + 1):
+            column[i] = i * deletion
+        active = min(m, limit // deletion)
+        for position in range(first, end):
+            of_code = pairs[:, codes[position]]
+            diagonal, up, i = np.int64(0), np.int64(0), 0
+            # one row beyond the active ones, and further only down a run of deletions
+            while i < m and (i <= active or up + deletion <= limit):
+                left = column[i + 1]
+                pair = np.int64(of_code[symbols[base + i]])
+                up = cell(diagonal, up, left, pair, deletion, insertion)
+                column[i + 1] = up
+                diagonal = left
+                i += 1
+            if i == m and position >= begin and up <= limit:
+                if count < len(hits):
+                    hits[count, 0], hits[count, 1], hits[count, 2] = w, position + 1, up
+                count += 1
+            active = i
+            while active > 0 and column[active] > limit:
+                active -= 1
+    return count
+
+
+@dataclass
+class SeedFinder:
+    """Finds some probes by seeds, the others as before.
+
+    Parameters
+    ----------
+    finder : Finder
+        Knows all probes, and scans for those that have no seeds.
+    seeds : Seeds
+    find_seeds : callable
+        Gives rows of start and piece for a piece of text.
+    find_others : callable
+        Finds the others.
+    """
+
+    finder: Finder
+    seeds: Seeds
+    find_seeds: Callable[[Piece], NDArray[np.int64]]
+    find_others: Find
+
+    def __post_init__(self):
+        probes, costs = self.finder.probes, self.finder.costs
+        lengths = [len(probe.symbols) for probe in probes]
+        self.lengths = np.array(lengths)
+        self.symbols = np.concatenate([probe.symbols for probe in probes])
+        self.bounds = np.cumsum([0, *lengths])
+        self.pairs = costs.pair_costs(self.finder.matches)
+        self.limit = int(self.finder.limits.current[0])
+
+    def find(self, piece: Piece) -> list[Hits]:
+        """Return the hits of a piece that are within the limit."""
+        windows, segments = self._windows(piece)
+        tasks = range(0, len(windows), WINDOWS_PER_TASK)
+        with ThreadPoolExecutor(self.finder.threads) as pool:
+            parts = pool.map(lambda k: self._scan(piece.codes, windows, k), tasks)
+            rows = np.concatenate([np.empty((0, 3), np.int64), *parts])
+        found = self.find_others(piece)
+        cuts = np.flatnonzero(np.diff(rows[:, 0])) + 1
+        return found + [
+            Hits(int(windows[many[0, 0], 0]), piece.segments[segments[many[0, 0]]], many[:, 1:])
+            for many in np.split(rows, cuts)
+            if len(many)
+        ]
+
+    def _scan(self, codes, windows, first: int) -> NDArray[np.int64]:
+        own = windows[first : first + WINDOWS_PER_TASK]
+        weights = self.finder.costs.deletion, self.finder.costs.insertion
+        probes = self.symbols, self.bounds
+        count = capacity = WINDOWS_PER_TASK
+        while count >= capacity:
+            capacity = count + 1
+            hits = np.empty((capacity, 3), np.int64)
+            count = scan_windows(codes, own, probes, self.pairs, weights, self.limit, hits)
+        hits[:count, 0] += first
+        return hits[:count]
+
+    def _windows(self, piece: Piece) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return windows as `scan_windows` wants them, and the segment of each."""
+        whole = [s._replace(begin=s.start, end=s.stop) for s in piece.segments]
+        starts, numbers = self.find_seeds(Piece(piece.codes, whole)).T
+        owners = self.seeds.owners[numbers]
+        table = np.array([(s.start, s.begin, s.end) for s in piece.segments])
+        segments = np.searchsorted(table[:, 0], starts, side="right") - 1
+        # where the match would end without a gap, and how far gaps can move that
+        ends = starts - self.seeds.offsets[numbers] + self.lengths[owners]
+        begins = ends - 1 - self.limit // self.finder.costs.deletion
+        ends = ends + self.limit // self.finder.costs.insertion
+        begins = np.maximum(begins, table[segments, 1])
+        ends = np.minimum(ends, table[segments, 2])
+        kept = begins < ends
+        rows = np.column_stack((owners, begins, ends, segments))[kept]
+        owners, begins, ends, segments = _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))]).T
+        longest = self.lengths[owners] + self.limit // self.finder.costs.insertion
+        firsts = np.maximum(begins + 1 - longest, table[segments, 0])
+        return np.column_stack((owners, firsts, begins, ends)), segments
+
+
+def _merged(rows) -> NDArray[np.int64]:
+    """Join rows of owner, begin, end and segment, sorted, where those of an owner overlap."""
+    if not len(rows):
+        return rows
+    shift = rows[:, 0] * (rows[:, 2].max() + 1)
+    reach = np.maximum.accumulate(rows[:, 2] + shift)
+    new = np.append(True, rows[1:, 1] + shift[1:] >= reach[:-1])
+    first = np.flatnonzero(new)
+    joined = rows[first].copy()
+    joined[:, 2] = np.maximum.reduceat(rows[:, 2], first)
+    return joined

@@ -1,0 +1,56 @@
+"""Compiled functions on disk stay apart, whatever processes do at the same time."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+import gpu_tools
+from gpu_tools import kernel_cache
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_two_processes_that_save_at_once_keep_what_each_saved(tmp_path, monkeypatch, locked):
+    """Without the lock both take the same number: the test sees what it is there for."""
+
+    class Slow(IndexDataCacheFile):
+        if not locked:
+            load = IndexDataCacheFile.load.__wrapped__
+            save = IndexDataCacheFile.save.__wrapped__
+
+        def _load_index(self):
+            index = super()._load_index()
+            time.sleep(0.3)
+            return index
+
+    def save(key):
+        Slow(str(tmp_path), "function", "stamp").save(key, f"compiled for {key}")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(save, ["int16", "int32"]))
+    loaded = [Slow(str(tmp_path), "function", "stamp").load(key) for key in ("int16", "int32")]
+    assert (loaded == ["compiled for int16", "compiled for int32"]) is locked
+
+
+def test_a_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
+    IndexDataCacheFile(str(tmp_path), "function", "stamp").save("key", "compiled")
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(kernel_cache, "open", refuse, raising=False)
+    assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("key") == "compiled"
+
+
+def _with_compiled_functions():
+    root = Path(gpu_tools.__file__).parent
+    return sorted(path for path in root.rglob("*.py") if "cache=True" in path.read_text())
+
+
+@pytest.mark.parametrize("path", _with_compiled_functions(), ids=lambda path: path.name)
+def test_every_module_with_compiled_functions_locks_them(path):
+    importing = "import gpu_tools.kernel_cache"
+    package = path.with_name("__init__.py")
+    assert importing in path.read_text() or importing in package.read_text()
