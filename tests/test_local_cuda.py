@@ -95,8 +95,8 @@ def test_many_problems_in_one_launch():
 def test_bands_of_rows_as_if_on_two_gpus(seed):
     """Two launches, one after the other, each with half of the strips."""
     problem = random_problem(seed, 20 if simulated() else 9000)
-    found = cuda.in_bands(problem, SIDE, (0, 0))
-    (whole,) = cuda.score_passes([problem], [SIDE])
+    found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], cuda_packed.ROWS[0]).finished()
     assert (found == whole).all()
 
 

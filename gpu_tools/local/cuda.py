@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 
 import numpy as np
 from numba import cuda
@@ -47,12 +49,13 @@ def score_passes(
         `NEAR` columns away, if that is more. Padding behind the last row and column may raise the
         last tiles' bounds.
     """
-    rows = rows_per_lane(problems)
+    with cuda.gpus[ordinals[0]]:
+        rows = rows_per_lane(problems)
     if rows is None:
-        shares = zip(problems, sides, strict=True)
-        return [wide.score_pass(p, side, ordinals[0]) for p, side in shares]
+        with ThreadPoolExecutor(len(ordinals)) as pool:
+            return list(pool.map(wide.score_pass, problems, sides, cycle(ordinals)))
     if len(problems) < len(ordinals):
-        return [in_bands(p, side, ordinals) for p, side in zip(problems, sides, strict=True)]
+        return [in_bands(p, s, rows, ordinals) for p, s in zip(problems, sides, strict=True)]
     return _shared_out(problems, sides, rows, ordinals)
 
 
@@ -112,18 +115,17 @@ def _shared_out(problems, sides, rows: int, ordinals) -> Passes:
     return [results[n] for n in range(len(problems))]
 
 
-def in_bands(problem: Problem, side: int, ordinals) -> NDArray[np.int32]:
+def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int32]:
     """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
 
     Each GPU hands the row below a band on to the next one through host memory while it is made.
     """
-    rows = rows_per_lane([problem])
-    n_strips = -(-problem.shape[0] // (rows * packed.VIRTUAL_LANES))
-    at_once = _BLOCKS_PER_MULTIPROCESSOR * _schedulers()
-    group = min(-(-n_strips // len(ordinals)), at_once)
+    n_strips = _strips(problem, rows)
     width = packed.stride(problem.shape[1])
     with cuda.gpus[ordinals[0]]:
+        at_once = _BLOCKS_PER_MULTIPROCESSOR * _schedulers()
         handed = [cuda.mapped_array(width, dtype=np.int64, portable=True) for _ in ordinals]
+    group = min(-(-n_strips // len(ordinals)), at_once)
     for row in handed:
         row[:] = 0
     launches = []

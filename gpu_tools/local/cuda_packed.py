@@ -140,6 +140,41 @@ def _rise(empty, bottom, scoring):
     return int32(0)
 
 
+@cuda.jit(device=True)
+def _lifted(score, rest):
+    """Return the best score and the gap that goes on below, in the upper halves."""
+    gap = int32(score + int32(rest >> int32(16)))
+    return int32(score << int32(16)), int32(gap << int32(16))
+
+
+@cuda.jit(device=True)
+def _hand_on(out, own, target, outgoing, terms):
+    """Write the cells below the last virtual lane, a lane a column, for the strip below."""
+    offset, next_tag = terms
+    sync_lanes()
+    bottom, gap = out[own], out[own + uint32(WARP)]
+    sync_lanes()
+    rest = int32(int32(gap - bottom) & int32(-65536)) | next_tag
+    store_pair(target, outgoing, int32((bottom >> int32(16)) + offset), rest)
+
+
+@cuda.jit(device=True)
+def _note(most, tiles, largest, chunk, span, final):
+    """Raise a lane's tile at its end; return the largest score since then.
+
+    During one chunk, the first of a tile, a lane is in two tiles; its cells count for both.
+    """
+    last = int32((1 << span) - 1)
+    within = int32(chunk & last)
+    if within == last or within == 0 or final:
+        tile = int64(tiles + max(chunk >> span, int32(0)))
+        cuda.atomic.max(most, tile, largest)
+        if within == 0 and chunk > last:
+            cuda.atomic.max(most, tile - 1, largest)
+        return int32(0)
+    return largest
+
+
 def make_kernel(rows: int, level: bool):
     """Return the kernel with `rows` rows a virtual lane.
 
@@ -197,8 +232,7 @@ def make_kernel(rows: int, level: bool):
         cells, gaps = repeated(slots, empty), repeated(slots, empty)
         diagonal, falling, largest, late = empty, empty, int32(0), int32(0)
         n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
-        tag, last_of_tile = int32(strip & 0xFFFF), int32((1 << span) - 1)
-        next_tag = int32((strip + 1) & 0xFFFF)
+        tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
         row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
         tiles = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
         behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
@@ -216,13 +250,11 @@ def make_kernel(rows: int, level: bool):
                 cells, gaps = add_each(cells, lower), add_each(gaps, lower)
                 diagonal, falling = add_each((diagonal, falling), lower)
                 base = int32(base + rise)
-            come, come_gap = scoring[FLOOR], scoring[FLOOR]
+            arriving = (scoring[FLOOR] << int32(16), scoring[FLOOR] << int32(16))
             if chunk < n_chunks:
                 while int32(rest & 0xFFFF) != tag:
                     score, rest = load_pair(source, incoming)
-                come = int32(score - base + slope * (column + lane))
-                come_gap = int32(come + int32(rest >> int32(16)))
-            arriving = (int32(come << int32(16)), int32(come_gap << int32(16)))
+                arriving = _lifted(int32(score - base + slope * (column + lane)), rest)
             incoming += uint32(WARP)
             own_column = int32(column - 2 * lane)
             floor = _both(
@@ -243,26 +275,13 @@ def make_kernel(rows: int, level: bool):
                 state = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
                 late, w0 = w3, w4
             cells, gaps, chosen, diagonal, falling, floor, _, highest = state
-            sync_lanes()
-            bottom = out[own_out + uint32(lane)]
-            gap_below = out[own_out + uint32(lane + WARP)]
-            sync_lanes()
-            rest_out = int32(int32(gap_below - bottom) & int32(-65536)) | next_tag
-            score_out = int32((bottom >> int32(16)) + base - slope * (last_column + lane))
-            store_pair(target, outgoing, score_out, rest_out)
+            offset = int32(base - slope * (last_column + lane))
+            _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
             outgoing += uint32(WARP)
             low, high = _halves(highest)
             highest = max(low, int32(high + slope))
             largest = max(largest, int32(highest + base - slope * own_column))
-            # a lane is in two tiles during one chunk, whose cells count for both
-            own = int32(chunk - behind)
-            within = int32(own & last_of_tile)
-            if within == last_of_tile or within == 0 or chunk == n_chunks + 1:
-                tile = int64(tiles + max(own >> span, int32(0)))
-                cuda.atomic.max(most, tile, largest)
-                if within == 0 and own > last_of_tile:
-                    cuda.atomic.max(most, tile - 1, largest)
-                largest = int32(0)
+            largest = _note(most, tiles, largest, chunk - behind, span, chunk == n_chunks + 1)
 
     @cuda.jit
     def fill_strips(jobs, units, selectors, words, borders, most, scoring):
