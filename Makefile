@@ -26,7 +26,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.tests
 	$(PYTEST) -n 2 -m "not slurm"
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -m cuda
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -n 2 -m cuda
 
 slurm: $(VENV)/.tests
 	$(PYTEST) -m slurm -s

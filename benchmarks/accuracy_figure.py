@@ -34,10 +34,11 @@ def figure(rows: list[dict], mutations: str = "uniform") -> str:
     axes.set_ylim(0, 1.02)
     axes.grid(axis="y", alpha=0.4)
     drawn.legend(loc="outside right upper", frameon=False)
-    return _to_svg(drawn)
+    return to_svg(drawn)
 
 
-def _to_svg(drawn: Figure) -> str:
+def to_svg(drawn: Figure) -> str:
+    """Return a figure as an SVG that is the same for the same figure."""
     from matplotlib import rc_context
 
     stream = io.StringIO()

@@ -9,12 +9,12 @@ What the figures leave open was settled so:
 - Candidates of a base lie on one strand, the gene's: then a case is one problem, and its nominal
   cells are the sum of its exons' lengths times the target's length, as the published numbers
   count them. The demo's candidates lie on both strands.
-- Exons share starts and ends as the demo's do: of the candidates that `predict_exons` finds in
-  the ten demo loci, the best 1.3 a kilobase (the published density) were kept: 367 exons, 143 bp
-  long on average, 0.62 distinct starts and 0.78 distinct ends an exon in transcript direction,
-  54 % with a start and 35 % with an end that another exon has too; the longest exons of all
-  starts hold 0.63 of all exons' symbols (here 0.68). All of the demo's candidates together, 28 a
-  kilobase and strand, share far more. Reports of GENSCAN at hand list no suboptimal exons, and
+- Exons share starts and ends as the demo's do: of the candidates that a predictor of matrices
+  found in the ten demo loci, the best 1.3 a kilobase (the published density) were kept: 367 exons,
+  143 bp long on average, 0.62 distinct starts and 0.78 distinct ends an exon in transcript
+  direction, 54 % with a start and 35 % with an end that another exon has too; the longest exons of
+  all starts hold 0.63 of all exons' symbols (here 0.68). All of the demo's candidates together, 28
+  a kilobase and strand, share far more. Reports of GENSCAN at hand list no suboptimal exons, and
   without them no two exons overlap.
 - The mean exon length published, 149.35, is not the mean sum over the mean number, 140.01; it is
   taken as the mean over bases of each base's mean.

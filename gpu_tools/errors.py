@@ -84,3 +84,7 @@ class ScoringError(GpuToolsError, ValueError):
 
 class FetchError(GpuToolsError):
     """A source could not be fetched, or what it gave is not what it should be."""
+
+
+class ProgramError(GpuToolsError):
+    """Another program cannot be run, or failed."""

@@ -151,7 +151,12 @@ MK
 
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
-    [(GTF, ["--kind", "annotation"], (10, 17)), (GTF, [], (0, 30)), (GENSCAN, [], (10, 19))],
+    [
+        (GTF, ["--kind", "annotation"], (10, 17)),
+        (GTF, [], (0, 30)),
+        (GENSCAN, [], (10, 19)),
+        (GENSCAN, ["--kind", "report"], (10, 19)),
+    ],
 )
 def test_exons_cut_of_annotations_and_reports(genome, text, options, expected):
     given, output = genome.parent / "given.gtf", genome.parent / "cut.gff3"
@@ -160,3 +165,11 @@ def test_exons_cut_of_annotations_and_reports(genome, text, options, expected):
     assert main([*map(str, words), *options]) == 0
     exons = read_exons(output)["chr1"]
     assert (exons.starts[0], exons.ends[0]) == expected
+
+
+def test_exons_cut_of_a_report_that_is_none(genome, capsys):
+    given = genome.parent / "given.gtf"
+    given.write_text(GTF)
+    words = ["exons", "cut", given, "--base", cut(genome), "--record", "chr1", "--kind", "report"]
+    assert main([*map(str, words)]) == 1
+    assert "given.gtf, line 3: no GENSCAN report" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 import logging
 import re
-import shutil
 import subprocess
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import SUFFIXES, check_suffix, write_alignments
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.sequences import Sequence, decode, reverse_complement
+from tests.programs import require
 
 BASE_LENGTH = 120
 
@@ -307,8 +307,8 @@ def test_gff3_escapes_names(tmp_path):
     assert len(set(re.findall(r"ID=([^;]+)", text))) == 9
 
 
-@pytest.mark.skipif(not shutil.which("gt"), reason="genometools is not installed")
 def test_gff3_is_valid(tmp_path):
+    require("gt")
     path = tmp_path / "x.gff3"
     alignments, bases, targets = several()
     write_alignments(path, [*alignments, *HAND_MADE.values(), NO_PAIR], bases, targets)
@@ -317,9 +317,9 @@ def test_gff3_is_valid(tmp_path):
     assert "warning" not in run.stderr
 
 
-@pytest.mark.skipif(not shutil.which("samtools"), reason="samtools is not installed")
 @pytest.mark.parametrize("alignments", [[], list(HAND_MADE.values())])
 def test_samtools_accepts(tmp_path, alignments):
+    require("samtools")
     longest = max((a.target_length for a in alignments), default=0)
     targets = {"t": Sequence.from_text("t", "A" * longest)}
     same_length = [a for a in alignments if a.target_length == longest]

@@ -169,6 +169,47 @@ def test_errors_name_the_line(tmp_path, text, message):
     assert str(caught.value) == f"{path}, line {message}"
 
 
+def test_a_report_that_is_cut_anywhere_is_an_error(tmp_path):
+    """Two reports: a file that ends too early is refused, or has lost nothing but peptides."""
+    text, heading = REPORT + REPORT.replace("locus1", "locus2"), "Predicted peptide sequence(s)"
+    complete = text.rindex(heading) + len(heading)
+    # between the first report's heading and the second one's title nothing is missing, as far as
+    # anybody can tell
+    one = range(text.index(heading) + len(heading), len(REPORT) + len("GENSCAN 1"))
+    for end in range(2, len(text)):
+        path = written(tmp_path, text[:end])
+        if end >= complete:
+            assert [rows(exons) for exons in read_exons(path).values()] == [EXONS, EXONS]
+        elif end not in one:
+            with pytest.raises(InputError):
+                read_exons(path)
+
+
+LONG = """ 9.01 Init + 248000001 248012000 12000  1  0   84  105    30 0.585   4.46
+123.12 Term - 248900400 248900301  100  1  1   84  105    30 0.111 -14.46
+"""
+
+
+def test_positions_of_a_whole_chromosome(tmp_path):
+    """Numbers wider than their columns push the others on; genes past the 99th, too."""
+    text = REPORT.replace("5000 bp", "248956422 bp").replace(PREDICTED, LONG + "\n")
+    found = rows(read_exons(written(tmp_path, text))["locus1"])
+    assert found[:2] == [
+        (248000000, 248012000, False, 4.46, 1, 0.585),
+        (248900300, 248900400, True, -14.46, 3, 0.111),
+    ]
+    for line in LONG.splitlines():
+        assert format_feature(parse_feature(line, Place("x", 1))) == line
+
+
+def test_a_gene_without_its_first_and_last_exon(tmp_path):
+    line = " 4.07 Intr -    300    201  100  0  1   84  105    30 0.585   4.46\n"
+    text = REPORT.replace(PREDICTED, line)
+    assert rows(read_exons(written(tmp_path, text))["locus1"])[0] == (
+        200, 300, True, 4.46, 2, 0.585
+    )  # fmt: skip
+
+
 def test_something_else_called_a_report(tmp_path):
     path = written(tmp_path, "c\t1\t5\n")
     with pytest.raises(InputError) as caught:

@@ -1,6 +1,5 @@
 import gzip
 import logging
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.exons import ExonSet
 from gpu_tools.formats.intervals import WRITTEN_FORMATS, read_exons, write_exons
+from tests.programs import require
 
 COLUMNS = ("starts", "ends", "reverse", "scores", "types", "probabilities")
 REFSEQ = Path("../shared/data/real/augustus_cgp_ENm008/refseq.hg38.gtf")
@@ -239,8 +239,8 @@ def test_gff3_holds_every_name(tmp_path, name):
     assert list(read_exons(tmp_path / "x.gff3")) == [name]
 
 
-@pytest.mark.skipif(not shutil.which("gt"), reason="genometools is not installed")
 def test_gff3_is_valid(tmp_path):
+    require("gt")
     path = tmp_path / "x.gff3"
     sets = {"a;b c": ExonSet.from_intervals([(0, 5), (7, 10)], "-", [1.5, -2]),
             ">b": ExonSet.from_intervals([(2, 3)])}  # fmt: skip

@@ -4,11 +4,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.workflow.folders import ENVIRONMENT, ROOT
+
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
 
 
@@ -30,9 +30,8 @@ def folder(tmp_path):
 
 
 def run(command, folder):
-    environment = os.environ | {
-        "PYTHONPATH": str(ROOT), "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    }  # fmt: skip
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | ENVIRONMENT | {"PATH": path}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -1,7 +1,6 @@
 """Site models: tables, files, training, and site mode on the command line."""
 
 import json
-import shutil
 import subprocess
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from gpu_tools import InputError, Sequence, SplicedScoring
 from gpu_tools.cli.main import main
 from gpu_tools.device import Gpu
-from gpu_tools.exons.predict import site_scores
+from gpu_tools.exons.features import site_scores
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
 from gpu_tools.sequences import decode, encode
@@ -19,6 +18,7 @@ from gpu_tools.sites.model import load_sites, sites_from_dict
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.sites.training import train_sites
 from tests import oracle_sites
+from tests.programs import require
 
 MATRIX = [[0.0, 0.0, 0.0, 0.0]]
 ONLY = {
@@ -164,9 +164,9 @@ def test_command_finds_the_gene(files, capsys):
     ]
 
 
-@pytest.mark.skipif(shutil.which("gt") is None, reason="GenomeTools is not installed")
 @pytest.mark.parametrize("strand", "+-")
 def test_coding_gff3_is_valid(files, strand):
+    require("gt")
     if strand == "-":
         from tests.oracles import reverse_complement
 

@@ -13,14 +13,14 @@ from gpu_tools.errors import InputError
 from gpu_tools.exons import ExonSet
 from gpu_tools.formats.annotation import read_coding_segments
 from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import read_exons_and_format, write_exons
+from gpu_tools.formats.intervals import AUTO, read_exons_and_format, write_exons
 from gpu_tools.sequences import Sequence
 
 _log = logging.getLogger(__name__)
 
 
-def _candidates(path: str, record: str) -> dict[str, ExonSet]:
-    sets, format = read_exons_and_format(path)
+def _candidates(path: str, record: str, format: str = AUTO) -> dict[str, ExonSet]:
+    sets, format = read_exons_and_format(path, format)
     if format == "genscan" and len(sets) == 1 and record not in sets:
         ((theirs, only),) = sets.items()
         _log.warning("%s: sequence %s is taken for %s", path, theirs, record)
@@ -28,18 +28,23 @@ def _candidates(path: str, record: str) -> dict[str, ExonSet]:
     return sets
 
 
+def _report(path: str, record: str) -> dict[str, ExonSet]:
+    return _candidates(path, record, "genscan")
+
+
 def _coding_segments(path: str, record: str) -> dict[str, ExonSet]:
     return read_coding_segments(path)
 
 
-KINDS = {"candidates": _candidates, "annotation": _coding_segments}
+KINDS = {"candidates": _candidates, "report": _report, "annotation": _coding_segments}
 
 
 @click.command("cut")
 @click.argument("exons")
 @click.option(
     "--kind", type=click.Choice(KINDS), default="candidates", show_default=True,
-    help="What EXONS holds; of an annotation the features CDS are taken.",
+    help="What EXONS holds: candidates in any format, a GENSCAN report, or an annotation, of which "
+    "the features CDS are taken.",
 )  # fmt: skip
 @click.option("--base", required=True, metavar="FILE", help="FASTA of the locus; one record.")
 @click.option("--record", required=True, metavar="NAME", help="Record that the locus is part of.")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
 import click
@@ -59,7 +62,8 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return program.main(arguments, prog_name=_name(program), standalone_mode=False) or 0
+        with _ended_as_interrupted():
+            return program.main(arguments, prog_name=_name(program), standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return WRONG_USAGE
@@ -73,6 +77,19 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
         if "--debug" in arguments:
             raise
         return _failed(str(error) or "out of memory", BAD_INPUT)
+
+
+@contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM, which schedulers send, clean up as an interrupt does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _name(program: click.Command) -> str:

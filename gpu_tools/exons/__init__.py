@@ -5,12 +5,13 @@ from typing import Any
 
 from gpu_tools.exons.candidates import ExonSet
 
-__all__ = ["ExonModel", "ExonSet", "load_model", "predict_exons"]
+__all__ = ["ExonModel", "ExonSet", "best_parse", "load_model", "predict_exons"]
 
 # imported when first asked for: file formats need ExonSet, not the compiler behind the predictor
 _LAZY = {
     "ExonModel": "gpu_tools.exons.model",
     "load_model": "gpu_tools.exons.model",
+    "best_parse": "gpu_tools.exons.predict",
     "predict_exons": "gpu_tools.exons.predict",
 }
 

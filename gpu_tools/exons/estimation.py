@@ -1,151 +1,40 @@
-"""Estimation of an exon model's scores from annotated sequences."""
+"""Estimation of a model of genes from annotated sequences: sites, lengths, states."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.annotation import AnnotatedSequence, CodingSegment, CodingSequence
-from gpu_tools.exons.model import FORMAT, STOP_CODONS, VERSION, ExonModel, model_from_dict
-from gpu_tools.exons.predict import predict_exons, words_before
-from gpu_tools.sequences import OTHER, decode, encode, reverse_complement
+from gpu_tools.exons.annotation import AnnotatedSequence
+from gpu_tools.exons.candidates import EXON_TYPES
+from gpu_tools.exons.composition import estimate_composition
+from gpu_tools.exons.design import Design, Window
+from gpu_tools.exons.lattice import FIRST_OF_PHASE, N_INTRONS
+from gpu_tools.exons.model import FORMAT, STOP_CODONS, VERSION
+from gpu_tools.exons.strands import ReadingStrand, strands_of
+from gpu_tools.sequences import OTHER, encode
 
-KEEP_ALL = -1e6
+__all__ = ["Design", "Window", "estimate", "site_matrix", "strands_of"]
+
 DIGITS = 2
 UNNAMED = "unnamed"
+LENGTHS = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000,
+           2000, 5000, 10_000)  # fmt: skip
+"""Lengths at which a model's file has probabilities."""
+ANY_LENGTH = 0.03
+"""Share of exons of any length at all, evenly by the length's logarithm."""
+USUAL_INTRONS, USUAL_SINGLE = 7.0, 0.1
 
 
-@dataclass(frozen=True)
-class Window:
-    """Where a site's matrix lies and which words it must hold.
-
-    Attributes
-    ----------
-    before, after : int
-        Columns before the exon's edge and from it on.
-    words : tuple of str
-        Words that a site may have, all of one length.
-    offset : int
-        Position of the words' first base, counted from the edge.
-    """
-
-    before: int
-    after: int
-    words: tuple[str, ...]
-    offset: int
-
-
-@dataclass(frozen=True)
-class Design:
-    """The choices that training does not estimate.
-
-    Attributes
-    ----------
-    acceptor, donor, start : Window
-        The three kinds of site.
-    site_weight : float
-        Pseudo-observations of the background in each column of a site.
-    site_cutoff : float
-        Smallest score of a site in bits.
-    coding_order : int
-        Bases of context of the coding scores.
-    coding_weight : float
-        Pseudo-observations of the next shorter context.
-    coding_share : float
-        Factor of the coding scores: neighbouring words, and the bases of one region, are not
-        independent, and the whole sum would outweigh the sites.
-    length_classes : tuple of int
-        First length of each class of exon lengths.
-    length_weight : float
-        Pseudo-observations of the candidates' lengths.
-    min_length, max_length : int
-        Shortest and longest exon.
-    loss : float
-        Fraction of the annotated segments that the cut-off may lose when their record is held out.
-    """
-
-    acceptor: Window = Window(20, 3, ("AG",), -2)
-    donor: Window = Window(3, 6, ("GT", "GC"), 0)
-    start: Window = Window(9, 6, ("ATG",), 0)
-    site_weight: float = 4.0
-    site_cutoff: float = -3.0
-    coding_order: int = 4
-    coding_weight: float = 200.0
-    coding_share: float = 0.3
-    length_classes: tuple[int, ...] = (1, 15, 30, 45, 60, 80, 100, 140, 200, 300, 500)
-    length_weight: float = 4.0
-    min_length: int = 3
-    max_length: int = 10_000
-    loss: float = 0.06
-
-
-@dataclass(frozen=True)
-class ReadingStrand:
-    """One strand in reading direction: its distinct sites and the intervals of whole codons."""
-
-    codes: NDArray[np.uint8]
-    acceptors: NDArray[np.int64]
-    donors: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    readings: tuple[tuple[int, int, int], ...]
-    lengths: NDArray[np.int64]
-
-
-def strands_of(record: AnnotatedSequence) -> list[ReadingStrand]:
-    """Return the forward strand and the reverse one, each in reading direction.
-
-    Parameters
-    ----------
-    record : AnnotatedSequence
-        Sequence with its coding sequences.
-
-    Returns
-    -------
-    list of ReadingStrand
-    """
-    codes = record.sequence.codes
-    mirrored = reverse_complement(codes)
-    forward = [coding for coding in record.coding if coding.strand == "+"]
-    reverse = [_mirrored(coding, len(codes)) for coding in record.coding if coding.strand == "-"]
-    return [_strand(codes, forward), _strand(mirrored, reverse)]
-
-
-def _mirrored(coding: CodingSequence, n: int) -> CodingSequence:
-    segments = (replace(s, start=n - s.end, end=n - s.start) for s in coding.segments)
-    return replace(coding, strand="+", segments=tuple(segments))
-
-
-def _strand(codes: NDArray[np.uint8], coding: list[CodingSequence]) -> ReadingStrand:
-    inner = [(c.segments[:-1], c.segments[1:]) for c in coding]
-    first = [c.segments[0] for c in coding if not c.segments[0].partial]
-    complete = {(s.start, s.end) for c in coding for s in c.segments if not s.partial}
-    return ReadingStrand(
-        codes,
-        _distinct(s.start for _, following in inner for s in following),
-        _distinct(s.end for preceding, _ in inner for s in preceding),
-        _distinct(s.start for s in first if decode(codes[s.start : s.start + 3]) == "ATG"),
-        tuple(sorted({_reading(s, c) for c in coding for s in c.segments})),
-        np.array([end - start for start, end in sorted(complete)], dtype=np.int64),
-    )
-
-
-def _distinct(positions: Iterable[int]) -> NDArray[np.int64]:
-    return np.array(sorted(set(positions)), dtype=np.int64)
-
-
-def _reading(segment: CodingSegment, coding: CodingSequence) -> tuple[int, int, int]:
-    """Return start, end without the stop codon, and phase."""
-    ends = segment is coding.segments[-1] and not segment.partial
-    end = max(segment.end - 3, segment.start) if ends else segment.end
-    return segment.start, end, segment.phase
-
-
-def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, Any]:
-    """Estimate all scores; the names and the cut-off of a candidate's score are left open.
+def estimate(
+    records: Iterable[AnnotatedSequence],
+    design: Design,
+    usage: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Estimate a model; its name and source are left open.
 
     Parameters
     ----------
@@ -153,6 +42,9 @@ def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, 
         What to train on.
     design : Design
         Choices that are not estimated.
+    usage : ndarray of float64, shape (64,), optional
+        Codon usage known from elsewhere, codons in the order AAA, AAC, ... TTT, to any scale;
+        it is what coding sequence is taken for where the records say little.
 
     Returns
     -------
@@ -160,24 +52,36 @@ def estimate(records: Iterable[AnnotatedSequence], design: Design) -> dict[str, 
         Content of a model's JSON file.
     """
     strands = [strand for record in records for strand in strands_of(record)]
-    content = {
+    return {
         "format": FORMAT,
         "version": VERSION,
         "name": UNNAMED,
         "source": UNNAMED,
         "units": "bits",
-        "acceptor": site_matrix(strands, "acceptors", design.acceptor, design),
-        "donor": site_matrix(strands, "donors", design.donor, design),
+        "acceptor": dependent_matrix(strands, "acceptors", design.acceptor, design),
+        "donor": dependent_matrix(strands, "donors", design.donor, design),
         "start": site_matrix(strands, "starts", design.start, design),
         "stops": list(STOP_CODONS),
-        "coding_order": design.coding_order,
-        "coding": _rounded(design.coding_share * coding_log_odds(strands, design)),
-        "length": {"from": [1], "scores": [0.0]},
+        "coding": _coding(strands, design, usage),
+        "length": exon_lengths(strands, design),
         "min_length": design.min_length,
         "max_length": design.max_length,
-        "min_score": KEEP_ALL,
+        "gene": gene_states(strands, design),
+        "min_probability": design.min_probability,
     }
-    return content | {"length": _lengths(strands, model_from_dict(content), design)}
+
+
+def _coding(strands: list[ReadingStrand], design: Design, usage) -> dict[str, Any]:
+    coding, other = estimate_composition(strands, design, usage)
+    return {
+        "order": design.order,
+        "window": design.gc_window,
+        "weight": design.coding_weight,
+        "gc": 0.5,
+        "gc_shifts": list(design.gc_shifts),
+        "coding": _rounded(np.log2(coding)),
+        "other": _rounded(np.log2(other)),
+    }
 
 
 def _rounded(scores: NDArray[np.float64]) -> list:
@@ -210,27 +114,77 @@ def site_matrix(
     dict
         The site as a model's JSON file holds it.
     """
-    width = window.before + window.after
-    seen, background = np.zeros((width, 4)), np.zeros((width, 4))
-    for strand in strands:
-        seen += _columns(
-            strand.codes, _with_word(strand.codes, getattr(strand, kind), window), window
-        )
-        everywhere = np.arange(len(strand.codes) + 1)
-        background += _columns(strand.codes, _with_word(strand.codes, everywhere, window), window)
-    chance = background / background.sum(axis=1, keepdims=True)
-    weighted = seen + design.site_weight * chance
-    observed = weighted / weighted.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.where(background > 0, np.log2(observed / chance), -np.inf)
+    seen, background = (
+        pairs.sum(axis=1) for pairs in _pairs_of(strands, kind, window, window.before)
+    )
+    scores = _log_odds(*_columns(seen, background, design))
     return {"before": window.before, "scores": _rounded(scores), "cutoff": design.site_cutoff}
 
 
+def dependent_matrix(
+    strands: list[ReadingStrand], kind: str, window: Window, design: Design
+) -> dict[str, Any]:
+    """Compare each column, behind each base before it, with all places that hold the words.
+
+    Parameters
+    ----------
+    strands, kind, window, design
+        As for `site_matrix`.
+
+    Returns
+    -------
+    dict
+        The site as a model's JSON file holds it; the first column is independent.
+    """
+    seen, background = _pairs_of(strands, kind, window, window.before + 1)
+    observed, chance = _columns(seen.sum(axis=1), background.sum(axis=1), design)
+    paired = [
+        _behind(pairs, alone, design.pair_weight)
+        for pairs, alone in ((seen, observed), (background, chance))
+    ]
+    paired[0][0], paired[1][0] = observed[0], chance[0]
+    scores = _log_odds(*paired)
+    scores[np.isneginf(_log_odds(observed, chance))[:, None, :].repeat(4, axis=1)] = -np.inf
+    return {"before": window.before, "scores": _rounded(scores), "cutoff": design.site_cutoff}
+
+
+def _columns(seen, background, design: Design) -> tuple[NDArray, NDArray]:
+    """Return frequencies by column at the sites, smoothed, and at all places."""
+    chance = background / background.sum(axis=1, keepdims=True)
+    weighted = seen + design.site_weight * chance
+    return weighted / weighted.sum(axis=1, keepdims=True), chance
+
+
+def _behind(pairs: NDArray, alone: NDArray, weight: float) -> NDArray[np.float64]:
+    """Return frequencies by column, base before and base, smoothed by those of the column."""
+    return (pairs + weight * alone[:, None, :]) / (pairs.sum(axis=2, keepdims=True) + weight)
+
+
+def _log_odds(observed: NDArray, chance: NDArray) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(chance > 0, np.log2(observed / chance), -np.inf)
+
+
+def _pairs_of(
+    strands: list[ReadingStrand], kind: str, window: Window, before: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count pairs by column, base before and base, at the annotated sites and at all places.
+
+    Edges count that lie `before` bases or more within the sequence.
+    """
+    totals = np.zeros((2, window.before + window.after, 4, 4), dtype=np.int64)
+    for strand in strands:
+        everywhere = np.arange(len(strand.codes) + 1)
+        for total, edges in zip(totals, (getattr(strand, kind), everywhere), strict=True):
+            total += _pairs(strand.codes, _with_word(strand.codes, edges, window, before), window)
+    return totals[0], totals[1]
+
+
 def _with_word(
-    codes: NDArray[np.uint8], edges: NDArray[np.int64], window: Window
+    codes: NDArray[np.uint8], edges: NDArray[np.int64], window: Window, before: int
 ) -> NDArray[np.int64]:
     """Return the edges that have the window inside the sequence and one of its words."""
-    edges = edges[(edges >= window.before) & (edges <= len(codes) - window.after)]
+    edges = edges[(edges >= before) & (edges <= len(codes) - window.after)]
     matches = [
         np.all([codes[edges + window.offset + k] == c for k, c in enumerate(encode(w))], axis=0)
         for w in window.words
@@ -238,78 +192,97 @@ def _with_word(
     return edges[np.any(matches, axis=0)]
 
 
-def _columns(
-    codes: NDArray[np.uint8], edges: NDArray[np.int64], window: Window
-) -> NDArray[np.int64]:
-    """Count the four bases in each column."""
-    columns = range(-window.before, window.after)
-    return np.array([np.bincount(codes[edges + k], minlength=OTHER + 1)[:4] for k in columns])
+def _pairs(codes: NDArray[np.uint8], edges: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
+    """Count in each column the four bases behind the four before; behind N counts as behind A."""
+    counts = []
+    for column in range(-window.before, window.after):
+        here = codes[edges + column]
+        previous = codes[np.maximum(edges + column - 1, 0)]
+        pair = np.where(previous == OTHER, 0, previous) * (OTHER + 1) + here
+        counts.append(np.bincount(pair, minlength=4 * (OTHER + 1)).reshape(4, OTHER + 1)[:, :4])
+    return np.array(counts)
 
 
-def coding_log_odds(strands: list[ReadingStrand], design: Design) -> NDArray[np.float64]:
-    """Return log-odds of a base given its context, in coding against other sequence.
+def exon_lengths(strands: list[ReadingStrand], design: Design) -> dict[str, list]:
+    """Smooth the lengths of the annotated exons.
 
     Parameters
     ----------
     strands : list of ReadingStrand
         See `strands_of`.
     design : Design
-        Gives the order and the weight of shorter contexts.
+        Gives how much.
 
     Returns
     -------
-    ndarray of float64, shape (3, 4 ** (order + 1))
-        By position in the codon and word. Each context's frequencies are smoothed by those of
-        the next shorter one.
+    dict of str to list
+        Lengths under ``at``, and for each type the logarithms to base 2 of one length's
+        probability there. Each exon is a bell curve over the length's logarithm.
     """
-    coding, other = np.full((3, 4), 0.25), np.full((1, 4), 0.25)
-    for order in range(design.coding_order + 1):
-        seen, background = (
-            sum(counts)
-            for counts in zip(*(_word_counts(strand, order) for strand in strands), strict=True)
-        )
-        coding = _smoothed(seen, coding, design.coding_weight)
-        other = _smoothed(background, other, design.coding_weight)
-    return np.log2(coding / other)
+    at = np.array([n for n in LENGTHS if n <= design.max_length])
+    seen = [[end - start for s in strands for start, end, t in s.exons if t == code] for code in
+            range(len(EXON_TYPES))]  # fmt: skip
+    every = _density(np.concatenate(seen), at, design)
+    lengths: dict[str, list] = {"at": at.tolist()}
+    for name, own in zip(EXON_TYPES[1:], seen[1:], strict=True):
+        weight = len(own) / (len(own) + design.length_weight)
+        density = weight * _density(own, at, design) + (1 - weight) * every
+        lengths[name] = _rounded(np.log2(density))
+    return lengths
 
 
-def _smoothed(
-    counts: NDArray[np.int64], shorter: NDArray[np.float64], weight: float
-) -> NDArray[np.float64]:
-    """Return P(base | context) of words, `shorter` being that of words without their first base."""
-    rows, words = counts.shape
-    by_context = counts.reshape(rows, -1, 4)
-    prior = np.tile(shorter, (1, words // shorter.shape[1])).reshape(by_context.shape)
-    totals = by_context.sum(axis=2, keepdims=True)
-    return ((by_context + weight * prior) / (totals + weight)).reshape(rows, words)
+def _density(lengths, at: NDArray[np.int64], design: Design) -> NDArray[np.float64]:
+    """Return the probability of each length `at`, as one of many."""
+    total = np.log(design.max_length / design.min_length)
+    density = np.full(len(at), 1 / total)
+    if len(lengths):
+        width = design.length_bandwidth
+        distance = np.subtract.outer(np.log(at), np.log(lengths)) / width
+        bells = np.exp(-(distance**2) / 2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
+        density = (1 - ANY_LENGTH) * bells + ANY_LENGTH * density
+    return density / at
 
 
-def _word_counts(strand: ReadingStrand, order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count words by codon position inside readings, and in all the rest of the strand."""
-    n, size = len(strand.codes), 4 ** (order + 1)
-    word, known = words_before(strand.codes, order)
-    coding = np.zeros((3, n), dtype=bool)
-    outside = known.copy()
-    for start, end, phase in strand.readings:
-        outside[start:end] = False
-        positions = np.arange(start + order, end)
-        coding[(positions - start - phase) % 3, positions] = True
-    seen = np.array([np.bincount(word[row & known], minlength=size) for row in coding])
-    return seen, np.bincount(word[outside], minlength=size)[None]
+def gene_states(strands: list[ReadingStrand], design: Design) -> dict[str, Any]:
+    """Estimate how genes are built.
+
+    Parameters
+    ----------
+    strands : list of ReadingStrand
+        See `strands_of`.
+    design : Design
+        Gives the usual gene and its weight.
+
+    Returns
+    -------
+    dict
+        The key ``gene`` of a model's JSON file. Means of geometric lengths are those that have
+        the medians seen: few long introns would make all the others unlikely.
+    """
+    types = [t for s in strands for *_, t in s.exons]
+    single, first = (types.count(EXON_TYPES.index(name)) for name in ("Sngl", "Init"))
+    introns = [intron for s in strands for intron in s.introns]
+    weight = design.state_weight
+    n_genes, n_introns = first + weight, len(introns) + weight * USUAL_INTRONS
+    lengths = [end - start for start, end, _ in introns]
+    bases = sum(len(s.codes) for s in strands) / 2
+    return {
+        "between": round(max(bases / (first + single + 1), 2.0), 1),
+        "intron": round(max(float(np.median(lengths) / np.log(2)), 2.0), 1),
+        "shortest_intron": min(design.shortest_intron, *lengths),
+        "single": round((single + weight * USUAL_SINGLE) / (single + first + weight), 4),
+        "last": round(min(n_genes / n_introns, 0.9), 4),
+        "introns": [round(float(share), 4) for share in _intron_shares(strands)],
+    }
 
 
-def _lengths(strands: list[ReadingStrand], model: ExonModel, design: Design) -> dict[str, Any]:
-    """Compare the lengths of annotated segments with those of all candidates."""
-    classes = np.array(design.length_classes)
-    annotated = _class_counts(np.concatenate([s.lengths for s in strands]), classes)
-    candidates = [predict_exons(s.codes, model).on_strand("+") for s in strands]
-    lengths = np.concatenate([c.ends - c.starts for c in candidates])
-    chance = _class_counts(lengths, classes) + 1.0
-    chance /= chance.sum()
-    observed = annotated + design.length_weight * chance
-    scores = np.log2(observed / observed.sum() / chance)
-    return {"from": classes.tolist(), "scores": _rounded(scores)}
-
-
-def _class_counts(lengths: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.bincount(np.searchsorted(classes, lengths, side="right") - 1, minlength=len(classes))
+def _intron_shares(strands: list[ReadingStrand]) -> NDArray[np.float64]:
+    """Return the shares of the intron states, one observation added to each."""
+    counts = np.ones(N_INTRONS)
+    for strand in strands:
+        for start, _, phase in strand.introns:
+            taken = (3 - phase) % 3
+            left = strand.codes[start - taken : start].tolist()
+            split = {(3,): 1, (3, 0): 1, (3, 2): 2}.get(tuple(left), 0)
+            counts[FIRST_OF_PHASE[taken] + split] += 1
+    return counts / counts.sum()

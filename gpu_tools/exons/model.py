@@ -1,50 +1,62 @@
-"""The model of candidate exons: site matrices, coding log-odds, cut-offs; a JSON file each.
+"""The model of genes: sites, coding and other sequence, lengths, states; a JSON file each.
 
-Scores are log-odds in bits and multiples of 0.01 bit. Inside they are integers, hundredths of a
-bit, so that sums are exact and equal everywhere.
+The scores of sites and coding sequence are log-odds in bits and multiples of 0.01 bit. Inside they
+are integers, hundredths of a bit, so that a candidate's score is the same everywhere.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError
+from gpu_tools.exons.candidates import EXON_TYPES
+from gpu_tools.exons.lattice import N_INTRONS
+from gpu_tools.exons.reader import (
+    FORBIDDEN,
+    HUNDREDTHS,
+    STOP_CODONS,
+    ModelReader,
+    load_json,
+    model_to_json,
+    shipped_in,
+)
 from gpu_tools.resources import resource_path
 
-Built = TypeVar("Built")
+__all__ = [
+    "FORBIDDEN", "HUNDREDTHS", "STOP_CODONS", "CodingModel", "ExonModel", "GeneModel",
+    "ModelReader", "SiteModel", "load_json", "load_model", "model_from_dict", "model_to_json",
+    "read_site", "shipped_models",
+]  # fmt: skip
 
 FORMAT = "gpu-tools exon model"
-VERSION = 1
-HUNDREDTHS = 100
-FORBIDDEN = -(2**40)
-"""Hundredths of a bit for a symbol that no site has; no sum with one reaches a cut-off."""
-
+VERSION = 2
+N_BASES = 4
 LARGEST_ORDER = 7
 LARGEST_WINDOW = 1_000
-LARGEST_SCORE = 1_000_000
+LARGEST_GC_WINDOW = 10_000_000
 LONGEST_EXON = 100_000
-STOP_CODONS = ("TAA", "TAG", "TGA")
+LONGEST_STAY = 1_000_000_000
+SHORTEST_EXON = 3
+GC_CLASSES = np.arange(0.25, 0.76, 0.025)
+"""Shares of G and C that coding scores are made for; a place takes the nearest."""
 
 
 @dataclass(frozen=True)
 class SiteModel:
-    """Position weight matrix of one kind of site.
+    """Position weights of one kind of site.
 
     Attributes
     ----------
     before : int
         Columns before the exon's edge; the first column is this many bases before it.
-    scores : ndarray of int64, shape (w, 5)
-        Hundredths of a bit by column and code; `FORBIDDEN` where no site has the symbol. An
-        ambiguous symbol scores 0, or is forbidden in a column that forbids any.
+    scores : ndarray of int64, shape (w, 5) or (w, 5, 5)
+        Hundredths of a bit by column and code, or by column, code of the base before and code;
+        `FORBIDDEN` where no site has the symbol. An ambiguous symbol scores 0, or is forbidden in
+        a column that forbids any.
     cutoff : int
         Smallest score, in hundredths of a bit, of a site.
     """
@@ -55,8 +67,54 @@ class SiteModel:
 
 
 @dataclass(frozen=True)
+class CodingModel:
+    """Coding against other sequence, by the share of G and C around.
+
+    Attributes
+    ----------
+    order : int
+        Number of preceding bases that a base's score depends on.
+    window : int
+        Bases, around a base, whose G and C count.
+    scores : ndarray of int64, shape (classes, 3, 4 ** (order + 1))
+        Hundredths of a bit by class of G+C (`GC_CLASSES`), position in the codon, and the word
+        that ends with the base, words in base 4, first base most significant.
+    """
+
+    order: int
+    window: int
+    scores: NDArray[np.int64] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class GeneModel:
+    """How genes are built.
+
+    Attributes
+    ----------
+    between, intron : float
+        Mean number of bases between two genes, and in an intron.
+    shortest_intron : int
+        Fewest bases of an intron.
+    single : float
+        Share of the genes that have one coding exon.
+    last : float
+        Chance that the exon after an intron is the gene's last.
+    introns : tuple of float
+        Shares of the intron states, see `gpu_tools.exons.lattice`.
+    """
+
+    between: float
+    intron: float
+    shortest_intron: int
+    single: float
+    last: float
+    introns: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class ExonModel:
-    """What `gpu_tools.exons.predict_exons` needs to know; all scores in hundredths of a bit.
+    """What `gpu_tools.exons.predict_exons` needs to know.
 
     Attributes
     ----------
@@ -66,17 +124,17 @@ class ExonModel:
         Sites at an exon's first base, behind its last base, and at the first base of ATG.
     stops : tuple of str
         Stop codons.
-    coding_order : int
-        Number of preceding bases that a base's coding score depends on.
-    coding : ndarray of int64, shape (3, 4 ** (coding_order + 1))
-        Score of a base by its position in the codon and by the word that ends with it, words in
-        base 4, first base most significant.
-    length_scores : ndarray of int64, shape (max_length + 1,)
-        Score by an exon's length; element 0 has no use.
+    coding : CodingModel
+        Scores of the bases.
+    lengths : ndarray of float64, shape (5, max_length + 1)
+        Logarithm to base 2 of a length's probability by type (`EXON_TYPES`; row 0 is unused);
+        -inf under the least length.
+    gene : GeneModel
+        States and their changes.
     min_length, max_length : int
         Shortest and longest exon.
-    min_score : int
-        Default cut-off of a candidate's score.
+    min_probability : float
+        Default cut-off of a candidate's posterior probability.
     """
 
     name: str
@@ -85,12 +143,17 @@ class ExonModel:
     donor: SiteModel
     start: SiteModel
     stops: tuple[str, ...]
-    coding_order: int
-    coding: NDArray[np.int64] = field(repr=False)
-    length_scores: NDArray[np.int64] = field(repr=False)
+    coding: CodingModel
+    lengths: NDArray[np.float64] = field(repr=False)
+    gene: GeneModel
     min_length: int
     max_length: int
-    min_score: int
+    min_probability: float
+
+    @property
+    def log_min_probability(self) -> float:
+        """Logarithm to base 2 of the cut-off; -inf for 0."""
+        return float(np.log2(self.min_probability)) if self.min_probability else -np.inf
 
 
 def load_model(name_or_path: str | PathLike) -> ExonModel:
@@ -114,92 +177,9 @@ def load_model(name_or_path: str | PathLike) -> ExonModel:
     return load_json(name_or_path, resource_path("models"), "exon model", model_from_dict)
 
 
-def load_json(
-    name_or_path: str | PathLike, folder: Path, kind: str, build: Callable[[Any], Built]
-) -> Built:
-    """Load a model of some kind from JSON.
-
-    Parameters
-    ----------
-    name_or_path : str or PathLike
-        Name of a model in `folder`, or path of a JSON file.
-    folder : Path
-        Where the shipped models of the kind are.
-    kind : str
-        What such a model is called in messages.
-    build : callable
-        Makes the model of the file's content; raises `InputError`.
-
-    Returns
-    -------
-    object
-        What `build` returns.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it is no JSON, or `build` refuses it.
-    """
-    shipped = folder / f"{name_or_path}.json"
-    is_name = Path(name_or_path).name == str(name_or_path)
-    path = shipped if is_name and shipped.is_file() else Path(name_or_path)
-    try:
-        text = _text(path, kind, shipped_in(folder))
-        return build(json.loads(text, parse_constant=_refuse_constant))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"not JSON ({error.msg})", path=path, line=error.lineno, expected=_a(kind)
-        ) from None
-    except InputError as error:
-        raise error.located(path=path) from None
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
-
-
-def _refuse_constant(name: str) -> None:
-    raise InputError(f"{name} is no number", expected="finite numbers")
-
-
-def model_to_json(content: dict[str, Any]) -> str:
-    """Write a model's content as JSON, one key a line, so that versions can be compared.
-
-    Parameters
-    ----------
-    content : dict
-        As `model_from_dict` takes it.
-
-    Returns
-    -------
-    str
-        The file's text.
-    """
-    lines = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _text(path: Path, kind: str, shipped: list[str]) -> str:
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("not UTF-8 text", path=path, expected=f"{_a(kind)} in JSON") from None
-    except OSError as error:
-        raise InputError(
-            f"no such {kind} ({error.strerror or error})",
-            path=path,
-            expected=f"a JSON file or one of {', '.join(shipped)}",
-        ) from None
-
-
 def shipped_models() -> list[str]:
     """Return the names of the models shipped with the project."""
     return shipped_in(resource_path("models"))
-
-
-def shipped_in(folder: Path) -> list[str]:
-    """Return the names of the models in a folder."""
-    return sorted(path.stem for path in folder.glob("*.json"))
 
 
 def model_from_dict(content: Any) -> ExonModel:
@@ -223,25 +203,25 @@ def model_from_dict(content: Any) -> ExonModel:
     reader.literal("format", FORMAT)
     reader.literal("version", VERSION)
     reader.literal("units", "bits")
-    order = reader.integer("coding_order", 0, LARGEST_ORDER)
-    longest = reader.integer("max_length", 1, LONGEST_EXON)
+    longest = reader.integer("max_length", SHORTEST_EXON, LONGEST_EXON)
+    shortest = reader.integer("min_length", SHORTEST_EXON, longest)
     return ExonModel(
         name=reader.text("name"),
         source=reader.text("source"),
-        acceptor=read_site(reader.inner("acceptor"), at_least=(2, 0)),
-        donor=read_site(reader.inner("donor"), at_least=(0, 2)),
-        start=read_site(reader.inner("start"), at_least=(0, 3)),
+        acceptor=read_site(reader.inner("acceptor"), (2, 0), dependent=True),
+        donor=read_site(reader.inner("donor"), (0, 2), dependent=True),
+        start=read_site(reader.inner("start"), (0, 3), dependent=True),
         stops=reader.codons("stops"),
-        coding_order=order,
-        coding=reader.scores("coding", (3, 4 ** (order + 1))),
-        length_scores=_length_scores(reader.inner("length"), longest),
-        min_length=reader.integer("min_length", 1, longest),
+        coding=_coding_model(reader.inner("coding")),
+        lengths=_length_scores(reader.inner("length"), shortest, longest),
+        gene=_gene_model(reader.inner("gene")),
+        min_length=shortest,
         max_length=longest,
-        min_score=reader.score("min_score"),
+        min_probability=reader.number("min_probability", 0.0, 1.0),
     )
 
 
-def read_site(reader: ModelReader, at_least: tuple[int, int]) -> SiteModel:
+def read_site(reader: ModelReader, at_least: tuple[int, int], dependent: bool = False) -> SiteModel:
     """Read a site's matrix from its JSON object.
 
     Parameters
@@ -250,6 +230,8 @@ def read_site(reader: ModelReader, at_least: tuple[int, int]) -> SiteModel:
         Of the object with the keys ``before``, ``scores`` and ``cutoff``.
     at_least : tuple of (int, int)
         Columns that the matrix must have before the exon's edge and from it on.
+    dependent : bool
+        Whether a score may also depend on the base before.
 
     Returns
     -------
@@ -261,118 +243,90 @@ def read_site(reader: ModelReader, at_least: tuple[int, int]) -> SiteModel:
         Naming the first key at fault.
     """
     before = reader.integer("before", at_least[0], LARGEST_WINDOW)
-    columns = reader.scores("scores", (None, 4), holes=True)
+    shapes = [(None, N_BASES), *([(None, N_BASES, N_BASES)] if dependent else [])]
+    columns = reader.scores("scores", *shapes, holes=True)
     if not before + at_least[1] <= len(columns) <= LARGEST_WINDOW:
         raise reader.wrong("scores", f"{before + at_least[1]} to {LARGEST_WINDOW} columns")
-    unknown = np.where((columns == FORBIDDEN).any(axis=1), FORBIDDEN, 0)
-    return SiteModel(before, np.column_stack([columns, unknown]), reader.score("cutoff"))
+    return SiteModel(before, _with_unknown(columns), reader.score("cutoff"))
 
 
-def _length_scores(reader: ModelReader, longest: int) -> NDArray[np.int64]:
-    """Spread scores by length class over all lengths; class k begins at ``from[k]`` bases."""
-    first = reader.rising_integers("from", 1, LONGEST_EXON)
-    scores = reader.scores("scores", (len(first),))
-    lengths = np.maximum(np.arange(longest + 1), 1)
-    return scores[np.searchsorted(first, lengths, side="right") - 1]
+def _with_unknown(columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add the code of the unknown base; behind one, a base scores the mean over all."""
+    forbids = (columns == FORBIDDEN).any(axis=tuple(range(1, columns.ndim)))
+    if columns.ndim == 3:
+        forbidden = (columns == FORBIDDEN).any(axis=1, keepdims=True)
+        mean = np.rint(columns.mean(axis=1, keepdims=True)).astype(np.int64)
+        columns = np.concatenate([columns, np.where(forbidden, FORBIDDEN, mean)], axis=1)
+    unknown = np.zeros((*columns.shape[:-1], 1), dtype=np.int64)
+    unknown[forbids] = FORBIDDEN
+    return np.concatenate([columns, unknown], axis=-1)
 
 
-class ModelReader:
-    """Takes checked values out of a JSON object; errors name the key.
+def _coding_model(reader: ModelReader) -> CodingModel:
+    order = reader.integer("order", 0, LARGEST_ORDER)
+    words = N_BASES ** (order + 1)
+    window = reader.integer("window", 1, LARGEST_GC_WINDOW)
+    coding, other = reader.numbers("coding", (3, words)), reader.numbers("other", (1, words))
+    shifts, weight = reader.numbers("gc_shifts", (4,)), reader.number("weight", 0.0, 10.0)
+    middle = reader.number("gc", 0.01, 0.99)
+    by_class = [
+        shifted(coding, shifts[:3], middle, share) - shifted(other, shifts[3:], middle, share)
+        for share in GC_CLASSES
+    ]
+    scores = np.rint(HUNDREDTHS * weight * np.array(by_class)).astype(np.int64)
+    return CodingModel(order, window, scores)
+
+
+def shifted(
+    logarithms: NDArray[np.float64], shifts: NDArray[np.float64], middle: float, share: float
+) -> NDArray[np.float64]:
+    """Move the frequencies of bases from one share of G+C around to another.
 
     Parameters
     ----------
-    content : object
-        The parsed JSON.
-    place : str
-        What goes before the keys in messages.
+    logarithms : ndarray of float64, shape (r, words)
+        Logarithms to base 2 of each base's frequency, given the bases before it in its word, where
+        the share of G+C is `middle`.
+    shifts : ndarray of float64, shape (r,)
+        What the logit of the frequency of G or C gains for each unit of the logit of the share
+        of G+C around.
+    middle, share : float
+        Shares of G+C.
+
+    Returns
+    -------
+    ndarray of float64, shape (r, words)
+        The same at `share`; frequencies of one context add up to 1.
     """
-
-    def __init__(self, content: Any, place: str):
-        if not isinstance(content, dict):
-            raise InputError(f"{place.rstrip('.') or 'the file'} is no JSON object")
-        self.content = content
-        self.place = place
-
-    def wrong(self, key: str, expected: str) -> InputError:
-        """Return the error of a key whose value is not what it must be."""
-        return InputError(f"wrong value of {self.place}{key}", expected=expected)
-
-    def value(self, key: str) -> Any:
-        """Return any value of a key that must be there."""
-        if key not in self.content:
-            raise InputError(f"no key {self.place}{key}", expected="a complete model")
-        return self.content[key]
-
-    def inner(self, key: str) -> ModelReader:
-        """Return a reader of the object under a key."""
-        return ModelReader(self.value(key), f"{self.place}{key}.")
-
-    def literal(self, key: str, expected: str | int) -> None:
-        """Demand one value."""
-        if self.value(key) != expected:
-            raise self.wrong(key, json.dumps(expected))
-
-    def text(self, key: str) -> str:
-        """Return a text that is not empty."""
-        value = self.value(key)
-        if not isinstance(value, str) or not value:
-            raise self.wrong(key, "a text")
-        return value
-
-    def integer(self, key: str, low: int, high: int) -> int:
-        """Return an integer of a range, both ends included."""
-        value = self.value(key)
-        if type(value) is not int or not low <= value <= high:
-            raise self.wrong(key, f"an integer from {low} to {high}")
-        return value
-
-    def rising_integers(self, key: str, low: int, high: int) -> NDArray[np.int64]:
-        """Return integers of which the first is `low`."""
-        value = self.value(key)
-        known = isinstance(value, list) and value and all(type(n) is int for n in value)
-        if not known or value[0] != low or value[-1] > high or value != sorted(set(value)):
-            raise self.wrong(key, f"rising integers from {low} to at most {high}")
-        return np.array(value, dtype=np.int64)
-
-    def codons(self, key: str) -> tuple[str, ...]:
-        """Return stop codons."""
-        value = self.value(key)
-        if not isinstance(value, list) or not value or not all(c in STOP_CODONS for c in value):
-            raise self.wrong(key, f"a list of some of {', '.join(STOP_CODONS)}")
-        return tuple(value)
-
-    def score(self, key: str) -> int:
-        """Return one number as hundredths."""
-        return int(self.scores(key, ()))
-
-    def scores(
-        self, key: str, shape: tuple[int | None, ...], holes: bool = False
-    ) -> NDArray[np.int64]:
-        """Return numbers as hundredths; `holes` admits null, which becomes `FORBIDDEN`."""
-        numbers = _numbers(self.value(key), holes)
-        if numbers is None or not _has_shape(numbers, shape):
-            size = " x ".join("any number of" if n is None else str(n) for n in shape)
-            kinds = f"numbers of at most {LARGEST_SCORE}{' or nulls' if holes else ''}"
-            raise self.wrong(key, f"{size or 'one of the'} {kinds}")
-        missing = np.isnan(numbers)
-        hundredths = np.rint(np.where(missing, 0.0, numbers) * HUNDREDTHS).astype(np.int64)
-        return np.where(missing, FORBIDDEN, hundredths)
+    distance = np.log2(share / (1 - share)) - np.log2(middle / (1 - middle))
+    gains = np.multiply.outer(shifts * distance, [0.0, 1.0, 1.0, 0.0])
+    by_context = logarithms.reshape(len(logarithms), -1, N_BASES) + gains[:, None, :]
+    total = np.log2(np.exp2(by_context).sum(axis=2, keepdims=True))
+    return (by_context - total).reshape(logarithms.shape)
 
 
-def _numbers(value: Any, holes: bool) -> NDArray[np.float64] | None:
-    """Return nested lists of JSON numbers as an array, or None if they are anything else."""
-    try:
-        items = np.array(value, dtype=object)
-        kinds = {type(item) for item in items.ravel().tolist()}
-        numbers = items.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    allowed = {int, float} | ({type(None)} if holes else set())
-    sound = kinds <= allowed and not (np.abs(numbers) > LARGEST_SCORE).any()
-    return numbers if sound else None
+def _length_scores(reader: ModelReader, shortest: int, longest: int) -> NDArray[np.float64]:
+    """Spread the logarithms at some lengths over all; for each type the probabilities sum to 1."""
+    at = reader.rising_integers("at", 1, LONGEST_EXON)
+    lengths = np.log(np.arange(shortest, longest + 1))
+    table = np.full((len(EXON_TYPES), longest + 1), -np.inf)
+    for code, name in enumerate(EXON_TYPES):
+        if name:
+            row = np.interp(lengths, np.log(at), reader.numbers(name, (len(at),)))
+            row -= row.max()
+            table[code, shortest:] = row - np.log2(np.exp2(row).sum())
+    return table
 
 
-def _has_shape(numbers: NDArray[np.float64], shape: tuple[int | None, ...]) -> bool:
-    return numbers.ndim == len(shape) and all(
-        n in (None, m) for n, m in zip(shape, numbers.shape, strict=True)
+def _gene_model(reader: ModelReader) -> GeneModel:
+    introns = reader.numbers("introns", (N_INTRONS,))
+    if not (introns > 0).all() or abs(introns.sum() - 1) > 0.01:
+        raise reader.wrong("introns", f"{N_INTRONS} positive numbers that add up to 1")
+    return GeneModel(
+        between=reader.number("between", 2.0, LONGEST_STAY),
+        intron=reader.number("intron", 2.0, LONGEST_STAY),
+        shortest_intron=reader.integer("shortest_intron", 1, LARGEST_GC_WINDOW),
+        single=reader.number("single", 0.0001, 0.9999),
+        last=reader.number("last", 0.0001, 0.9999),
+        introns=tuple((introns / introns.sum()).tolist()),
     )

@@ -10,6 +10,7 @@ from typing import TextIO
 
 import numpy as np
 
+from gpu_tools.errors import InputError
 from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Place
@@ -173,12 +174,33 @@ def parse_genscan(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> 
     InputError
         For a line that has no meaning in its section, and for a report that is cut short.
     """
+    return _read(path, lines).exons.sets()
+
+
+def parse_report(path: str | os.PathLike, lines: Iterable[tuple[int, str]], length: int) -> ExonSet:
+    """Return the exons of a report on one sequence of a known length, whatever its name.
+
+    Raises
+    ------
+    InputError
+        As `parse_genscan`, and for a report on another number of sequences or bases.
+    """
+    reader = _read(path, lines)
+    if reader.n_sequences != 1 or reader.length != length:
+        raise InputError(
+            f"reports on {reader.n_sequences} sequences, the last of {reader.length} bp",
+            path=path, expected=f"a GENSCAN report on one sequence of {length} bp",
+        )  # fmt: skip
+    return reader.exons.sets().get(reader.name, ExonSet.empty())
+
+
+def _read(path, lines: Iterable[tuple[int, str]]) -> _Reader:
     reader = _Reader(path)
     for number, line in lines:
         if line.strip():
             reader.read(Place(path, number), line.strip())
     reader.finish()
-    return reader.exons.sets()
+    return reader
 
 
 class _Reader:
@@ -188,7 +210,7 @@ class _Reader:
         self.exons = ExonCollector()
         self.place = Place(path, 1)
         self.name, self.length, self.section = None, 0, None
-        self.seen = False
+        self.seen, self.n_sequences = False, 0
 
     def read(self, place: Place, line: str) -> None:
         self.place, self.seen = place, True
@@ -206,6 +228,7 @@ class _Reader:
         if self.section != _TITLE or self.name:
             self.check_complete()
         self.name, self.length, self.section = name, length, _TITLE
+        self.n_sequences += 1
         self.exons.add_sequence(name)
 
     def start_section(self, heading: str) -> None:

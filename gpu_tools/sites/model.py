@@ -157,7 +157,7 @@ def _site_bits(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the boundaries that a matrix does not forbid, and their hundredths of a bit.
 
-    As `gpu_tools.exons.predict.site_scores`, but the columns that forbid most places are looked
+    As `gpu_tools.exons.features.site_scores`, but the columns that forbid most places are looked
     at first, and the others only at what is left.
     """
     n, width = len(codes), len(site.scores)

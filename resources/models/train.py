@@ -1,7 +1,7 @@
-"""Train the model ``vertebrate`` from the records of resources/training and write its JSON.
+"""Train the model ``vertebrate`` from resources/training and write its JSON.
 
-Run as ``python resources/models/train.py [--output FILE]``. It prints how the model does on the
-records, as trained and with each record held out in turn.
+Run as ``python resources/models/train.py [--output FILE]``. It prints how models do on each
+annotated record that were trained on all the other ones.
 """
 
 from __future__ import annotations
@@ -11,28 +11,45 @@ import sys
 from pathlib import Path
 
 from gpu_tools.exons.annotation import AnnotatedSequence
+from gpu_tools.exons.evaluation import Ranking, rank_probabilities
 from gpu_tools.exons.model import model_from_dict, model_to_json
-from gpu_tools.exons.training import Evaluation, cross_validate, evaluate, train
+from gpu_tools.exons.training import folds, train, trained_on
 from gpu_tools.formats.coding import read_coding
+from gpu_tools.formats.codons import read_codon_usage
 from gpu_tools.formats.fasta import read_fasta
 
 HERE = Path(__file__).parent
 TRAINING = HERE.parent / "training"
+DEMO = HERE.parent / "demo"
 NAME = "vertebrate"
-SOURCE = "human ENm008 (hg38 chr16:186964-397118, RefSeq), AF129756 and Z69719; resources/training"
+SOURCE = (
+    "human ENm008 (hg38 chr16:186964-397118, RefSeq), AF129756, Z69719, ten human loci aligned "
+    "with mouse mRNAs, and human codon usage; resources/training"
+)
 
 
-def annotated_records(folder: Path = TRAINING) -> list[AnnotatedSequence]:
-    """Read the training records with their coding sequences."""
-    coding = read_coding(folder / "annotation.gff3")
-    return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(folder / "records.fa.gz")]
+def annotated_records() -> list[AnnotatedSequence]:
+    """Read the records whose coding sequences their databases annotate."""
+    return _joined(TRAINING / "records.fa.gz", TRAINING / "annotation.gff3")
 
 
-def line(label: str, result: Evaluation) -> str:
+def aligned_records() -> list[AnnotatedSequence]:
+    """Read the demo's loci with the coding sequences that alignment finds in them."""
+    return _joined(DEMO / "loci.fa.gz", TRAINING / "aligned.gff3")
+
+
+def _joined(sequences: Path, annotation: Path) -> list[AnnotatedSequence]:
+    coding = read_coding(annotation)
+    return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(sequences)]
+
+
+def line(label: str, ranking: Ranking, cutoff: float) -> str:
     """Return one line of the report."""
+    found = ranking.found(cutoff)
     return (
-        f"{label}: {result.found} of {result.annotated} segments "
-        f"({result.sensitivity:.3f}), {result.density:.1f} candidates per kb and strand"
+        f"{label}: {found.sum()} of {len(found)} segments ({found.mean():.3f}), internal "
+        f"{found[ranking.internal].mean():.3f}, {ranking.density(cutoff):.1f} candidates per kb "
+        "and strand"
     )
 
 
@@ -41,16 +58,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=HERE / f"{NAME}.json")
     options = parser.parse_args()
-    records = annotated_records()
-    content = train(records, NAME, SOURCE)
+    records, aligned = annotated_records(), aligned_records()
+    usage = read_codon_usage(TRAINING / "codon_usage.tsv")
+    content = train([*records, *aligned], NAME, SOURCE, usage=usage)
     options.output.write_text(model_to_json(content), encoding="ascii", newline="\n")
-    model = model_from_dict(content)
-    print(line("as trained", evaluate(records, model)), file=sys.stderr)
-    held_out = cross_validate(records, model)
-    for record, result in zip(records, held_out, strict=True):
-        print(line(f"{record.sequence.name} held out", result), file=sys.stderr)
-    total = sum(held_out, Evaluation(0, 0, 0, 0))
-    print(line("held out, together", total), file=sys.stderr)
+    cutoff = model_from_dict(content).log_min_probability
+    rankings = []
+    for held_out, others in folds(records):
+        model = trained_on([*others, *aligned], usage=usage)
+        rankings.append(rank_probabilities(held_out, model))
+        print(line(f"{held_out.sequence.name} held out", rankings[-1], cutoff), file=sys.stderr)
+    print(line("held out, together", Ranking.together(rankings), cutoff), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 # one_node.sh start: starts a SLURM of one node on this machine, with two units of a GPU that is not
 # there. Needs root and the Debian packages slurm-wlm and munge. Does nothing if SLURM answers
 # already; touches no configuration that it did not write.
-# one_node.sh stop: stops the SLURM that it started.
+# one_node.sh stop: stops the SLURM that it started and removes the configuration that it wrote: with
+# one, but no SLURM, every start of Snakemake waits for an answer.
 set -euo pipefail
 
 marker="# written by gpu-tools' tests"
@@ -84,6 +85,11 @@ stop() {
   for daemon in slurmd slurmctld; do
     if [[ -s $state/$daemon.pid ]]; then
       kill "$(<"$state/$daemon.pid")" 2>/dev/null || true
+    fi
+  done
+  for file in "$configuration" /etc/slurm/gres.conf; do
+    if [[ -e $file ]] && grep --quiet "$marker" "$file"; then
+      rm "$file"
     fi
   done
 }

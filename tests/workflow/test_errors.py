@@ -6,7 +6,22 @@ from tests.workflow.folders import HEADER, LOCI, MRNAS, demo_rows, write_sheet
 
 CONFIGURATIONS = [
     (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, genes, fetch, "),
-    (("exons={provider: augustus}",), "'augustus' is wrong; expected one of builtin, file"),
+    (
+        ("exons={provider: mzef}",),
+        "'mzef' is wrong; expected one of builtin, genscan, genscan-report, augustus, file",
+    ),
+    (
+        ("exons={provider: genscan}",),
+        "configuration, exons.matrix: no value; expected GENSCAN's parameter matrix",
+    ),
+    (
+        ("exons={provider: augustus, model: mine.json}",),
+        "exons.model: not for provider augustus; expected program, min_probability, species, ",
+    ),
+    (
+        ("exons={provider: file, species: human}",),
+        "exons.species: not for provider file; expected no other key",
+    ),
     (("exons={min: 3}",), "configuration, exons: unknown key 'min'; expected one of provider, "),
     (("scoring={match: x}",), "configuration, scoring.match: 'x' is wrong; expected an integer"),
     (("scoring={ends: free}",), "ends: 'free' is wrong; expected one of global, free-target"),
@@ -70,8 +85,9 @@ def _place(message):
     return f", {message}" if message.startswith("line") else f": {message}"
 
 
-def test_provider_file_needs_its_column(folder):
-    output = folder.run("--dry-run", "--config", "exons={provider: file}", code=1)
+@pytest.mark.parametrize("provider", ["file", "genscan-report"])
+def test_providers_of_files_need_their_column(folder, provider):
+    output = folder.run("--dry-run", "--config", f"exons={{provider: {provider}}}", code=1)
     assert_says(output, "line 2, column exons: no value; expected a file of candidate exons")
 
 

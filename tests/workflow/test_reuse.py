@@ -6,12 +6,14 @@ import tomllib
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 PAGE = (ROOT / "docs" / "interface.md").read_text()
 EXAMPLES = re.findall(r"^```snakemake\n(.*?)^```$", PAGE, re.M | re.S)
-ENVIRONMENT = ROOT / "workflow" / "envs" / "gpu_tools.yaml"
+ENVIRONMENTS = ROOT / "workflow" / "envs"
 
 
 @pytest.fixture
@@ -63,14 +65,31 @@ def test_page_lists_every_rule():
     assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.M)) == sorted(["all", *rules])
 
 
-def test_environment_has_the_packages_and_bounds_of_the_package():
+@pytest.mark.parametrize(
+    ("name", "more"), [("gpu_tools", {"matplotlib"}), ("augustus", {"augustus"})]
+)
+def test_environments_pin_the_packages_within_the_bounds_of_the_package(name, more):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needed = {re.sub(r"\s", "", text) for text in project["dependencies"]}
-    environment = yaml.safe_load(ENVIRONMENT.read_text())
-    given = {re.sub(r"\s", "", text) for text in environment["dependencies"]}
-    assert needed <= given
-    assert all(re.search(r"[<>=]", text) for text in given), "a package without a bound"
+    needed = {r.name: r.specifier for r in map(Requirement, project["dependencies"])}
+    environment = yaml.safe_load((ENVIRONMENTS / f"{name}.yaml").read_text())
+    entries = [re.fullmatch(r"(\S+) =([0-9.]+)", pin) for pin in environment["dependencies"]]
+    pins = dict(entry.groups() for entry in entries)
+    assert set(pins) == {*needed, "python", "pip"} | more
+    for package, specifier in needed.items():
+        assert specifier.contains(pins[package]), package
+    assert SpecifierSet(project["requires-python"]).contains(pins["python"])
     assert environment["channels"] == ["conda-forge", "bioconda", "nodefaults"]
+    scripts = [ENVIRONMENTS / f"{n}.post-deploy.sh" for n in (name, "gpu_tools")]
+    assert len({script.read_text() for script in scripts}) == 1
+
+
+def test_every_environment_is_a_rules():
+    text = "".join(path.read_text() for path in (ROOT / "workflow").glob("rules/*.smk"))
+    named = set(re.findall(r'"\.\./envs/(\w+)\.yaml"', text))
+    assert {path.stem for path in ENVIRONMENTS.glob("*.yaml")} == named
+    rules = re.split(r"^rule ", text, flags=re.M)[1:]
+    assert [rule for rule in rules if "    script:\n" in rule and "    conda:\n" not in rule] == []
+    assert len([rule for rule in rules if "    script:\n" in rule]) > 10
 
 
 def test_apptainer_definition_installs_what_the_package_needs():
@@ -113,7 +132,6 @@ def test_every_entry_of_a_profile_has_a_comment(path):
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
 def test_profiles_are_found_by_their_path(path, tmp_path):
-    pytest.importorskip("snakemake_executor_plugin_slurm")
     write_sheet(tmp_path / "config" / "cases.tsv", [(BASES[0], LOCI, TARGETS[0], MRNAS)])
     folder = Folder(tmp_path, ROOT / "workflow" / "Snakefile")
     gpus = yaml.safe_load(path.read_text())["resources"]["gpu"]

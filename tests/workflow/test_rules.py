@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from tests.workflow.folders import ROOT
+from tests.workflow.folders import ENVIRONMENT, ROOT
 
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
@@ -39,7 +39,7 @@ def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
 def test_root_snakefile_plans_the_demo(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "2"],
-        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        cwd=ROOT, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "results/batches/1of1/scores.tsv" in done.stdout
@@ -61,7 +61,7 @@ def defaults(schema):
 def test_scripts_run_by_hand(script, tmp_path):
     done = subprocess.run(
         [sys.executable, script, "--help"],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        cwd=tmp_path, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Usage: ")

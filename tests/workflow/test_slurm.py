@@ -1,13 +1,11 @@
 """The workflow on a real SLURM of one node with two units of a GPU that is not there."""
 
-import os
-import shutil
 import subprocess
-import sys
 import time
 
 import pytest
 
+from tests.programs import leave_out, require
 from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 SECONDS = 150
@@ -19,30 +17,18 @@ OPTIONS = (
 )  # fmt: skip
 
 
-def slurm_answers():
+def require_slurm():
+    """Skip, or where all tests have to run fail, unless SLURM is installed and answers."""
+    require("sbatch", "sinfo")
     try:
-        return subprocess.run(["sinfo"], capture_output=True, timeout=5).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        answers = subprocess.run(["sinfo"], capture_output=True, timeout=5).returncode == 0
+    except subprocess.TimeoutExpired:
+        answers = False
+    if not answers:
+        leave_out("SLURM does not answer")
 
 
-pytestmark = [
-    pytest.mark.slurm,
-    pytest.mark.skipif(not shutil.which("sbatch"), reason="SLURM is not installed"),
-    pytest.mark.skipif(
-        bool(shutil.which("sbatch")) and not slurm_answers(), reason="SLURM does not answer"
-    ),
-]
-
-
-def start(folder):
-    """Start Snakemake, its output in a file."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", folder.snakefile, *OPTIONS]
-    with (folder.path / "output.txt").open("w") as output:
-        return subprocess.Popen(
-            command, cwd=folder.path, env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdout=output, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+pytestmark = pytest.mark.slurm
 
 
 def jobs(states="all"):
@@ -70,6 +56,7 @@ def wait_for(condition, process):
 @pytest.fixture
 def small(tmp_path):
     """Return a folder with two cases, each a batch of its own."""
+    require_slurm()
     before = {job for job, *_ in jobs()}
     rows = [(BASES[0], LOCI, target, MRNAS) for target in TARGETS]
     write_sheet(tmp_path / "config" / "cases.tsv", rows)
@@ -86,7 +73,7 @@ def test_killed_job_is_done_again_and_nothing_else(small):
         new = [job for job in jobs("RUNNING") if job[0] not in before]
         return next((job for job in new if "spliced_align" in job[2]), None)
 
-    process = start(small)
+    process = small.start(*OPTIONS, PYTHONPATH=str(ROOT))
     try:
         job, *_ = wait_for(alignment, process)
         assert "TresPerJob=gres:gpu:1" in described(job)
@@ -99,7 +86,7 @@ def test_killed_job_is_done_again_and_nothing_else(small):
     done = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
     assert len(list(results.glob("batches/*/scores.tsv"))) < 2
 
-    again = start(small)
+    again = small.start(*OPTIONS, PYTHONPATH=str(ROOT))
     try:
         assert again.wait(SECONDS) == 0, (small.path / "output.txt").read_text()
     finally:

@@ -18,13 +18,19 @@ MISSING = ("", ".")
 # columns of the sheet by the wildcards kind and source
 NAME_COLUMNS = {"loci": "base", "targets": "target"}
 EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
-EXON_KINDS = {"given": "candidates", "annotation": "annotation"}
 # what is fetched rather than read where it lies: services, addresses, files with a checksum
 SERVICES = ("ncbi:", "ensembl:")
 FETCHED = re.compile(r"ncbi:|ensembl:|https?://|.*#(sha256|md5)=")
+# keys of the configuration that go with a provider; those without take the sheet's files
+PROVIDER_KEYS = {
+    "builtin": ("model", "min_score", "min_probability"),
+    "genscan": ("program", "min_probability", "matrix"),
+    "augustus": ("program", "min_probability", "species", "samples"),
+    "genscan-report": (),
+    "file": (),
+}
 # what rules/segments.smk looks for
 SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
-PROVIDER_SOURCES = {"builtin": "predicted", "file": "given"}
 
 
 def check(data, schema, place):
@@ -60,6 +66,23 @@ def expected(cause):
 
 def config_place(path):
     return f"configuration, {'.'.join(map(str, path))}" if path else "configuration"
+
+
+def check_provider():
+    """What is configured must be the provider's to take, and what it needs must be there."""
+    given = {key: value for key, value in config["exons"].items() if value is not None}
+    provider = given.pop("provider")
+    for key in given:
+        if key not in PROVIDER_KEYS[provider]:
+            keys = ", ".join(PROVIDER_KEYS[provider]) or "no other key"
+            raise WorkflowError(
+                f"configuration, exons.{key}: not for provider {provider}; expected {keys}"
+            )
+    if provider == "genscan" and "matrix" not in given:
+        raise WorkflowError(
+            "configuration, exons.matrix: no value; expected GENSCAN's parameter matrix, "
+            "a file such as HumanIso.smat"
+        )
 
 
 def sheet_error(line, text, column=None):
@@ -152,7 +175,7 @@ def check_cases(cases):
         raise sheet_error(line, f"{base} with {target} again; expected each case once")
     check_loci(cases)
     for line in cases.index[cases["exons"] == ""]:
-        if config["exons"]["provider"] == "file":
+        if not PROVIDER_KEYS[config["exons"]["provider"]]:
             raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
 
 
@@ -254,9 +277,16 @@ def targets_of_base(wildcards):
     return expand("<results>/sequences/targets/{name}.fa.gz", name=names)
 
 
+def exon_kind(wildcards):
+    """Return what a file of the sheet's holds."""
+    if wildcards.source == "annotation":
+        return "annotation"
+    return "report" if config["exons"]["provider"] == "genscan-report" else "candidates"
+
+
 def candidates(bases):
     """Return the candidate exons of base sequences, as the configured provider makes them."""
-    source = PROVIDER_SOURCES[config["exons"]["provider"]]
+    source = "predicted" if PROVIDER_KEYS[config["exons"]["provider"]] else "given"
     return expand("<results>/exons/{source}/{base}.gff3", source=source, base=bases)
 
 
@@ -300,6 +330,7 @@ def tables():
 
 
 check(config, "../schemas/config.schema.yaml", config_place)
+check_provider()
 CASES = all_cases()
 BATCHES = batch_names(len(CASES))
 FETCHED_SOURCES = fetched_sources()

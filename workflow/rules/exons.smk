@@ -1,5 +1,5 @@
 rule exons_predict:
-    """Predict the candidate exons of a locus with the built-in model."""
+    """Predict the candidate exons of a locus: the built-in model, or the configured program."""
     input:
         base="<results>/sequences/loci/{base}.fa.gz",
     output:
@@ -7,11 +7,12 @@ rule exons_predict:
     log:
         "<logs>/exons_predict/{base}.log",
     conda:
-        "../envs/gpu_tools.yaml"
+        "../envs/augustus.yaml"
+        if config["exons"]["provider"] == "augustus"
+        else "../envs/gpu_tools.yaml"
     params:
+        **config["exons"],
         version=VERSION,
-        model=config["exons"]["model"],
-        min_score=config["exons"]["min_score"],
     script:
         "../scripts/exons_predict.py"
 
@@ -29,7 +30,7 @@ rule exons_cut:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        kind=lambda wildcards: EXON_KINDS[wildcards.source],
+        kind=exon_kind,
         record=lambda wildcards: base_row(wildcards)["record"],
         locus=lambda wildcards: base_row(wildcards)["locus"] or None,
         flank=config["flank"],

@@ -1,0 +1,184 @@
+"""What a model says of the places of a sequence: sites, coding scores, stop codons."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.exons.model import FORBIDDEN, GC_CLASSES, CodingModel, SiteModel
+from gpu_tools.sequences import OTHER, encode
+
+_N_CODES = OTHER + 1
+_FIRST_CLASS, _STEP = float(GC_CLASSES[0]), float(GC_CLASSES[1] - GC_CLASSES[0])
+_N_CLASSES = len(GC_CLASSES)
+
+
+def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
+    """Score every edge of a sequence as a site.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    site : SiteModel
+        The site's matrix.
+
+    Returns
+    -------
+    ndarray of int64, shape (n + 1,)
+        Hundredths of a bit by the position behind the edge; at most `FORBIDDEN` / 2 where there
+        can be no site. Beyond the sequence's ends all symbols are unknown.
+    """
+    scores = site.scores
+    if scores.ndim == 2:  # the base before does not matter
+        scores = np.repeat(scores[:, None, :], _N_CODES, axis=1)
+    n, width = len(codes), len(scores)
+    padded = np.full(n + width + 1, OTHER, dtype=np.uint8)
+    padded[site.before + 1 : site.before + 1 + n] = codes
+    return _window_sums(padded, np.ascontiguousarray(scores), n + 1)
+
+
+@njit(cache=True)
+def _window_sums(padded, scores, n_edges):
+    total = np.empty(n_edges, dtype=np.int64)
+    for edge in range(n_edges):
+        score = 0
+        for column in range(len(scores)):
+            score += scores[column, padded[edge + column], padded[edge + column + 1]]
+        total[edge] = max(score, FORBIDDEN)
+    return total
+
+
+def sites_over(codes: NDArray[np.uint8], site: SiteModel) -> tuple[NDArray, NDArray]:
+    """Return the rising positions of a sequence's sites and their scores, both int64."""
+    scores = site_scores(codes, site)
+    positions = np.flatnonzero(scores >= max(site.cutoff, FORBIDDEN // 2))
+    return positions, scores[positions]
+
+
+def coding_sums(codes: NDArray[np.uint8], model: CodingModel) -> NDArray[np.int64]:
+    """Return running sums of the coding scores in the three frames.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    model : CodingModel
+        The coding scores.
+
+    Returns
+    -------
+    ndarray of int64, shape (3, n + 1)
+        Element (f, i) sums the bases before i when codons begin at positions f modulo 3. A base
+        scores 0 where it or its context is ambiguous or begins before the sequence.
+    """
+    word, known = words_before(codes, model.order)
+    return _running_sums(model.scores, word, known, gc_classes(codes, model.window))
+
+
+@njit(cache=True)
+def _running_sums(scores, word, known, classes):
+    n = len(word)
+    sums = np.zeros((3, n + 1), dtype=np.int64)
+    for frame in range(3):
+        total = 0
+        for i in range(n):
+            if known[i]:
+                total += scores[classes[i], (i + 3 - frame) % 3, word[i]]
+            sums[frame, i + 1] = total
+    return sums
+
+
+def gc_classes(codes: NDArray[np.uint8], window: int) -> NDArray[np.int64]:
+    """Return for each base the class of the share of G and C around it.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence.
+    window : int
+        Bases that count: as many as lie within half of it on either side, and at a sequence's end
+        the outermost as many.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Index into `GC_CLASSES` of the nearest share. One G or C and one other base are added to
+        what is seen, so that a window of unknown symbols is average.
+    """
+    strong = np.concatenate([[0], np.cumsum((codes == 1) | (codes == 2))])
+    known = np.concatenate([[0], np.cumsum(codes != OTHER)])
+    return _nearest_classes(strong, known, window // 2)
+
+
+@njit(cache=True)
+def _nearest_classes(strong, known, half):
+    n = len(strong) - 1
+    size = min(2 * half + 1, n)
+    classes = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        low = min(max(i - half, 0), n - size)
+        share = (strong[low + size] - strong[low] + 1) / (known[low + size] - known[low] + 2)
+        nearest = int(np.floor((share - _FIRST_CLASS) / _STEP + 0.5))
+        classes[i] = min(max(nearest, 0), _N_CLASSES - 1)
+    return classes
+
+
+def words_before(
+    codes: NDArray[np.uint8], order: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return for each base the word of it and the `order` bases before it.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    order : int
+        Bases before.
+
+    Returns
+    -------
+    word : ndarray of int64, shape (n,)
+        Words in base 4, first base most significant.
+    known : ndarray of bool, shape (n,)
+        Whether the word lies within the sequence and has no ambiguous symbol.
+    """
+    n = len(codes)
+    word = np.zeros(n, dtype=np.int64)
+    known = np.ones(n, dtype=bool)
+    known[:order] = False
+    for back in range(min(order, n - 1) + 1):
+        word[back:] += (codes[: n - back].astype(np.int64) & 3) << (2 * back)
+        known[back:] &= codes[: n - back] != OTHER
+    return word, known
+
+
+def next_stops(codes: NDArray[np.uint8], stops: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return for each position the first stop codon at or after it in the same frame.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    stops : tuple of str
+        Stop codons.
+
+    Returns
+    -------
+    ndarray of int64, shape (n + 3,)
+        Position of the stop codon's first base; n if there is none.
+    """
+    n = len(codes)
+    is_stop = np.zeros(n + 3, dtype=bool)
+    for stop in stops:
+        first, second, third = encode(stop)
+        if n >= 3:
+            is_stop[: n - 2] |= (
+                (codes[:-2] == first) & (codes[1:-1] == second) & (codes[2:] == third)
+            )
+    following = np.where(is_stop, np.arange(n + 3), n)
+    for frame in range(3):
+        in_frame = following[frame::3]
+        in_frame[:] = np.minimum.accumulate(in_frame[::-1])[::-1]
+    return following

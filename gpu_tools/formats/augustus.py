@@ -1,0 +1,67 @@
+"""Exons that AUGUSTUS prints, with the posterior probabilities of its sampling."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+
+from gpu_tools.exons.candidates import ExonSet
+from gpu_tools.formats.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Place
+
+TYPES = {"initial": "Init", "internal": "Intr", "terminal": "Term", "single": "Sngl"}
+"""Exon types by the names that AUGUSTUS gives them under ``--exonnames=on``."""
+_OTHER_FEATURES = ("gene", "transcript")
+
+
+def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> ExonSet:
+    """Return the exons of the one sequence that AUGUSTUS was run on.
+
+    An exon stands in every transcript that has it, each time with the same probability; it is
+    returned once. The probabilities of its reading frames, which exclude each other, are added.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Named in errors.
+    lines : iterable of (int, str)
+        Numbered lines of GTF with named exons.
+
+    Returns
+    -------
+    ExonSet
+        Sorted by strand (+ first), start, end and type; scores are 0.
+
+    Raises
+    ------
+    InputError
+        For a line that is neither a gene, a transcript nor an exon with a probability.
+    """
+    by_frame = {}
+    for number, line in lines:
+        if line.strip() and not line.startswith("#"):
+            by_frame |= _exon(Place(path, number), line)
+    totals = defaultdict(float)
+    for (*exon, _), probability in by_frame.items():
+        totals[tuple(exon)] += probability
+    collector = ExonCollector()
+    for reverse, start, end, code in sorted(totals):
+        total = min(round(totals[reverse, start, end, code], 6), 1.0)
+        collector.add("", (start, end), reverse, 0.0, code, total)
+    return collector.sets().get("", ExonSet.empty())
+
+
+def _exon(place: Place, line: str) -> dict[tuple, float]:
+    """Return the probability of an exon by strand, interval, type and frame; {} for no exon."""
+    fields = line.split("\t")
+    if len(fields) != 9:
+        raise place.error(f"{len(fields)} columns", "9 tab-separated columns")
+    if fields[2] in _OTHER_FEATURES:
+        return {}
+    if fields[2] not in TYPES:
+        raise place.error(f"unknown feature {fields[2]!r}", ", ".join(TYPES))
+    if fields[5] == ".":
+        raise place.error("an exon without a probability", "0 to 1, from sampling")
+    key = (*place.closed_interval(fields[3], fields[4]), exon_type_code(TYPES[fields[2]]))
+    return {(place.strand(fields[6]), *key, fields[7]): place.probability(fields[5])}
