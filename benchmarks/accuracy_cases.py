@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from Bio.Seq import Seq
 from numpy.typing import NDArray
 
 from gpu_tools.exons.annotation import AnnotatedSequence, CodingSequence
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.sequences import reverse_complement
+from gpu_tools.sequences import decode, reverse_complement
 
 FLANK = 3000
 INDELS = 0.005
@@ -123,12 +124,27 @@ def mutated(rng, coding: NDArray[np.uint8], rate: float, biased: bool) -> NDArra
     biased : bool
         Whether substitutions prefer third codon positions and transitions.
     """
+    return with_indels(rng, substituted(rng, coding, rate, biased))
+
+
+def substituted(rng, coding: NDArray[np.uint8], rate: float, biased: bool) -> NDArray[np.uint8]:
+    """Return a coding sequence with random substitutions, see `mutated`."""
     position = np.array(CODON_POSITIONS)[np.arange(len(coding)) % 3] if biased else 1.0
-    substituted = rng.random(len(coding)) < np.minimum(rate * position, 0.9)
+    changed = rng.random(len(coding)) < np.minimum(rate * position, 0.9)
     other = rng.integers(1, 4, len(coding))
     if biased:  # codes 0 to 3 are A, C, G, T: a transition is a step of two
         other = np.where(rng.random(len(coding)) < TRANSITIONS, 2, rng.choice([1, 3], len(coding)))
-    letters = np.where(substituted, (coding + other) % 4, coding).astype(np.uint8)
-    kept = rng.random(len(coding)) >= INDELS / 2
+    return np.where(changed, (coding + other) % 4, coding).astype(np.uint8)
+
+
+def with_indels(rng, letters: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a sequence with `INDELS` insertions and deletions of one base."""
+    kept = rng.random(len(letters)) >= INDELS / 2
     inserted = np.flatnonzero(rng.random(kept.sum()) < INDELS / 2)
     return np.insert(letters[kept], inserted, rng.integers(0, 4, len(inserted)).astype(np.uint8))
+
+
+def translated(codes: NDArray[np.uint8]) -> str:
+    """Return the protein of whole codons: X for a stop codon, but none for the last one."""
+    text = decode(codes[: len(codes) // 3 * 3])
+    return str(Seq(text).translate()).removesuffix("*").replace("*", "X")

@@ -7,9 +7,12 @@ import io
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+OURS = "gpu-tools"
+"""How the names of site mode's rows begin."""
+
 
 def figure(rows: list[dict], mutations: str = "uniform") -> str:
-    """Draw one line a method.
+    """Draw one line a method, site mode on all genes thicker than the others on their sample.
 
     Parameters
     ----------
@@ -23,13 +26,15 @@ def figure(rows: list[dict], mutations: str = "uniform") -> str:
     str
         The SVG, the same for the same rows.
     """
-    rows = [row for row in rows if row["mutations"] == mutations]
+    rows = [r for r in rows if r["mutations"] == mutations and not r["method"].endswith("sample")]
     drawn = Figure(figsize=(9, 4.5), layout="constrained")
     axes = drawn.subplots()
     for method in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == method]
         label = f"{method} ({own[0]['genes']} genes)"
-        axes.plot([r["divergence"] for r in own], [r["exon_f1"] for r in own], "o-", label=label)
+        width = 2.8 if method.startswith(OURS) else 1.2
+        values = [r["divergence"] for r in own], [r["exon_f1"] for r in own]
+        axes.plot(*values, "o-", label=label, linewidth=width)
     axes.set(xlabel="substituted bases of the target, %", ylabel="exon F1 (both ends exact)")
     axes.set_ylim(0, 1.02)
     axes.grid(axis="y", alpha=0.4)

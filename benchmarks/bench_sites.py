@@ -69,7 +69,7 @@ def best_of(function) -> float:
 def aligned(base: Sequence, target: Sequence, strands: str, reading: str = "any"):
     """Return the result on one thread."""
     tables = tables_of(base, MODEL, strands, reading=reading)
-    (result,) = site_align([SiteCase(base, target, tables)], threads=1)
+    (result,) = site_align([SiteCase(base, target, tables)], device="cpu", threads=1)
     return result
 
 

@@ -50,12 +50,13 @@ def gpu_kernel(cases: list[Case]) -> dict:
     jobs = [Job(program, target, SCORING) for program, target in programs(cases)]
     launch = PackedLaunch(jobs, SCORING)
     launch.run()
-    times = [_milliseconds(launch.run) for _ in range(REPEATS)]
+    times = [milliseconds(launch.run) for _ in range(REPEATS)]
     figures = _rates(statistics.median(times) / 1e3, cases)
     return {**figures, "device_megabytes": round(sum(job.device_bytes for job in jobs) / 1e6, 1)}
 
 
-def _milliseconds(run) -> float:
+def milliseconds(run) -> float:
+    """Return the time between CUDA events around a call."""
     from numba import cuda
 
     begin, end = cuda.event(), cuda.event()

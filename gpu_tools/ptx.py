@@ -45,6 +45,13 @@ def _shuffle_up_twin(value, scratch):
     return _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch)
 
 
+def _shuffle_up_by_twin(value, distance, scratch):
+    if distance >= WARP:
+        return value
+    lane = cuda.threadIdx.x
+    return _exchange(value, lane - distance if lane >= distance else lane, scratch)
+
+
 def _shuffle_twin(value, lane, scratch):
     return _exchange(value, lane, scratch)
 
@@ -58,6 +65,10 @@ def _exchange(value, source, scratch):
 
 def _shuffle_up(value, scratch):
     return cuda.shfl_up_sync(_ALL_LANES, value, 1)
+
+
+def _shuffle_up_by(value, distance, scratch):
+    return cuda.shfl_up_sync(_ALL_LANES, value, distance)
 
 
 def _shuffle(value, lane, scratch):
@@ -197,7 +208,9 @@ def _generate_address(context, builder, signature, arguments):
 
 
 if simulated():
-    shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_twin))
+    shuffle_up, shuffle_up_by, shuffle = (
+        cuda.jit(device=True)(f) for f in (_shuffle_up_twin, _shuffle_up_by_twin, _shuffle_twin)
+    )
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
@@ -209,7 +222,9 @@ if simulated():
 else:
     from numba.cuda.extending import intrinsic
 
-    shuffle_up, shuffle = (cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle))
+    shuffle_up, shuffle_up_by, shuffle = (
+        cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle_up_by, _shuffle)
+    )
 
     any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane, _sync_lanes))
 

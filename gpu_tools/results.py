@@ -45,6 +45,8 @@ class SplicedAlignment:
         The candidates' own scores, in the order of `chain`.
     phases : tuple of int
         Of a chain that translates, by exon: bases before the first whole codon. Else empty.
+    start_codon, stop_codon : bool
+        Whether a chain that translates begins with ATG, and whether it ends with a stop codon.
     """
 
     base: str
@@ -61,6 +63,8 @@ class SplicedAlignment:
     cigar: tuple[CigarOperation, ...] = ()
     exon_scores: tuple[float, ...] = ()
     phases: tuple[int, ...] = ()
+    start_codon: bool = False
+    stop_codon: bool = False
 
     @property
     def n_chain(self) -> int:

@@ -79,6 +79,21 @@ def test_exon_weight_and_penalty_and_ends(files, capsys):
     assert (row[3], row[8], row[9]) == ("3", "3-9", "0.5714")
 
 
+def test_candidates_that_translate(files, capsys):
+    """The best chain of all misses the start codon; --incomplete admits that one's whole codons."""
+    (files / "s.fa").write_text(">s\nATGCCGTTTGCAAATAA\n")
+    (files / "t.fa").write_text(">t\nCCGGCAAAT\n")
+    (files / "e.bed").write_text("s\t0\t6\ns\t3\t6\ns\t9\t15\ns\t9\t17\ns\t8\t17\n")
+    chains = {}
+    for options in ((), ("--coding",), ("--coding", "--incomplete")):
+        assert run(*options, "--alignments", "x.gtf") == 0
+        chains[options] = capsys.readouterr().out.splitlines()[1].split("\t")[8]
+    assert chains == {
+        (): "4-6,10-15", ("--coding",): "1-6,9-17", ("--coding", "--incomplete"): "4-6,10-15",
+    }  # fmt: skip
+    assert "\tCDS\t4\t6\t.\t+\t0\t" in (files / "x.gtf").read_text()
+
+
 def test_genscan_report_takes_the_only_base(files, capsys):
     report = (
         "GENSCAN 1.0\tDate run: 1-Jan-100\tTime: 00:00:00\n\n"

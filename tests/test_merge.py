@@ -8,7 +8,7 @@ import pytest
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import write_alignments
 from gpu_tools.formats.fasta import read_fasta, write_fasta
-from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3, merge_tables
+from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3, merge_methods, merge_tables
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.sequences import Sequence
 
@@ -121,3 +121,50 @@ def test_concatenated_fasta_reads_as_all_records(tmp_path):
 def test_missing_input_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"none\.fa: cannot be read \(No such file"):
         concatenate([tmp_path / "none.fa"], tmp_path / "all.fa")
+
+
+def scores_table(path, *rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in (("base", "target", "score"), *rows)))
+    return path
+
+
+def test_methods_stand_side_by_side(tmp_path):
+    cases = [("b", "t"), ("b", "u"), ("c", "t")]
+    first = {
+        name: scores_table(
+            tmp_path / f"1{name}", *((*case, f"{name}{case[1]}") for case in cases[:2])
+        )
+        for name in ("x", "y")
+    }
+    second = {
+        name: scores_table(tmp_path / f"2{name}", (*cases[2], f"{name}c")) for name in ("x", "y")
+    }
+    merge_methods([first, second], tmp_path / "all")
+    assert (tmp_path / "all").read_text().splitlines() == [
+        "base\ttarget\tmethod\tscore",
+        "b\tt\tx\txt", "b\tt\ty\tyt", "b\tu\tx\txu", "b\tu\ty\tyu", "c\tt\tx\txc", "c\tt\ty\tyc",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("b", "u", "2")], "y, line 2: another case; expected b and t"),
+        ([("b", "t", "2"), ("b", "u", "2")], "y: 2 rows; expected 1"),
+    ],
+)
+def test_methods_of_other_cases_are_refused(tmp_path, rows, message):
+    tables = {
+        "x": scores_table(tmp_path / "x", ("b", "t", "1")),
+        "y": scores_table(tmp_path / "y", *rows),
+    }
+    with pytest.raises(InputError, match=message):
+        merge_methods([tables], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_methods_of_other_columns_are_refused(tmp_path):
+    other = tmp_path / "y"
+    other.write_text("base\ttarget\tpoints\nb\tt\t1\n")
+    with pytest.raises(InputError, match="y, line 1: wrong header"):
+        merge_methods([{"x": scores_table(tmp_path / "x", ("b", "t", "1")), "y": other}], "-")

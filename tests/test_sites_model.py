@@ -6,17 +6,20 @@ import subprocess
 import numpy as np
 import pytest
 
-from gpu_tools import InputError, Sequence, SplicedScoring
+from gpu_tools import Case, DeviceError, InputError, Sequence, SplicedScoring, spliced_align
 from gpu_tools.cli.main import main
 from gpu_tools.device import Gpu
 from gpu_tools.exons.features import site_scores
+from gpu_tools.exons.model import load_model
+from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.resources import resource_path
-from gpu_tools.sequences import decode, encode
-from gpu_tools.sites.api import SiteCase, phases_of, site_align, tables_of
+from gpu_tools.sequences import decode, encode, reverse_complement
+from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import load_sites, sites_from_dict
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.sites.training import train_sites
+from gpu_tools.spliced.reading import translation_of
 from tests import oracle_sites
 from tests.programs import require
 
@@ -118,8 +121,13 @@ def test_shipped_model_is_what_training_gives():
     assert train_sites(annotated_records(), shipped["name"], shipped["source"]) == shipped
 
 
-def test_phases():
-    assert phases_of([(0, 4), (10, 11), (20, 24), (30, 33)]) == (0, 2, 1, 0)
+def test_translation():
+    chain = [(0, 4), (10, 11), (20, 24), (30, 33)]
+    codes = encode("ATGA" + "C" * 26 + "TAG" + "C")
+    found = translation_of(codes, chain)
+    assert found == {"phases": (0, 2, 1, 0), "start_codon": True, "stop_codon": True}
+    other = translation_of(codes[1:], chain)
+    assert (other["start_codon"], other["stop_codon"]) == (False, False)
 
 
 def gene(rng):
@@ -196,7 +204,7 @@ def test_strand_and_model_options(files, capsys):
         ((), "either --exons or --site-model"),
         (("--exons", "e.bed", "--site-model", "vertebrate"), "either --exons or --site-model"),
         (("--exons", "e.bed", "--strand", "+"), "--strand needs --site-model"),
-        (("--exons", "e.bed", "--coding"), "--coding needs --site-model"),
+        (("--exons", "e.bed", "--coding", "--ends", "free"), "needs whole candidates"),
         (("--site-model", "vertebrate", "--incomplete"), "--incomplete needs --coding"),
     ],
 )
@@ -205,16 +213,30 @@ def test_wrong_usage(files, capsys, arguments, words):
     assert words in capsys.readouterr().err
 
 
-def test_explicit_cuda_is_an_error(files, capsys):
+def no_gpu():
+    raise DeviceError("no usable CUDA device: there is none")
+
+
+def test_explicit_cuda_without_a_gpu_is_an_error(files, capsys, monkeypatch):
+    monkeypatch.setattr("gpu_tools.device.list_gpus", no_gpu)
     assert run("--site-model", "vertebrate", "--device", "cuda") == 1
-    assert "site mode runs on the CPU only" in capsys.readouterr().err
+    assert "no usable CUDA device" in capsys.readouterr().err
 
 
-def test_auto_takes_the_cpu_even_beside_a_gpu(files, capsys, monkeypatch):
-    gpu = Gpu(0, "card", "9.0", 1, "13.0", "GPU-a")
+def test_auto_holds_a_gpu(files, monkeypatch):
+    """With a site model also for free ends, which list mode computes on the CPU."""
+    gpu, used = Gpu(0, "card", "9.0", 1, "13.0", "GPU-a"), []
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(files / "locks"))
     for module in ("device", "reservation"):
         monkeypatch.setattr(f"gpu_tools.{module}.list_gpus", lambda: [gpu])
-    assert run("--site-model", "vertebrate", "--device", "auto") == 0
+
+    def on_cpu(*given, device, **options):
+        used.append(device)
+        return site_align(*given, device="cpu", **options)
+
+    monkeypatch.setattr("gpu_tools.cli.spliced_align.site_align", on_cpu)
+    assert run("--site-model", "vertebrate", "--ends", "free", "--device", "auto") == 0
+    assert used == ["cuda:0"]
 
 
 def test_no_chain_gives_missing_values(files, capsys):
@@ -231,21 +253,54 @@ def test_bad_cases():
         site_align([SiteCase(Sequence.from_text("b", "A"), base, tables_of(base, model))])
 
 
+def demo_pairs():
+    """Return the demo's loci, each with its mRNA."""
+    folder = ("demo",)
+    loci = read_fasta(resource_path(*folder, "loci.fa.gz"))
+    mrnas = read_fasta(resource_path(*folder, "mrnas.fa.gz"))
+    return list(zip(loci, mrnas, strict=True))
+
+
+def check_translates(base, result):
+    """Check that a chain reads through from a start codon to a stop codon, and its phases."""
+    m, forward = len(base), result.strand == "+"
+    chain = [(s, e) if forward else (m - e, m - s) for s, e in result.chain]
+    text = decode(base.codes if forward else reverse_complement(base.codes))
+    assert oracle_sites.translates(text, chain)
+    before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
+    assert result.phases == tuple(-before % 3)
+    return "".join(text[start:end] for start, end in chain)
+
+
 @pytest.mark.parametrize("reading", ["complete", "incomplete"])
-def test_chains_of_the_demo_translate(reading):
-    loci = list(read_fasta(resource_path("demo", "loci.fa.gz")))
-    mrnas = list(read_fasta(resource_path("demo", "mrnas.fa.gz")))
+def test_all_site_chains_of_the_demo_translate(reading):
     model = load_sites("vertebrate")
     cases = [
         SiteCase(locus, mrna, tables_of(locus, model, reading=reading))
-        for locus, mrna in zip(loci, mrnas, strict=True)
-        if len(locus) < 40_000
+        for locus, mrna in demo_pairs()
     ]
-    assert len(cases) > 5
-    results = site_align(cases, SplicedScoring(ends="free-target"))
+    assert len(cases) == 10
+    results = site_align(cases, SplicedScoring(ends="free-target"), device="cpu")
     for case, result in zip(cases, results, strict=True):
-        m = len(case.base)
-        chain = [(s, e) if result.strand == "+" else (m - e, m - s) for s, e in result.chain]
-        text = decode(case.codes(result.strand))
-        assert oracle_sites.translates(text, chain)
-        assert result.phases == phases_of(chain)
+        spliced = check_translates(case.base, result)
+        assert result.start_codon == (spliced[:3] == "ATG")
+        if reading == "complete":
+            assert result.start_codon
+            assert result.stop_codon
+
+
+@pytest.mark.parametrize("reading", ["complete", "incomplete"])
+def test_all_candidate_chains_of_the_demo_translate(reading):
+    cases = [
+        Case(locus, mrna, predict_exons(locus.codes, load_model("vertebrate")))
+        for locus, mrna in demo_pairs()
+    ]
+    scoring = SplicedScoring(exon_weight=1, intron_penalty=15, ends="free-target")
+    results = spliced_align(cases, scoring, device="cpu", reading=reading)
+    for case, result in zip(cases, results, strict=True):
+        check_translates(case.base, result)
+        known = set(zip(case.exons.starts.tolist(), case.exons.ends.tolist(), strict=True))
+        assert set(result.chain) <= known
+        if reading == "complete":
+            assert result.start_codon
+            assert result.stop_codon

@@ -71,14 +71,14 @@ def device_unless(cpu_only: Callable[[dict], bool]) -> Callable:
     Parameters
     ----------
     cpu_only : callable
-        Told the other options, it says whether no GPU can do what they ask for. Then ``device`` is
-        what the user gave, for the library to take as the CPU or to refuse.
+        Told all options, it says whether no GPU is to do what they ask for. Then ``device`` is what
+        the user gave, for the library to take as the CPU or to refuse.
     """
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
         def holding(*arguments, device: str, **options):
-            if cpu_only(options):
+            if cpu_only({**options, "device": device}):
                 return function(*arguments, device=device, **options)
             with reserved(device) as got:
                 return function(*arguments, device=got, **options)

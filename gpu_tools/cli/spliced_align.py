@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -54,11 +55,12 @@ def _finite(context, parameter, value: float | None) -> float | None:
 )
 @click.option(
     "--coding", is_flag=True,
-    help="With --site-model: only chains that translate, from a start codon to a stop codon.",
+    help="Only chains that translate, from a start codon to a stop codon.",
 )  # fmt: skip
 @click.option(
     "--incomplete", is_flag=True,
-    help="With --coding: chains may also begin and end at any other codon, as the model scores it.",
+    help="With --coding: chains may also begin and end at any other codon; with --site-model, for "
+    "the model's points.",
 )  # fmt: skip
 @click.option(
     "--min-intron", type=click.IntRange(min=0), metavar="N",
@@ -101,7 +103,13 @@ def _finite(context, parameter, value: float | None) -> float | None:
     "May be given several times.",
 )  # fmt: skip
 @options.output
-@options.device_unless(lambda given: given["site_model"] or given["ends"] == "free")
+@options.device_unless(
+    lambda given: (
+        given["device"] == "auto"
+        if given["site_model"]
+        else given["coding"] or given["ends"] == "free"
+    )
+)
 @options.common
 def command(
     base, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
@@ -114,16 +122,22 @@ def command(
     compressed and hold many records. The table has one row a case, with 1-based inclusive
     positions on the forward strand.
     """
-    reading = ("incomplete" if incomplete else "complete") if coding else None
+    reading = ("incomplete" if incomplete else "complete") if coding else "any"
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
-    sites = {"strand": strand, "min_intron": min_intron, "coding": reading}
+    sites = {"strand": strand, "min_intron": min_intron}
     _check_usage(exons, site_model, sites)
+    if coding and exons and scores["ends"] == "free":
+        raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     for path in (output, *alignments):
         check_writable(path)
     files = CaseFiles(base, exons, targets, pairs, exons_format)
-    prepared = _with_sites(files, site_model, sites, scores) if site_model else None
-    inputs, scoring, align = prepared or _with_candidates(files, scores)
+    if site_model:
+        inputs, scoring, align = _with_sites(
+            files, site_model, sites | {"reading": reading}, scores
+        )
+    else:
+        inputs, scoring, align = _with_candidates(files, scores, reading)
     total = sum(case.cells for case in inputs.cases)
     with progress("aligning", total, quiet) as done:
         results = align(inputs.cases, scoring, device=device, threads=threads, progress=done)
@@ -141,11 +155,11 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict) -> None
             raise click.UsageError(f"--{name.replace('_', '-')} needs --site-model")
 
 
-def _with_candidates(files: CaseFiles, scores: dict):
+def _with_candidates(files: CaseFiles, scores: dict, reading: str):
     """Return cases, scoring and function for listed candidates."""
     given = {name: value for name, value in scores.items() if value is not None}
     scoring = SplicedScoring(**given)
-    return read_cases(files), scoring, spliced_align
+    return read_cases(files), scoring, partial(spliced_align, reading=reading)
 
 
 def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
@@ -159,8 +173,8 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
     if penalty is not None:
         model = model.with_penalty(penalty)
     scoring = SplicedScoring(**scores)
-    reading = sites["coding"] or "any"
-    inputs = read_site_cases(files, model, sites["strand"] or "+-", scoring.ends, reading)
+    strands = sites["strand"] or "+-"
+    inputs = read_site_cases(files, model, strands, scoring.ends, sites["reading"])
     return inputs, scoring, site_align
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.candidates import EXON_TYPES
 from gpu_tools.exons.lattice import BETWEEN, FIRST_OF_PHASE
 from gpu_tools.sequences import OTHER

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.model import FORBIDDEN, GC_CLASSES, CodingModel, SiteModel
 from gpu_tools.sequences import OTHER, encode
 

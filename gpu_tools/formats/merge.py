@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pysam
@@ -81,6 +81,50 @@ def _rows(inputs: Sequence[PathLike]) -> Iterator[str]:
         if not first or first != header:
             raise InputError("wrong header", path=path, line=1, expected=header or "a header line")
         yield from (line for _, line in lines)
+
+
+def merge_methods(batches: Sequence[Mapping[str, PathLike]], output: PathLike) -> None:
+    """Write the rows of tables of the same cases side by side, with a column ``method``.
+
+    Parameters
+    ----------
+    batches : sequence of mapping of str to path-like
+        Each batch's tables by method, in the order to write: same header, and in each row the
+        same ``base`` and ``target``, the first two columns.
+    output : path-like
+        Table to write; ``-`` is standard output. The methods of a case follow each other, and
+        ``method`` is the third column.
+
+    Raises
+    ------
+    InputError
+        If a table has no header or another one than the first, or other cases than its batch's
+        first.
+    """
+    header, *_ = _rows([path for tables in batches for path in tables.values()])
+    with open_output(output) as stream:
+        stream.write(_with_method(header, "method"))
+        for tables in batches:
+            rows = {method: list(_rows([path]))[1:] for method, path in tables.items()}
+            _check_same_cases(tables, rows)
+            for side_by_side in zip(*rows.values(), strict=True):
+                stream.writelines(map(_with_method, side_by_side, rows))
+
+
+def _check_same_cases(tables: Mapping[str, PathLike], rows: Mapping[str, list[str]]) -> None:
+    first, *others = ([row.split("\t")[:2] for row in found] for found in rows.values())
+    for path, cases in zip(list(tables.values())[1:], others, strict=True):
+        if len(cases) != len(first):
+            raise InputError(f"{len(cases)} rows", path=path, expected=f"{len(first)}")
+        for number, (case, wanted) in enumerate(zip(cases, first, strict=True), start=2):
+            if case != wanted:
+                expected = " and ".join(wanted)
+                raise InputError("another case", path=path, line=number, expected=expected)
+
+
+def _with_method(row: str, method: str) -> str:
+    base, target, rest = row.split("\t", 2)
+    return f"{base}\t{target}\t{method}\t{rest}\n"
 
 
 def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:

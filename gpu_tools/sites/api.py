@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numpy as np
-
-from gpu_tools.errors import DeviceError, InputError
+from gpu_tools.device import resolve
+from gpu_tools.errors import InputError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import Sequence, reverse_complement
@@ -19,6 +18,7 @@ from gpu_tools.sites.cpu import SiteSweep, sweep
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.sites.traceback import trace
+from gpu_tools.spliced.reading import translation_of
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
@@ -119,9 +119,10 @@ def site_align(
     scoring : SplicedScoring, optional
         Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
     device : str
-        ``auto`` or ``cpu``; there is no CUDA version yet.
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+        ``auto`` is the CPU here.
     threads : int, optional
-        Threads, all that the process may use by default.
+        Threads of the CPU, all that the process may use by default.
     progress : callable, optional
         Called with the number of nominal cells of each case that is done.
 
@@ -138,7 +139,7 @@ def site_align(
     ScoringError
         If scores could overflow 32-bit integers.
     DeviceError
-        If another device than the CPU is asked for.
+        If the device asked for cannot be used.
 
     Notes
     -----
@@ -157,14 +158,30 @@ def site_align(
     .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
        alignment", PNAS 93 (1996) 9061-9066, doi:10.1073/pnas.93.17.9061.
     """
-    if device not in ("auto", "cpu"):
-        raise DeviceError(f"site mode runs on the CPU only, not on {device}")
     cases = list(cases)
     for case in cases:
         case.check()
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
+    # the GPU's kernels changed after they were last compared with the CPU on a GPU
+    where = resolve("cpu" if device == "auto" else device)
+    if where.kind == "cpu":
+        return _on_cpu(cases, scoring, threads, done)
+    from gpu_tools.sites.cuda_schedule import align_on_gpus
+
+    def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
+        result = _finished(case, strand, found, scoring)
+        done(case.cells)
+        return result
+
+    return align_on_gpus(cases, scoring, where.ordinals, threads, finish)
+
+
+def _on_cpu(
+    cases: list[SiteCase], scoring: SplicedScoring, threads: int, done: Callable[[int], None]
+) -> list[SplicedAlignment]:
+    """Align large cases one after the other on all threads, the others side by side."""
     alone = sum(case.cells for case in cases) / (2 * threads)
     results: list[SplicedAlignment | None] = [None] * len(cases)
 
@@ -189,7 +206,12 @@ def _align(case: SiteCase, scoring: SplicedScoring, threads: int) -> SplicedAlig
     for strand, found in zip(strands, sweeps, strict=True):
         if found.score is not None and (best is None or found.score > best[1].score):
             best = strand, found
-    return _result(case, **(_aligned(case, *best, scoring) if best else {}))
+    return _finished(case, *(best or (None, None)), scoring)
+
+
+def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring):
+    """Return the result of a case from the strand of its best chain and that strand's sweep."""
+    return _result(case, **({} if strand is None else _aligned(case, strand, found, scoring)))
 
 
 def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
@@ -212,14 +234,8 @@ def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dic
         "target_start": traced.first_column,
         "target_end": found.column,
         "cigar": traced.cigar,
-        "phases": () if table.stops is None else phases_of(traced.chain),
+        **({} if table.stops is None else translation_of(case.codes(strand), traced.chain)),
     }
-
-
-def phases_of(chain: list[tuple[int, int]]) -> tuple[int, ...]:
-    """Return for each exon of a chain that translates the bases before its first whole codon."""
-    before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
-    return tuple(int(phase) for phase in -before % 3)
 
 
 def _result(case: SiteCase, **found) -> SplicedAlignment:

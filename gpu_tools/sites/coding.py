@@ -325,20 +325,20 @@ def coding_sweep(
     sites, stops = sites_of(codes, table, dtype), table.stops
     blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
-    state = _fresh(sites, len(stripe.start), _capacity(sites, blocks), weights[1])
+    state = fresh_state(sites, len(stripe.start), _capacity(sites, blocks), weights[1])
     snapshots, block_exits = [], []
     for bounds in blocks:
         snapshots.append(_snapshot(state))
         sweep_coding_block(sites, stops, stripe, state, weights, bounds)
         block_exits.append(state.block_exits.copy())
-    score = _possible(int(state.best[_SCORE]), limit, len(target), scoring)
+    score = possible(int(state.best[_SCORE]), limit, len(target), scoring)
     return CodingSweep(
         score, int(state.best[_END]), int(state.best[_COLUMN]), blocks, sites, stops, stripe,
         snapshots, block_exits, weights,
     )  # fmt: skip
 
 
-def _possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -> int | None:
+def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -> int | None:
     """Return the score, or None if only a path from the floor has it: then there is no chain."""
     unaligned = scoring.gap * columns if scoring.ends == "global" else 0
     return score if score >= limit.least + unaligned else None
@@ -354,7 +354,8 @@ def _capacity(sites: Sites, blocks) -> tuple[int, int]:
     )
 
 
-def _fresh(sites: Sites, width: int, capacity: tuple[int, int], floor) -> CodingState:
+def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> CodingState:
+    """Return the state before the first block, all cells at the floor."""
     dtype, classes = floor.dtype, len(sites.intron_kinds)
     return CodingState(
         np.full((FRAMES + 1, width), floor, dtype),

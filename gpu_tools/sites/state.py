@@ -81,6 +81,13 @@ def by_column(rows: NDArray, lanes: int) -> NDArray:
     return rows.reshape(count, width // lanes, lanes).transpose(0, 2, 1).reshape(count, width)
 
 
+def by_lane(rows, lanes: int, dtype) -> NDArray:
+    """Return rows with column c of lane l at c * lanes + l."""
+    count, width = rows.shape
+    blocked = rows.reshape(count, lanes, width // lanes).transpose(0, 2, 1)
+    return np.ascontiguousarray(blocked, dtype=dtype).reshape(count, width)
+
+
 def lanes_of(dtype) -> int:
     """Return the lanes of a vector."""
     return simd.VECTOR_BYTES // dtype.itemsize
@@ -114,10 +121,10 @@ def stripe_of(target, first: int, width: int, scoring: SplicedScoring, dtype) ->
     start = [empty_chain(int(column), scoring.gap, free) for column in columns]
     final = columns <= len(target) if free else columns == len(target)
     laid_out = (
-        _by_lane(np.asarray(row)[None], lanes, dtype)[0]
+        by_lane(np.asarray(row)[None], lanes, dtype)[0]
         for row in (start, np.where(final, scoring.gap * columns, 0), final)
     )
-    profile = _by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
+    profile = by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
     return Stripe(profile, *laid_out, _span(final, lanes))
 
 
@@ -125,13 +132,6 @@ def _span(final, lanes: int) -> tuple[int, int]:
     """Return the elements, in whole vectors, between which the final columns lie."""
     of_lane = np.flatnonzero(final) % (len(final) // lanes)
     return (int(of_lane.min()) * lanes, int(of_lane.max() + 1) * lanes) if len(of_lane) else (0, 0)
-
-
-def _by_lane(rows, lanes: int, dtype) -> NDArray:
-    """Return rows with column c of lane l at c * lanes + l."""
-    count, width = rows.shape
-    blocked = rows.reshape(count, lanes, width // lanes).transpose(0, 2, 1)
-    return np.ascontiguousarray(blocked, dtype=dtype).reshape(count, width)
 
 
 def capacity_of(sites: Sites, blocks) -> tuple[int, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from gpu_tools.device import resolve
-from gpu_tools.errors import DeviceError
+from gpu_tools.errors import DeviceError, ScoringError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
@@ -21,6 +22,7 @@ def spliced_align(
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
+    reading: str = "any",
 ) -> list[SplicedAlignment]:
     """Align each case's target to the best chain of its candidate exons.
 
@@ -41,18 +43,24 @@ def spliced_align(
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
         Called with the number of nominal cells of each case that is done.
+    reading : {"any", "complete", "incomplete"}
+        ``complete`` admits only chains that translate: ATG, whole codons, no stop codon but the
+        last one. ``incomplete``: they may also begin and end with any other codon. The first and
+        the last codon lie in one exon each, and no codon lies in three.
 
     Returns
     -------
     list of SplicedAlignment
-        One for each case, in order; without strand, score and chain where there is no candidate.
+        One for each case, in order; without strand, score and chain where there is no candidate,
+        or no chain of them that translates.
 
     Raises
     ------
     InputError
         If a target is empty or an exon does not lie within its base.
     ScoringError
-        If scores could overflow 32-bit integers.
+        If scores could overflow 32-bit integers, or a reading is unknown or asked for with free
+        ends of the base.
     DeviceError
         If the device asked for cannot be used.
 
@@ -65,7 +73,7 @@ def spliced_align(
     With ``free`` ends the chain's last exon is the one whose candidate starts first, left as early
     and at as small a target position as possible; an exon that is entered or left inside its
     candidate is reported as that part, and counts the best score of the candidates that it may
-    be part of. Free ends run on the CPU only.
+    be part of. Free ends and readings run on the CPU only.
 
     References
     ----------
@@ -86,24 +94,39 @@ def spliced_align(
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
-    if scoring.ends == "free":
-        return _on_cpu_with_free_ends(cases, scoring, device, threads, done)
+    if scoring.ends == "free" or reading != "any":
+        align = _one_case(scoring, reading)
+        return _one_by_one(cases, align, scoring, device, threads, done)
     where = resolve(device)
     if where.kind == "cpu":
         return schedule.on_cpu(cases, scoring, threads, done)
     return schedule.on_cuda(cases, scoring, where.ordinals, threads, done)
 
 
-def _on_cpu_with_free_ends(cases, scoring, device, threads, done) -> list[SplicedAlignment]:
-    from gpu_tools.spliced.free_ends import align_free  # it rests on site mode, which rests on this
+def _one_case(scoring: SplicedScoring, reading: str):
+    """Return the function for a case with free ends or a reading."""
+    # they rest on site mode, which rests on this module's package
+    from gpu_tools.spliced.free_ends import align_free
+    from gpu_tools.spliced.reading import READINGS
+    from gpu_tools.spliced.reading_traceback import align_reading
 
+    if reading not in READINGS:
+        raise ScoringError(f"unknown reading {reading!r}; expected one of {', '.join(READINGS)}")
+    if reading == "any":
+        return align_free
+    if scoring.ends == "free":
+        raise ScoringError("candidates that translate with free ends; expected whole candidates")
+    return partial(align_reading, complete=reading == "complete")
+
+
+def _one_by_one(cases, align_one, scoring, device, threads, done) -> list[SplicedAlignment]:
     if device not in ("auto", "cpu"):
-        raise DeviceError(f"candidates with free ends are aligned on the CPU only, not on {device}")
-
+        what = "candidates with free ends, or that translate,"
+        raise DeviceError(f"{what} are aligned on the CPU only, not on {device}")
     prepare = Preparation(scoring)
 
     def align(case: Case) -> SplicedAlignment:
-        result = align_free(prepare(case), scoring)
+        result = align_one(prepare(case), scoring)
         done(result.cells)
         return result
 

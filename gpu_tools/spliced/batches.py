@@ -48,3 +48,13 @@ def _filled(cells: Sequence[int], limit: int, n_batches: int) -> list[slice]:
             start, total = case, 0
         total += size
     return [*batches, slice(start, len(cells))]
+
+
+def shares(cells: list[int], count: int) -> list[list[int]]:
+    """Deal cases out to GPUs, the largest first, each to the one with the least work."""
+    dealt, loads = [[] for _ in range(count)], [0] * count
+    for k in sorted(range(len(cells)), key=lambda k: -cells[k]):
+        least = loads.index(min(loads))
+        dealt[least].append(k)
+        loads[least] += cells[k]
+    return dealt

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cpu
+from gpu_tools.spliced.batches import shares
 from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
 
 COLUMNS_PER_STRIPE = 256
@@ -88,7 +89,7 @@ def on_cuda(
         In the order of `cases`.
     """
     prepare = Preparation(scoring)
-    shares = _shares([case.cells for case in cases], len(ordinals))
+    dealt = shares([case.cells for case in cases], len(ordinals))
     results: dict[int, SplicedAlignment] = {}
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
 
@@ -101,18 +102,8 @@ def on_cuda(
                     results[k] = result
                     done(prepared.cells)
 
-        list(drivers.map(drive, ordinals, shares))
+        list(drivers.map(drive, ordinals, dealt))
     return [results[k] for k in range(len(cases))]
-
-
-def _shares(cells: list[int], count: int) -> list[list[int]]:
-    """Deal cases out to GPUs, the largest first, each to the one with the least work."""
-    shares, loads = [[] for _ in range(count)], [0] * count
-    for k in sorted(range(len(cells)), key=lambda k: -cells[k]):
-        least = loads.index(min(loads))
-        shares[least].append(k)
-        loads[least] += cells[k]
-    return shares
 
 
 def _with_jobs(prepared: PreparedCase, scoring: SplicedScoring) -> tuple[PreparedCase, list]:

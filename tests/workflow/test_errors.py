@@ -32,6 +32,8 @@ CONFIGURATIONS = [
     (("segments={islands: 3}",), "unknown key 'islands'; expected one of proteins, cpg_islands, "),
     (("flank=-1",), "configuration, flank: -1 is wrong; expected an integer, 0 or more"),
     (("batch_size=0",), "configuration, batch_size: 0 is wrong; expected an integer, 1 or more"),
+    (("mode=fast",), "mode: 'fast' is wrong; expected one of candidates, sites, both"),
+    (("sites={coding: 1}",), "sites.coding: '1' is wrong; expected true or false"),
     (("device=gpu",), "configuration, device: 'gpu' is wrong; expected auto, cpu, cuda, cuda:0"),
     (("cases=none.tsv",), "none.tsv: cannot be read as a sheet of cases"),
 ]  # fmt: skip

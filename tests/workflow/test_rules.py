@@ -21,7 +21,17 @@ def test_plan_holds_every_job_once(folder):
     counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
     assert counts["sequences_cut"] == "4"
     assert counts["exons_predict"] == "2"
-    assert counts["cases_batch"] == counts["spliced_align"] == counts["results_best"] == "1"
+    once = ("cases_batch", "spliced_align", "site_align", "results_merge", "results_best")
+    assert [counts[rule] for rule in once] == ["1"] * len(once)
+    assert counts["alignments_merge"] == "2"
+
+
+def test_mode_sites_needs_no_candidates(folder):
+    settings = ("mode=sites", "exons={provider: file}")  # the sheet has no column for them
+    plan = folder.run("--dry-run", "--quiet", "rules", "--config", *settings)
+    counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
+    assert counts["site_align"] == counts["alignments_merge"] == "1"
+    assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
 
 
 def test_batches_hold_at_most_batch_size_cases(folder):

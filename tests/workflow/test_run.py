@@ -23,10 +23,16 @@ from tests.workflow.folders import (
     write_sheet,
 )  # fmt: skip
 
-RESULTS = ("scores.tsv", "best.tsv", "alignments.gff3", "alignments.bed", "alignments.bam")
+ALIGNMENTS = {"candidates": "alignments", "sites": "site_alignments"}
+RESULTS = (
+    "scores.tsv",
+    "best.tsv",
+    *(f"{name}.{suffix}" for name in ALIGNMENTS.values() for suffix in ("gff3", "bed", "bam")),
+)
 COLUMNS = [
     "base",
     "target",
+    "method",
     "strand",
     "score",
     "base_length",
@@ -54,40 +60,68 @@ def pairs(rows):
     return [(row["base"], row["target"]) for row in rows]
 
 
-def test_scores_hold_all_cases_in_the_order_of_the_sheet(done):
+def of_method(rows, method):
+    return [row for row in rows if row["method"] == method]
+
+
+def test_scores_hold_all_cases_in_the_order_of_the_sheet_methods_side_by_side(done):
     rows = done.table("results/scores.tsv")
     assert list(rows[0]) == COLUMNS
-    assert pairs(rows) == [(base, target) for base in BASES for target in TARGETS]
+    assert [row["method"] for row in rows] == ["candidates", "sites"] * len(BASES) * len(TARGETS)
+    for method in ALIGNMENTS:
+        expected = [(base, target) for base in BASES for target in TARGETS]
+        assert pairs(of_method(rows, method)) == expected
 
 
-def test_best_targets_are_the_orthologues(done):
-    assert pairs(done.table("results/best.tsv")) == BEST
+@pytest.mark.parametrize("method", ALIGNMENTS)
+def test_best_targets_are_the_orthologues(done, method):
+    assert pairs(of_method(done.table("results/best.tsv"), method)) == BEST
 
 
-def test_alignments_hold_the_chains(done):
-    rows = [row for row in done.table("results/scores.tsv") if row["score"] != "."]
-    blocks = {}
-    for line in (done.path / "results" / "alignments.bed").read_text().splitlines():
+def test_only_candidates_are_counted(done):
+    for row in done.table("results/scores.tsv"):
+        assert (row["n_exons"] == ".") == (row["method"] == "sites")
+        if row["method"] == "sites":
+            cells = 2 * int(row["base_length"]) * int(row["target_length"])
+            assert int(row["cells"]) == cells
+
+
+@pytest.mark.parametrize("method", ALIGNMENTS)
+def test_alignments_hold_the_chains(done, method):
+    rows = of_method(done.table("results/scores.tsv"), method)
+    rows = [row for row in rows if row["score"] != "."]
+    name, blocks = ALIGNMENTS[method], {}
+    for line in (done.path / "results" / f"{name}.bed").read_text().splitlines():
         fields = line.split("\t")
         blocks[fields[0], fields[3]] = int(fields[9])
     assert blocks == {(r["base"], r["target"]): int(r["n_chain"]) for r in rows}
-    with pysam.AlignmentFile(done.path / "results" / "alignments.bam") as bam:
+    with pysam.AlignmentFile(done.path / "results" / f"{name}.bam") as bam:
         scores = {(r.reference_name, r.query_name): str(r.get_tag("AS")) for r in bam}
         assert bam.check_index()
     assert scores.items() <= {(r["base"], r["target"]): r["score"] for r in rows}.items()
     assert set(BEST) <= set(scores)
 
 
-def test_gff3_is_valid(done):
+@pytest.mark.parametrize("name", ALIGNMENTS.values())
+def test_gff3_is_valid(done, name):
     require("gt")
-    file = done.path / "results" / "alignments.gff3"
+    file = done.path / "results" / f"{name}.gff3"
     checked = subprocess.run(["gt", "gff3validator", file], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
 
 
+def test_best_chains_are_drawn_by_method(done):
+    drawn = (done.path / "results" / "structures.svg").read_text()
+    for base, target in BEST:
+        assert f"<!-- {base} with {target} -->" in drawn
+    for lane in ("candidates", "sites", "all candidates"):
+        assert drawn.count(f"<!-- {lane} -->") == len(BASES)
+
+
 def test_every_alignment_job_is_measured(done):
-    (row,) = done.table("results/benchmarks/spliced_align/1of1.tsv")
-    assert float(row["s"]) > 0
+    for rule in ("spliced_align", "site_align"):
+        (row,) = done.table(f"results/benchmarks/{rule}/1of1.tsv")
+        assert float(row["s"]) > 0
 
 
 def test_second_run_does_nothing(done):
@@ -131,7 +165,37 @@ def test_another_weight_runs_the_alignment_again(done):
     plan = done.run("--dry-run", "--configfile", weight)
     counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
     assert counts["spliced_align"] == "1"
-    assert "exons_predict" not in counts
+    assert not {"exons_predict", "site_align"} & counts.keys()
+
+
+@pytest.mark.parametrize("method", ALIGNMENTS)
+def test_one_method_gives_its_rows_and_files_of_both(done, folder, method):
+    folder.run("--config", f"mode={method}")
+    name = ALIGNMENTS[method]
+    assert sorted(path.name for path in (folder.path / "results").glob("*align*")) == sorted(
+        f"{name}.{suffix}" for suffix in ("gff3", "bed", "bam", "bam.bai")
+    )
+    for table in ("scores.tsv", "best.tsv"):
+        both = of_method(done.table(f"results/{table}"), method)
+        assert folder.table(f"results/{table}") == both
+    for suffix in ("gff3", "bed", "bam"):
+        file = f"results/{name}.{suffix}"
+        assert (folder.path / file).read_bytes() == (done.path / file).read_bytes()
+    assert (folder.path / "results" / "exons").exists() == (method == "candidates")
+
+
+def test_site_options_reach_the_alignment(done, folder):
+    """Chains that translate have CDS parts; an intron that costs more, fewer exons."""
+    require("gt")
+    options = folder.path / "sites.yaml"
+    options.write_text("mode: sites\nsites: {coding: true, intron_penalty: 60, min_intron: 70}\n")
+    folder.run("--configfile", options)
+    file = folder.path / "results" / "site_alignments.gff3"
+    assert "\tCDS\t" in file.read_text()
+    subprocess.run(["gt", "gff3validator", file], check=True, capture_output=True)
+    plain = of_method(done.table("results/scores.tsv"), "sites")
+    fewer = folder.table("results/scores.tsv")
+    assert sum(int(r["n_chain"]) for r in fewer) < sum(int(r["n_chain"]) for r in plain)
 
 
 def test_consumer_that_sets_only_the_sheet(done, tmp_path):
@@ -155,7 +219,7 @@ def test_provider_file_takes_the_sheets_candidates(folder):
     )
     row = ("locus", LOCI, target, MRNAS, base, "1025-4124", exons)
     write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record", "locus", "exons"))
-    folder.run("--config", "exons={provider: file}", "flank=100")
+    folder.run("--config", "exons={provider: file}", "flank=100", "mode=candidates")
     (best,) = folder.table("results/best.tsv")
     assert best["base"] == "locus"
     assert best["base_length"] == str(4124 - 1025 + 1 + 200)
@@ -187,7 +251,8 @@ def test_accuracy_compares_with_the_annotation(folder):
         (*HEADER, "annotation"),
     )
     folder.run()
-    rows = {(r["base"], r["exons"], r["level"]): r for r in folder.table("results/accuracy.tsv")}
+    table = folder.table("results/accuracy.tsv")
+    rows = {(r["base"], r["exons"], r["level"]): r for r in table if r["method"] == "candidates"}
     assert {name for name, _, _ in rows} == {base, "."}
     exons = rows[base, "chain", "exon"]
     counts = [exons[column] for column in ("annotated", "predicted", "true")]
@@ -196,6 +261,10 @@ def test_accuracy_compares_with_the_annotation(folder):
     assert rows[base, "candidates", "exon"]["true"] == "4"
     together = rows[".", "chain", "exon"]
     assert [together[column] for column in ("annotated", "predicted", "true")] == counts
+    sites = {(r["base"], r["exons"], r["level"]): r for r in table if r["method"] == "sites"}
+    assert {exons for _, exons, _ in sites} == {"chain"}
+    # its first and last exon hold untranslated bases too
+    assert sites[base, "chain", "exon"]["true"] == "3"
 
 
 def test_names_of_every_allowed_symbol(folder):
@@ -206,6 +275,6 @@ def test_names_of_every_allowed_symbol(folder):
     row = (base, LOCI, target, fasta, BASES[0])
     write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record"))
     folder.run()
-    assert pairs(folder.table("results/best.tsv")) == [(base, target)]
+    assert pairs(folder.table("results/best.tsv")) == [(base, target)] * 2
     with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:
         assert [(r.reference_name, r.query_name) for r in bam] == [(base, target)]

@@ -8,11 +8,13 @@ import click
 
 from gpu_tools.formats.tables import read_table
 
-COLUMNS = ("base", "target", "strand", "score", "n_chain", "identity")
+COLUMNS = ("base", "target", "method", "strand", "score", "n_chain", "identity")
 TABLES = {
     "scores.tsv": "all cases",
-    "best.tsv": "best target of each locus",
-    "alignments.gff3": "gene models (also .bed and .bam)",
+    "best.tsv": "best target of each locus, for each method",
+    "structures.svg": "these chains, drawn",
+    "alignments.gff3": "gene models from candidate exons (also .bed and .bam)",
+    "site_alignments.gff3": "gene models from all exons that sites allow (also .bed and .bam)",
 }
 WIDTH = 100
 
@@ -27,6 +29,8 @@ def show(results: Path) -> None:
         chain = row["chain"].replace(",", ", ")
         click.echo(textwrap.fill(chain, WIDTH, initial_indent="    ", subsequent_indent="    "))
     for name, what in TABLES.items():
+        if not (results / name).exists():
+            continue
         click.echo(f"{results / name}: {what}")
 
 

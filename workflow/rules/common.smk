@@ -21,6 +21,14 @@ EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
 # what is fetched rather than read where it lies: services, addresses, files with a checksum
 SERVICES = ("ncbi:", "ensembl:")
 FETCHED = re.compile(r"ncbi:|ensembl:|https?://|.*#(sha256|md5)=")
+# the methods of each mode, and how their files' names begin
+METHODS = {
+    "candidates": ["candidates"],
+    "sites": ["sites"],
+    "both": ["candidates", "sites"],
+}
+PREFIXES = {"candidates": "", "sites": "site_"}
+FORMATS = ["gff3", "bed", "bam"]
 # keys of the configuration that go with a provider; those without take the sheet's files
 PROVIDER_KEYS = {
     "builtin": ("model", "min_score", "min_probability"),
@@ -175,7 +183,7 @@ def check_cases(cases):
         raise sheet_error(line, f"{base} with {target} again; expected each case once")
     check_loci(cases)
     for line in cases.index[cases["exons"] == ""]:
-        if not PROVIDER_KEYS[config["exons"]["provider"]]:
+        if "candidates" in methods() and not PROVIDER_KEYS[config["exons"]["provider"]]:
             raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
 
 
@@ -290,6 +298,35 @@ def candidates(bases):
     return expand("<results>/exons/{source}/{base}.gff3", source=source, base=bases)
 
 
+def methods():
+    """Return the configured methods."""
+    return METHODS[config["mode"]]
+
+
+def listed(**files):
+    """Return the files of candidate exons by name, or none if no method needs candidates."""
+    return files if "candidates" in methods() else {}
+
+
+def prefixes():
+    """Return how the names of the configured methods' files begin."""
+    return [PREFIXES[method] for method in methods()]
+
+
+def method_files(name):
+    """Return each batch's files of one name, one for each method, batch by batch."""
+    names = [f"{PREFIXES[method]}{name}" for method in methods()]
+    return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
+
+
+def site_options():
+    """Return the options of site mode: its own, and what both methods share."""
+    own = dict(config["sites"])
+    shared = ("match", "mismatch", "gap", "ends")
+    options = {"site_model": own.pop("model"), **own}
+    return options | {name: config["scoring"][name] for name in shared}
+
+
 def pairs():
     """Return the (base, target) pairs in the order of the sheet."""
     return list(CASES[["base", "target"]].itertuples(index=False, name=None))
@@ -317,13 +354,8 @@ def annotations(bases):
 
 def tables():
     """Return the workflow's results."""
-    names = [
-        "scores.tsv",
-        "best.tsv",
-        "alignments.gff3",
-        "alignments.bed",
-        "alignments.bam",
-    ]
+    names = ["scores.tsv", "best.tsv", "structures.svg"]
+    names += expand("{prefix}alignments.{format}", prefix=prefixes(), format=FORMATS)
     names += ["accuracy.tsv"] if annotated_bases() else []
     names += ["provenance.tsv"] if FETCHED_SOURCES else []
     return expand("<results>/{name}", name=names)
@@ -340,6 +372,7 @@ VERSION = installed_version()
 wildcard_constraints:
     base="[^/]+",
     batch="[0-9]+of[0-9]+",
+    prefix="|".join(PREFIXES.values()),
     fetched="[0-9A-Za-z._-]+",
     kind="loci|targets",
     name="[^/]+",

@@ -58,12 +58,12 @@ rule sequences_cut:
 rule cases_batch:
     """Gather sequences, candidate exons and pairs into batches of much the same work."""
     input:
+        **listed(candidates=candidates(CASES["base"].unique())),
         bases=sequences("loci"),
-        candidates=candidates(CASES["base"].unique()),
         sequences=sequences("targets"),
     output:
+        **listed(exons=batch_files("exons.gff3")),
         base=batch_files("bases.fa.gz"),
-        exons=batch_files("exons.gff3"),
         targets=batch_files("targets.fa.gz"),
         pairs=batch_files("pairs.tsv"),
     log:

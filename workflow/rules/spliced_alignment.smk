@@ -10,7 +10,7 @@ rule spliced_align:
         output="<results>/batches/{batch}/scores.tsv",
         alignments=expand(
             "<results>/batches/{{batch}}/alignments.{format}",
-            format=["gff3", "bed", "bam"],
+            format=FORMATS,
         ),
     log:
         "<logs>/spliced_align/{batch}.log",
@@ -28,3 +28,33 @@ rule spliced_align:
         device=config["device"],
     script:
         "../scripts/spliced_align.py"
+
+
+rule site_align:
+    """Align a batch of cases exactly to all exons that sites allow."""
+    input:
+        base="<results>/batches/{batch}/bases.fa.gz",
+        targets="<results>/batches/{batch}/targets.fa.gz",
+        pairs="<results>/batches/{batch}/pairs.tsv",
+    output:
+        "<results>/batches/{batch}/site_alignments.bam.bai",
+        output="<results>/batches/{batch}/site_scores.tsv",
+        alignments=expand(
+            "<results>/batches/{{batch}}/site_alignments.{format}",
+            format=FORMATS,
+        ),
+    log:
+        "<logs>/site_align/{batch}.log",
+    benchmark:
+        "<benchmarks>/site_align/{batch}.tsv"
+    conda:
+        "../envs/gpu_tools.yaml"
+    threads: 8
+    resources:
+        gpu=n_gpus(),
+    params:
+        **site_options(),
+        version=VERSION,
+        device=config["device"],
+    script:
+        "../scripts/site_align.py"

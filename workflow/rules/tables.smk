@@ -1,30 +1,49 @@
 rule results_merge:
-    """Join the batches' scores and alignments, in the order of the sheet."""
+    """Join the scores of all batches and methods, in the order of the sheet."""
     input:
-        scores=expand("<results>/batches/{batch}/scores.tsv", batch=BATCHES),
-        gff3=expand("<results>/batches/{batch}/alignments.gff3", batch=BATCHES),
-        bed=expand("<results>/batches/{batch}/alignments.bed", batch=BATCHES),
-        bam=expand("<results>/batches/{batch}/alignments.bam", batch=BATCHES),
+        scores=method_files("scores.tsv"),
     output:
-        "<results>/alignments.bam.bai",
         output="<results>/scores.tsv",
-        alignments=expand("<results>/alignments.{format}", format=["gff3", "bed", "bam"]),
     log:
         "<logs>/results_merge.log",
     conda:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
+        method=methods(),
     script:
         "../scripts/results_merge.py"
 
 
+rule alignments_merge:
+    """Join the alignments of all batches, in the order of the sheet."""
+    input:
+        gff3=batch_files("{prefix}alignments.gff3"),
+        bed=batch_files("{prefix}alignments.bed"),
+        bam=batch_files("{prefix}alignments.bam"),
+    output:
+        "<results>/{prefix}alignments.bam.bai",
+        alignments=expand("<results>/{{prefix}}alignments.{format}", format=FORMATS),
+    log:
+        "<logs>/alignments_merge/{prefix}alignments.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/alignments_merge.py"
+
+
 rule results_best:
-    """Keep the best target of each locus."""
+    """Keep the best target of each locus, for each method."""
     input:
         scores="<results>/scores.tsv",
     output:
-        output="<results>/best.tsv",
+        output=report(
+            "<results>/best.tsv",
+            caption="../report/best.rst",
+            category="Gene structures",
+        ),
     log:
         "<logs>/results_best.log",
     conda:
@@ -35,11 +54,33 @@ rule results_best:
         "../scripts/results_best.py"
 
 
+rule structures_plot:
+    """Draw the best chain of each locus by method."""
+    input:
+        **listed(candidates=candidates(CASES["base"].unique())),
+        best="<results>/best.tsv",
+        truth=annotations(annotated_bases()),
+    output:
+        output=report(
+            "<results>/structures.svg",
+            caption="../report/structures.rst",
+            category="Gene structures",
+        ),
+    log:
+        "<logs>/structures_plot.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/structures_plot.py"
+
+
 rule exons_compare:
     """Measure candidates and best chains against the annotations that the sheet names."""
     input:
+        **listed(candidates=candidates(annotated_bases())),
         best="<results>/best.tsv",
-        candidates=candidates(annotated_bases()),
         truth=annotations(annotated_bases()),
     output:
         output="<results>/accuracy.tsv",

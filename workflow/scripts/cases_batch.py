@@ -12,7 +12,8 @@ from gpu_tools.formats.tables import write_table
 from gpu_tools.spliced import Case
 from gpu_tools.spliced.batches import even_batches
 
-FILES = {"multiple": True, "required": True, "metavar": "FILE"}
+OPTIONAL = {"multiple": True, "metavar": "FILE"}
+FILES = OPTIONAL | {"required": True}
 
 
 def by_name(paths):
@@ -21,7 +22,9 @@ def by_name(paths):
 
 
 def cells(pairs, bases, targets, candidates):
-    """Return the nominal cells of each pair; the estimate of its work."""
+    """Return the estimate of each pair's work: nominal cells, of all bases without candidates."""
+    if not candidates:
+        return [len(bases[base][0]) * len(targets[target][0]) for base, target in pairs]
     exons = {name: found for path in candidates for name, found in read_exons(path).items()}
     found = (exons.get(base, ExonSet.empty()) for base, _ in pairs)
     return [
@@ -38,12 +41,13 @@ def once(names, files):
 @click.command("cases_batch")
 @click.option("--bases", **FILES, help="FASTA of a base sequence, bgzip; repeatable.")
 @click.option(
-    "--candidates", **FILES, help="GFF3 of its candidate exons, in the bases' order; repeatable."
-)
+    "--candidates", **OPTIONAL,
+    help="GFF3 of its candidate exons, in the bases' order; repeatable.",
+)  # fmt: skip
 @click.option("--sequences", **FILES, help="FASTA of a target, bgzip; repeatable.")
 @click.option("--pair", nargs=2, multiple=True, required=True, help="Base and target; repeatable.")
 @click.option("--base", **FILES, help="FASTA of a batch's base sequences to write; repeatable.")
-@click.option("--exons", **FILES, help="GFF3 of a batch's candidate exons to write; repeatable.")
+@click.option("--exons", **OPTIONAL, help="GFF3 of a batch's candidate exons to write; repeatable.")
 @click.option("--targets", **FILES, help="FASTA of a batch's targets to write; repeatable.")
 @click.option("--pairs", **FILES, help="Table of a batch's pairs to write; repeatable.")
 @options.common
@@ -52,20 +56,20 @@ def command(bases, candidates, sequences, pair, base, exons, targets, pairs, qui
 
     The largest batch has as few cells as the order allows.
     """
-    if not len(bases) == len(candidates) or not len(base) == len(exons) == len(targets) == len(
-        pairs
-    ):
-        raise click.UsageError("as many --candidates as --bases, and as many of each output")
+    if len(candidates) not in (0, len(bases)) or bool(candidates) != bool(exons):
+        raise click.UsageError("as many --candidates as --bases, and --exons; or none of both")
+    if not len(base) == len(targets) == len(pairs) or len(exons) not in (0, len(pairs)):
+        raise click.UsageError("as many of each output")
     loci, genes = by_name(bases), by_name(sequences)
-    exon_files = dict(zip(loci, candidates, strict=True))
     parts = even_batches(cells(pair, loci, genes, candidates), len(pairs))
     for k, part in enumerate(parts):
         own = pair[part]
         names, others = ([pair[i] for pair in own] for i in (0, 1))
         concatenate(once(names, {name: path for name, (_, path) in loci.items()}), base[k])
-        merge_gff3(once(names, exon_files), exons[k])
         concatenate(once(others, {name: path for name, (_, path) in genes.items()}), targets[k])
         write_table(pairs[k], ("base", "target"), own)
+        if candidates:
+            merge_gff3(once(names, dict(zip(loci, candidates, strict=True))), exons[k])
 
 
 run_rule(command, globals().get("snakemake"))

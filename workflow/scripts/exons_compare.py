@@ -12,7 +12,8 @@ from gpu_tools.formats.tables import read_table, write_table
 
 FILES = {"multiple": True, "required": True, "metavar": "FILE"}
 COLUMNS = (
-    "base", "exons", "level", "annotated", "predicted", "true", "sensitivity", "precision", "f1",
+    "base", "method", "exons", "level", "annotated", "predicted", "true", "sensitivity",
+    "precision", "f1",
 )  # fmt: skip
 
 
@@ -22,9 +23,13 @@ def read_all(read, paths):
 
 
 def read_chains(path):
-    """Return the chains of a table of scores as exons by base sequence."""
-    rows = read_table(path, ("base",), ("strand", "chain"))
-    return {row["base"]: chain(row) for _, row in rows if row["chain"]}
+    """Return the chains of a table of scores as exons, by method and base sequence."""
+    chains = {}
+    for _, row in read_table(path, ("base", "method"), ("strand", "chain")):
+        of_method = chains.setdefault(row["method"], {})
+        if row["chain"]:
+            of_method[row["base"]] = chain(row)
+    return chains
 
 
 def chain(row):
@@ -41,16 +46,16 @@ def compare(what, found, truth, bases):
 
 
 def rows(base, what, found, truth, names):
-    """Yield a row for each level."""
+    """Yield a row for each level; `what` is the method and which of its exons."""
     sides = [{name: side.get(name, ExonSet.empty()) for name in names} for side in (found, truth)]
     for level, counts in compare_exons(*sides).items():
         ratios = (counts.sensitivity, counts.precision, counts.f1)
         shown = (None if ratio is None else f"{ratio:.4f}" for ratio in ratios)
-        yield base, what, level, counts.annotated, counts.predicted, counts.true, *shown
+        yield base, *what, level, counts.annotated, counts.predicted, counts.true, *shown
 
 
 @click.command("exons_compare")
-@click.option("--candidates", **FILES, help="Candidate exons; repeatable.")
+@click.option("--candidates", multiple=True, metavar="FILE", help="Candidate exons; repeatable.")
 @click.option("--truth", **FILES, help="Annotated exons; repeatable.")
 @click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
 @click.option("--base", multiple=True, required=True, help="Annotated base; repeatable.")
@@ -59,7 +64,9 @@ def rows(base, what, found, truth, names):
 def command(candidates, truth, best, base, output, quiet):
     """Compare candidate exons, and the chains chosen from them, with annotated exons."""
     annotated = read_all(read_annotated_exons, truth)
-    found = {"candidates": read_all(read_exons, candidates), "chain": read_chains(best)}
+    found = {(method, "chain"): chains for method, chains in read_chains(best).items()}
+    if candidates:
+        found = {("candidates", "candidates"): read_all(read_exons, candidates)} | found
     tables = (compare(what, sets, annotated, base) for what, sets in found.items())
     write_table(output, COLUMNS, (row for table in tables for row in table))
 

@@ -1,4 +1,4 @@
-"""Keep the best target of each base sequence; also runs by hand, see --help."""
+"""Keep the best target of each base sequence and method; also runs by hand, see --help."""
 
 import click
 
@@ -13,17 +13,18 @@ def read_scores(path):
     """Return the columns and the rows of a table of scores, each row a dictionary."""
     lines = (line.split("\t") for _, line in read_lines(path))
     columns = next(lines, [])
-    if not {"base", "target", "score"} <= set(columns):
-        raise InputError("no scores", path=path, line=1, expected="columns base, target, score")
+    if not {"base", "method", "score"} <= set(columns):
+        raise InputError("no scores", path=path, line=1, expected="columns base, method, score")
     return columns, [dict(zip(columns, fields, strict=True)) for fields in lines]
 
 
 def best_of_each(rows):
-    """Return the row of the highest score of each base; on equal scores the first."""
+    """Return the row of the highest score of each base and method; on equal scores the first."""
     best = {}
     for row in rows:
-        if row["base"] not in best or rank(row) > rank(best[row["base"]]):
-            best[row["base"]] = row
+        key = row["base"], row["method"]
+        if key not in best or rank(row) > rank(best[key]):
+            best[key] = row
     return best.values()
 
 
@@ -37,7 +38,7 @@ def rank(row):
 @options.output
 @options.common
 def command(scores, output, quiet):
-    """Keep the best target of each base sequence; on equal scores the first of the table."""
+    """Keep the best target of each base and method; on equal scores the first of the table."""
     columns, rows = read_scores(scores)
     write_table(output, columns, ([row[name] for name in columns] for row in best_of_each(rows)))
 

@@ -1,37 +1,31 @@
-"""Join the scores and alignments of all batches; also runs by hand, see --help."""
-
-from pathlib import Path
+"""Join the scores of all batches and methods; also runs by hand, see --help."""
 
 import click
 
 from gpu_tools.cli import options
 from gpu_tools.cli.rule import run_rule
-from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3, merge_tables
+from gpu_tools.formats.merge import merge_methods
 
-FILES = {"multiple": True, "required": True, "metavar": "FILE"}
-MERGE = {".gff3": merge_gff3, ".bed": concatenate, ".bam": merge_bam}
+METHODS = ("candidates", "sites")
 
 
 @click.command("results_merge")
-@click.option("--scores", **FILES, help="Table of scores; repeatable.")
-@click.option("--gff3", **FILES, help="Alignments as GFF3; repeatable.")
-@click.option("--bed", **FILES, help="Alignments as BED12; repeatable.")
-@click.option("--bam", **FILES, help="Alignments as sorted BAM; repeatable.")
 @click.option(
-    "--alignments", multiple=True, metavar="FILE",
-    help="Alignments to write, .gff3, .bed or .bam; repeatable.",
+    "--scores", multiple=True, required=True, metavar="FILE",
+    help="Table of scores; repeatable, each batch's with one table a method.",
+)  # fmt: skip
+@click.option(
+    "--method", multiple=True, required=True, type=click.Choice(METHODS),
+    help="Method of a batch's table; repeatable, in the order of the tables.",
 )  # fmt: skip
 @options.output
 @options.common
-def command(scores, gff3, bed, bam, alignments, output, quiet):
-    """Join the scores and alignments of several batches, in the order given."""
-    inputs = {".gff3": gff3, ".bed": bed, ".bam": bam}
-    for path in alignments:
-        suffix = Path(path).suffix
-        if suffix not in MERGE:
-            raise click.BadParameter(f"{path}; expected a name in {', '.join(MERGE)}")
-        MERGE[suffix](inputs[suffix], path)
-    merge_tables(scores, output)
+def command(scores, method, output, quiet):
+    """Join the scores of several batches, in the order given, each case's methods side by side."""
+    if len(scores) % len(method):
+        raise click.UsageError("as many --scores for each batch as there are methods")
+    batches = zip(*[iter(scores)] * len(method), strict=True)
+    merge_methods([dict(zip(method, tables, strict=True)) for tables in batches], output)
 
 
 run_rule(command, globals().get("snakemake"))

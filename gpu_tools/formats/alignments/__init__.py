@@ -1,4 +1,4 @@
-"""Spliced alignments to files: gene models (GFF3), BED12, PAF, SAM and BAM."""
+"""Spliced alignments to files: gene models (GFF3, GTF), BED12, PAF, SAM and BAM."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import PurePath
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.bed12 import write_bed12
 from gpu_tools.formats.alignments.gene_model import write_gene_models
+from gpu_tools.formats.alignments.gtf import write_gtf
 from gpu_tools.formats.alignments.paf import write_paf
 from gpu_tools.formats.alignments.sam import write_bam, write_sam
 from gpu_tools.results import SplicedAlignment
@@ -16,6 +17,7 @@ from gpu_tools.sequences import Sequence as Nucleotides
 
 _WRITERS = {
     ".gff3": write_gene_models,
+    ".gtf": write_gtf,
     ".bed": write_bed12,
     ".paf": write_paf,
     ".sam": write_sam,
@@ -51,9 +53,10 @@ def write_alignments(
     Parameters
     ----------
     path : str or PathLike
-        ``.gff3``: ``mRNA`` with ``exon`` parts that carry ``Target``; ``.bed``: BED12 named by the
-        target; ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target as
-        query; a BAM gets its index beside it.
+        ``.gff3``: ``mRNA`` with ``exon`` parts that carry ``Target``; ``.gtf``: ``transcript`` with
+        ``exon`` parts; both with ``CDS`` parts where a chain translates; ``.bed``: BED12 named by
+        the target; ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target
+        as query; a BAM gets its index beside it.
     alignments : sequence of SplicedAlignment
         Any order.
     bases : mapping of str to int

@@ -20,7 +20,7 @@ def _line(alignment: SplicedAlignment) -> str:
     columns = (
         alignment.base, start, end, alignment.target,
         min(max(alignment.score, 0), _HIGHEST_SCORE), alignment.strand,
-        start, start,  # nothing is known to be coding
+        start, end if alignment.phases else start,  # thick is what is known to be coding
         0, len(blocks), ",".join(str(b - a) for a, b in blocks),
         ",".join(str(a - start) for a, _ in blocks),
     )  # fmt: skip

@@ -1,0 +1,133 @@
+"""Site mode on GPUs: the kernels alone, and the public function, compared with the CPU.
+
+Run ``python -m benchmarks.bench_sites_cuda [RECORD.json]``. Cells are base length times target
+length for each strand tried. Kernels are timed with CUDA events, their inputs resident. The public
+function is given sites already scored.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from benchmarks import record
+from benchmarks.bench_sites import MODEL, SEED, average_case, long_gene
+from benchmarks.bench_spliced import has_gpu, milliseconds
+from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set
+from gpu_tools import Sequence, SiteCase, SplicedScoring, site_align, tables_of
+
+SCORING = SplicedScoring()
+REPEATS = 3
+COPIES = 1584
+"""Copies of the average case, twelve strips for each multiprocessor of an H200."""
+
+
+def site_cases(pairs: list[tuple[Sequence, Sequence]], strands: str = "+-", reading: str = "any"):
+    """Return cases of site mode; bases that repeat are looked at once."""
+    bases = {base.name: base for base, _ in pairs}
+    made = in_threads(lambda b: tables_of(b, MODEL, strands, reading=reading), bases.values())
+    tables = dict(zip(bases, made, strict=True))
+    return [SiteCase(base, target, tables[base.name]) for base, target in pairs]
+
+
+def in_threads(function: Callable, items: Iterable) -> list:
+    """Map a function over items, those that repeat once, on all cores."""
+    different = {id(item): item for item in items}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = dict(zip(different, pool.map(function, different.values()), strict=True))
+    return [found[id(item)] for item in items]
+
+
+def jobs_of(case: SiteCase) -> list:
+    """Return the jobs of all strands of a case."""
+    from gpu_tools.sites.cuda_job import Job, Strand
+
+    return [
+        Job(Strand(case.codes(strand), table), case.target.codes, SCORING)
+        for strand, table in case.tables.items()
+    ]
+
+
+def kernel(jobs: list) -> dict:
+    """Time the kernel that takes the jobs."""
+    from gpu_tools.sites.cuda_packed_launch import PackedLaunch
+    from gpu_tools.sites.cuda_wide_launch import WideLaunch
+
+    packs = all(in_threads(lambda job: job.fits_packed, jobs))
+    launch = (PackedLaunch if packs else WideLaunch)(jobs, SCORING, in_threads)
+    launch.run()
+    seconds = statistics.median(milliseconds(launch.run) for _ in range(REPEATS)) / 1e3
+    cells = sum(len(job.codes) * len(job.target) for job in jobs)
+    return {**rates(seconds, cells), "kernel": "packed" if packs else "32 bits", "jobs": len(jobs)}
+
+
+def library(cases: list[SiteCase], device: str) -> tuple[list, dict]:
+    """Return the results of the public function, and the time of one call."""
+    begin = time.perf_counter()
+    results = site_align(cases, SCORING, device=device)
+    return results, rates(time.perf_counter() - begin, sum(case.cells for case in cases))
+
+
+def rates(seconds: float, cells: int) -> dict:
+    """Return time and rate of nominal cells."""
+    return {"seconds": round(seconds, 6), "gcups": round(cells / seconds / 1e9, 3)}
+
+
+def compared(cases: list[SiteCase]) -> dict:
+    """Time the public function on both devices; raise if the results differ."""
+    on_gpu, cuda = library(cases, "cuda")
+    on_cpu, cpu = library(cases, "cpu")
+    if on_gpu != on_cpu:
+        raise AssertionError("the devices differ")
+    return {"cuda": cuda, "cpu_all_cores": cpu, "equal_cases": len(cases)}
+
+
+def measure(shape: Shape = PUBLISHED, every: int = 10, copies: int = COPIES) -> Iterable:
+    """Yield name and figures of each measurement."""
+    cases = site_cases([(case.base, case.target) for case in case_set(shape)])
+    jobs = [job for own in in_threads(jobs_of, cases) for job in own]
+    yield "case_set_kernel", kernel(jobs)
+    yield "case_set_kernel_one_strand", kernel(jobs[::2])
+    rng = np.random.default_rng(SEED)
+    (average,), (gene, cdna, exons) = site_cases([average_case(rng)], "+"), long_gene(rng)
+    (job,) = jobs_of(average)
+    yield "average_case_kernel", kernel([job])
+    yield "average_case_copies_kernel", kernel([job] * copies)
+    (coding,) = site_cases([(average.base, average.target)], "+", "complete")
+    yield "coding_copies_kernel", kernel(jobs_of(coding) * (copies // 4))
+    long = site_cases([(gene, cdna)], "+")
+    yield "long_gene_kernel", kernel(jobs_of(long[0]))
+    (found,), seconds = library(long, "cuda")
+    right = len(set(found.chain) & set(exons))
+    yield "long_gene_library", {**seconds, "exons": len(exons), "exons_right": right}
+    yield "some_cases_library", compared(sorted(cases, key=lambda case: case.cells)[::-every])
+
+
+def main() -> None:
+    """Print the figures; write the record."""
+    if not has_gpu():
+        print("there is no GPU")
+        return
+    figures = {}
+    for name, figure in measure():
+        print(f"{name}: {figure}", flush=True)
+        figures[name] = figure
+        if len(sys.argv) > 1:
+            record.write(sys.argv[1], figures)
+
+
+@pytest.mark.skipif(not has_gpu(), reason="needs a GPU")
+def test_tiny():
+    """Every figure is there, at a size that takes no time; the devices agree."""
+    assert len(dict(measure(SMALL, 1, 8))) == 8
+
+
+if __name__ == "__main__":
+    main()

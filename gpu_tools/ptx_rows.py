@@ -1,0 +1,290 @@
+"""Rows of packed cells in registers, words that warps hand on: `ptx` continued, same rules.
+
+A row is a tuple of int32 words, each two int16 cells. Code is generated word by word, without a
+loop, so that all words stay in registers.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import cuda, types
+
+from gpu_tools import ptx
+from gpu_tools.device import simulated
+
+_ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
+_PERMUTE = "prmt.b32 $0, $1, $2, $3;"
+_WORD = ir.IntType(32)
+
+
+def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
+    following = []
+    for here, selector in zip(row, selectors, strict=True):
+        up = ptx._max2_twin(here, carry)
+        paired = ptx._add2_twin(diagonal, ptx._permute_twin(words[0], words[1], selector))
+        left = ptx._max2_twin(ptx._add2_twin(up, gap), ptx._max2_twin(paired, left))
+        following.append(left)
+        diagonal = up
+    return tuple(following)
+
+
+def _foreseen_twin(row, selectors, words, left, gap):
+    following, gains, diagonal, gain = [], [], None, gap
+    for here, selector in zip(row, selectors, strict=True):
+        score = ptx._permute_twin(words[0], words[1], selector)
+        if diagonal is not None:
+            left = ptx._max2_twin(ptx._add2_twin(diagonal, score), left)
+        left, gain = ptx._max2_twin(ptx._add2_twin(here, gap), left), ptx._max2_twin(score, gain)
+        following.append(left)
+        gains.append(gain)
+        diagonal = here
+    return tuple(following), tuple(gains)
+
+
+def _raised_twin(row, other, bonus):
+    pairs = zip(row, other, strict=True)
+    return tuple(ptx._max2_twin(here, ptx._add2_twin(there, bonus)) for here, there in pairs)
+
+
+def _plus_twin(row, bonus):
+    return tuple(ptx._add2_twin(here, bonus) for here in row)
+
+
+def _at_least_twin(row, value):
+    return tuple(ptx._max2_twin(here, value) for here in row)
+
+
+def _filled_twin(row, value):
+    return tuple(value for _ in row)
+
+
+def _store_twin(array, index, stride, row):
+    for k, here in enumerate(row):
+        array[index + k * stride] = here
+
+
+def _load_twin(count: int):
+    def load(array, index, stride):
+        return tuple(int(array[index + k * stride]) for k in range(count))
+
+    return load
+
+
+def _load_word_twin(array, index):
+    return array[index]
+
+
+def _store_word_twin(array, index, value):
+    array[index] = value
+
+
+def _store_word_if_twin(array, index, value, wanted):
+    if wanted:
+        array[index] = value
+
+
+def _prefetch_twin(array, index):
+    pass
+
+
+def _operation(text: str, count: int):
+    """Return a function that emits one instruction."""
+    generate = ptx._of_words(text, count)
+    return lambda builder, *arguments: generate(None, builder, None, arguments)
+
+
+def _element(context, builder, signature, arguments):
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
+
+
+def _generate_load_word(context, builder, signature, arguments):
+    word = ir.IntType(signature.return_type.bitwidth)
+    function_type = ir.FunctionType(word, [ir.IntType(64)])
+    letter = "l" if word.width == 64 else "r"
+    text = f"ld.relaxed.gpu.global.b{word.width} $0, [$1];"
+    call = ir.InlineAsm(function_type, text, f"={letter},l,~{{memory}}", side_effect=True)
+    return builder.call(call, [_element(context, builder, signature, arguments)])
+
+
+def _generate_store_word(context, builder, signature, arguments):
+    word = ir.IntType(signature.args[2].bitwidth)
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), word])
+    letter = "l" if word.width == 64 else "r"
+    text = f"st.relaxed.gpu.global.b{word.width} [$0], $1;"
+    call = ir.InlineAsm(function_type, text, f"l,{letter},~{{memory}}", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments), arguments[2]])
+    return context.get_dummy_value()
+
+
+def _generate_store_word_if(context, builder, signature, arguments):
+    # predicated instead of a branch: the warp stays together
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _WORD, _WORD])
+    text = "{ .reg .pred p; setp.ne.s32 p, $2, 0; @p st.relaxed.gpu.global.b32 [$0], $1; }"
+    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
+    element = _element(context, builder, signature, arguments)
+    builder.call(call, [element, arguments[2], arguments[3]])
+    return context.get_dummy_value()
+
+
+def _generate_prefetch(context, builder, signature, arguments):
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+    call = ir.InlineAsm(function_type, "prefetch.global.L1 [$0];", "l", side_effect=True)
+    builder.call(call, [_element(context, builder, signature, arguments)])
+    return context.get_dummy_value()
+
+
+if simulated():
+    advanced, foreseen, raised, plus, at_least, filled, store_words = (
+        cuda.jit(device=True)(f)
+        for f in (
+            _advanced_twin, _foreseen_twin, _raised_twin, _plus_twin, _at_least_twin, _filled_twin,
+            _store_twin,
+        )
+    )  # fmt: skip
+    load_word, store_word, store_word_if, prefetch = (
+        cuda.jit(device=True)(f)
+        for f in (_load_word_twin, _store_word_twin, _store_word_if_twin, _prefetch_twin)
+    )
+else:
+    from numba.cuda.extending import intrinsic
+
+    _add, _max, _permute = _operation(_ADD, 2), _operation(_MAX, 2), _operation(_PERMUTE, 3)
+
+    @intrinsic
+    def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
+        """Return the next row of a block of neighbouring columns.
+
+        `row` is raised to `carry` before it is used; `selectors` look the lifted scores up in the
+        two `words`; `diagonal` is what the row has before its first column, `left` what the next
+        row has there.
+        """
+
+        def generate(context, builder, signature, arguments):
+            here, chosen, (low, high) = (ptx._unpack(builder, part) for part in arguments[:3])
+            diagonal, carry, left, gap = arguments[3:]
+            for k, selector in enumerate(chosen):
+                up = _max(builder, here[k], carry)
+                paired = _add(builder, diagonal, _permute(builder, low, high, selector))
+                left = _max(builder, _add(builder, up, gap), _max(builder, paired, left))
+                here[k], diagonal = left, up
+            return ptx._pack(builder, here)
+
+        return row(row, selectors, words, diagonal, carry, left, gap), generate
+
+    @intrinsic
+    def foreseen(typing_context, row, selectors, words, left, gap):
+        """Return the next row as far as it does not depend on what the columns before give.
+
+        If they give a value that all of `row` is raised to, and that stands to its upper left, the
+        next row is raised to this value plus the gains that are returned along with it.
+        """
+
+        def generate(context, builder, signature, arguments):
+            here, chosen, (low, high) = (ptx._unpack(builder, part) for part in arguments[:3])
+            left, gap = arguments[3:]
+            rows, gains, gain = [], [], gap
+            for k, selector in enumerate(chosen):
+                score = _permute(builder, low, high, selector)
+                if k > 0:
+                    left = _max(builder, _add(builder, here[k - 1], score), left)
+                left, gain = (
+                    _max(builder, _add(builder, here[k], gap), left),
+                    _max(builder, score, gain),
+                )
+                rows.append(left)
+                gains.append(gain)
+            packed = [ptx._pack(builder, rows), ptx._pack(builder, gains)]
+            return context.make_tuple(builder, signature.return_type, packed)
+
+        return types.Tuple((row, row))(row, selectors, words, left, gap), generate
+
+    def _word_by_word(step):
+        """Return the generator of a row whose words `step` makes of a row's words."""
+
+        def generate(context, builder, signature, arguments):
+            rows = [ptx._unpack(builder, row) for row in arguments[:-1]]
+            made = [step(builder, *words, arguments[-1]) for words in zip(*rows, strict=True)]
+            return ptx._pack(builder, made)
+
+        return generate
+
+    def _larger_sum(builder, here, there, bonus):
+        return _max(builder, here, _add(builder, there, bonus))
+
+    @intrinsic
+    def raised(typing_context, row, other, bonus):
+        """Return a row raised to another one plus a bonus."""
+        return row(row, other, bonus), _word_by_word(_larger_sum)
+
+    @intrinsic
+    def plus(typing_context, row, bonus):
+        """Return a row plus a bonus."""
+        return row(row, bonus), _word_by_word(_add)
+
+    @intrinsic
+    def at_least(typing_context, row, value):
+        """Return a row raised to a value."""
+        return row(row, value), _word_by_word(_max)
+
+    @intrinsic
+    def filled(typing_context, row, value):
+        """Return a row as long as `row` with one value everywhere."""
+        return row(row, value), _word_by_word(lambda builder, here, value: value)
+
+    @intrinsic
+    def load_word(typing_context, array, index):
+        """Return an int32 or int64 element as the whole GPU sees it now."""
+        return array.dtype(array, types.uint32), _generate_load_word
+
+    @intrinsic
+    def store_word(typing_context, array, index, value):
+        """Write an int32 or int64 element, for the whole GPU to see."""
+        return types.void(array, types.uint32, array.dtype), _generate_store_word
+
+    @intrinsic
+    def store_word_if(typing_context, array, index, value, wanted):
+        """Write an int32 element where `wanted` is not 0, for the whole GPU to see."""
+        return types.void(array, types.uint32, types.int32, types.int32), _generate_store_word_if
+
+    @intrinsic
+    def prefetch(typing_context, array, index):
+        """Ask for the cache line of an element; nothing waits for it."""
+        return types.void(array, types.uint32), _generate_prefetch
+
+    def _pointers(context, builder, signature, arguments, count):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        for k in range(count):
+            offset = builder.mul(arguments[2], ir.Constant(ir.IntType(32), k))
+            yield builder.gep(data, [builder.add(arguments[1], offset)])
+
+    @intrinsic
+    def store_words(typing_context, array, index, stride, row):
+        """Write a row's words to the elements `index`, `index` + `stride` and so on."""
+
+        def generate(context, builder, signature, arguments):
+            words = ptx._unpack(builder, arguments[3])
+            pointers = _pointers(context, builder, signature, arguments, len(words))
+            for pointer, word in zip(pointers, words, strict=True):
+                builder.store(word, pointer)
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint32, types.uint32, row), generate
+
+
+def _load_intrinsic(count: int):
+    def load(typing_context, array, index, stride):
+        def generate(context, builder, signature, arguments):
+            pointers = _pointers(context, builder, signature, arguments, count)
+            return ptx._pack(builder, [builder.load(pointer) for pointer in pointers])
+
+        return types.UniTuple(types.int32, count)(array, types.uint32, types.uint32), generate
+
+    return load
+
+
+def load_words(count: int):
+    """Return ``load(array, index, stride)``, the counterpart of `store_words` for `count` words."""
+    if simulated():
+        return cuda.jit(device=True)(_load_twin(count))
+    return intrinsic(_load_intrinsic(count))

@@ -1,0 +1,31 @@
+"""Join the alignments of all batches; also runs by hand, see --help."""
+
+from pathlib import Path
+
+import click
+
+from gpu_tools.cli import options
+from gpu_tools.cli.rule import run_rule
+from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3
+
+FILES = {"multiple": True, "required": True, "metavar": "FILE"}
+MERGE = {".gff3": merge_gff3, ".bed": concatenate, ".bam": merge_bam}
+
+
+@click.command("alignments_merge")
+@click.option("--gff3", **FILES, help="Alignments as GFF3; repeatable.")
+@click.option("--bed", **FILES, help="Alignments as BED12; repeatable.")
+@click.option("--bam", **FILES, help="Alignments as sorted BAM; repeatable.")
+@click.option("--alignments", **FILES, help="Alignments to write, .gff3, .bed or .bam; repeatable.")
+@options.common
+def command(gff3, bed, bam, alignments, quiet):
+    """Join the alignments of several batches, in the order given."""
+    inputs = {".gff3": gff3, ".bed": bed, ".bam": bam}
+    for path in alignments:
+        suffix = Path(path).suffix
+        if suffix not in MERGE:
+            raise click.BadParameter(f"{path}; expected a name in {', '.join(MERGE)}")
+        MERGE[suffix](inputs[suffix], path)
+
+
+run_rule(command, globals().get("snakemake"))

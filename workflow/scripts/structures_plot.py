@@ -1,0 +1,84 @@
+"""Draw the best chain of each locus by method; also runs by hand, see --help."""
+
+import click
+
+from gpu_tools.cli import options
+from gpu_tools.cli.rule import run_rule
+from gpu_tools.formats.annotation import read_annotated_exons
+from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.tables import read_table
+
+FILES = {"multiple": True, "metavar": "FILE"}
+COLOURS = {"annotation": "#555555", "candidates": "#0072b2", "sites": "#d55e00"}
+MOST = 50
+INCHES = 1.3
+
+
+def intervals(exons):
+    """Return start and length of what the exons of a set cover together."""
+    covered = []
+    for start, end in sorted(zip(exons.starts.tolist(), exons.ends.tolist(), strict=True)):
+        if covered and start <= covered[-1][1]:
+            covered[-1][1] = max(covered[-1][1], end)
+        else:
+            covered.append([start, end])
+    return [(start, end - start) for start, end in covered]
+
+
+def chain(text):
+    """Return start and length of each exon of a chain, 1-based and inclusive in its text."""
+    pairs = [tuple(map(int, part.split("-"))) for part in (text or "").split(",") if part]
+    return [(start - 1, end - start + 1) for start, end in pairs]
+
+
+def read_all(read, paths):
+    """Return what the exons of several files cover, by sequence."""
+    return {name: intervals(exons) for path in paths for name, exons in read(path).items()}
+
+
+def draw_locus(axes, rows, candidates, truth):
+    """Draw a locus: candidates as a thin grey line, then annotation and each method's chain."""
+    base, length = rows[0]["base"], int(rows[0]["base_length"])
+    lanes = [("annotation", truth)] if truth else []
+    lanes += [(row["method"], chain(row["chain"])) for row in rows]
+    axes.broken_barh(candidates, (len(lanes) - 0.15, 0.3), facecolors="#bbbbbb")
+    for k, (name, exons) in enumerate(lanes):
+        if exons:
+            ends = min(start for start, _ in exons), max(start + n for start, n in exons)
+            axes.hlines(k, *ends, colors=COLOURS[name], linewidth=0.8)
+        axes.broken_barh(exons, (k - 0.3, 0.6), facecolors=COLOURS[name])
+    axes.set_xlim(0, length)
+    axes.set_ylim(len(lanes) + 0.5, -0.6)
+    labels = [name for name, _ in lanes] + (["all candidates"] if candidates else [])
+    axes.set_yticks(range(len(labels)), labels)
+    targets = ", ".join(dict.fromkeys(row["target"] for row in rows))
+    axes.set_title(f"{base} with {targets}", loc="left", fontsize="medium")
+
+
+@click.command("structures_plot")
+@click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
+@click.option("--candidates", **FILES, help="Candidate exons; repeatable.")
+@click.option("--truth", **FILES, help="Annotated exons; repeatable.")
+@options.output
+@options.common
+def command(best, candidates, truth, output, quiet):
+    """Draw the best chain of each locus by method, with candidates and annotation, as SVG."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    loci = {}
+    for _, row in read_table(best, ("base", "target", "method", "base_length"), ("chain",)):
+        loci.setdefault(row["base"], []).append(row)
+    shown = list(loci)[:MOST]
+    listed, known = read_all(read_exons, candidates), read_all(read_annotated_exons, truth)
+    figure = Figure(figsize=(11, INCHES * len(shown) + 0.3), layout="constrained")
+    for name, axes in zip(shown, figure.subplots(len(shown), squeeze=False)[:, 0], strict=True):
+        draw_locus(axes, loci[name], listed.get(name, []), known.get(name))
+    # the same file for the same table
+    with rc_context({"svg.hashsalt": "gpu-tools"}), replaced_when_complete(output) as temporary:
+        FigureCanvasSVG(figure).print_svg(temporary, metadata={"Date": None})
+
+
+run_rule(command, globals().get("snakemake"))
