@@ -1,6 +1,6 @@
 """Local alignment: the score pass on a core beside parasail, and whole calls for the k best.
 
-Run ``python -m benchmarks.bench_local [RECORD.json]``. Sequences are random and of equal
+Run ``python -m benchmarks.bench_local cpu|gpu [RECORD.json]``. Sequences are random and of equal
 composition, scored with the defaults, as in the source's experiments; *related* ones differ in
 a tenth of their symbols.
 """
@@ -19,7 +19,7 @@ from benchmarks import record
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
-from gpu_tools.local import cpu
+from gpu_tools.local import cpu, schedule
 from gpu_tools.local.problem import make_problem
 from gpu_tools.local.tiles import tile_side
 
@@ -51,13 +51,14 @@ def median_seconds(function, repeats: int = REPEATS) -> float:
 
 def _rates(seconds: float, length: int) -> dict:
     return {"length": length, "seconds": round(seconds, 6),
-            "gcups": round(length**2 / seconds / 1e9, 3)}  # fmt: skip
+            "gcups": length**2 / seconds / 1e9}  # fmt: skip
 
 
 def problem(length: int):
     """Return the problem of a random pair, and the side of its tiles."""
     query, subject = random_pair(length)
-    return make_problem(query.codes, subject.codes, SCORING), tile_side(length, length)
+    side = tile_side(length, length, schedule.TILES_IN_HOST_MEMORY)
+    return make_problem(query.codes, subject.codes, SCORING), side
 
 
 def score_pass_one_core(length: int) -> dict:
@@ -80,7 +81,7 @@ def parasail_one_core(length: int) -> dict | None:
         kernel = getattr(parasail, name)
         if not kernel(*texts, *gaps, matrix).saturated:
             seconds = median_seconds(lambda kernel=kernel: kernel(*texts, *gaps, matrix), 1)
-            rates[name] = round(length**2 / seconds / 1e9, 3)
+            rates[name] = length**2 / seconds / 1e9
     return {"length": length, "gcups": rates}
 
 
@@ -97,28 +98,75 @@ def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
     return {**_rates(seconds, length), "k": k, **scores, "more_megabytes": (after - before) // 1024}
 
 
-def gpu_score_pass(length: int) -> dict:
-    """Time the launches of the score pass with CUDA events, inputs resident."""
+def gpu_score_pass(length: int, related: bool = False) -> dict:
+    """Time the kernel of the score pass with CUDA events, inputs resident."""
     from numba import cuda
 
-    from gpu_tools.local.cuda import ScoreLaunch
+    from gpu_tools.local.cuda import PackedLaunch, rows_per_lane
 
-    launch = ScoreLaunch(*problem(length))
+    pair = random_pair(length, related=related)
+    made = make_problem(*(s.codes for s in pair), SCORING)
+    side = tile_side(length, length, schedule.TILES_FROM_GPU)
+    launch = PackedLaunch([made], [side], rows_per_lane([made]))
     launch.run()
     times = []
     for _ in range(REPEATS):
+        launch.reset()
         begin, end = cuda.event(), cuda.event()
         begin.record()
         launch.run()
         end.record()
         end.synchronize()
         times.append(cuda.event_elapsed_time(begin, end))
-    return _rates(statistics.median(times) / 1e3, length)
+    figure = _rates(statistics.median(times) / 1e3, length)
+    return {**figure, "rows_per_lane": rows_per_lane([made]), "side": side}
+
+
+def gpu_many_pairs(count: int, length: int) -> dict:
+    """Time score passes of many pairs in one call, transfers included."""
+    from gpu_tools.local.cuda import score_passes
+
+    made = [make_problem(*(s.codes for s in random_pair(length, k)), SCORING) for k in range(count)]
+    sides = [tile_side(length, length, schedule.TILES_FROM_GPU)] * count
+    seconds = median_seconds(lambda: score_passes(made, sides))
+    cells = count * length**2
+    return {"pairs": count, "length": length, "seconds": round(seconds, 6),
+            "gcups": cells / seconds / 1e9}  # fmt: skip
+
+
+def published_forward(length: int) -> dict:
+    """Time the published forward pass, a launch an anti-diagonal."""
+    from numba import cuda
+
+    from benchmarks.published.local_antidiagonals import Forward
+
+    query, subject = random_pair(length)
+    forward = Forward(query.codes, subject.codes, SCORING)
+
+    def run():
+        forward.run()
+        cuda.synchronize()
+
+    return _rates(median_seconds(run, 1), length)
+
+
+def several_gpus(length: int, count: int) -> dict:
+    """Time the score pass of one pair, transfers included, on one GPU and on all `count`."""
+    from gpu_tools.local.cuda import score_passes
+
+    made = make_problem(*(s.codes for s in random_pair(length)), SCORING)
+    sides = [tile_side(length, length, schedule.TILES_FROM_GPU)]
+    one, all_of_them = (
+        median_seconds(lambda n=n: score_passes([made], sides, tuple(range(n)))) for n in (1, count)
+    )
+    same = (score_passes([made], sides)[0] == score_passes([made], sides, (0, 1))[0]).all()
+    return {**_rates(all_of_them, length), "gpus": count, "seconds_one": round(one, 6),
+            "times_as_fast": round(one / all_of_them, 3), "equal": bool(same)}  # fmt: skip
 
 
 def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
-    """Measure everything that this machine can do."""
-    figures = {
+    """Measure everything on the CPU that this machine can do."""
+    return {
         "one_core_score_pass": score_pass_one_core(cpu_length),
         "parasail_one_core": parasail_one_core(min(cpu_length, small)),
         "one_core_k_10": whole_call(cpu_length, 10, "cpu"),
@@ -127,13 +175,23 @@ def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
         "one_core_small_k_100": whole_call(small, 100, "cpu"),
         "one_core_related_k_3": whole_call(related, 3, "cpu", related=True),
     }
-    if has_gpu():
-        figures["gpu_score_pass"] = gpu_score_pass(large)
-        for name, length, k in (
-            ("gpu_k_10", large, 10), ("gpu_k_100", large, 100),
-            ("gpu_small_k_100", small, 100),
-        ):  # fmt: skip
-            figures[name] = whole_call(length, k, "cuda")
+
+
+def measure_gpus(small: int, large: int) -> dict:
+    """Measure on the GPUs of this machine; with two of them, also what both do together."""
+    figures = {
+        "gpu_score_pass": gpu_score_pass(large),
+        "gpu_score_pass_double": gpu_score_pass(2 * large),
+        "gpu_score_pass_related": gpu_score_pass(2 * large, related=True),
+        "gpu_many_pairs": gpu_many_pairs(500, 2000),
+        "gpu_k_10": whole_call(large, 10, "cuda"),
+        "gpu_k_100": whole_call(large, 100, "cuda"),
+        "gpu_small_k_100": whole_call(small, 100, "cuda"),
+        "published_forward": published_forward(small),
+    }
+    count = len(list_gpus())
+    if count > 1:
+        figures["several_gpus"] = several_gpus(4 * large, count)
     return figures
 
 
@@ -147,15 +205,19 @@ def has_gpu() -> bool:
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
-    for name, figure in measure(400, 300, 400, 200).items():
+    found = measure(400, 300, 400, 200) | (measure_gpus(300, 400) if has_gpu() else {})
+    for name, figure in found.items():
         rate = figure["gcups"] if figure else 1.0
         rates = rate.values() if isinstance(rate, dict) else [rate]
         assert all(value > 0 for value in rates), name
 
 
 if __name__ == "__main__":
-    found = measure(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
+    if sys.argv[1:2] == ["gpu"]:
+        found = measure_gpus(SMALL_LENGTH, LARGE_LENGTH)
+    else:
+        found = measure(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
     for name, figure in found.items():
         print(f"{name}: {figure}", flush=True)
-    if len(sys.argv) > 1:
-        record.write(Path(sys.argv[1]), found)
+    if len(sys.argv) > 2:
+        record.write(Path(sys.argv[2]), found)

@@ -141,6 +141,27 @@ def _put_four_twin(address, index, first, second):
         address[index + k] = value
 
 
+def signed32(value: int) -> int:
+    """Return the lower 32 bits of an integer, signed."""
+    return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def _any_lane_twin(predicate):
+    return bool(cuda.syncthreads_or(1 if predicate else 0))
+
+
+def _sync_lanes_twin():
+    cuda.syncthreads()
+
+
+def _sync_lanes():
+    cuda.syncwarp()
+
+
+def _any_lane(predicate):
+    return cuda.any_sync(_ALL_LANES, predicate)
+
+
 def _of_words(text: str, count: int):
     """Return an intrinsic of `count` 32-bit arguments and such a result, one instruction."""
     function_type = ir.FunctionType(_I32, [_I32] * count)
@@ -197,12 +218,15 @@ if simulated():
     address, look, put, put_four = (
         cuda.jit(device=True)(f) for f in (_address_twin, _look_twin, _put_twin, _put_four_twin)
     )
+    any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane_twin, _sync_lanes_twin))
 else:
     from numba.cuda.extending import intrinsic
 
     shuffle_up, shuffle_up_by, shuffle = (
         cuda.jit(device=True)(f) for f in (_shuffle_up, _shuffle_up_by, _shuffle)
     )
+
+    any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane, _sync_lanes))
 
     @intrinsic
     def add2(typing_context, left, right):
@@ -274,7 +298,7 @@ def _load4_intrinsic(typing_context, array, index):
         vector = ir.VectorType(element, 4)
         pointer = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
         four = builder.load(pointer, align=16)
-        return _pack(builder, [builder.extract_element(four, _I32(k)) for k in range(4)])
+        return pack(builder, [builder.extract_element(four, _I32(k)) for k in range(4)])
 
     return types.UniTuple(array.dtype, 4)(array, types.int64), generate
 
@@ -306,12 +330,12 @@ def _kadane_intrinsic(above: bool):
         """Return code without a loop: all values stay in registers, as all indices are constant."""
 
         def generate(context, builder, signature, arguments):
-            cells, largest, low, high = (_unpack(builder, part) for part in arguments)
+            cells, largest, low, high = (unpack(builder, part) for part in arguments)
             for k, j in _pairs(len(low), len(high), above):
                 at, into = k * len(high) + j, j % len(largest)
                 cells[at] = _STEPS[lows.dtype](builder, cells[at], high[j], low[k])
                 largest[into] = _larger(builder, largest[into], cells[at])
-            packed = [_pack(builder, cells), _pack(builder, largest)]
+            packed = [pack(builder, cells), pack(builder, largest)]
             return context.make_tuple(builder, signature.return_type, packed)
 
         return types.Tuple((running, best))(running, best, lows, highs), generate
@@ -338,11 +362,13 @@ def _larger(builder, left, right):
     return builder.select(builder.icmp_signed(">", left, right), left, right)
 
 
-def _unpack(builder, values) -> list:
-    return [builder.extract_value(values, k) for k in range(values.type.count)]
+def unpack(builder, values) -> list:
+    """Return the elements of a tuple, in code that generates code."""
+    return [builder.extract_value(values, k) for k in range(len(values.type.elements))]
 
 
-def _pack(builder, values: list):
+def pack(builder, values: list):
+    """Return a tuple of equal types, in code that generates code."""
     packed = ir.Constant(ir.ArrayType(values[0].type, len(values)), ir.Undefined)
     for k, value in enumerate(values):
         packed = builder.insert_value(packed, value, k)

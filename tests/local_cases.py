@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numba
+import numpy as np
+
 from gpu_tools import AffineScoring, ProteinSequence, Sequence
 from gpu_tools.formats.matrices import load_matrix
 
@@ -46,3 +49,38 @@ def sequences(query: str, subject: str, scoring: AffineScoring) -> tuple[Sequenc
     """Return the texts as the package wants them."""
     kind = Sequence if scoring.matrix is None else ProteinSequence
     return kind.from_text("q", query), kind.from_text("s", subject)
+
+
+@numba.njit
+def tile_scores(query, subject, table, gaps, side):
+    """Return the largest score of each tile, cell by cell."""
+    opened, extend = gaps
+    down, across = -(-len(query) // side), -(-len(subject) // side)
+    most = np.zeros((down, across), dtype=np.int64)
+    best, falling = np.zeros(len(subject) + 1, np.int64), np.zeros(len(subject) + 1, np.int64)
+    for i in range(len(query)):
+        diagonal, running = 0, -opened
+        for j in range(1, len(subject) + 1):
+            falling[j] = max(best[j] - opened, falling[j] - extend)
+            running = max(best[j - 1] - opened, running - extend)
+            pair = diagonal + table[query[i], subject[j - 1]]
+            diagonal = best[j]
+            best[j] = max(0, pair, falling[j], running)
+            most[i // side, (j - 1) // side] = max(most[i // side, (j - 1) // side], best[j])
+    return most
+
+
+def score_of(problem, start, cigar) -> int:
+    """Return the score of an alignment from its CIGAR; every run of I or D is one gap."""
+    (row, column), total, before = start, 0, "="
+    for operation, n in cigar:
+        if operation in "=X":
+            rows, columns = problem.query[row : row + n], problem.subject[column : column + n]
+            total += int(problem.table[rows, columns].sum())
+        else:
+            assert operation != before
+            total -= problem.gap_open + (n - 1) * problem.gap_extend
+        row += n if operation in "=XI" else 0
+        column += n if operation in "=XD" else 0
+        before = operation
+    return total

@@ -19,7 +19,6 @@ from gpu_tools.formats.matrices import SHIPPED, load_matrix
 from gpu_tools.local import cpu, search, tiles, traceback
 from gpu_tools.local.forbidden import ForbiddenPairs, aligned_pairs
 from gpu_tools.local.problem import make_problem
-from gpu_tools.local.traceback import score_of
 from gpu_tools.local.window import bound_window
 from tests import oracle_local
 from tests.local_cases import (
@@ -27,7 +26,9 @@ from tests.local_cases import (
     protein_scoring,
     random_pair,
     random_scoring,
+    score_of,
     sequences,
+    tile_scores,
 )
 
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
@@ -88,6 +89,18 @@ def test_the_first_of_many_equal_ends(seed, sizes):
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
+@pytest.mark.parametrize("extend", [0, 1])
+def test_gaps_longer_than_tiles(extend, sizes):
+    """Tiles that a path crosses in a gap have no higher scores than in it."""
+    left, right, between = "ACGGTCAATGCAAGTC", "GGATCCATTACGCAGT", "N" * 23
+    scoring = AffineScoring(5, -4, 9, extend)
+    for texts in ((left + right, left + between + right), (left + between + right, left + right)):
+        expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, extend), 3))
+        assert expected[0][0] == 5 * 32 - 9 - 22 * extend
+        found = aligned(sequences(*texts, scoring), scoring, k=3)
+        assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_global_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(100 + seed)
@@ -113,12 +126,21 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
         query, subject = sequences(*random_pair(rng, 300), scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     rows, columns = problem.shape
+    gaps = problem.gap_open, problem.gap_extend
+    exact = tile_scores(problem.query, problem.subject, problem.table, gaps, 32)
     border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    exact = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs()).lower
+    window = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs())
+    assert (window.lower == exact).all()
+    assert (window.upper == exact).all()
     found = cpu.score_pass(problem, 32)
     assert found.max() == exact.max()
     assert (found >= exact).all()
     assert (found[:-1, :-1] == exact[:-1, :-1]).all()
+
+
+def bounded(problem):
+    side = tiles.tile_side(*problem.shape, 1 << 20)
+    return tiles.Tiles(problem, side, cpu.score_pass(problem, side))
 
 
 def random_codes(rng, length):
@@ -139,7 +161,7 @@ def test_properties_of_larger_ones(seed):
     query = random_codes(rng, 1500)
     subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
     problem = make_problem(query, subject, AffineScoring())
-    found = list(islice(search.best_alignments(problem, cpu.score_pass, 1), 12))
+    found = list(islice(search.best_alignments(bounded(problem), 1), 12))
     assert len(found) == 12
     assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
     used = set()
@@ -164,10 +186,10 @@ def test_scores_equal_those_of_filling_everything_again(seed):
     used = ForbiddenPairs()
     rows, columns = problem.shape
     border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    for f in islice(search.best_alignments(problem, cpu.score_pass, 1), 8):
+    for f in islice(search.best_alignments(bounded(problem), 1), 8):
         whole = bound_window(problem, (0, rows, 0, columns), 1 << 20, border, used)
         assert f.score == whole.lower[0, 0]
-        assert (f.end[0] - 1) * columns + f.end[1] - 1 == whole.ends[0, 0]
+        assert (f.end[0] - 1) * columns + f.end[1] - 1 == whole.end
         used.add(f.start, f.cigar)
 
 

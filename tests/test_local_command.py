@@ -1,10 +1,14 @@
 """``gpu-tools local-align`` and ``global-align``, run in process."""
 
+import sys
+
 import pysam
 import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.cli.pairwise import COLUMNS
+from gpu_tools.formats.dot_plot import path_of
+from gpu_tools.results import PairwiseAlignment
 
 HEADER = "\t".join(COLUMNS) + "\n"
 ROW = "q\ts\t1\t30\t3\t8\t1\t6\t1.0000\t6\t0\t6=\n"
@@ -91,6 +95,71 @@ def test_alignments_in_every_format(files):
     assert (best.cigarstring, best.reference_start, best.query_sequence) == ("2S6=", 0, "TTACGTAC")
     text = (files / "a.txt").read_text()
     assert "q         3 ACGTAC 8\n            ||||||\ns         1 ACGTAC 6\n" in text
+
+
+def test_dot_plots_of_two_queries(files, capsys):
+    (files / "r.fa").write_text(">r\nCCGTACGT\n")
+    wanted = ["--query", "r.fa", "--both-strands", "--dot-plot"]
+    for name in ("a.svg", "b.svg", "a.png"):
+        assert run("local-align", *wanted, name, "--output", "out.tsv") == 0
+    drawn = (files / "a.svg").read_text()
+    assert drawn == (files / "b.svg").read_text()
+    labels = [line.strip() for line in drawn.splitlines() if "<text" in line]
+    assert sum(label.endswith((">q</text>", ">r</text>")) for label in labels) == 2
+    assert (files / "a.png").read_bytes().startswith(b"\x89PNG")
+    rows = [line.split("\t") for line in (files / "out.tsv").read_text().splitlines()[1:]]
+    assert {row[0] for row in rows} == {"q", "r"}
+
+
+def test_statistics_add_columns(files, capsys):
+    options = ["--gap-open", "16", "--gap-extend", "6", "--k", "1", "--both-strands"]
+    assert run("local-align", *options, "--statistics") == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[-3:] == ["strand", "bits", "evalue"]
+    # 0.163 * 30 - ln 0.068 over ln 2; 0.068 * 8 * 8 * 2 strands * e^-4.89
+    assert row.split("\t")[-3:] == ["+", "10.9", "0.0655"]
+
+
+def test_statistics_of_an_unknown_scoring(files, capsys):
+    said = complaint(capsys, "--statistics", code=2)
+    assert "those of --gap-open 16 --gap-extend 6, --gap-open 14 --gap-extend 6 are" in said
+
+
+def test_line_of_an_alignment():
+    places = {
+        "query": "q", "subject": "s", "query_length": 9, "subject_length": 9, "rank": 1, "score": 1,
+        "query_start": 2, "query_end": 7, "subject_start": 1, "subject_end": 6,
+    }  # fmt: skip
+    cigar = (("=", 2), ("I", 2), ("D", 2), ("X", 1))
+    forward = [(1, 2), (3, 4), (3, 6), (5, 6), (6, 7)]
+    assert path_of(PairwiseAlignment(**places, cigar=cigar)) == forward
+    reverse = [(1, 7), (3, 5), (3, 3), (5, 3), (6, 2)]
+    assert path_of(PairwiseAlignment(**places, cigar=cigar, strand="-")) == reverse
+
+
+def test_dot_plots_that_cannot_be(files, capsys):
+    assert "does not end in one of .svg, .png" in complaint(capsys, "--dot-plot", "a.gif", code=2)
+    many = "".join(f">q{k}\nACGT\n" for k in range(65))
+    (files / "q.fa").write_text(many)
+    said = complaint(capsys, "--dot-plot", "a.svg")
+    assert (
+        said
+        == "gpu-tools: error: a.svg: a dot plot of 65 pairs of sequences; expected no more than 64"
+    )
+    assert not (files / "a.svg").exists()
+
+
+def test_dot_plot_without_matplotlib(files, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = complaint(capsys, "--dot-plot", "a.svg")
+    assert "a dot plot needs the package matplotlib; expected an installation of gpu-tools" in said
+    assert not (files / "out.tsv").exists()
+
+
+def test_queries_of_one_name_in_two_files(files, capsys):
+    (files / "r.fa").write_text(">q\nCC\n")
+    said = complaint(capsys, "--query", "r.fa")
+    assert "record q: a query of that name has been read from another file" in said
 
 
 @pytest.mark.parametrize(

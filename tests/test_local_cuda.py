@@ -3,35 +3,101 @@
 import numpy as np
 import pytest
 
-from gpu_tools import local_align
+from gpu_tools import AffineScoring, local_align
 from gpu_tools.device import simulated
-from gpu_tools.local import cuda, tiles
-from gpu_tools.local.forbidden import ForbiddenPairs
+from gpu_tools.local import cuda, cuda_packed, cuda_wide, tiles
 from gpu_tools.local.problem import make_problem
-from gpu_tools.local.window import bound_window
-from tests.local_cases import protein_scoring, random_pair, random_scoring, sequences
+from tests.local_cases import protein_scoring, random_pair, random_scoring, sequences, tile_scores
 
 pytestmark = pytest.mark.cuda
 LONGEST = 22 if simulated() else 3000
+SIDE = 8 if simulated() else 64
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
 
 
 def largest_scores(problem, side):
     """Return each tile's largest score, cell by cell."""
-    rows, columns = problem.shape
-    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    return bound_window(problem, (0, rows, 0, columns), side, border, ForbiddenPairs()).lower
+    gaps = problem.gap_open, problem.gap_extend
+    return tile_scores(problem.query, problem.subject, problem.table, gaps, side)
 
 
-@pytest.mark.parametrize("seed", range(3 if simulated() else 40))
-def test_score_pass(seed):
+def assert_bounds(found, problem, side):
+    """Bounds are the largest scores of tiles, or near by in the row; padding may add."""
+    exact = largest_scores(problem, side)
+    near = largest_scores(problem, cuda.NEAR)
+    near = np.maximum.reduceat(near, np.arange(0, len(near), side // cuda.NEAR), axis=0)
+    assert found.max() == exact.max()
+    assert (found >= exact).all()
+    if found.shape[1] > 2:
+        step = side // cuda.NEAR
+        around = np.maximum(exact[:, 1:-1], near[:, step - 1 :: step][:, : found.shape[1] - 2])
+        around = np.maximum(around, near[:, 2 * step :: step][:, : found.shape[1] - 2])
+        assert (found[:-1, 1:-2] <= around[:-1, :-1]).all()
+
+
+def random_problem(seed, longest=LONGEST, **fixed):
+    rng = np.random.default_rng(seed)
+    scoring = random_scoring(rng, **fixed)
+    query, subject = sequences(*random_pair(rng, longest), scoring)
+    return make_problem(query.codes, subject.codes, scoring)
+
+
+@pytest.mark.parametrize("seed", range(2 if simulated() else 40))
+def test_wide_score_pass(seed):
     rng = np.random.default_rng(seed)
     scoring = protein_scoring(rng) if seed % 3 == 0 else random_scoring(rng)
     texts = random_pair(rng, LONGEST, PROTEIN if seed % 3 == 0 else "ACGTN")
     query, subject = sequences(*texts, scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     side = 4 if simulated() else 64
-    assert (cuda.score_pass(problem, side) == largest_scores(problem, side)).all()
+    assert (cuda_wide.score_pass(problem, side) == largest_scores(problem, side)).all()
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("seed", range(3 if simulated() else 12))
+def test_packed_score_pass(seed, rows):
+    problem = random_problem(seed)
+    (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
+    assert_bounds(found, problem, SIDE)
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("seed", range(1 if simulated() else 4))
+def test_base_moves_up_and_down(seed, rows, monkeypatch):
+    """Related sequences, whose scores outgrow the range, then unrelated ones."""
+    if simulated():
+        monkeypatch.setattr(cuda_packed, "LARGEST", 740)
+    length, tail = (40, 10) if simulated() else (6000, 9000)
+    rng = np.random.default_rng(seed)
+    query = rng.integers(0, 4, length).astype(np.uint8)
+    subject = np.concatenate([query, rng.integers(0, 4, tail).astype(np.uint8)])
+    scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
+    problem = make_problem(query, subject, scoring)
+    assert largest_scores(problem, SIDE).max() > cuda_packed.score_range(problem, rows).limit
+    (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
+    assert_bounds(found, problem, SIDE)
+
+
+def test_many_problems_in_one_launch():
+    scoring = random_scoring(np.random.default_rng(5))
+    rng = np.random.default_rng(6)
+    problems = []
+    for _ in range(2 if simulated() else 60):
+        query, subject = sequences(*random_pair(rng, 9 if simulated() else LONGEST), scoring)
+        problems.append(make_problem(query.codes, subject.codes, scoring))
+    for problem, found in zip(
+        problems, cuda.score_passes(problems, [SIDE] * len(problems)), strict=True
+    ):
+        assert_bounds(found, problem, SIDE)
+
+
+@pytest.mark.parametrize("seed", range(1 if simulated() else 10))
+def test_bands_of_rows_as_if_on_two_gpus(seed):
+    """Two launches, one after the other, each with half of the strips."""
+    problem = random_problem(seed, 20 if simulated() else 9000)
+    found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], cuda_packed.ROWS[0]).finished()
+    assert (found == whole).all()
 
 
 @pytest.mark.parametrize("seed", range(1 if simulated() else 20))
@@ -49,8 +115,8 @@ def test_alignments(seed, monkeypatch):
 
 def test_the_kernel_does_the_work(monkeypatch):
     runs = []
-    original = cuda.ScoreLaunch.run
-    monkeypatch.setattr(cuda.ScoreLaunch, "run", lambda own: runs.append(own) or original(own))
+    original = cuda.PackedLaunch.run
+    monkeypatch.setattr(cuda.PackedLaunch, "run", lambda own: runs.append(own) or original(own))
     scoring = random_scoring(np.random.default_rng(0))
     local_align([sequences("ACGT", "ACGT", scoring)], scoring, device="cuda")
     assert len(runs) == 1

@@ -8,8 +8,10 @@ from gpu_tools import local_align
 from gpu_tools.cli import options, pairwise
 from gpu_tools.cli.progress import progress
 from gpu_tools.formats import tables
+from gpu_tools.formats.dot_plot import check_dot_plot, write_dot_plot
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.pairwise import write_alignments
+from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statistics_of
 
 
 @click.command("local-align")
@@ -26,24 +28,36 @@ from gpu_tools.formats.pairwise import write_alignments
     "--both-strands", is_flag=True,
     help="Also align the reverse complement of each query; adds the column strand.",
 )  # fmt: skip
+@click.option(
+    "--statistics", is_flag=True,
+    help="Add the columns bits and evalue, for scorings whose parameters are known.",
+)  # fmt: skip
+@click.option(
+    "--dot-plot", metavar="FILE", callback=pairwise.known_image,
+    help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
+)  # fmt: skip
 @options.output
 @options.device
 @options.common
 def command(
-    query, subject, k, min_score, both_strands, alignments, output, device, threads, quiet, **scores
-) -> None:
+    query, subject, k, min_score, both_strands, statistics, alignments, dot_plot, output, device,
+    threads, quiet, **scores,
+) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
     The first is the best; each next one is the best of those that use no aligned pair of an
     earlier one. A gap of n symbols costs open + (n - 1) * extend. The table has one row an
     alignment, with 1-based inclusive positions on the forward strands.
     """
-    for path in (output, *alignments):
+    for path in (output, *alignments, *([dot_plot] if dot_plot else [])):
         check_writable(path)
     scoring = pairwise.scoring_of(**scores)
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
+    known = _known_statistics(scoring) if statistics else None
     pairs = pairwise.read_pairs(query, subject, scoring)
+    if dot_plot:
+        check_dot_plot(dot_plot, len(pairs))
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done:
         results = local_align(
@@ -53,8 +67,34 @@ def command(
     found = [alignment for of_pair in results for alignment in of_pair]
     for path in alignments:
         write_alignments(path, found, pairs)
+    if dot_plot:
+        write_dot_plot(dot_plot, found, {(q.name, s.name): (len(q), len(s)) for q, s in pairs})
+    columns, rows = pairwise.COLUMNS, pairwise.rows(found)
     if both_strands:
-        rows = ((*row, a.strand) for row, a in zip(pairwise.rows(found), found, strict=True))
-        tables.write_table(output, (*pairwise.COLUMNS, "strand"), rows)
-    else:
-        tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found))
+        columns, rows = (*columns, "strand"), _joined(rows, [(a.strand,) for a in found])
+    if known:
+        columns = (*columns, "bits", "evalue")
+        rows = _joined(rows, [_chances(a, known, 1 + both_strands) for a in found])
+    tables.write_table(output, columns, rows)
+
+
+def _known_statistics(scoring) -> KarlinAltschul:
+    """Return the scoring's parameters; unknown ones are wrong usage."""
+    known = statistics_of(scoring)
+    if known is None:
+        which = known_penalties(scoring)
+        names = ", ".join(f"--gap-open {opens} --gap-extend {extends}" for opens, extends in which)
+        raise click.UsageError(
+            "--statistics: the parameters of this scoring are not known; "
+            + (f"with these scores those of {names} are" if names else "nor of others like it")
+        )
+    return known
+
+
+def _joined(rows, more):
+    return ((*row, *further) for row, further in zip(rows, more, strict=True))
+
+
+def _chances(alignment, known: KarlinAltschul, strands: int) -> tuple[str, str]:
+    cells = alignment.query_length * alignment.subject_length * strands
+    return f"{known.bits(alignment.score):.1f}", f"{known.evalue(alignment.score, cells):.3g}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import click
 
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats import dot_plot
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.matrices import SHIPPED, load_matrix
 from gpu_tools.formats.pairwise import SUFFIXES, cigar_text
@@ -28,8 +29,18 @@ def _known_suffixes(context, parameter, paths: tuple[str, ...]) -> tuple[str, ..
     return paths
 
 
+def known_image(context, parameter, path: str | None) -> str | None:
+    """Check that a path's suffix is that of an image."""
+    if path is not None and not path.lower().endswith(dot_plot.SUFFIXES):
+        raise click.BadParameter(f"{path!r} does not end in one of {', '.join(dot_plot.SUFFIXES)}")
+    return path
+
+
 _OPTIONS = (
-    click.option("--query", required=True, metavar="FASTA", help="Queries."),
+    click.option(
+        "--query", multiple=True, required=True, metavar="FASTA",
+        help="Queries; may be given several times.",
+    ),
     click.option(
         "--subject", required=True, metavar="FASTA", help="Subjects; every query meets each."
     ),
@@ -81,12 +92,22 @@ def scoring_of(match, mismatch, matrix, gap_open, gap_extend) -> AffineScoring:
         raise click.UsageError(str(error)) from None
 
 
-def read_pairs(query: str, subject: str, scoring: AffineScoring) -> list[tuple[Sequence, Sequence]]:
-    """Read both files and return every query with every subject."""
-    if query == subject == "-":
+def read_pairs(
+    queries: Iterable[str], subject: str, scoring: AffineScoring
+) -> list[tuple[Sequence, Sequence]]:
+    """Read all files and return every query with every subject."""
+    if [*queries, subject].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
-    queries, subjects = (_read(path, scoring) for path in (query, subject))
-    return [(q, s) for q in queries for s in subjects]
+    subjects, found = _read(subject, scoring), {}
+    for path in queries:
+        for query in _read(path, scoring):
+            if query.name in found:
+                raise InputError(
+                    "a query of that name has been read from another file", path=path,
+                    record=query.name, expected="a name for each query",
+                )  # fmt: skip
+            found[query.name] = query
+    return [(q, s) for q in found.values() for s in subjects]
 
 
 def _read(path: str, scoring: AffineScoring) -> list[Sequence]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -32,7 +33,9 @@ def load_matrix(name: str | os.PathLike) -> SubstitutionMatrix:
         If the file cannot be read or is no matrix.
     """
     known = str(name).upper()
-    return read_matrix(resource_path("matrices", f"{known}.txt") if known in SHIPPED else name)
+    if known not in SHIPPED:
+        return read_matrix(name)
+    return replace(read_matrix(resource_path("matrices", f"{known}.txt")), name=known)
 
 
 def read_matrix(path: str | os.PathLike) -> SubstitutionMatrix:

@@ -11,11 +11,12 @@ from itertools import islice, repeat
 
 import numpy as np
 
-from gpu_tools.device import Device, resolve
+from gpu_tools.device import resolve
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.local import cpu
 from gpu_tools.local.problem import make_problem
-from gpu_tools.local.search import Found, ScorePass, best_alignments, global_alignment
+from gpu_tools.local.schedule import Task, in_order
+from gpu_tools.local.search import Found, best_alignments, global_alignment
+from gpu_tools.local.tiles import Tiles
 from gpu_tools.results import PairwiseAlignment
 from gpu_tools.scoring import AffineScoring
 from gpu_tools.sequences import (
@@ -114,10 +115,10 @@ def local_align(
         raise ScoringError("proteins have no second strand")
     for query, subject in pairs:
         scoring.check_length(min(len(query), len(subject)))
-    one = partial(
-        _local, scoring=scoring, wanted=(k, min_score), strands="+-" if both_strands else "+"
-    )
-    return _for_each(pairs, one, resolve(device), threads, progress)
+    strands = "+-" if both_strands else "+"
+    finish = partial(_k_best, k=k, least=min_score, strands=strands)
+    tasks = [_task(query, subject, scoring, strands) for query, subject in pairs]
+    return in_order(tasks, finish, resolve(device), _threads(threads), progress or _ignore)
 
 
 def global_align(
@@ -178,51 +179,44 @@ def global_align(
     pairs, scoring = list(pairs), scoring or AffineScoring()
     _check(pairs, scoring)
     resolve(device)
-    one = partial(_global, scoring=scoring)
-    return _for_each(pairs, one, Device("cpu"), threads, progress)
+    tasks = [_task(query, subject, scoring, "+") for query, subject in pairs]
+    done = progress or _ignore
+    with ThreadPoolExecutor(max(min(_threads(threads), len(tasks)), 1)) as pool:
+        return list(pool.map(partial(_global, done=done), tasks))
 
 
-def _for_each(pairs, one: Callable, where: Device, threads, progress) -> list:
-    """Return what `one` makes of each pair, one pair a thread."""
-    done = progress or (lambda cells: None)
-    threads = threads or len(os.sched_getaffinity(0))
-
-    def run(numbered):
-        number, pair = numbered
-        result = one(*pair, score_pass=_score_pass(where, number))
-        done(len(pair[0]) * len(pair[1]))
-        return result
-
-    workers = max(min(threads, len(pairs)), 1)
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(run, enumerate(pairs)))
+def _ignore(cells: int) -> None:
+    """Tell nobody of progress."""
 
 
-def _score_pass(where: Device, number: int) -> ScorePass:
-    if where.kind == "cpu":
-        return cpu.score_pass
-    from gpu_tools.local import cuda
-
-    return partial(cuda.score_pass, ordinal=where.ordinals[number % len(where.ordinals)])
+def _threads(threads: int | None) -> int:
+    return threads or len(os.sched_getaffinity(0))
 
 
-def _local(query, subject, scoring, wanted, strands, score_pass) -> list[PairwiseAlignment]:
-    k, least = wanted
-    streams = []
-    for strand in strands:
-        codes = query.codes if strand == "+" else reverse_complement(query.codes)
-        found = best_alignments(make_problem(codes, subject.codes, scoring), score_pass, least)
-        streams.append(zip(found, repeat(strand), strict=False))
+def _task(query: Sequence, subject: Sequence, scoring: AffineScoring, strands: str) -> Task:
+    codes = {"+": query.codes}
+    if "-" in strands:
+        codes["-"] = reverse_complement(query.codes)
+    problems = (make_problem(codes[strand], subject.codes, scoring) for strand in strands)
+    return Task(query, subject, tuple(problems))
+
+
+def _k_best(task: Task, tiles: list[Tiles], k, least, strands) -> list[PairwiseAlignment]:
+    streams = [
+        zip(best_alignments(of_strand, least), repeat(strand), strict=False)
+        for of_strand, strand in zip(tiles, strands, strict=True)
+    ]
     best = heapq.merge(*streams, key=lambda pair: -pair[0].score)
     return [
-        _result(query, subject, found, rank, strand)
+        _result(task.query, task.subject, found, rank, strand)
         for rank, (found, strand) in enumerate(islice(best, k), start=1)
     ]
 
 
-def _global(query, subject, scoring, score_pass) -> PairwiseAlignment:
-    found = global_alignment(make_problem(query.codes, subject.codes, scoring))
-    return _result(query, subject, found, 1, "+")
+def _global(task: Task, done: Callable[[int], None]) -> PairwiseAlignment:
+    result = _result(task.query, task.subject, global_alignment(task.problems[0]), 1, "+")
+    done(task.cells)
+    return result
 
 
 def _result(query, subject, found: Found, rank: int, strand: str) -> PairwiseAlignment:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ from gpu_tools.sequences import OTHER
 
 LONGEST_BLOCK = 128
 """Columns of a lane, so few that a stripe stays in the nearest cache."""
-_MATCH, _OTHERWISE, _OPENS, _EXTENDS, _ZERO = range(5)
+_MATCH, _OTHERWISE, _OPENS, _EXTENDS, ZERO = range(5)
 _PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
 """Symbols that are equal to none."""
 
@@ -73,18 +73,18 @@ def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | N
     """Return the largest scores, or None if `dtype` is too narrow for them."""
     rows, columns = problem.shape
     lanes = simd.VECTOR_BYTES // dtype.itemsize
-    block = _block(columns, lanes, side)
+    block = block_of(columns, lanes, side)
     n_stripes = -(-columns // (lanes * block))
     down, across = -(-rows // side), -(-columns // side)
-    weights, bounds = _weights(problem, dtype), np.iinfo(dtype)
+    weights, bounds = weights_of(problem, dtype), np.iinfo(dtype)
     most = np.full((down, n_stripes * lanes), bounds.min, dtype=dtype)
-    symbols = np.full(rows + 2 * lanes, _PAD_ROW, dtype=dtype)
-    symbols[lanes : lanes + rows] = problem.query[::-1]
+    symbols = reversed_symbols(problem.query, dtype)
     border, following = (
         Border(*(np.full(rows, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
     )
     for number in range(n_stripes):
-        stripe = _stripe(problem, number * lanes * block, block, dtype)
+        cells = [np.full(lanes * block, bounds.min, dtype=dtype) for _ in "HF"]
+        stripe = Stripe(lay_out(problem, number * lanes * block, block, dtype), *cells)
         tiles = (number * lanes, side)
         _sweep(symbols, stripe, border, following, weights, most, tiles)
         if most.max() == bounds.max:
@@ -96,7 +96,8 @@ def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | N
     return blocks.reshape(down, across, -1).max(axis=2).astype(np.int32) - bounds.min
 
 
-def _block(columns: int, lanes: int, side: int) -> int:
+def block_of(columns: int, lanes: int, side: int) -> int:
+    """Return the columns of a lane, a power of two."""
     block = 1
     while block < min(side, LONGEST_BLOCK) and block * lanes < columns:
         block *= 2
@@ -108,7 +109,7 @@ def _by_equality(problem: Problem) -> bool:
     return len(problem.table) == OTHER + 1 and problem.table[0, 1] <= 0
 
 
-def _weights(problem: Problem, dtype) -> NDArray:
+def weights_of(problem: Problem, dtype) -> NDArray:
     """Return match, mismatch (with a profile, what padding scores), the gaps' scores, and 0."""
     match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
     if not _by_equality(problem):
@@ -117,20 +118,28 @@ def _weights(problem: Problem, dtype) -> NDArray:
     return np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype)
 
 
-def _stripe(problem: Problem, first: int, block: int, dtype) -> Stripe:
+def lay_out(problem: Problem, first: int, block: int, dtype) -> NDArray:
+    """Return a stripe's columns from column `first` on, `block` a lane; see `Stripe`."""
     lanes = simd.VECTOR_BYTES // dtype.itemsize
     codes = np.full(lanes * block, _PAD_COLUMN, dtype=np.uint8)
     part = problem.subject[first : first + len(codes)]
     codes[: len(part)] = part
     laid_out = np.ascontiguousarray(codes.reshape(lanes, -1).T).ravel()
-    cells = [np.full(len(codes), np.iinfo(dtype).min, dtype=dtype) for _ in "HF"]
     if _by_equality(problem):
         laid_out[laid_out == OTHER] = _OTHER_COLUMN
-        return Stripe(laid_out.astype(dtype), *cells)
+        return laid_out.astype(dtype)
     padding = laid_out == _PAD_COLUMN
     scores = problem.table[:, np.where(padding, 0, laid_out)]
     scores[:, padding] = -np.abs(problem.table).max()
-    return Stripe(np.ascontiguousarray(scores, dtype=dtype), *cells)
+    return np.ascontiguousarray(scores, dtype=dtype)
+
+
+def reversed_symbols(codes: NDArray[np.uint8], dtype) -> NDArray:
+    """Return the codes of rows, last first, with a vector of padding at both ends."""
+    lanes = simd.VECTOR_BYTES // dtype.itemsize
+    symbols = np.full(len(codes) + 2 * lanes, _PAD_ROW, dtype=dtype)
+    symbols[lanes : lanes + len(codes)] = codes[::-1]
+    return symbols
 
 
 def _pair_scores(columns, position, row, match, otherwise):
@@ -153,19 +162,35 @@ def _overload_pair_scores(columns, position, row, match, otherwise):
     return by_equality if columns.ndim == 1 else by_profile
 
 
+def _unless_barred(scores, barred, position):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_unless_barred, inline="always")
+def _overload_unless_barred(scores, barred, position):
+    def all_free(scores, barred, position):
+        return scores
+
+    def some_barred(scores, barred, position):
+        return simd.add_saturating(scores, simd.load(barred, position))
+
+    return all_free if isinstance(barred, types.NoneType) else some_barred
+
+
 @njit(nogil=True)
-def _advance(columns, best, falling, row, state, weights):
+def advance(columns, best, falling, row, state, weights, barred=None):
     """Compute one row in every lane.
 
     `state` is the diagonal, the best score and the gap left of the lanes' first columns; returned
-    are best score and gap of their last columns, and the largest of the row.
+    are best score and gap of their last columns, and the largest of the row. `barred`, if any, is
+    added to the scores of pairs.
     """
     diagonal, left, gap = state
     # splats are made here, for in the loop every store could change `weights`
     match, otherwise = simd.splat(weights[_MATCH]), simd.splat(weights[_OTHERWISE])
     opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
     lanes = simd.VECTOR_BYTES // weights.itemsize
-    most = simd.splat(weights[_ZERO])
+    most = simd.splat(weights[ZERO])
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)
         falling_on = simd.add_saturating(simd.load(falling, position), extends)
@@ -173,6 +198,7 @@ def _advance(columns, best, falling, row, state, weights):
         simd.store(falling, position, down)
         gap = simd.maximum(simd.add_saturating(left, opens), simd.add_saturating(gap, extends))
         pairs = _pair_scores(columns, position, row, match, otherwise)
+        pairs = _unless_barred(pairs, barred, position)
         paired = simd.add_saturating(diagonal, pairs)
         # what waits longest comes last: the gap depends on the column before
         left = simd.maximum(simd.maximum(paired, down), gap)
@@ -183,7 +209,7 @@ def _advance(columns, best, falling, row, state, weights):
 
 
 @njit(nogil=True)
-def _close_tile(most, tile, first, largest, lane, zero):
+def close_tile(most, tile, first, largest, lane, zero):
     """Take what a lane has met in a tile; below the last one there is only padding."""
     if tile < len(most):
         most[tile, first + lane] = max(most[tile, first + lane], largest[lane])
@@ -203,19 +229,19 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
     following_best, following_gap = following
     lanes = simd.VECTOR_BYTES // weights.itemsize
     n_rows = len(border_best)
-    zero = weights[_ZERO]
+    zero = weights[ZERO]
     edge = np.full(3 * lanes, zero, weights.dtype)  # diagonals, last columns' scores and gaps
     largest = np.full(lanes, zero, weights.dtype)
     steps = n_rows + lanes - 1
     for step in range(steps):
         for lane in range(step % side, min(step, lanes), side):  # those that enter a tile
-            _close_tile(most, (step - lane) // side - 1, first, largest, lane, zero)
+            close_tile(most, (step - lane) // side - 1, first, largest, lane, zero)
         row = simd.load(symbols, n_rows + lanes - 1 - step)
         at = min(step, n_rows - 1)
         left = simd.shift_in(simd.load(edge, lanes), border_best[at])
         gap = simd.shift_in(simd.load(edge, 2 * lanes), border_gap[at])
         state = (simd.load(edge, 0), left, gap)
-        last, last_gap, highest = _advance(columns, best, falling, row, state, weights)
+        last, last_gap, highest = advance(columns, best, falling, row, state, weights)
         simd.store(edge, 0, left)
         simd.store(edge, lanes, last)
         simd.store(edge, 2 * lanes, last_gap)
@@ -224,4 +250,4 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
             following_best[step - lanes + 1] = simd.last_lane(last)
             following_gap[step - lanes + 1] = simd.last_lane(last_gap)
     for lane in range(lanes):
-        _close_tile(most, (steps - 1 - lane) // side, first, largest, lane, zero)
+        close_tile(most, (steps - 1 - lane) // side, first, largest, lane, zero)

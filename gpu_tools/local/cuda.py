@@ -1,181 +1,277 @@
-"""The score pass on a GPU: a warp's lanes own neighbouring rows in registers, columns stream past.
-
-The matrix is cut into strips of as many rows as a warp owns, and strips into blocks of columns.
-Blocks on one anti-diagonal need nothing of each other: a launch fills them all, a warp each. A
-block takes the row above it from memory and leaves its own last row there; what its lanes hold
-stays in memory for the next block of the strip.
-"""
+"""The score pass on GPUs: which kernel, which GPU, and what lies where in their memory."""
 
 from __future__ import annotations
 
+import heapq
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+
 import numpy as np
-from numba import cuda, int32, uint32
+from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.local.core import NEVER
+from gpu_tools.local import cuda_packed as packed
+from gpu_tools.local import cuda_wide as wide
 from gpu_tools.local.problem import Problem
-from gpu_tools.ptx import WARP, shuffle, shuffle_up
+from gpu_tools.ptx import WARP
+from gpu_tools.sequences import OTHER
 
-ROWS = 2 if simulated() else 8
-"""Rows of a lane; few in the simulator, so that small tests have strips."""
-STRIP = WARP * ROWS
-BLOCK = 2 * WARP if simulated() else 512
-"""Columns of a block, whole chunks of a warp."""
-_LETTERS = 28
-"""Codes of the score table, padding being the last."""
-_TABLE = _LETTERS * _LETTERS
-_PAD = _LETTERS - 1
-_OPEN, _EXTEND = range(2)
-
-
-@cuda.jit
-def fill_blocks_warp(query, subject, scores, state, row, most, place):
-    """Fill the blocks of one anti-diagonal; a thread block is one warp and fills one of them.
-
-    Parameters
-    ----------
-    query, subject : uint8 array
-        Codes, padded to whole strips and blocks.
-    scores : int32 array
-        The penalties, then the scores by query and subject code, shape (2 + 28 * 28,).
-    state : int32 array, shape (strips, 2 * ROWS + 1, WARP)
-        Best scores and gaps of the query in each strip's column so far; then the best score above
-        and left of the strip's next block.
-    row : int32 array, shape (2, columns)
-        Best scores and gaps of the subject in the last row filled of each column.
-    most : int32 array, shape (tiles down, tiles across)
-        Raised to the largest score of each tile.
-    place : tuple of int32
-        Anti-diagonal, its first strip, side of a tile.
-    """
-    table = cuda.shared.array(_TABLE, int32)
-    scratch = cuda.shared.array(WARP, int32)
-    best = cuda.local.array(ROWS, int32)
-    gaps = cuda.local.array(ROWS, int32)
-    letters = cuda.local.array(ROWS, int32)
-    lane = int32(cuda.threadIdx.x)
-    diagonal_number, first_strip, side = place
-    strip = int32(first_strip + cuda.blockIdx.x)
-    start = int32(int32(diagonal_number - strip) * int32(BLOCK))
-    first_row = int32(strip * int32(STRIP) + lane * int32(ROWS))
-    opens, extends = scores[uint32(_OPEN)], scores[uint32(_EXTEND)]
-    for k in range(lane, int32(_TABLE), int32(WARP)):
-        table[k] = scores[uint32(k + 2)]
-    cuda.syncthreads()
-    for c in range(ROWS):
-        best[c] = state[strip, c, lane]
-        gaps[c] = state[strip, c + ROWS, lane]
-        letters[c] = int32(query[uint32(first_row + c)]) * int32(_LETTERS)
-    above = shuffle_up(best[ROWS - 1], scratch)
-    if lane == 0:
-        above = state[strip, 2 * ROWS, 0]
-    bottom, bottom_gap, arriving, arriving_gap = int32(0), int32(0), int32(0), int32(0)
-    largest = int32(0)
-    tile_row = uint32(first_row // side)
-    for step in range(int32(0), int32(BLOCK + WARP - 1)):
-        chunk = int32(step & int32(WARP - 1))
-        if chunk == 0 and step < BLOCK:
-            arriving = row[0, uint32(start + step + lane)]
-            arriving_gap = row[1, uint32(start + step + lane)]
-        up, up_gap = shuffle_up(bottom, scratch), shuffle_up(bottom_gap, scratch)
-        top, top_gap = shuffle(arriving, chunk, scratch), shuffle(arriving_gap, chunk, scratch)
-        column = int32(step - lane)
-        if column >= 0 and column < BLOCK:
-            if lane == 0:
-                up, up_gap = top, top_gap
-            at = int32(start + column)
-            letter = int32(subject[uint32(at)])
-            diagonal = above
-            above = up
-            for c in range(ROWS):
-                pair = int32(diagonal + table[uint32(letters[c] + letter)])
-                gap = max(int32(best[c] - opens), int32(gaps[c] - extends))
-                up_gap = max(int32(up - opens), int32(up_gap - extends))
-                up = max(max(max(pair, gap), int32(0)), up_gap)
-                diagonal = best[c]
-                best[c] = up
-                gaps[c] = gap
-                largest = max(largest, up)
-            bottom, bottom_gap = up, up_gap
-            if lane == WARP - 1:
-                row[0, uint32(at)] = bottom
-                row[1, uint32(at)] = bottom_gap
-            if column == BLOCK - 1 or int32((at + int32(1)) & int32(side - int32(1))) == 0:
-                if largest > 0:
-                    cuda.atomic.max(most, (tile_row, uint32(at // side)), largest)
-                largest = int32(0)
-    for c in range(ROWS):
-        state[strip, c, lane] = best[c]
-        state[strip, c + ROWS, lane] = gaps[c]
-    if lane == 0:
-        state[strip, 2 * ROWS, 0] = above
+PACKED_CAPABILITY = (9, 0)
+_STEPS_BEHIND = 3 * WARP + 8
+"""By how many steps a strip follows the one above, about."""
+_BLOCKS_PER_MULTIPROCESSOR = 4
+NEAR = WARP
+_OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x88], dtype=np.int32)
+"""By query code: which byte is the score's, and its sign; of others the sign alone, which is 0."""
+_KERNELS = {}
+Passes = list[NDArray[np.int32]]
 
 
-def score_pass(problem: Problem, side: int, ordinal: int = 0) -> NDArray[np.int32]:
-    """Return the largest score of each tile.
+def score_passes(
+    problems: list[Problem], sides: list[int], ordinals: tuple[int, ...] = (0,)
+) -> Passes:
+    """Return upper bounds on the scores of each tile of several problems.
 
     Parameters
     ----------
-    problem : Problem
-    side : int
-        Side of a tile, a power of two, at least `ROWS`.
-    ordinal : int
-        The GPU.
+    problems : list of Problem
+        All scored the same way.
+    sides : list of int
+        Side of each problem's tiles, a power of two, at least two warps.
+    ordinals : tuple of int
+        The GPUs. They share the problems; one problem alone is cut into bands of rows.
 
     Returns
     -------
-    ndarray of int32, shape (tiles down, tiles across)
+    list of ndarray of int32, shape (tiles down, tiles across)
+        The largest score of each tile, or of cells of its neighbours in the row that are less than
+        `NEAR` columns away, if that is more. Padding behind the last row and column may raise the
+        last tiles' bounds.
     """
-    with cuda.gpus[ordinal]:
-        launch = ScoreLaunch(problem, side)
-        launch.run()
-        down, across = (-(-n // side) for n in problem.shape)
-        return launch.most.copy_to_host()[:down, :across]
+    with cuda.gpus[ordinals[0]]:
+        rows = rows_per_lane(problems)
+    if rows is None:
+        with ThreadPoolExecutor(len(ordinals)) as pool:
+            return list(pool.map(wide.score_pass, problems, sides, cycle(ordinals)))
+    if len(problems) < len(ordinals):
+        return [in_bands(p, s, rows, ordinals) for p, s in zip(problems, sides, strict=True)]
+    return _shared_out(problems, sides, rows, ordinals)
 
 
-class ScoreLaunch:
-    """A problem laid out in the memory of the current GPU.
+def rows_per_lane(problems: list[Problem]) -> int | None:
+    """Return how many rows a virtual lane holds, None if the packed kernel cannot do the work.
+
+    More rows are less work a cell, but fewer warps, and strips that follow each other later.
+    """
+    one = problems[0]
+    by_equality = len(one.table) == OTHER + 1 and one.table[0, 1] <= 0
+    small = int(one.table.max()) - int(one.table.min()) < 128
+    capable = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
+    if not (by_equality and small and capable):
+        return None
+    able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
+    return min(able, key=lambda rows: _estimate(problems, rows), default=None)
+
+
+def _estimate(problems: list[Problem], rows: int) -> float:
+    """Return about how many cycles pass until the problems are done.
+
+    A step takes a warp alone as long as its instructions wait for each other, and warps that share
+    a scheduler as long as all of them issue.
+    """
+    strips = np.array([_strips(p, rows) for p in problems])
+    columns = np.array([p.shape[1] for p in problems])
+    longest = int((strips * _STEPS_BEHIND + columns).max())
+    work = float((strips * columns).sum()) / _schedulers()
+    sharing = min(-(-int(strips.sum()) // _schedulers()), _BLOCKS_PER_MULTIPROCESSOR)
+    alone, issue = 130 + 12 * rows, 60 + 15 * rows
+    return max(longest * max(alone, sharing * issue), work * issue)
+
+
+def _schedulers() -> int:
+    return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+def _shared_out(problems, sides, rows: int, ordinals) -> Passes:
+    """Give each GPU the problem with the most cells that is left, as soon as it has the least."""
+    loads = [(0, k) for k in range(len(ordinals))]
+    shares = [[] for _ in ordinals]
+    cells = [p.shape[0] * p.shape[1] for p in problems]
+    for number in sorted(range(len(problems)), key=lambda n: -cells[n]):
+        load, k = heapq.heappop(loads)
+        shares[k].append(number)
+        heapq.heappush(loads, (load + cells[number], k))
+    launches = []
+    for ordinal, share in zip(ordinals, shares, strict=True):
+        with cuda.gpus[ordinal]:
+            mine = [problems[n] for n in share], [sides[n] for n in share]
+            launches.append(PackedLaunch(*mine, rows))
+            launches[-1].run()
+    results = {}
+    for ordinal, share, launch in zip(ordinals, shares, launches, strict=True):
+        with cuda.gpus[ordinal]:
+            results.update(zip(share, launch.results(), strict=True))
+    return [results[n] for n in range(len(problems))]
+
+
+def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int32]:
+    """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
+
+    Each GPU hands the row below a band on to the next one through host memory while it is made.
+    """
+    n_strips = _strips(problem, rows)
+    width = packed.stride(problem.shape[1])
+    with cuda.gpus[ordinals[0]]:
+        at_once = _BLOCKS_PER_MULTIPROCESSOR * _schedulers()
+        handed = [cuda.mapped_array(width, dtype=np.int64, portable=True) for _ in ordinals]
+    group = min(-(-n_strips // len(ordinals)), at_once)
+    for row in handed:
+        row[:] = 0
+    launches = []
+    for k, ordinal in enumerate(ordinals):
+        strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
+        with cuda.gpus[ordinal]:
+            bands = (group, strips, handed[k - 1], handed[k])
+            launches.append(PackedLaunch([problem], [side], rows, bands))
+    for ordinal, launch in zip(ordinals, launches, strict=True):
+        with cuda.gpus[ordinal]:
+            launch.run()
+    best = 0
+    for ordinal, launch in zip(ordinals, launches, strict=True):
+        with cuda.gpus[ordinal]:
+            best = np.maximum(best, launch.results()[0])
+    return best
+
+
+class PackedLaunch:
+    """Problems laid out in the memory of the current GPU, ready for the packed kernel.
 
     Parameters
     ----------
-    problem : Problem
-    side : int
-        Side of a tile.
+    problems : list of Problem
+        All of which fit the packed kernel.
+    sides : list of int
+        Side of each one's tiles.
+    rows : int
+        Rows of a virtual lane.
+    bands : tuple, optional
+        If strips of a single problem are elsewhere: how many stay together, the strips that are
+        here, and the rows that come from there and go there.
     """
 
-    def __init__(self, problem: Problem, side: int):
-        rows, columns = problem.shape
-        self.side, self.strips, self.blocks = side, -(-rows // STRIP), -(-columns // BLOCK)
-        width = self.blocks * BLOCK
-        symbols = _padded(problem.query, self.strips * STRIP), _padded(problem.subject, width)
-        self.inputs = [cuda.to_device(a) for a in (*symbols, _scores(problem))]
-        self.state, self.row, self.most = (
-            cuda.to_device(np.zeros(shape, dtype=np.int32))
-            for shape in (
-                (self.strips, 2 * ROWS + 1, WARP), (2, width),
-                (-(-self.strips * STRIP // side), -(-width // side)),
-            )
-        )  # fmt: skip
+    def __init__(self, problems: list[Problem], sides: list[int], rows: int, bands=None):
+        level = packed.tilt(problems[0]) == problems[0].gap_extend
+        self.kernel = _kernel(rows, level)
+        self.shapes = [_tiles_of(p, side, rows) for p, side in zip(problems, sides, strict=True)]
+        jobs, units = _layout(problems, sides, rows, self.shapes)
+        group, strips, *borders = bands or (1 << 30, None)
+        if strips is not None:
+            units = np.array([(0, strip) for strip in strips], dtype=np.int32).reshape(-1, 2)
+        self.n_units = len(units)
+        head = np.array([[len(units), 0]], dtype=np.int32)
+        words = np.concatenate([_words(p) for p in problems])
+        self.units_at_start = np.concatenate([head, units])
+        self.units = cuda.to_device(self.units_at_start)
+        self.inputs = [cuda.to_device(a) for a in (_selectors(problems, rows), words)]
+        self.jobs = cuda.to_device(jobs)
+        self.row = cuda.to_device(np.zeros(len(words), dtype=np.int64))
+        self.borders = (self.row, *(borders or (self.row, self.row)))
+        tiles = sum(down * across for down, across, _ in self.shapes)
+        self.most = cuda.to_device(np.zeros(tiles, dtype=np.int32))
+        self.scoring = cuda.to_device(_scoring(problems[0], rows, group))
 
     def run(self) -> None:
-        """Fill the matrix."""
-        for diagonal in range(self.strips + self.blocks - 1):
-            first = max(0, diagonal - self.blocks + 1)
-            count = min(diagonal, self.strips - 1) - first + 1
-            place = (np.int32(diagonal), np.int32(first), np.int32(self.side))
-            fill_blocks_warp[count, WARP](*self.inputs, self.state, self.row, self.most, place)
+        """Start the kernel; needs fresh rows."""
+        blocks = -(-self.n_units // packed.WARPS)
+        if not simulated():
+            device = cuda.get_current_device()
+            blocks = min(blocks, _BLOCKS_PER_MULTIPROCESSOR * device.MULTIPROCESSOR_COUNT)
+        self.kernel[max(blocks, 1), (WARP, packed.WARPS)](
+            self.jobs, self.units, *self.inputs, self.borders, self.most, self.scoring
+        )
+
+    def finished(self) -> Passes:
+        """Run and return the results."""
+        self.run()
+        return self.results()
+
+    def reset(self) -> None:
+        """Make ready for another run."""
+        self.units.copy_to_device(self.units_at_start)
+        self.row.copy_to_device(np.zeros(self.row.shape, dtype=np.int64))
+
+    def results(self) -> Passes:
+        """Return the largest scores, by problem."""
+        most, first, results = self.most.copy_to_host(), 0, []
+        for down, across, (used_down, used_across) in self.shapes:
+            part = most[first : first + down * across].reshape(down, across)
+            results.append(part[:used_down, :used_across])
+            first += down * across
+        return results
 
 
-def _padded(codes: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:
-    padded = np.full(length, _PAD, dtype=np.uint8)
-    padded[: len(codes)] = codes
-    return padded
+def _kernel(rows: int, level: bool):
+    if (rows, level) not in _KERNELS:
+        _KERNELS[rows, level] = packed.make_kernel(rows, level)
+    return _KERNELS[rows, level]
 
 
-def _scores(problem: Problem) -> NDArray[np.int32]:
-    table = np.full((_LETTERS, _LETTERS), NEVER, dtype=np.int32)
-    size = len(problem.table)
-    table[:size, :size] = problem.table
-    penalties = np.array([problem.gap_open, problem.gap_extend], dtype=np.int32)
-    return np.concatenate([penalties, table.ravel()])
+def _strips(problem: Problem, rows: int) -> int:
+    return -(-problem.shape[0] // (rows * packed.VIRTUAL_LANES))
+
+
+def _tiles_of(problem: Problem, side: int, rows: int) -> tuple[int, int, tuple[int, int]]:
+    """Return the tiles down and across that the kernel writes, and those that are used."""
+    used = tuple(-(-n // side) for n in problem.shape)
+    height = _strips(problem, rows) * rows * packed.VIRTUAL_LANES + 1
+    width = packed.chunks(problem.shape[1]) * WARP
+    return -(-height // side), -(-width // side) + 2, used
+
+
+def _layout(problems, sides, rows: int, shapes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the job table, and job and strip of each unit."""
+    strips = [_strips(p, rows) for p in problems]
+    widths = [packed.stride(p.shape[1]) for p in problems]
+    tiles = [down * across for down, across, _ in shapes]
+    jobs = np.zeros((len(problems), packed.FIELDS), dtype=np.int64)
+    for column, sizes in (
+        (packed.SELECTORS, [n * rows * WARP for n in strips]), (packed.COLUMN, widths),
+        (packed.TILES, tiles),
+    ):  # fmt: skip
+        jobs[:, column] = np.cumsum(sizes) - sizes
+    jobs[:, packed.CHUNKS] = [packed.chunks(p.shape[1]) for p in problems]
+    jobs[:, packed.ACROSS] = [across for _, across, _ in shapes]
+    jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
+    jobs[:, packed.SIDE] = sides
+    units = [(job, strip) for job, n in enumerate(strips) for strip in range(n)]
+    return jobs, np.array(units, dtype=np.int32)
+
+
+def _selectors(problems, rows: int) -> NDArray[np.int32]:
+    """Return the selectors of all strips' rows, shape (strips * rows * WARP,)."""
+    selectors = []
+    for problem in problems:
+        codes = np.full(_strips(problem, rows) * rows * packed.VIRTUAL_LANES, OTHER, dtype=np.uint8)
+        codes[: len(problem.query)] = problem.query
+        low, high = codes.reshape(-1, WARP, 2, rows).transpose(2, 0, 3, 1)
+        selectors.append((_OF_CODE[low] | (_OF_CODE[high] | 0x44) << 8).ravel())
+    return np.concatenate(selectors)
+
+
+def _words(problem: Problem) -> NDArray[np.int32]:
+    """Return the scores of each column with the four query nucleotides, mismatches around."""
+    scores = np.ascontiguousarray((problem.table[:4].T + packed.tilt(problem)).astype(np.int8))
+    words = np.zeros(packed.stride(problem.shape[1]), dtype=np.int32)
+    columns = slice(packed.LEAD, packed.LEAD + problem.shape[1])
+    words[columns] = scores.view(np.int32).ravel()[problem.subject]
+    return words
+
+
+def _scoring(problem: Problem, rows: int, group: int) -> NDArray[np.int32]:
+    tilt = packed.tilt(problem)
+    opens, extends = problem.gap_open, problem.gap_extend
+    down = np.array([-opens, -extends, tilt - extends]) & 0xFFFF
+    added = [(tilt - opens) * 65537, *(down | down << 16).astype(np.uint32).view(np.int32)]
+    scores = packed.score_range(problem, rows)
+    return np.array([*added, tilt, *scores, group], dtype=np.int32)

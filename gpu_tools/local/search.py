@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gpu_tools.local.corridor import find_start, whole
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
-from gpu_tools.local.tiles import Tiles, tile_side
+from gpu_tools.local.tiles import Tiles
 from gpu_tools.local.traceback import align
-from gpu_tools.local.window import find_start
 from gpu_tools.results import CigarOperation
 
 
@@ -25,29 +22,23 @@ class Found(NamedTuple):
     cigar: tuple[CigarOperation, ...]
 
 
-ScorePass = Callable[[Problem, int], NDArray[np.int32]]
-"""From a problem and the side of a tile to the largest score of each tile."""
-
-
-def best_alignments(problem: Problem, score_pass: ScorePass, least: int) -> Iterator[Found]:
+def best_alignments(tiles: Tiles, least: int) -> Iterator[Found]:
     """Yield alignments that share no pair, by falling score, as long as there is one.
 
     Parameters
     ----------
-    problem : Problem
-    score_pass : callable
-        See `ScorePass`.
+    tiles : Tiles
+        What a score pass tells of the problem's tiles; brought up to date.
     least : int
         Smallest score, at least 1.
     """
-    side = tile_side(*problem.shape)
-    tiles = Tiles(problem, side, score_pass(problem, side))
+    problem = tiles.problem
     while (best := tiles.best_end(least)) is not None:
         score, (row, column) = best
         end = row + 1, column + 1
-        start = find_start(problem, end, score, tiles.forbidden)
+        start, corridor = find_start(problem, end, score, tiles.bounds, tiles.forbidden)
         region = (start[0], end[0], start[1], end[1])
-        found, cigar = align(problem, region, tiles.forbidden)
+        found, cigar = align(problem, region, tiles.forbidden, corridor)
         if found != score:  # the passes contradict each other
             raise AssertionError(f"alignment {region} scores {found}, its cell {score}")
         yield Found(score, start, end, cigar)
@@ -57,5 +48,6 @@ def best_alignments(problem: Problem, score_pass: ScorePass, least: int) -> Iter
 def global_alignment(problem: Problem) -> Found:
     """Return the best alignment of the whole sequences."""
     rows, columns = problem.shape
-    score, cigar = align(problem, (0, rows, 0, columns), ForbiddenPairs())
+    everywhere = whole(rows, columns)
+    score, cigar = align(problem, (0, rows, 0, columns), ForbiddenPairs(), everywhere)
     return Found(score, (0, 0), (rows, columns), cigar)

@@ -10,19 +10,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.local.corridor import Bounds, find_end
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.local.window import bound_window
 
 SMALLEST_TILE = 64
-_TILES_ACROSS = 1024
 _SMALLEST_MARGIN = 128
 
 
-def tile_side(rows: int, columns: int) -> int:
-    """Return the side of the tiles of a matrix, so that there are no more than 2^20 of them."""
+def tile_side(rows: int, columns: int, most: int) -> int:
+    """Return the side of the tiles of a matrix, so that there are no more than `most` of them."""
     side = SMALLEST_TILE
-    while -(-rows // side) * -(-columns // side) > _TILES_ACROSS**2:
+    while -(-rows // side) * -(-columns // side) > most:
         side *= 2
     return side
 
@@ -41,6 +41,8 @@ class Tiles:
 
     def __init__(self, problem: Problem, side: int, upper: NDArray[np.int32]):
         self.problem, self.side, self.upper = problem, side, upper
+        self.highest = upper.max(axis=1)
+        """Of each row of tiles, for there can be millions of them."""
         self.forbidden = ForbiddenPairs()
         self.exact: dict[tuple[int, int], tuple[int, int, int]] = {}
         """By tile whose bound is its score: the end's cell, the first tile of its window."""
@@ -48,16 +50,21 @@ class Tiles:
     def best_end(self, least: int) -> tuple[int, tuple[int, int]] | None:
         """Return the best score and the first cell that has it, or None if it is under `least`."""
         while True:
-            score = int(self.upper.max())
+            down = int(self.highest.argmax())
+            score = int(self.highest[down])
             if score < least:
                 return None
-            tiles = np.argwhere(self.upper == score)
-            row = [tuple(map(int, t)) for t in tiles if t[0] == tiles[0, 0]]
+            row = [(down, int(across)) for across in np.flatnonzero(self.upper[down] == score)]
             unsure = [tile for tile in row if tile not in self.exact]
             if not unsure:
                 cell = min(self.exact[tile][0] for tile in row)
                 return score, divmod(cell, self.problem.shape[1])
             self._settle(unsure[0])
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the tiles tell of all alignments."""
+        return Bounds(self.upper, self.side.bit_length() - 1)
 
     def use_up(self, start: tuple[int, int], end: tuple[int, int], cigar) -> None:
         """Forbid the pairs of an alignment; forget what might have rested on them."""
@@ -85,6 +92,13 @@ class Tiles:
 
     def _settle(self, tile: tuple[int, int]) -> None:
         """Make the bound of a tile exact."""
+        score, rows, columns = int(self.upper[tile]), *self.problem.shape
+        top, left = (t * self.side for t in tile)
+        ends = top + 1, min(top + self.side, rows), left + 1, min(left + self.side, columns)
+        place = find_end(self.problem, ends, score, self.bounds, self.forbidden)
+        if place is not None:
+            self.exact[tile] = ((place[0] - 1) * columns + place[1] - 1, 0, 0)
+            return
         # an alignment of that score is no shorter
         shortest = int(self.upper[tile]) // max(int(self.problem.table.max()), 1) // self.side
         margin = max(_margin(self.side), shortest + 1)
@@ -104,10 +118,9 @@ class Tiles:
         found = bound_window(self.problem, window, self.side, border, self.forbidden)
         inside = self.upper[first[0] : last[0] + 1, first[1] : last[1] + 1]
         np.minimum(inside, found.upper, out=inside, casting="unsafe")
-        sure = (found.lower == found.upper) & (found.ends == found.possible)
-        for down, across in np.argwhere(sure).tolist():
-            tile = (first[0] + down, first[1] + across)
-            self.exact[tile] = (int(found.ends[down, across]), *first)
+        self.highest[first[0] : last[0] + 1] = self.upper[first[0] : last[0] + 1].max(axis=1)
+        if found.lower[-1, -1] == found.upper[-1, -1] and found.end == found.possible:
+            self.exact[last] = (found.end, *first)
 
     def _border(self, first: tuple[int, int], window) -> tuple[NDArray, NDArray]:
         """Return upper bounds of the cells above (from the corner on) and left of a window."""

@@ -8,7 +8,6 @@ the forward pass alone, so that ties do not depend on where a matrix is cut.
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from numba import njit
 from numba.extending import register_jitable
 
 from gpu_tools.local import core
+from gpu_tools.local.corridor import Corridor
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.results import CigarOperation
@@ -28,6 +28,7 @@ BEST, GAP_OF_QUERY, GAP_OF_SUBJECT = range(3)
 """States of a path in a cell: anything, within a run of D, within a run of I."""
 # a step back, by cell: where the best score comes from, and whether the gaps begin here
 _PAIR, _D, _I, _D_OPENS, _I_OPENS = 0, 1, 2, 4, 8
+_LETTER_EQUAL, _LETTER_X, _LETTER_D, _LETTER_I = b"=XDI"
 
 extended = register_jitable(core.extended)
 
@@ -44,7 +45,10 @@ class Region(NamedTuple):
 
 
 def align(
-    problem: Problem, region: tuple[int, int, int, int], forbidden: ForbiddenPairs
+    problem: Problem,
+    region: tuple[int, int, int, int],
+    forbidden: ForbiddenPairs,
+    corridor: Corridor,
 ) -> tuple[int, tuple[CigarOperation, ...]]:
     """Return score and CIGAR of the best alignment of a region's rows with its columns.
 
@@ -54,6 +58,8 @@ def align(
     region : tuple of int
         First and end row, first and end column.
     forbidden : ForbiddenPairs
+    corridor : Corridor
+        Places among which are all those of best alignments.
 
     Returns
     -------
@@ -65,85 +71,121 @@ def align(
     """
     top, bottom, left, right = region
     whole = Region(top, bottom, left, right, BEST, BEST)
-    letters = b"".join(_letters(problem, whole, forbidden)).decode("ascii")
-    cigar = tuple((letter, len(list(run))) for letter, run in groupby(letters))
-    return score_of(problem, (top, left), cigar), cigar
+    letters = np.concatenate(list(_letters(problem, whole, forbidden, corridor)))
+    ends = np.append(np.flatnonzero(letters[1:] != letters[:-1]) + 1, len(letters))
+    runs = zip(letters[ends - 1].tolist(), np.diff(ends, prepend=0).tolist(), strict=True)
+    return int(_score_of(problem, top, left, letters)), tuple((chr(c), n) for c, n in runs)
 
 
-def score_of(problem: Problem, start: tuple[int, int], cigar) -> int:
-    """Return the score of an alignment from its CIGAR.
-
-    Neighbouring runs of ``=`` and ``X`` are pairs; every run of ``I`` or ``D`` is one gap.
-    """
-    (row, column), total = start, 0
-    for operation, n in cigar:
-        if operation in "=X":
-            rows, columns = problem.query[row : row + n], problem.subject[column : column + n]
-            total += int(problem.table[rows, columns].sum(dtype=np.int64))
+@njit(cache=True, nogil=True)
+def _score_of(problem, row, column, letters):
+    """Return the score of an alignment from its letters; neighbouring equal ones are one gap."""
+    query, subject, table = problem.query, problem.subject, problem.table
+    total, before = 0, 0
+    for letter in letters:
+        if letter in (_LETTER_D, _LETTER_I):
+            total -= problem.gap_extend if letter == before else problem.gap_open
+            row += letter == _LETTER_I
+            column += letter == _LETTER_D
         else:
-            total -= problem.gap_open + (n - 1) * problem.gap_extend
-        row += n if operation in "=XI" else 0
-        column += n if operation in "=XD" else 0
+            total += table[query[row], subject[column]]
+            row += 1
+            column += 1
+        before = letter
     return total
 
 
-def _letters(problem: Problem, region: Region, forbidden: ForbiddenPairs):
+def _letters(problem: Problem, region: Region, forbidden: ForbiddenPairs, corridor: Corridor):
     """Yield the letters of the region's alignment in pieces."""
     waiting = [region]
     while waiting:
         part = waiting.pop()
-        rows, columns = part.bottom - part.top, part.right - part.left
-        if rows < _FEW_ROWS or (rows + 1) * (columns + 1) <= CELLS_AT_ONCE:
-            steps = np.empty((rows + 1, columns + 1), dtype=np.uint8)
+        offsets = _offsets(part, corridor)
+        if part.bottom - part.top < _FEW_ROWS or offsets[-1] <= CELLS_AT_ONCE:
+            steps = np.empty(offsets[-1], dtype=np.uint8)
             arrays = (problem.identical, forbidden.rows, forbidden.columns)
-            yield _walk_back(problem, part, arrays, steps).tobytes()
+            yield _walk_back(problem, part, corridor, arrays, (offsets, steps))
         else:
             middle = (part.top + part.bottom) // 2
-            column, state = _crossing(problem, part, middle, (forbidden.rows, forbidden.columns))
+            used = (forbidden.rows, forbidden.columns)
+            column, state = _crossing(problem, part, corridor, middle, used)
             waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
             waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
 
 
 @njit(cache=True, nogil=True)
-def _first_row(best, gap, enters, gap_open, gap_extend):
+def _limits(corridor, region, row):
+    """Return the first and the last column of a row of places, from the region's left on."""
+    at = row - corridor.top
+    first = max(corridor.first[at], region.left) - region.left
+    return first, min(corridor.last[at], region.right) - region.left
+
+
+@njit(cache=True, nogil=True)
+def _offsets(region, corridor):
+    """Return where each row's steps begin, and how many there are in all."""
+    offsets = np.zeros(region.bottom - region.top + 2, np.int64)
+    for row in range(region.top, region.bottom + 1):
+        first, last = _limits(corridor, region, row)
+        offsets[row - region.top + 1] = offsets[row - region.top] + max(last - first + 1, 0)
+    return offsets
+
+
+@njit(cache=True, nogil=True)
+def _first_row(best, gap, enters, last, penalties):
     """Fill in the row above a region, best scores and gaps of the subject."""
-    gap[:] = NEVER
+    gap_open, gap_extend = penalties
     best[0] = 0 if enters == BEST else NEVER
     if enters == GAP_OF_SUBJECT:
         gap[0] = 0
     running = NEVER
-    for j in range(1, len(best)):
+    for j in range(1, last + 1):
         running = extended(best[j - 1], running, gap_open, gap_extend)
         best[j] = running
 
 
 @njit(cache=True, nogil=True)
-def _walk_back(problem, region, arrays, steps):
+def _forget(best, gap, before, now):
+    """Make what a row takes from the one before worth nothing where that one had no place."""
+    for j in range(now[0] - 1, min(now[1] + 1, before[0])):
+        best[j] = gap[j] = NEVER
+    for j in range(max(now[0] - 1, before[1] + 1), now[1] + 1):
+        best[j] = gap[j] = NEVER
+
+
+@njit(cache=True, nogil=True)
+def _walk_back(problem, region, corridor, arrays, kept):
     """Fill the region and return its letters from the first to the last column."""
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
     identical, f_rows, f_columns = arrays
+    offsets, steps = kept
     rows, columns = region.bottom - region.top, region.right - region.left
-    best, gap = np.empty(columns + 1, np.int64), np.empty(columns + 1, np.int64)
-    _first_row(best, gap, region.enters, gap_open, gap_extend)
-    for j in range(columns + 1):
-        steps[0, j] = _D | (_D_OPENS if j == 1 else 0)
+    # one more in front: a row's first place looks at what is left of it
+    best, gap = np.full(columns + 2, NEVER, np.int64)[1:], np.full(columns + 2, NEVER, np.int64)[1:]
+    before = _limits(corridor, region, region.top)
+    _first_row(best, gap, region.enters, before[1], (gap_open, gap_extend))
+    for j in range(before[0], before[1] + 1):
+        steps[offsets[0] + j - before[0]] = _D | (_D_OPENS if j == 1 else 0)
     at = np.searchsorted(f_rows, region.top)
     for i in range(1, rows + 1):
         row = region.top + i - 1
-        while f_rows[at] == row and f_columns[at] < region.left:
+        first, last = _limits(corridor, region, row + 1)
+        _forget(best, gap, before, (max(first, 1), last))
+        before = first, last
+        while f_rows[at] == row and f_columns[at] < region.left + first - 1:
             at += 1
-        scores = table[query[row]]
-        diagonal, running = best[0], NEVER
-        for j in range(columns + 1):
+        scores, place = table[query[row]], offsets[i] - first
+        diagonal, left, running = best[first - 1] if first else NEVER, NEVER, NEVER
+        for j in range(first, last + 1):
             opens = best[j] - gap_open >= gap[j] - gap_extend
             gap[j] = extended(best[j], gap[j], gap_open, gap_extend)
             step = _I_OPENS if opens else 0
             value, source = gap[j], _I
             if j > 0:
-                if best[j - 1] - gap_open >= running - gap_extend:
+                if left - gap_open >= running - gap_extend:
                     step |= _D_OPENS
-                running = extended(best[j - 1], running, gap_open, gap_extend)
+                running = extended(left, running, gap_open, gap_extend)
                 if running >= value:
                     value, source = running, _D
                 column = region.left + j - 1
@@ -154,20 +196,22 @@ def _walk_back(problem, region, arrays, steps):
                     if pair >= value:
                         value, source = pair, _PAIR
             diagonal = best[j]
-            best[j] = value
-            steps[i, j] = step | source
+            best[j] = left = value
+            steps[place + j] = step | source
         while f_rows[at] == row:
             at += 1
-    return _collect(query, subject, identical, region, steps)
+    return _collect(problem, identical, region, corridor, kept)
 
 
 @njit(cache=True, nogil=True)
-def _collect(query, subject, identical, region, steps):
+def _collect(problem, identical, region, corridor, kept):
+    query, subject = problem.query, problem.subject
+    offsets, steps = kept
     i, j, state = region.bottom - region.top, region.right - region.left, region.leaves
     letters = np.empty(i + j, np.uint8)
     n = len(letters)
     while i > 0 or j > 0:
-        step = steps[i, j]
+        step = steps[offsets[i] + j - _limits(corridor, region, region.top + i)[0]]
         if state == BEST:
             source = step & 3
             if source == _PAIR:
@@ -176,52 +220,58 @@ def _collect(query, subject, identical, region, steps):
                 code = query[region.top + i]
                 same = code == subject[region.left + j] and identical[code]
                 n -= 1
-                letters[n] = 61 if same else 88  # = and X
+                letters[n] = _LETTER_EQUAL if same else _LETTER_X
             else:
                 state = GAP_OF_QUERY if source == _D else GAP_OF_SUBJECT
         elif state == GAP_OF_QUERY:
             state = BEST if step & _D_OPENS else state
             j -= 1
             n -= 1
-            letters[n] = 68  # D
+            letters[n] = _LETTER_D
         else:
             state = BEST if step & _I_OPENS else state
             i -= 1
             n -= 1
-            letters[n] = 73  # I
+            letters[n] = _LETTER_I
     return letters[n:].copy()
 
 
 @njit(cache=True, nogil=True)
-def _crossing(problem, region, middle, forbidden):
+def _crossing(problem, region, corridor, middle, forbidden):
     """Return column and state in which the path of a region steps down from row `middle`."""
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
     f_rows, f_columns = forbidden
     columns = region.right - region.left
-    best, gap = np.empty(columns + 1, np.int64), np.empty(columns + 1, np.int64)
+    best, gap = np.full(columns + 2, NEVER, np.int64)[1:], np.full(columns + 2, NEVER, np.int64)[1:]
     # crossings: 2 * column for the state BEST, one more for GAP_OF_SUBJECT
     of_best, of_gap = np.zeros(columns + 1, np.int64), np.zeros(columns + 1, np.int64)
-    _first_row(best, gap, region.enters, gap_open, gap_extend)
+    before = _limits(corridor, region, region.top)
+    _first_row(best, gap, region.enters, before[1], (gap_open, gap_extend))
     at = np.searchsorted(f_rows, region.top)
     for row in range(region.top, region.bottom):
-        while f_rows[at] == row and f_columns[at] < region.left:
-            at += 1
         if row == middle:
-            for j in range(columns + 1):
+            for j in range(before[0], before[1] + 1):
                 of_best[j], of_gap[j] = 2 * j, 2 * j + 1
+        first, last = _limits(corridor, region, row + 1)
+        _forget(best, gap, before, (max(first, 1), last))
+        before = first, last
+        while f_rows[at] == row and f_columns[at] < region.left + first - 1:
+            at += 1
         scores = table[query[row]]
-        diagonal, diagonal_crossing = best[0], of_best[0]
-        running, running_crossing = NEVER, 0
-        for j in range(columns + 1):
+        diagonal, diagonal_crossing = NEVER, 0
+        if first:
+            diagonal, diagonal_crossing = best[first - 1], of_best[first - 1]
+        left, left_crossing, running, running_crossing = NEVER, 0, NEVER, 0
+        for j in range(first, last + 1):
             if best[j] - gap_open >= gap[j] - gap_extend:
                 of_gap[j] = of_best[j]
             gap[j] = extended(best[j], gap[j], gap_open, gap_extend)
             value, crossing = gap[j], of_gap[j]
             if j > 0:
-                if best[j - 1] - gap_open >= running - gap_extend:
-                    running_crossing = of_best[j - 1]
-                running = extended(best[j - 1], running, gap_open, gap_extend)
+                if left - gap_open >= running - gap_extend:
+                    running_crossing = left_crossing
+                running = extended(left, running, gap_open, gap_extend)
                 if running >= value:
                     value, crossing = running, running_crossing
                 column = region.left + j - 1
@@ -232,7 +282,8 @@ def _crossing(problem, region, middle, forbidden):
                     if pair >= value:
                         value, crossing = pair, diagonal_crossing
             diagonal, diagonal_crossing = best[j], of_best[j]
-            best[j], of_best[j] = value, crossing
+            best[j] = left = value
+            of_best[j] = left_crossing = crossing
         while f_rows[at] == row:
             at += 1
     crossing = of_best[columns] if region.leaves == BEST else of_gap[columns]

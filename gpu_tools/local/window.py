@@ -1,7 +1,7 @@
-"""Bounds on local scores, tile by tile, from a window of the matrix, and starts of alignments.
+"""Bounds on local scores, tile by tile, from a window of the matrix.
 
 What comes into a window across its top and left border is known only within bounds: at least
-nothing, at most the upper bounds of the tiles there. Two fills, side by side, carry both.
+nothing, at most the upper bounds of the tiles there. Two sweeps carry the one and the other.
 """
 
 from __future__ import annotations
@@ -10,30 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools import simd
-from gpu_tools.local import core
-from gpu_tools.local.core import NEVER
+from gpu_tools.local import cpu
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 
-extended = register_jitable(core.extended)
+_NO_LANE = 1 << 30
 
 
 class TileBounds(NamedTuple):
     """Of each tile of a window, shape (tiles down, tiles across).
 
-    `lower` and `upper` bound its largest score; `ends` and `possible` are the first cell, by row,
-    then column, that has the lower and the upper bound, as row * columns of the matrix + column.
-    Where bounds and cells agree, both are exact.
+    `lower` and `upper` bound its largest score; `end` and `possible` are the first cell of the last
+    tile, by row, then column, that has its lower and its upper bound, as row * columns of the
+    matrix + column. Where bounds and cells agree, both are exact.
     """
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    possible: NDArray[np.int64]
+    end: int
+    possible: int
 
 
 def bound_window(
@@ -51,7 +49,7 @@ def bound_window(
     window : tuple of int
         First and end row, first and end column; it begins at a tile's corner.
     tile : int
-        Side of a tile.
+        Side of a tile, a power of two.
     border : tuple of ndarray
         Upper bounds of the cells above the window, from its left corner on (columns + 1), and of
         those left of it (rows).
@@ -62,139 +60,144 @@ def bound_window(
     TileBounds
     """
     top, bottom, left, right = window
-    shape = (-(-(bottom - top) // tile), -(-(right - left) // tile))
-    bounds = TileBounds(*(np.zeros(shape, dtype=np.int64) for _ in range(4)))
-    _bound_window(problem, window, tile, border, (forbidden.rows, forbidden.columns), bounds)
-    return bounds
+    largest = max(int(border[0].max()), int(border[1].max(initial=0)))
+    largest += min(bottom - top, right - left) * max(int(problem.table.max()), 0)
+    steepest = max(int(np.abs(problem.table).max()), problem.gap_open)
+    narrow = largest + steepest < np.iinfo(np.int16).max
+    sweep = _Window(problem, window, tile, forbidden, np.dtype(np.int16 if narrow else np.int32))
+    nothing = np.zeros_like(border[0]), np.zeros_like(border[1])
+    lower, end = sweep.fill(nothing)
+    upper, possible = sweep.fill(border)
+    return TileBounds(lower, upper, end, possible)
+
+
+class _Window:
+    """A window, laid out for vectors of `dtype`; see `bound_window`."""
+
+    def __init__(self, problem: Problem, window, tile: int, forbidden: ForbiddenPairs, dtype):
+        self.problem, self.window, self.dtype = problem, window, dtype
+        top, bottom, left, right = window
+        self.lanes = simd.VECTOR_BYTES // dtype.itemsize
+        self.tile = min(tile, 1 << max(bottom - top, right - left, 1).bit_length())
+        self.block = cpu.block_of(right - left, self.lanes, self.tile)
+        self.stripes = range(left, right, self.lanes * self.block)
+        self.symbols = cpu.reversed_symbols(problem.query[top:bottom], dtype)
+        self.weights = cpu.weights_of(problem, dtype)
+        self.columns = [cpu.lay_out(problem, first, self.block, dtype) for first in self.stripes]
+        self.bars = [self._bars(first, forbidden) for first in self.stripes]
+
+    def _bars(self, first: int, forbidden: ForbiddenPairs) -> tuple[NDArray, NDArray]:
+        """Return steps and positions of a stripe's forbidden pairs by step, then one of never."""
+        top, bottom, _, right = self.window
+        begin, end = np.searchsorted(forbidden.rows, (top, bottom))
+        rows, columns = forbidden.rows[begin:end] - top, forbidden.columns[begin:end] - first
+        width = min(right - first, self.lanes * self.block)
+        inside = (columns >= 0) & (columns < width)
+        lanes, within = np.divmod(columns[inside], self.block)
+        steps, positions = rows[inside] + lanes, within * self.lanes + lanes
+        order = np.argsort(steps, kind="stable")
+        return np.append(steps[order], _NO_LANE), np.append(positions[order], 0)
+
+    def fill(self, border) -> tuple[NDArray[np.int64], int]:
+        """Return the largest score of each tile, and the first cell that has the last one's."""
+        top, bottom, left, right = self.window
+        zero, tile = int(np.iinfo(self.dtype).min), self.tile
+        down, across = (-(-n // tile) for n in (bottom - top, right - left))
+        width = len(self.stripes) * self.lanes * self.block
+        most = np.full((down, width // self.block), zero, dtype=self.dtype)
+        above = np.full(width + 1, zero, dtype=self.dtype)
+        above[: right - left + 1] = border[0] + zero
+        beside = (border[1] + zero).astype(self.dtype)
+        sides = beside, beside.copy()
+        best, last = (0, 0, 0), ((down - 1) * tile, (across - 1) * tile, right - left)
+        for number, columns in enumerate(self.columns):
+            first = number * self.lanes * self.block
+            sides, found = _sweep(
+                self.symbols, columns, above[first : first + self.lanes * self.block + 1], sides,
+                self.bars[number], self.weights, most[:, first // self.block :],
+                (tile, last[0], last[1] - first, last[2] - first),
+            )  # fmt: skip
+            best = min(best, (-found[0], found[1], found[2] + first))
+        blocks = np.full((down, across * (tile // self.block)), zero, dtype=self.dtype)
+        taken = min(blocks.shape[1], most.shape[1])
+        blocks[:, :taken] = most[:, :taken]
+        largest = blocks.reshape(down, across, -1).max(axis=2).astype(np.int64) - zero
+        if not best[0]:
+            return largest, 0
+        return largest, (top + best[1]) * self.problem.shape[1] + left + best[2]
 
 
 @njit(cache=True, nogil=True)
-def _bound_window(problem, window, tile, border, forbidden, bounds):
-    query, subject, table = problem.query, problem.subject, problem.table
-    # unchecked elements below: every index lies between 0 and the window's columns, or is a code
-    gap_open, gap_extend = problem.gap_open, problem.gap_extend
-    top, bottom, left, right = window
-    above, beside = border
-    f_rows, f_columns = forbidden
-    lower, upper, ends, possible = bounds
-    width, columns = len(subject), right - left
-    low, low_gap = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
-    high, high_gap = above[1:].astype(np.int32), above[1:].astype(np.int32)
-    at = np.searchsorted(f_rows, top)
-    corner = above[0]
-    for row in range(top, bottom):
-        while f_rows[at] == row and f_columns[at] < left:
-            at += 1
-        blocked = f_columns[at] if f_rows[at] == row else -1
-        scores = table[query[row]]
-        down = (row - top) // tile
-        low_diagonal, low_left, low_running = 0, 0, 0
-        high_diagonal, high_left, high_running = corner, beside[row - top], beside[row - top]
-        corner = high_left
-        for across in range(lower.shape[1]):
-            first, end = across * tile, min((across + 1) * tile, columns)
-            most, place = lower[down, across], ends[down, across]
-            most_high, place_high = upper[down, across], possible[down, across]
-            for j in range(first, end):
-                column = left + j
-                low_up, high_up = simd.element(low, j), simd.element(high, j)
-                low_down = extended(low_up, simd.element(low_gap, j), gap_open, gap_extend)
-                high_down = extended(high_up, simd.element(high_gap, j), gap_open, gap_extend)
-                low_running = extended(low_left, low_running, gap_open, gap_extend)
-                high_running = extended(high_left, high_running, gap_open, gap_extend)
-                low_left = max(0, low_down, low_running)
-                high_left = max(0, high_down, high_running)
-                if blocked == column:
-                    at += 1
-                    blocked = f_columns[at] if f_rows[at] == row else -1
-                else:
-                    score = simd.element(scores, simd.element(subject, column))
-                    low_left = max(low_left, low_diagonal + score)
-                    high_left = max(high_left, high_diagonal + score)
-                low_diagonal, high_diagonal = low_up, high_up
-                simd.set_element(low, j, np.int32(low_left))
-                simd.set_element(high, j, np.int32(high_left))
-                simd.set_element(low_gap, j, np.int32(low_down))
-                simd.set_element(high_gap, j, np.int32(high_down))
-                if low_left > most:
-                    most, place = low_left, row * width + column
-                if high_left > most_high:
-                    most_high, place_high = high_left, row * width + column
-            lower[down, across], ends[down, across] = most, place
-            upper[down, across], possible[down, across] = most_high, place_high
-        while f_rows[at] == row:
-            at += 1
+def _sweep(symbols, columns, above, sides, bars, weights, most, target):
+    """Sweep a stripe of a window, as `gpu_tools.local.cpu` does, with what lies around it.
 
-
-def find_start(
-    problem: Problem, end: tuple[int, int], score: int, forbidden: ForbiddenPairs
-) -> tuple[int, int]:
-    """Return the last row, then column, where an alignment of `score` that ends at `end` begins.
-
-    Parameters
-    ----------
-    problem : Problem
-    end : tuple of (int, int)
-        Behind the last pair; no alignment of that score ends in an earlier row, or in the same row
-        and an earlier column.
-    score : int
-        The largest of any alignment that ends there.
-    forbidden : ForbiddenPairs
-
-    Returns
-    -------
-    tuple of (int, int)
-        Row and column of the first pair.
+    `target` is the side of a tile, the first row and the first and end column of the last tile.
+    Returned are the best scores and gaps of the last column, and the target's largest score, its
+    row and column, the first by row, then column.
     """
-    arrays = (forbidden.rows, forbidden.columns)
-    row, column = _find_start(problem, end, score, int(problem.table.max()), arrays)
-    return int(row), int(column)
-
-
-@njit(cache=True, nogil=True)
-def _find_start(problem, end, score, highest, forbidden):
-    """Fill backwards from `end`; what is not above 0, or cannot reach `score`, goes no further.
-
-    A path whose rest from here to the end is worth nothing could end here instead.
-    """
-    query, subject, table = problem.query, problem.subject, problem.table
-    gap_open, gap_extend = problem.gap_open, problem.gap_extend
-    f_rows, f_columns = forbidden
-    # position c stands for "column c and all to its right up to the end are used"
-    best, gap = np.full(end[1] + 1, NEVER, np.int32), np.full(end[1] + 1, NEVER, np.int32)
-    best[end[1]] = 0
-    lowest, uppermost = end[1], end[1]
-    at = np.searchsorted(f_rows, end[0]) - 1
-    for row in range(end[0] - 1, -1, -1):
-        while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > uppermost):
-            at -= 1
-        scores = table[query[row]]
-        diagonal, running, right = NEVER, NEVER, NEVER
-        next_lowest, next_uppermost = end[1] + 1, -1
-        column = uppermost
-        while column >= 0 and (column >= lowest - 1 or running > 0 or right > 0):
-            gap[column] = extended(best[column], gap[column], gap_open, gap_extend)
-            running = extended(right, running, gap_open, gap_extend)
-            value = max(gap[column], running)
-            blocked = f_rows[at] == row and f_columns[at] == column
-            if blocked:
-                at -= 1
-            elif diagonal > NEVER:
-                value = max(value, diagonal + scores[subject[column]])
-            diagonal = best[column]
-            if value == score:
-                return row, column
-            if value <= 0 or value + highest * min(row, column) < score:
-                value = NEVER
-            if gap[column] <= 0:
-                gap[column] = NEVER
-            best[column] = value
-            right = value
-            if value > 0 or gap[column] > 0:
-                next_lowest = min(next_lowest, column)
-                next_uppermost = max(next_uppermost, column)
-            column -= 1
-        if next_uppermost < 0:
-            break
-        lowest, uppermost = next_lowest, next_uppermost
-    return -1, -1
+    steps, positions = bars
+    tile, target_row, target_first, target_end = target
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    size = len(above) - 1
+    block, rows, zero = size // lanes, len(sides[0]), weights[cpu.ZERO]
+    largest_of_all = np.iinfo(weights.dtype).max
+    best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
+    barred = np.zeros(size, weights.dtype)
+    for column in range(max(target_end, 0), size):  # these are not in the window
+        barred[column % block * lanes + column // block] = zero
+    out_best, out_gap = np.empty_like(sides[0]), np.empty_like(sides[0])
+    edge = np.full(3 * lanes, zero, weights.dtype)  # diagonals, last columns' scores and gaps
+    largest = np.full(lanes, zero, weights.dtype)
+    bar = np.full(lanes, largest_of_all, weights.dtype)  # cells as high as that are looked at
+    found, found_row, found_column = zero, 0, 0
+    first_lane, end_lane = max(target_first, 0) // block, min(-(-target_end // block), lanes)
+    at = 0
+    for step in range(rows + lanes - 1):
+        if step < lanes:  # the lane begins: what it did before was with nothing
+            for c in range(block):
+                best[c * lanes + step] = falling[c * lanes + step] = above[step * block + c + 1]
+            edge[step], largest[step] = above[step * block], zero
+        for lane in range(step % tile, min(step, lanes), tile):  # those that enter a tile
+            if step - lane < rows:
+                cpu.close_tile(most, (step - lane) // tile - 1, 0, largest, lane, zero)
+        if first_lane <= step - target_row < end_lane:
+            bar[step - target_row] = max(found, zero + 1)
+        if 0 <= step - rows < lanes:
+            lane = step - rows
+            cpu.close_tile(most, (rows - 1) // tile, 0, largest, lane, zero)
+            bar[lane] = largest_of_all
+        begin = at
+        while steps[at] == step:
+            barred[positions[at]] = zero
+            at += 1
+        row = simd.load(symbols, rows + lanes - 1 - step)
+        beside = min(step, rows - 1)
+        left = simd.shift_in(simd.load(edge, lanes), sides[0][beside])
+        gap = simd.shift_in(simd.load(edge, 2 * lanes), sides[1][beside])
+        state = (simd.load(edge, 0), left, gap)
+        last, last_gap, highest = cpu.advance(columns, best, falling, row, state, weights, barred)
+        simd.store(edge, 0, left)
+        simd.store(edge, lanes, last)
+        simd.store(edge, 2 * lanes, last_gap)
+        simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest))
+        if step >= lanes - 1:
+            out_best[step - lanes + 1] = simd.last_lane(last)
+            out_gap[step - lanes + 1] = simd.last_lane(last_gap)
+        for k in range(begin, at):
+            barred[positions[k]] = 0
+        if simd.any_at_most(simd.load(bar, 0), highest):
+            for lane in range(first_lane, end_lane):
+                if bar[lane] == largest_of_all:
+                    continue
+                for c in range(block):
+                    value, column = best[c * lanes + lane], lane * block + c
+                    if value < bar[lane] or not target_first <= column < target_end:
+                        continue
+                    place, known = (step - lane, column), (found_row, found_column)
+                    if value > found or (value == found and place < known):
+                        found, found_row, found_column = value, place[0], place[1]
+            for lane in range(first_lane, end_lane):
+                if bar[lane] != largest_of_all:
+                    bar[lane] = found
+    cpu.close_tile(most, (rows - 1) // tile, 0, largest, lanes - 1, zero)
+    return (out_best, out_gap), (np.int64(found) - np.int64(zero), found_row, found_column)

@@ -279,6 +279,12 @@ def sequences(kind):
     return expand("<results>/sequences/{kind}/{name}.fa.gz", kind=kind, name=names)
 
 
+def targets_of_base(wildcards):
+    """Return the targets of a base sequence, in the order of the sheet."""
+    names = CASES.loc[CASES["base"] == wildcards.base, "target"]
+    return expand("<results>/sequences/targets/{name}.fa.gz", name=names)
+
+
 def exon_kind(wildcards):
     """Return what a file of the sheet's holds."""
     if wildcards.source == "annotation":

@@ -1,0 +1,327 @@
+"""Kernel of the score pass in packed 16-bit arithmetic: strips of rows that follow each other.
+
+A *strip* is as many rows as a warp holds in registers, two rows a register: each half of a lane is
+a *virtual lane* with neighbouring rows of its own, one column behind the one above. Columns stream
+past. What comes out below a strip, cell by cell, goes to the strip below through memory, and that
+strip begins as soon as the first cells are there.
+
+A cell in memory is one word of 64 bits: the best score, how much more the gap that goes on below is
+worth if it need not be opened, and the number of the strip that reads it. So a reader sees whether
+a word is already the one it waits for, and neither flags nor fences are needed.
+
+Scores are *tilted*: a cell's has the penalty of a mismatch added once for each column. Then a
+mismatch adds nothing, a match something positive, and if extending a gap costs as much as a
+mismatch, extending it along a row is free.
+
+In registers, tilted scores are less the strip's *base*, which moves with them. Scores of cells that
+are in registers at one time differ by no more than a bound, the *reach*, so that all of them fit 16
+bits, and none is so small that a penalty would make it negative. Where the empty alignment's score
+is below that, all cells' are far above it, and the smallest one allowed stands for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import cuda, int32, int64, uint32, uint64
+
+from gpu_tools.device import simulated
+from gpu_tools.local.problem import Problem
+from gpu_tools.ptx import (
+    WARP,
+    any_lane,
+    max2,
+    permute,
+    shuffle,
+    shuffle_up,
+    sync_lanes,
+)
+from gpu_tools.ptx_tuples import (
+    add_each,
+    affine_column,
+    load_each,
+    load_pair,
+    repeated,
+    store_pair,
+)
+
+ROWS = (1,) if simulated() else (4, 8, 16)
+"""Rows a virtual lane that the kernel is compiled for."""
+VIRTUAL_LANES = 2 * WARP
+LEAD = VIRTUAL_LANES
+"""Elements before column 0 of a row and of a subject's words: steps that come too early."""
+TAIL = 2 * VIRTUAL_LANES
+"""Elements after the last column, for steps that come too late."""
+UNROLLED = 4
+"""Steps that are written out one after the other."""
+ASKS = WARP // UNROLLED - 1
+"""Group of steps before which the cells of the next chunk are asked for."""
+WARPS = 1 if simulated() else 4
+"""Warps of a thread block."""
+LARGEST = (1 << 15) - 1
+"""The largest score less its base."""
+_OUT = WARPS * 4 * WARP
+"""Of each warp what goes on below its last lane and, to no purpose, below the others."""
+_NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
+
+# columns of the job table: first selector, element of rows and words, and tile; whole chunks of
+# columns, tiles across, chunks of a tile (as a power of two), rows of a tile
+SELECTORS, COLUMN, TILES, CHUNKS, ACROSS, SPAN, SIDE, FIELDS = range(8)
+# elements of the scoring
+OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP = range(10)
+
+
+def chunks(columns: int) -> int:
+    """Return the chunks of columns that come in together."""
+    return -(-columns // WARP)
+
+
+def stride(columns: int) -> int:
+    """Return the elements of a row, and of a subject's words."""
+    return LEAD + chunks(columns) * WARP + TAIL
+
+
+class Range(NamedTuple):
+    """How the base moves: it rises if a score is above `limit`, falls if one is below `low`.
+
+    It moves by `swing`, after which no score is below `low`, or, if it fell, above `limit`. The
+    score of an empty alignment is never less than `floor`.
+    """
+
+    floor: int
+    limit: int
+    low: int
+    swing: int
+
+
+def tilt(problem: Problem) -> int:
+    """Return what tilted scores gain with each column."""
+    return -int(problem.table[0, 1])
+
+
+def score_range(problem: Problem, rows: int) -> Range | None:
+    """Return the range of scores in a strip of `rows` rows a virtual lane, None if 16 bits are few.
+
+    From a cell to one n rows or columns away a score falls by a gap's cost at most, and rises by no
+    more than n pairs and what a gap costs that the other path pays.
+    """
+    down = max(int(problem.table.max()), 0) + problem.gap_extend
+    across = down + tilt(problem)
+    floor = problem.gap_open + problem.gap_extend + tilt(problem)
+    slack = 2 * (floor + across)
+    reach = down * VIRTUAL_LANES * rows + across * (VIRTUAL_LANES + WARP) + slack
+    low = floor + down * rows + across * WARP + slack
+    limit = LARGEST - reach - low
+    swing = limit - reach - low
+    return Range(floor, limit, low, swing) if swing > 0 else None
+
+
+@cuda.jit(device=True)
+def _halves(packed):
+    return int32(int32(packed << int32(16)) >> int32(16)), int32(packed >> int32(16))
+
+
+@cuda.jit(device=True)
+def _both(low, high):
+    return int32(int32(low & int32(0xFFFF)) | int32(high << int32(16)))
+
+
+@cuda.jit(device=True)
+def _rise(empty, bottom, scoring):
+    """Return by how much the base of a strip rises; all lanes agree.
+
+    `empty` is what the score of an empty alignment in the last virtual lane would be.
+    """
+    low, high = _halves(bottom)
+    if any_lane(max(low, high) > scoring[LIMIT]):
+        return scoring[SWING]
+    if empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW]):
+        return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
+    return int32(0)
+
+
+@cuda.jit(device=True)
+def _lifted(score, rest):
+    """Return the best score and the gap that goes on below, in the upper halves."""
+    gap = int32(score + int32(rest >> int32(16)))
+    return int32(score << int32(16)), int32(gap << int32(16))
+
+
+@cuda.jit(device=True)
+def _hand_on(out, own, target, outgoing, terms):
+    """Write the cells below the last virtual lane, a lane a column, for the strip below."""
+    offset, next_tag = terms
+    sync_lanes()
+    bottom, gap = out[own], out[own + uint32(WARP)]
+    sync_lanes()
+    rest = int32(int32(gap - bottom) & int32(-65536)) | next_tag
+    store_pair(target, outgoing, int32((bottom >> int32(16)) + offset), rest)
+
+
+@cuda.jit(device=True)
+def _note(most, tiles, largest, chunk, span, final):
+    """Raise a lane's tile at its end; return the largest score since then.
+
+    During one chunk, the first of a tile, a lane is in two tiles; its cells count for both.
+    """
+    last = int32((1 << span) - 1)
+    within = int32(chunk & last)
+    if within == last or within == 0 or final:
+        tile = int64(tiles + max(chunk >> span, int32(0)))
+        cuda.atomic.max(most, tile, largest)
+        if within == 0 and chunk > last:
+            cuda.atomic.max(most, tile - 1, largest)
+        return int32(0)
+    return largest
+
+
+def make_kernel(rows: int, level: bool):
+    """Return the kernel with `rows` rows a virtual lane.
+
+    Parameters
+    ----------
+    rows : int
+        One of `ROWS`.
+    level : bool
+        Whether extending a gap along a row changes no tilted score.
+    """
+    slots = (0,) * rows
+
+    @cuda.jit(device=True)
+    def penalties_of(scoring):
+        if level:
+            return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN]
+        return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG]
+
+    @cuda.jit(device=True)
+    def step(k, arriving, words, strip, penalties, place):
+        """Move all lanes on by one column; lane 0 takes what arrives for column `k`."""
+        cells, gaps, chosen, diagonal, falling, floor, tilted, highest = strip
+        lane, step_up, out, slot, scratch = place
+        bottom = cells[rows - 1]
+        up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
+        top, top_gap = shuffle(arriving[0], k, scratch), shuffle(arriving[1], k, scratch)
+        if lane == 0:
+            up, up_gap = top, top_gap
+        above = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
+        falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
+        state = (words[0], words[1], diagonal, falling, floor)
+        cells, gaps, falling, peak = affine_column(cells, gaps, chosen, state, penalties)
+        highest = max2(highest, int32(peak - tilted))
+        out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
+        floor, tilted = int32(floor + step_up), int32(tilted + step_up)
+        return cells, gaps, chosen, above, falling, floor, tilted, highest
+
+    @cuda.jit(device=True)
+    def sweep(strip, job, inputs, borders, most, scoring, shared):
+        selectors, words = inputs
+        source, target = borders
+        out, scratch = shared
+        lane = int32(cuda.threadIdx.x)
+        # all lanes store what goes on below them, without a branch; only the last one's is used
+        own_out = uint32(cuda.threadIdx.y) * uint32(4 * WARP)
+        slot = own_out if lane == WARP - 1 else own_out + uint32(2 * WARP)
+        penalties, slope = penalties_of(scoring), scoring[TILT]
+        place = (lane, _both(slope, slope), out, slot, scratch)
+        first = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
+        chosen = load_each(slots, selectors, first, int64(WARP))
+        # before the first column, the base is such that the last virtual lane is at the floor
+        base = int32(-slope * int32(VIRTUAL_LANES) - scoring[FLOOR])
+        column = int32(-2 * lane - 1)
+        empty = _both(slope * column - base, slope * (column - int32(1)) - base)
+        cells, gaps = repeated(slots, empty), repeated(slots, empty)
+        diagonal, falling, largest, late = empty, empty, int32(0), int32(0)
+        n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
+        tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
+        row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
+        tiles = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
+        behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
+        at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
+        incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
+        outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
+        w0 = words[at]
+        score, rest = load_pair(source, incoming)
+        for chunk in range(int32(0), int32(n_chunks + 2)):
+            column = int32(chunk * int32(WARP))
+            last_column = int32(column - int32(VIRTUAL_LANES - 1))
+            rise = _rise(int32(slope * last_column - base), cells[rows - 1], scoring)
+            if rise != 0:
+                lower = _both(-rise, -rise)
+                cells, gaps = add_each(cells, lower), add_each(gaps, lower)
+                diagonal, falling = add_each((diagonal, falling), lower)
+                base = int32(base + rise)
+            arriving = (scoring[FLOOR] << int32(16), scoring[FLOOR] << int32(16))
+            if chunk < n_chunks:
+                while int32(rest & 0xFFFF) != tag:
+                    score, rest = load_pair(source, incoming)
+                arriving = _lifted(int32(score - base + slope * (column + lane)), rest)
+            incoming += uint32(WARP)
+            own_column = int32(column - 2 * lane)
+            floor = _both(
+                max(slope * own_column - base, scoring[FLOOR]),
+                max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
+            )
+            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0), int32(0))
+            for group in range(int32(0), int32(WARP // UNROLLED)):
+                if group == ASKS:  # what comes in next; sooner it would seldom be there
+                    score, rest = load_pair(source, incoming)
+                k = int32(group * int32(UNROLLED))
+                w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
+                w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
+                at += uint64(UNROLLED)
+                state = step(k, arriving, (w0, late), state, penalties, place)
+                state = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
+                state = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
+                state = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+                late, w0 = w3, w4
+            cells, gaps, chosen, diagonal, falling, floor, _, highest = state
+            offset = int32(base - slope * (last_column + lane))
+            _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
+            outgoing += uint32(WARP)
+            low, high = _halves(highest)
+            highest = max(low, int32(high + slope))
+            largest = max(largest, int32(highest + base - slope * own_column))
+            largest = _note(most, tiles, largest, chunk - behind, span, chunk == n_chunks + 1)
+
+    @cuda.jit
+    def fill_strips(jobs, units, selectors, words, borders, most, scoring):
+        """Fill all strips, each by one warp.
+
+        A strip needs only strips that were begun before it, so a warp that waits always waits for
+        one that runs.
+
+        Parameters
+        ----------
+        jobs : int64 array, shape (J, 7)
+            Where the parts of each job lie, and its shape.
+        units : int32 array, shape (1 + U, 2)
+            The number of units and of those begun, then job and strip of each.
+        selectors : int32 array
+            Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
+            words.
+        words : int32 array
+            Of each column four scores, one byte a query symbol, plus what a mismatch costs.
+        borders : tuple of int64 array
+            Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
+        most : int32 array
+            Raised to the largest score of each tile.
+        scoring : int32 array, shape (10,)
+            Penalties, the tilt, the range of scores, strips that stay together.
+        """
+        scratch = cuda.shared.array(WARP, int32)
+        shared = (cuda.shared.array(_OUT, int32), scratch)
+        row, received, handed = borders
+        while True:
+            begun = int32(0)
+            if cuda.threadIdx.x == 0:
+                begun = int32(cuda.atomic.add(units, (0, 1), 1))
+            begun = shuffle(begun, int32(0), scratch)
+            if begun >= units[0, 0]:
+                return
+            job, strip = units[begun + 1, 0], units[begun + 1, 1]
+            source = received if strip % scoring[GROUP] == 0 else row
+            target = handed if (strip + 1) % scoring[GROUP] == 0 else row
+            inputs = (selectors, words)
+            sweep(strip, jobs[job], inputs, (source, target), most, scoring, shared)
+
+    return fill_strips
