@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gpu_tools.device import resolve
+from gpu_tools.device import resolve_if_asked
 from gpu_tools.errors import InputError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
@@ -164,8 +164,7 @@ def site_align(
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
-    # the GPU's kernels changed after they were last compared with the CPU on a GPU
-    where = resolve("cpu" if device == "auto" else device)
+    where = resolve_if_asked(device)
     if where.kind == "cpu":
         return _on_cpu(cases, scoring, threads, done)
     from gpu_tools.sites.cuda_schedule import align_on_gpus
