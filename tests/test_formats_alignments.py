@@ -3,7 +3,6 @@ import re
 import subprocess
 from itertools import pairwise
 
-import numpy as np
 import pysam
 import pytest
 from hypothesis import given, settings
@@ -11,89 +10,24 @@ from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import SUFFIXES, check_suffix, write_alignments
-from gpu_tools.formats.annotation import read_annotated_exons
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.sequences import Sequence, decode, reverse_complement
+from tests.alignment_cases import (
+    BASE_LENGTH,
+    HAND_MADE,
+    NO_CHAIN,
+    NO_PAIR,
+    alignment,
+    columns,
+    parsed,
+    sequences,
+    write_one,
+)
 from tests.programs import require
-
-BASE_LENGTH = 120
-
-
-def parsed(cigar):
-    return tuple((op, int(n)) for n, op in re.findall(r"(\d+)([=XIDN])", cigar))
-
-
-def alignment(strand, chain, cigar, free=(0, 0), **other):
-    """An alignment on base ``b``; `free` target symbols stay unaligned before and after."""
-    runs = parsed(cigar)
-    aligned = sum(n for op, n in runs if op in "=XI")
-    values = {"target": "t", "score": 7, "n_exons": len(chain)} | other
-    return SplicedAlignment(
-        "b", base_length=BASE_LENGTH, target_length=free[0] + aligned + free[1], strand=strand,
-        chain=tuple(chain), target_start=free[0], target_end=free[0] + aligned, cigar=runs,
-        **values,
-    )  # fmt: skip
-
-
-HAND_MADE = {
-    "two exons": alignment("+", [(10, 20), (40, 45)], "10=20N5="),
-    "two exons, reverse": alignment("-", [(40, 45), (10, 20)], "5=20N3=1X6="),
-    "free target ends": alignment("+", [(10, 20), (40, 45)], "10=20N5=", (3, 8)),
-    "free target ends, reverse": alignment("-", [(40, 45), (10, 20)], "5=20N10=", (3, 8)),
-    "D at both ends": alignment("+", [(10, 20), (40, 45)], "2D8=20N3=2D", (1, 0)),
-    "D at both ends, reverse": alignment("-", [(40, 45), (10, 20)], "2D3=20N7=3D", (1, 2)),
-    "I at both ends": alignment("+", [(10, 20)], "3I10=2I"),
-    "I then D at both ends": alignment("-", [(10, 20)], "3I2D6=2D1I", (0, 4)),
-    "D then I": alignment("+", [(10, 20)], "2D3I8=", (1, 0)),
-    "I and D at a junction": alignment("+", [(10, 20), (40, 45)], "8=2D20N3I5="),
-    "I before and after the junction": alignment("-", [(40, 45), (10, 20)], "5=1I20N2I10="),
-    "first exon has only I and D": alignment("+", [(10, 12), (40, 45)], "3I2D28N5="),
-    "last exon has only I and D": alignment("-", [(40, 45), (10, 12)], "5=28N2D3I", (2, 2)),
-    "inner exon only D": alignment("+", [(10, 12), (20, 23), (40, 45)], "2=8N3D17N5="),
-    "outer exons only D": alignment("-", [(40, 45), (20, 23), (10, 12)], "5D17N3=8N2D"),
-    "exons that touch, no N": alignment("+", [(10, 20), (20, 25)], "15="),
-    "exons that touch, N of 0": alignment("-", [(20, 25), (10, 20)], "5=0N4=1X5="),
-    "touching exons and I": alignment("-", [(20, 25), (10, 20)], "5=2I10=", (1, 0)),
-    "whole base": alignment("+", [(0, BASE_LENGTH)], f"{BASE_LENGTH}="),
-}
-NO_PAIR = alignment("+", [(10, 12), (40, 43)], "3I2D28N3D")
-NO_CHAIN = SplicedAlignment("b", "t", BASE_LENGTH, 5)
-
-
-def transcript_positions(a):
-    """Forward position of every symbol of the spliced transcript."""
-    step = -1 if a.strand == "-" else 1
-    return [p for start, end in a.chain for p in list(range(start, end))[::step]]
-
-
-def columns(a):
-    """(operation, target position, base position) of every column, in transcript order."""
-    positions = iter(transcript_positions(a))
-    target = iter(range(a.target_start, a.target_end))
-    return [
-        (op, next(target) if op in "=XI" else None, next(positions) if op in "=XD" else None)
-        for op, n in a.cigar if op != "N" for _ in range(n)
-    ]  # fmt: skip
 
 
 def pairs(a):
     return sorted((t, p) for op, t, p in columns(a) if op in "=X")
-
-
-def sequences(a, seed=0):
-    """Random base and a target that agree with the alignment's = and X."""
-    random = np.random.default_rng(seed)
-    base = random.integers(0, 4, BASE_LENGTH).astype(np.uint8)
-    target = random.integers(0, 4, a.target_length).astype(np.uint8)
-    for op, t, p in columns(a):
-        if op in "=X":
-            symbol = 3 - base[p] if a.strand == "-" else base[p]
-            target[t] = symbol if op == "=" else (symbol + 1) % 4
-    return base, Sequence("t", target)
-
-
-def write_one(path, a, target):
-    write_alignments(path, [a], {"b": BASE_LENGTH}, {"t": target})
 
 
 def check_runs(runs):
@@ -409,74 +343,3 @@ def test_long_bases_get_the_index_that_can_hold_them(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.bam", "x.bam.csi"]
     with pysam.AlignmentFile(str(path)) as stream:
         assert [r.query_name for r in stream.fetch("b", length - 1, length)] == ["t"]
-
-
-CODING = {
-    "+": alignment(
-        "+", [(10, 18), (40, 45), (50, 58)], "8=22N5=5N8=", phases=(0, 1, 2), start_codon=True,
-        stop_codon=True,
-    ),
-    "-": alignment(
-        "-", [(50, 58), (40, 45), (10, 18)], "8=5N5=22N8=", phases=(0, 1, 2), start_codon=True,
-        stop_codon=True,
-    ),
-    "incomplete": alignment("+", [(10, 18), (40, 44)], "8=22N4=", phases=(0, 1)),
-    "stop codon alone": alignment(
-        "-", [(50, 59), (10, 13)], "9=37N3=", phases=(0, 0), stop_codon=True
-    ),
-}  # fmt: skip
-GTF_PARTS = {
-    "+": [
-        ("start_codon", 11, 13, 0), ("CDS", 11, 18, 0), ("CDS", 41, 45, 1), ("CDS", 51, 55, 2),
-        ("stop_codon", 56, 58, 0),
-    ],
-    "-": [
-        ("start_codon", 56, 58, 0), ("CDS", 51, 58, 0), ("CDS", 41, 45, 1), ("CDS", 14, 18, 2),
-        ("stop_codon", 11, 13, 0),
-    ],
-    "incomplete": [("CDS", 11, 18, 0), ("CDS", 41, 44, 1)],
-    "stop codon alone": [("CDS", 51, 59, 0), ("stop_codon", 11, 13, 0)],
-}  # fmt: skip
-
-
-def features(path, kept):
-    lines = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
-    return [(f[2], int(f[3]), int(f[4]), int(f[7])) for f in lines if f[2] in kept]
-
-
-@pytest.mark.parametrize("name", CODING)
-def test_coding_parts_in_gtf(tmp_path, name):
-    a = CODING[name]
-    write_one(tmp_path / "x.gtf", a, sequences(a)[1])
-    assert features(tmp_path / "x.gtf", ("CDS", "start_codon", "stop_codon")) == GTF_PARTS[name]
-
-
-@pytest.mark.parametrize("name", CODING)
-def test_phases_of_gtf_are_those_of_gff3_and_both_read_back_the_same(tmp_path, name):
-    """GTF's CDS leaves out the stop codon, GFF3's does not; a reader joins it again."""
-    a = CODING[name]
-    for suffix in (".gtf", ".gff3"):
-        write_one(tmp_path / f"x{suffix}", a, sequences(a)[1])
-    phases = [
-        sorted(phase for *_, phase in features(tmp_path / f"x{suffix}", ("CDS",)))
-        for suffix in (".gtf", ".gff3")
-    ]
-    if name != "stop codon alone":
-        assert phases[0] == phases[1] == sorted(a.phases)
-    read = [read_annotated_exons(tmp_path / f"x{suffix}")["b"] for suffix in (".gtf", ".gff3")]
-    for exons in read:
-        found = sorted(zip(exons.starts.tolist(), exons.ends.tolist(), strict=True))
-        assert found == sorted(a.chain)
-
-
-def test_quotation_marks_cannot_stand_in_gtf(tmp_path):
-    a = alignment("+", [(10, 20)], "10=", target='t"x')
-    with pytest.raises(InputError, match="cannot stand in GTF; expected a name without a quot"):
-        write_alignments(tmp_path / "x.gtf", [a], {"b": BASE_LENGTH}, {})
-    assert not (tmp_path / "x.gtf").exists()
-
-
-def test_bed_is_thick_where_a_chain_translates(tmp_path):
-    for a, thick in ((CODING["+"], ("10", "58")), (HAND_MADE["two exons"], ("10", "10"))):
-        write_one(tmp_path / "x.bed", a, sequences(a)[1])
-        assert tuple((tmp_path / "x.bed").read_text().split("\t")[6:8]) == thick
