@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gpu_tools.device import Device, cpu_threads, resolve
+from gpu_tools.device import Device, cpu_threads, resolve_if_asked
 from gpu_tools.errors import InputError
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.alphabet import ALPHABETS
@@ -41,6 +41,7 @@ def match_exact(
         fit into memory as chunks.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+        ``auto`` is the CPU here.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
@@ -109,7 +110,9 @@ def scan_exact(
     """
     probes = patterns.probes()
     names = [] if text_names is None else text_names
-    searcher = _searcher(library(probes, patterns.matches), resolve(device), cpu_threads(threads))
+    searcher = _searcher(
+        library(probes, patterns.matches), resolve_if_asked(device), cpu_threads(threads)
+    )
     after = max(len(probe.symbols) for probe in probes) - 1
     made = _reported(ahead(pieces(texts, Context(after=after), names)), progress)
     yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
@@ -242,7 +245,7 @@ def scan_approximate(
     count = cpu_threads(threads)
     errors = seeds.most_errors(costs, patterns.matches, max_distance)
     finder = Finder(probes, patterns.matches, costs, limits, count)
-    find = _find(finder, errors, resolve(device))
+    find = _find(finder, errors, resolve_if_asked(device))
     tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
     before = approximate.context(probes, limits, costs)
     made = _reported(ahead(pieces(texts, Context(before=before), names)), progress)
