@@ -103,9 +103,8 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
     lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
     costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
     exons, start, letters, lengths = _trace_chain(
-        graph, sweep.ends, sweep.entries, sweep.entry_of_track, target, lifted, costs,
-        best.end, best.column,
-    )  # fmt: skip
+        graph, sweep, target, lifted, costs, best.end, best.column
+    )
     runs = zip(map(_LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True)
     return exons.tolist(), start, tuple(runs)
 
@@ -126,13 +125,14 @@ class _Graph(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _trace_chain(graph, ends, entries, entry_of_track, target, lifted, costs, end, column):
+def _trace_chain(graph, sweep, target, lifted, costs, end, column):
     """Walk the best chain backwards.
 
     `costs` are gap score, intron penalty and whether ends are free. Returns the exons in transcript
     order, the target symbols before the alignment, and the runs of the operations.
     """
     gap, penalty, free = costs
+    ends, entries, entry_of_track = sweep.ends, sweep.entries, sweep.entry_of_track
     exons, parts, introns = [end for _ in range(0)], [graph.codes[:0] for _ in range(0)], [0][:0]
     while True:
         candidates = graph.by_end[graph.first_by_end[end] : graph.first_by_end[end + 1]][::-1]
