@@ -81,8 +81,13 @@ class Job:
     def device_bytes(self) -> int:
         """Device memory that the job takes at most."""
         program, rows = self.program, self.stored_rows
-        small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
-        return 2 * rows * (self.stride if self.fits_packed else 2 * wide.stride(self)) + small
+        if not self.fits_packed:
+            small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
+            return 4 * rows * wide.stride(self) + small
+        stops, segments = self.pieces.stops, self.pieces.segments
+        tables = 16 * len(segments.sources) + 20 * len(segments.ticks) + 12 * len(stops.ends)
+        words = 4 * (len(self.target) + 2 * packed.WORD_TAIL)
+        return 2 * rows * self.stride + tables + words + program.n_rows
 
 
 @lru_cache(maxsize=BASES_KEPT)
