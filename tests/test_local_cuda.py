@@ -78,6 +78,15 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     assert_bounds(found, problem, SIDE)
 
 
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+def test_nothing_is_worth_something_without_a_match(rows):
+    """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
+    query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
+    problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
+    (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
+    assert not found.any()
+
+
 def test_many_problems_in_one_launch():
     scoring = random_scoring(np.random.default_rng(5))
     rng = np.random.default_rng(6)

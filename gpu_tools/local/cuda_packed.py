@@ -229,7 +229,8 @@ def make_kernel(rows: int, level: bool):
         base = int32(-slope * int32(VIRTUAL_LANES) - scoring[FLOOR])
         column = int32(-2 * lane - 1)
         empty = _both(slope * column - base, slope * (column - int32(1)) - base)
-        cells, gaps = repeated(slots, empty), repeated(slots, empty)
+        # a gap open there was opened a column sooner, where nothing is worth less when tilted
+        cells, gaps = repeated(slots, empty), repeated(slots, int32(empty - _both(slope, slope)))
         diagonal, falling, largest, late = empty, empty, int32(0), int32(0)
         n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
         tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
