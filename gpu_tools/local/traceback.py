@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gpu_tools.local import core
 from gpu_tools.local.corridor import Corridor
@@ -71,17 +72,43 @@ def align(
     """
     top, bottom, left, right = region
     whole = Region(top, bottom, left, right, BEST, BEST)
-    letters = np.concatenate(list(_letters(problem, whole, forbidden, corridor)))
-    ends = np.append(np.flatnonzero(letters[1:] != letters[:-1]) + 1, len(letters))
-    runs = zip(letters[ends - 1].tolist(), np.diff(ends, prepend=0).tolist(), strict=True)
-    return int(_score_of(problem, top, left, letters)), tuple((chr(c), n) for c, n in runs)
+    letters = _letters(problem, whole, forbidden.pairs, corridor)
+    score, operations, lengths = _summary(problem, top, left, letters)
+    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
+
+
+def _letters(problem: Problem, region: Region, used, corridor: Corridor) -> NDArray[np.uint8]:
+    """Return the letters of the region's alignment."""
+    waiting, pieces, identical = [region], [], problem.identical
+    while waiting:
+        part = waiting.pop()
+        small, letters = _at_once(problem, part, corridor, (identical, *used), CELLS_AT_ONCE)
+        if small:
+            pieces.append(letters)
+            continue
+        middle = (part.top + part.bottom) // 2
+        column, state = _crossing(problem, part, corridor, middle, used)
+        waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
+        waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
+    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
 
 
 @njit(cache=True, nogil=True)
-def _score_of(problem, row, column, letters):
-    """Return the score of an alignment from its letters; neighbouring equal ones are one gap."""
+def _at_once(problem, region, corridor, arrays, most):
+    """Return whether all cells' steps can be kept, and if so the letters."""
+    offsets = _offsets(region, corridor)
+    if region.bottom - region.top >= _FEW_ROWS and offsets[-1] > most:
+        return False, np.empty(0, np.uint8)
+    steps = np.empty(offsets[-1], np.uint8)
+    return True, _walk_back(problem, region, corridor, arrays, (offsets, steps))
+
+
+@njit(cache=True, nogil=True)
+def _summary(problem, row, column, letters):
+    """Return score, operations and their lengths; neighbouring equal letters are one gap."""
     query, subject, table = problem.query, problem.subject, problem.table
-    total, before = 0, 0
+    operations, lengths = np.empty(len(letters), np.uint8), np.empty(len(letters), np.int64)
+    total, runs, before = 0, 0, 0
     for letter in letters:
         if letter in (_LETTER_D, _LETTER_I):
             total -= problem.gap_extend if letter == before else problem.gap_open
@@ -91,26 +118,12 @@ def _score_of(problem, row, column, letters):
             total += table[query[row], subject[column]]
             row += 1
             column += 1
+        if letter != before:
+            operations[runs], lengths[runs] = letter, 0
+            runs += 1
+        lengths[runs - 1] += 1
         before = letter
-    return total
-
-
-def _letters(problem: Problem, region: Region, forbidden: ForbiddenPairs, corridor: Corridor):
-    """Yield the letters of the region's alignment in pieces."""
-    waiting = [region]
-    while waiting:
-        part = waiting.pop()
-        offsets = _offsets(part, corridor)
-        if part.bottom - part.top < _FEW_ROWS or offsets[-1] <= CELLS_AT_ONCE:
-            steps = np.empty(offsets[-1], dtype=np.uint8)
-            arrays = (problem.identical, forbidden.rows, forbidden.columns)
-            yield _walk_back(problem, part, corridor, arrays, (offsets, steps))
-        else:
-            middle = (part.top + part.bottom) // 2
-            used = (forbidden.rows, forbidden.columns)
-            column, state = _crossing(problem, part, corridor, middle, used)
-            waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
-            waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
+    return total, operations[:runs], lengths[:runs].copy()
 
 
 @njit(cache=True, nogil=True)
