@@ -162,17 +162,48 @@ def _hand_on(out, own, target, outgoing, terms):
 def _note(most, tiles, largest, chunk, span, final):
     """Raise a lane's tile at its end; return the largest score since then.
 
-    During one chunk, the first of a tile, a lane is in two tiles; its cells count for both.
+    During one chunk, the first of a tile, a lane is in two tiles; its cells count for both. `tiles`
+    are the first one's number and the last one's after it, which takes in what is behind it.
     """
+    first, end = tiles
     last = int32((1 << span) - 1)
     within = int32(chunk & last)
     if within == last or within == 0 or final:
-        tile = int64(tiles + max(chunk >> span, int32(0)))
-        cuda.atomic.max(most, tile, largest)
-        if within == 0 and chunk > last:
-            cuda.atomic.max(most, tile - 1, largest)
+        tile = max(chunk >> span, int32(0))
+        cuda.atomic.max(most, int64(first + min(tile, end)), largest)
+        if within == 0 and tile > 0:
+            cuda.atomic.max(most, int64(first + min(int32(tile - int32(1)), end)), largest)
         return int32(0)
     return largest
+
+
+@cuda.jit
+def look_up_thread(queries, subjects, of_query, of_subject, selectors, words, rows):
+    """Translate codes, a thread an element at a time.
+
+    Parameters
+    ----------
+    queries, subjects : uint8 array
+        Codes of all strips' rows, and of all columns.
+    of_query, of_subject : int32 array
+        A row's part of a selector by code; a column's word.
+    selectors : int32 array
+        Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
+        words.
+    words : int32 array
+        Of each column four scores, one byte a query symbol, plus what a mismatch costs.
+    rows : int
+        Rows of a virtual lane.
+    """
+    start, step = cuda.grid(1), cuda.gridsize(1)
+    for column in range(start, len(subjects), step):
+        words[column] = of_subject[subjects[column]]
+    for k in range(start, len(selectors), step):
+        # of the strips before and of the lanes before, then of the lane itself
+        lane, row = k % WARP, k // WARP % rows
+        low = (k // (WARP * rows) * VIRTUAL_LANES + 2 * lane) * rows + row
+        both = of_query[queries[low]] | (of_query[queries[low + rows]] | 0x44) << 8
+        selectors[k] = both
 
 
 def make_kernel(rows: int, level: bool):
@@ -235,7 +266,8 @@ def make_kernel(rows: int, level: bool):
         n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
         tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
         row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
-        tiles = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
+        first_tile = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
+        tiles = (first_tile, int32(job[ACROSS] - 1))
         behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
@@ -293,15 +325,12 @@ def make_kernel(rows: int, level: bool):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 7)
+        jobs : int64 array, shape (J, 8)
             Where the parts of each job lie, and its shape.
         units : int32 array, shape (1 + U, 2)
             The number of units and of those begun, then job and strip of each.
-        selectors : int32 array
-            Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
-            words.
-        words : int32 array
-            Of each column four scores, one byte a query symbol, plus what a mismatch costs.
+        selectors, words : int32 array
+            As `look_up_thread` makes them.
         borders : tuple of int64 array
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array
