@@ -2,8 +2,9 @@
 
 A path's score is what it gains before a place and what it gains behind it. The first is no more
 than the bound of the tile in which the place lies; so a place from which the end is reached with
-too little behind it lies on no such path. What is left is a corridor, narrow where scores are high,
-because beside a long alignment the bounds are hardly higher than on it.
+too little behind it lies on no such path. Nor is it more than that with which a path comes into the
+tile, and what the pairs from there on can add. What is left is a corridor, narrow where scores are
+high, because beside a long alignment the bounds are hardly higher than on it.
 
 A *place* (i, j) lies between symbols: i of the query and j of the subject are before it. It lies in
 the tile of the cell (i - 1, j - 1), whose pair ends there.
@@ -116,6 +117,21 @@ def _search(problem, ends, score, bounds, forbidden, until_start):
 
 
 @njit(cache=True, nogil=True)
+def _of_tile(upper, down, across):
+    """Return bounds of a tile's scores, and of the scores with which paths come into it."""
+    if down < 0 or across < 0:
+        return 0, 0
+    entering = 0
+    if down:
+        entering = max(entering, upper[down - 1, across])
+    if across:
+        entering = max(entering, upper[down, across - 1])
+    if down and across:
+        entering = max(entering, upper[down - 1, across - 1])
+    return upper[down, across], entering
+
+
+@njit(cache=True, nogil=True)
 def _backwards(problem, ends, score, bounds, forbidden, limits, until_start):
     """Fill in scores from each place to an end; return a start, and the uppermost row.
 
@@ -128,7 +144,7 @@ def _backwards(problem, ends, score, bounds, forbidden, limits, until_start):
     first_row, last_row, first_column, last_column = ends
     firsts, lasts = limits
     # a gap that is left and entered again has been opened twice
-    reopened = gap_open - gap_extend
+    reopened, steepest = gap_open - gap_extend, max(table.max(), 0)
     width = last_column + 1
     # most columns are never met: each is filled in when it first is
     best, gap = np.empty(width + 1, np.int32), np.empty(width + 1, np.int32)
@@ -143,12 +159,18 @@ def _backwards(problem, ends, score, bounds, forbidden, limits, until_start):
             at -= 1
         diagonal = best[begin + 1]
         running, right = NEVER, NEVER
+        down = (row - 1) >> shift
+        top, left, of_tile, entering = down << shift, width, 0, 0
         lowest, highest = width, -1
         column = begin
         while column >= 0 and (column >= final or running > NEVER or right > NEVER):
             if column < met:
                 met, best[column], gap[column] = column, NEVER, NEVER
-            bound = upper[(row - 1) >> shift, (column - 1) >> shift] if row and column else 0
+            if column <= left:
+                across = (column - 1) >> shift
+                left = across << shift
+                of_tile, entering = _of_tile(upper, down, across)
+            bound = min(of_tile, entering + steepest * min(row - top, column - left))
             falling = extended(best[column], gap[column], gap_open, gap_extend)
             running = extended(right, running, gap_open, gap_extend)
             falling = falling if falling + reopened + bound >= score else NEVER
