@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.local import near
-from gpu_tools.local.corridor import Bounds, find_end
+from gpu_tools.local.corridor import Bounds, Corridor, find, make_scratch
 from gpu_tools.local.cpu import costs_of
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
@@ -45,7 +45,9 @@ class Tiles:
         self.problem, self.side = problem, side
         self.known = near.make_known(np.ascontiguousarray(upper), _MOST_EXACT)
         self.costs = costs_of(problem, np.dtype(np.int16)), costs_of(problem, np.dtype(np.int32))
-        self.forbidden = ForbiddenPairs()
+        self.forbidden, self.scratch = ForbiddenPairs(), make_scratch(*problem.shape)
+        self.far: tuple[tuple[int, int], tuple[int, int], Corridor] | None = None
+        """Start, end and corridor that were found last of what no window shows."""
 
     def best_end(self, least: int) -> tuple[int, tuple[int, int]] | None:
         """Return the best score and the first cell that has it, or None if it is under `least`."""
@@ -65,9 +67,14 @@ class Tiles:
         """What the tiles tell of all alignments."""
         return Bounds(self.known.upper, self.side.bit_length() - 1)
 
+    def traced(self, end: tuple[int, int]) -> tuple[tuple[int, int], Corridor] | None:
+        """Return start and corridor of the alignment that ends there, if they are known."""
+        return (self.far[0], self.far[2]) if self.far and self.far[1] == end else None
+
     def use_up(self, start: tuple[int, int], end: tuple[int, int], cigar) -> None:
         """Forbid the pairs of an alignment; forget what might have rested on them."""
         self.forbidden.add(start, cigar)
+        self.far = None
         first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
         near.forget(self.known, first, last)
         if max(last[0] - first[0], last[1] - first[1]) > _margin(self.side):
@@ -88,10 +95,10 @@ class Tiles:
         score, rows, columns = int(self.known.upper[tile]), *self.problem.shape
         top, left = (t * self.side for t in tile)
         ends = top + 1, min(top + self.side, rows), left + 1, min(left + self.side, columns)
-        place = find_end(self.problem, ends, score, self.bounds, self.forbidden)
-        if place is not None:
-            cell = (place[0] - 1) * columns + place[1] - 1
-            near.remember(self.known, tile, cell, (0, 0))
+        self.far = find(self.problem, ends, score, self.bounds, self.forbidden, self.scratch)
+        if self.far is not None:
+            row, column = self.far[1]
+            near.remember(self.known, tile, (row - 1) * columns + column - 1, (0, 0))
             return
         # an alignment of that score is no shorter
         shortest = score // max(int(self.problem.table.max()), 1) // self.side

@@ -16,7 +16,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.local import core
-from gpu_tools.local.corridor import Corridor
+from gpu_tools.local.corridor import Bounds, Corridor, Scratch, search
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.results import CigarOperation
@@ -73,8 +73,44 @@ def align(
     top, bottom, left, right = region
     whole = Region(top, bottom, left, right, BEST, BEST)
     letters = _letters(problem, whole, forbidden.pairs, corridor)
-    score, operations, lengths = _summary(problem, top, left, letters)
+    return _as_cigar(_summary(problem, top, left, letters))
+
+
+def trace(
+    problem: Problem, end: tuple[int, int], score: int, bounds: Bounds,
+    forbidden: ForbiddenPairs, scratch: Scratch,
+) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:  # fmt: skip
+    """Return start, score and CIGAR of the alignment of `score` that ends at `end`.
+
+    Its start is the last one from which there is one; the bounds are those of all alignments.
+    """
+    arrays = (problem.identical, *forbidden.pairs)
+    options = (score, CELLS_AT_ONCE)
+    start, corridor, summary = _trace(problem, end, options, bounds, arrays, scratch)
+    if start[0] < 0:  # bounds and scores contradict each other
+        raise AssertionError(f"no alignment of score {score} ends at {end}")
+    if len(summary[1]):
+        return start, *_as_cigar(summary)
+    region = (start[0], end[0], start[1], end[1])
+    return start, *align(problem, region, forbidden, corridor)
+
+
+def _as_cigar(summary) -> tuple[int, tuple[CigarOperation, ...]]:
+    score, operations, lengths = summary
     return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _trace(problem, end, options, bounds, arrays, scratch):
+    """Return start, corridor and, if all its steps can be kept, the alignment's summary."""
+    score, most = options
+    ends = (end[0], end[0], end[1], end[1])
+    start, _, corridor = search(problem, ends, score, bounds, arrays[1:], scratch)
+    letters = np.empty(0, np.uint8)
+    if start[0] >= 0:
+        region = Region(start[0], end[0], start[1], end[1], BEST, BEST)
+        _, letters = _at_once(problem, region, corridor, arrays, most)
+    return start, corridor, _summary(problem, start[0], start[1], letters)
 
 
 def _letters(problem: Problem, region: Region, used, corridor: Corridor) -> NDArray[np.uint8]:
