@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from gpu_tools.errors import DeviceError
 
@@ -85,6 +86,7 @@ def _reason(cuda) -> str:
     return "the CUDA driver reports none"
 
 
+@cache
 def _describe(cuda, ordinal: int) -> Gpu:
     device = cuda.gpus[ordinal]
     with device:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
+from gpu_tools.local.cuda_memory import device_arrays
 from gpu_tools.local.problem import Problem
 from gpu_tools.ptx import WARP
 from gpu_tools.sequences import OTHER
@@ -22,9 +23,11 @@ PACKED_CAPABILITY = (9, 0)
 _STEPS_BEHIND = 3 * WARP + 8
 """By how many steps a strip follows the one above, about."""
 _BLOCKS_PER_MULTIPROCESSOR = 4
-NEAR = WARP
+NEAR = packed.UNROLLED
 _OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x88], dtype=np.int32)
 """By query code: which byte is the score's, and its sign; of others the sign alone, which is 0."""
+_LOOK_UP = (1, WARP) if simulated() else (512, 256)
+"""Blocks and threads that look up codes."""
 _KERNELS = {}
 Passes = list[NDArray[np.int32]]
 
@@ -46,7 +49,7 @@ def score_passes(
     Returns
     -------
     list of ndarray of int32, shape (tiles down, tiles across)
-        The largest score of each tile, or of cells of its neighbours in the row that are less than
+        The largest score of each tile, or of cells of its neighbours in the row that are at most
         `NEAR` columns away, if that is more. Padding behind the last row and column may raise the
         last tiles' bounds.
     """
@@ -179,15 +182,24 @@ class PackedLaunch:
         if own_strips is not None:
             units = np.array([(0, strip) for strip in own_strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
-        head = np.array([[len(units), 0]], dtype=np.int32)
-        self.units_at_start = np.concatenate([head, units])
-        self.units = cuda.to_device(self.units_at_start)
-        self.jobs = cuda.to_device(_jobs(lengths[1], strips, rows, sides, self.shapes))
-        self.row = cuda.device_array(int(widths.sum()), dtype=np.int64)
+        self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
+        query = _laid_out(
+            [p.query for p in problems], strips * (rows * packed.VIRTUAL_LANES), 0, OTHER
+        )
+        subject = _laid_out([p.subject for p in problems], widths, packed.LEAD, OTHER + 1)
+        tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
+        looked_up = [(len(query) // 2, np.int32), (len(subject), np.int32)]
+        tables = [_OF_CODE, _words(problems[0])]
+        (
+            self.jobs, self.units, self.scoring, *codes, selectors, words, self.row, self.most
+        ) = device_arrays(
+            [_jobs(lengths[1], strips, rows, sides, self.shapes), self.units_at_start,
+             _scoring(problems[0], rows, group), query, subject, *tables],
+            [*looked_up, (len(subject), np.int64), (tiles, np.int32)],
+        )  # fmt: skip
+        self.inputs = selectors, words
         self.borders = (self.row, *(borders or (self.row, self.row)))
-        self.most = cuda.device_array(int(np.prod(self.shapes[:, :2], axis=1).sum()), np.int32)
-        self.scoring = cuda.to_device(_scoring(problems[0], rows, group))
-        self.inputs = _inputs(problems, strips * (rows * packed.VIRTUAL_LANES), widths, rows)
+        packed.look_up_thread[_LOOK_UP](*codes, *self.inputs, rows)
         self.clear()
 
     def run(self) -> None:
@@ -260,20 +272,6 @@ def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
     jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
     jobs[:, packed.SIDE] = sides
     return jobs
-
-
-def _inputs(problems: list[Problem], heights, widths, rows: int) -> tuple:
-    """Return selectors of all strips' rows and words of all columns, in device memory."""
-    query = _laid_out([p.query for p in problems], heights, 0, OTHER)
-    subject = _laid_out([p.subject for p in problems], widths, packed.LEAD, OTHER + 1)
-    selectors = cuda.device_array(len(query) // 2, dtype=np.int32)
-    words = cuda.device_array(len(subject), dtype=np.int32)
-    blocks = 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
-    packed.look_up_thread[blocks, WARP if simulated() else 256](
-        *(cuda.to_device(a) for a in (query, subject, _OF_CODE, _words(problems[0]))),
-        selectors, words, rows,
-    )  # fmt: skip
-    return selectors, words
 
 
 def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):

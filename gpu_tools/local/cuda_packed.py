@@ -159,20 +159,22 @@ def _hand_on(out, own, target, outgoing, terms):
 
 
 @cuda.jit(device=True)
-def _note(most, tiles, largest, chunk, span, final):
-    """Raise a lane's tile at its end; return the largest score since then.
+def _largest_half(highest, lift, slope):
+    """Return the larger score; the virtual lane in the upper half is a column behind."""
+    low, high = _halves(highest)
+    return int32(max(low, int32(high + slope)) + lift)
 
-    During one chunk, the first of a tile, a lane is in two tiles; its cells count for both. `tiles`
-    are the first one's number and the last one's after it, which takes in what is behind it.
+
+@cuda.jit(device=True)
+def _note(most, tiles, largest, chunk, span):
+    """Raise the tile of a lane's chunk of columns if that is the tile's last one.
+
+    `tiles` are the number of the row's first tile, and how many come after it, the last one of
+    which takes in what is behind it. Returned is the largest score since then.
     """
-    first, end = tiles
-    last = int32((1 << span) - 1)
-    within = int32(chunk & last)
-    if within == last or within == 0 or final:
-        tile = max(chunk >> span, int32(0))
-        cuda.atomic.max(most, int64(first + min(tile, end)), largest)
-        if within == 0 and tile > 0:
-            cuda.atomic.max(most, int64(first + min(int32(tile - int32(1)), end)), largest)
+    first, others = tiles
+    if chunk >= 0 and int32((chunk + int32(1)) & int32((1 << span) - 1)) == 0:
+        cuda.atomic.max(most, int64(first + min(int32(chunk >> span), others)), largest)
         return int32(0)
     return largest
 
@@ -226,8 +228,11 @@ def make_kernel(rows: int, level: bool):
 
     @cuda.jit(device=True)
     def step(k, arriving, words, strip, penalties, place):
-        """Move all lanes on by one column; lane 0 takes what arrives for column `k`."""
-        cells, gaps, chosen, diagonal, falling, floor, tilted, highest = strip
+        """Move all lanes on by one column; lane 0 takes what arrives for column `k`.
+
+        Also returned is the largest cell, less the tilt since column 0.
+        """
+        cells, gaps, chosen, diagonal, falling, floor, tilted = strip
         lane, step_up, out, slot, scratch = place
         bottom = cells[rows - 1]
         up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
@@ -238,10 +243,10 @@ def make_kernel(rows: int, level: bool):
         falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
         state = (words[0], words[1], diagonal, falling, floor)
         cells, gaps, falling, peak = affine_column(cells, gaps, chosen, state, penalties)
-        highest = max2(highest, int32(peak - tilted))
+        peak = int32(peak - tilted)
         out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
         floor, tilted = int32(floor + step_up), int32(tilted + step_up)
-        return cells, gaps, chosen, above, falling, floor, tilted, highest
+        return (cells, gaps, chosen, above, falling, floor, tilted), peak
 
     @cuda.jit(device=True)
     def sweep(strip, job, inputs, borders, most, scoring, shared):
@@ -268,7 +273,9 @@ def make_kernel(rows: int, level: bool):
         row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
         first_tile = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
         tiles = (first_tile, int32(job[ACROSS] - 1))
-        behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
+        # a lane enters its chunk, one or two behind the warp's, within this group of steps
+        behind = int32(1) if lane < WARP // 2 else int32(2)
+        enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
         outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
@@ -294,7 +301,8 @@ def make_kernel(rows: int, level: bool):
                 max(slope * own_column - base, scoring[FLOOR]),
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
-            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0), int32(0))
+            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
+            before, highest = int32(0), int32(0)
             for group in range(int32(0), int32(WARP // UNROLLED)):
                 if group == ASKS:  # what comes in next; sooner it would seldom be there
                     score, rest = load_pair(source, incoming)
@@ -302,19 +310,24 @@ def make_kernel(rows: int, level: bool):
                 w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
                 w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
                 at += uint64(UNROLLED)
-                state = step(k, arriving, (w0, late), state, penalties, place)
-                state = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
-                state = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
-                state = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+                state, peak0 = step(k, arriving, (w0, late), state, penalties, place)
+                state, peak1 = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
+                state, peak2 = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
+                state, peak3 = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+                peak = max2(max2(peak0, peak1), max2(peak2, peak3))
+                highest = max2(highest, peak)
+                if group == enters:  # these steps count for both
+                    before, highest = highest, peak
                 late, w0 = w3, w4
-            cells, gaps, chosen, diagonal, falling, floor, _, highest = state
+            cells, gaps, chosen, diagonal, falling, floor, _ = state
             offset = int32(base - slope * (last_column + lane))
             _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
             outgoing += uint32(WARP)
-            low, high = _halves(highest)
-            highest = max(low, int32(high + slope))
-            largest = max(largest, int32(highest + base - slope * own_column))
-            largest = _note(most, tiles, largest, chunk - behind, span, chunk == n_chunks + 1)
+            lift = int32(base - slope * own_column)
+            largest = max(largest, _largest_half(before, lift, slope))
+            largest = _note(most, tiles, largest, int32(chunk - behind), span)
+            largest = max(largest, _largest_half(highest, lift, slope))
+        cuda.atomic.max(most, first_tile + tiles[1], largest)
 
     @cuda.jit
     def fill_strips(jobs, units, selectors, words, borders, most, scoring):
