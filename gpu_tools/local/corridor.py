@@ -142,6 +142,8 @@ def search(problem, ends, score, bounds, forbidden, scratch):
         final = min(lowest - 1, first_column) if inside else lowest - 1
         while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > begin):
             at -= 1
+        barred = f_columns[at] if f_rows[at] == row else -1
+        scores = table[query[row]] if row < len(query) else table[0]
         running, right = NEVER, NEVER
         down = (row - 1) >> shift
         top, left, of_tile, entering = down << shift, width, 0, 0
@@ -163,10 +165,11 @@ def search(problem, ends, score, bounds, forbidden, scratch):
             falling = falling if falling + reopened >= lacks else NEVER
             running = running if running + reopened >= lacks else NEVER
             value = max(falling, running)
-            if f_rows[at] == row and f_columns[at] == column:
+            if column == barred:
                 at -= 1
+                barred = f_columns[at] if f_rows[at] == row else -1
             elif diagonal > NEVER:
-                value = max(value, diagonal + table[query[row], subject[column]])
+                value = max(value, diagonal + scores[subject[column]])
             if inside and first_column <= column <= last_column:
                 number = (row - first_row) * ends_across + column - first_column
                 value = max(value, _SCALE - 1 - number)

@@ -50,8 +50,8 @@ def score_passes(
     -------
     list of ndarray of int32, shape (tiles down, tiles across)
         The largest score of each tile, or of cells of its neighbours in the row that are at most
-        `NEAR` columns away, if that is more. Padding behind the last row and column may raise the
-        last tiles' bounds.
+        `NEAR` columns away, if that is more. Padding behind the last row and column, where
+        scores fall no faster than by mismatches, counts as cells.
     """
     with cuda.gpus[ordinals[0]]:
         rows = rows_per_lane(problems)

@@ -21,7 +21,7 @@ from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.results import CigarOperation
 
-CELLS_AT_ONCE = 1 << 24
+CELLS_AT_ONCE = 1 << 25
 """Cells whose steps back are kept, a byte each."""
 _FEW_ROWS = 4
 NEVER = -(2**60)
