@@ -58,9 +58,8 @@ def _rates(seconds: float, length: int) -> dict:
 
 def problem(length: int):
     """Return the problem of a random pair, and the side of its tiles."""
-    query, subject = random_pair(length)
-    side = tile_side(length, length, schedule.TILES_IN_HOST_MEMORY)
-    return make_problem(query.codes, subject.codes, SCORING), side
+    made = make_problem(*(s.codes for s in random_pair(length)), SCORING)
+    return made, schedule.side_on_cpu(made)
 
 
 def score_pass_one_core(length: int) -> dict:
@@ -212,7 +211,9 @@ def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
     """Measure everything on the CPU that this machine can do."""
     return {
         "one_core_score_pass": score_pass_one_core(cpu_length),
-        "parasail_one_core": parasail_one_core(min(cpu_length, small)),
+        "one_core_score_pass_small": score_pass_one_core(small),
+        "parasail_one_core": parasail_one_core(cpu_length),
+        "parasail_one_core_small": parasail_one_core(small),
         "one_core_k_10": whole_call(cpu_length, 10, "cpu"),
         "one_core_large_k_10": whole_call(large, 10, "cpu"),
         "one_core_large_k_100": whole_call(large, 100, "cpu"),

@@ -1,8 +1,8 @@
 """The score pass on a CPU: vectors whose lanes own neighbouring blocks of columns.
 
-Lane l works on row s - l in step s, so that what it needs from the lane before is what that lane
-computed one step earlier. A *stripe* is as many columns as all lanes own together; of the stripe
-before it needs only its last column, the *border*.
+Lane l works on the rows 2 (s - l) and the one below in step s, so that what it needs from the lane
+before is what that lane computed one step earlier. A *stripe* is as many columns as all lanes own
+together; of the stripe before it needs only its last column, the *border*.
 
 Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
 saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
@@ -91,7 +91,7 @@ def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | N
     most = np.full((down, n_stripes * lanes), bounds.min, dtype=dtype)
     symbols = reversed_symbols(problem.query, costs.weights)
     border, following = (
-        Border(*(np.full(rows, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
+        Border(*(np.full(rows + rows % 2, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
     )
     for number in range(n_stripes):
         cells = [np.full(lanes * block, bounds.min, dtype=dtype) for _ in "HF"]
@@ -166,29 +166,34 @@ def lay_out(subject, first, block, costs):
 
 @njit(cache=True, nogil=True)
 def reversed_symbols(codes, weights):
-    """Return the codes of rows, last first, with a vector of padding at both ends."""
-    lanes = simd.VECTOR_BYTES // weights.itemsize
-    symbols = np.full(len(codes) + 2 * lanes, _PAD_ROW, weights.dtype)
-    symbols[lanes : lanes + len(codes)] = codes[::-1]
-    return symbols
+    """Return the codes of even and of odd rows, last first, a vector of padding at both ends."""
+    lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)
+    upper = np.full(n_pairs + 2 * lanes, _PAD_ROW, weights.dtype)
+    lower = upper.copy()
+    upper[lanes : lanes + n_pairs] = codes[::2][::-1]
+    lower[lanes + n_pairs - len(codes) // 2 : lanes + n_pairs] = codes[1::2][::-1]
+    return upper, lower
 
 
-def _pair_scores(columns, position, row, match, otherwise):
+def _pair_scores(columns, position, rows, match, otherwise):
     raise NotImplementedError("only for jitted code")
 
 
 @overload(_pair_scores, inline="always")
-def _overload_pair_scores(columns, position, row, match, otherwise):
-    def by_equality(columns, position, row, match, otherwise):
-        return simd.where_equal(simd.load(columns, position), row, match, otherwise)
+def _overload_pair_scores(columns, position, rows, match, otherwise):
+    def by_equality(columns, position, rows, match, otherwise):
+        symbols = simd.load(columns, position)
+        upper = simd.where_equal(symbols, rows[0], match, otherwise)
+        return upper, simd.where_equal(symbols, rows[1], match, otherwise)
 
-    def by_profile(columns, position, row, match, otherwise):
-        scores = otherwise
+    def by_profile(columns, position, rows, match, otherwise):
+        upper = lower = otherwise
         for code in range(columns.shape[0]):
             of_code = simd.splat(columns.dtype.type(code))
             of_pair = simd.load(columns, code * columns.shape[1] + position)
-            scores = simd.where_equal(row, of_code, of_pair, scores)
-        return scores
+            upper = simd.where_equal(rows[0], of_code, of_pair, upper)
+            lower = simd.where_equal(rows[1], of_code, of_pair, lower)
+        return upper, lower
 
     return by_equality if columns.ndim == 1 else by_profile
 
@@ -208,35 +213,93 @@ def _overload_unless_barred(scores, barred, position):
     return all_free if isinstance(barred, types.NoneType) else some_barred
 
 
-@njit(nogil=True)
-def advance(columns, best, falling, row, state, weights, barred=None):
-    """Compute one row in every lane.
+def _keep(kept, position, scores):
+    raise NotImplementedError("only for jitted code")
 
-    `state` is the diagonal, the best score and the gap left of the lanes' first columns; returned
-    are best score and gap of their last columns, and the largest of the row. `barred`, if any, is
-    added to the scores of pairs.
+
+@overload(_keep, inline="always")
+def _overload_keep(kept, position, scores):
+    def nowhere(kept, position, scores):
+        pass
+
+    def somewhere(kept, position, scores):
+        simd.store(kept, position, scores)
+
+    return nowhere if isinstance(kept, types.NoneType) else somewhere
+
+
+@njit(nogil=True)
+def advance(columns, best, falling, rows, state, weights, barred=None, kept=None):
+    """Compute two rows in every lane.
+
+    `rows` are the symbols of the upper and of the lower ones. `state` is the diagonal, and, of the
+    upper, then of the lower row, the best score and the gap left of the lanes' first columns.
+    Returned are those of their last columns, and the largest score of either row. `barred`, if any,
+    is added to the scores of the upper rows' pairs, then to the lower ones'; the upper rows' cells
+    are left in `kept`.
     """
-    diagonal, left, gap = state
+    diagonal, upper, upper_gap, lower, lower_gap = state
     # splats are made here, for in the loop every store could change `weights`
     match, otherwise = simd.splat(weights[_MATCH]), simd.splat(weights[_OTHERWISE])
     opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
     lanes = simd.VECTOR_BYTES // weights.itemsize
     most = simd.splat(weights[ZERO])
+    most_below = most
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)
         falling_on = simd.add_saturating(simd.load(falling, position), extends)
         down = simd.maximum(simd.add_saturating(up, opens), falling_on)
-        simd.store(falling, position, down)
-        gap = simd.maximum(simd.add_saturating(left, opens), simd.add_saturating(gap, extends))
-        pairs = _pair_scores(columns, position, row, match, otherwise)
-        pairs = _unless_barred(pairs, barred, position)
-        paired = simd.add_saturating(diagonal, pairs)
+        gap = simd.add_saturating(upper_gap, extends)
+        upper_gap = simd.maximum(simd.add_saturating(upper, opens), gap)
+        pairs, below = _pair_scores(columns, position, rows, match, otherwise)
+        paired = simd.add_saturating(diagonal, _unless_barred(pairs, barred, position))
+        diagonal = upper
         # what waits longest comes last: the gap depends on the column before
-        left = simd.maximum(simd.maximum(paired, down), gap)
-        simd.store(best, position, left)
-        most = simd.maximum(most, left)
+        upper = simd.maximum(simd.maximum(paired, down), upper_gap)
+        _keep(kept, position, upper)
+        most = simd.maximum(most, upper)
+        falling_on = simd.add_saturating(down, extends)
+        down = simd.maximum(simd.add_saturating(upper, opens), falling_on)
+        simd.store(falling, position, down)
+        gap = simd.add_saturating(lower_gap, extends)
+        lower_gap = simd.maximum(simd.add_saturating(lower, opens), gap)
+        below = _unless_barred(below, barred, position + len(best))
+        paired = simd.add_saturating(diagonal, below)
+        lower = simd.maximum(simd.maximum(paired, down), lower_gap)
+        simd.store(best, position, lower)
+        most_below = simd.maximum(most_below, lower)
         diagonal = up
-    return left, gap, most
+    return (upper, upper_gap, lower, lower_gap), (most, most_below)
+
+
+@njit(nogil=True)
+def enter(edge, border, at, lanes):
+    """Return a step's state: what lanes hold of their last columns moves on to the next lane.
+
+    `edge` holds the diagonals, then the last columns as `advance` returns them; what comes in is
+    rows `at` and `at` + 1 of the border.
+    """
+    best, gap = border
+    upper = simd.shift_in(simd.load(edge, lanes), best[at])
+    upper_gap = simd.shift_in(simd.load(edge, 2 * lanes), gap[at])
+    lower = simd.shift_in(simd.load(edge, 3 * lanes), best[at + 1])
+    lower_gap = simd.shift_in(simd.load(edge, 4 * lanes), gap[at + 1])
+    return simd.load(edge, 0), upper, upper_gap, lower, lower_gap
+
+
+@njit(nogil=True)
+def leave(edge, diagonal, last, following, at, lanes):
+    """Keep the lanes' last columns; those of the last lane are rows `at`, `at` + 1 of a border."""
+    upper, upper_gap, lower, lower_gap = last
+    simd.store(edge, 0, diagonal)
+    simd.store(edge, lanes, upper)
+    simd.store(edge, 2 * lanes, upper_gap)
+    simd.store(edge, 3 * lanes, lower)
+    simd.store(edge, 4 * lanes, lower_gap)
+    if at >= 0:
+        best, gap = following
+        best[at], gap[at] = simd.last_lane(upper), simd.last_lane(upper_gap)
+        best[at + 1], gap[at + 1] = simd.last_lane(lower), simd.last_lane(lower_gap)
 
 
 @njit(nogil=True)
@@ -256,29 +319,21 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
     """
     first, side = tiles
     columns, best, falling = stripe
-    border_best, border_gap = border
-    following_best, following_gap = following
-    lanes = simd.VECTOR_BYTES // weights.itemsize
-    n_rows = len(border_best)
+    lanes, half = simd.VECTOR_BYTES // weights.itemsize, side // 2
+    n_pairs = len(border[0]) // 2
     zero = weights[ZERO]
-    edge = np.full(3 * lanes, zero, weights.dtype)  # diagonals, last columns' scores and gaps
+    edge = np.full(5 * lanes, zero, weights.dtype)
     largest = np.full(lanes, zero, weights.dtype)
-    steps = n_rows + lanes - 1
+    steps = n_pairs + lanes - 1
     for step in range(steps):
-        for lane in range(step % side, min(step, lanes), side):  # those that enter a tile
-            close_tile(most, (step - lane) // side - 1, first, largest, lane, zero)
-        row = simd.load(symbols, n_rows + lanes - 1 - step)
-        at = min(step, n_rows - 1)
-        left = simd.shift_in(simd.load(edge, lanes), border_best[at])
-        gap = simd.shift_in(simd.load(edge, 2 * lanes), border_gap[at])
-        state = (simd.load(edge, 0), left, gap)
-        last, last_gap, highest = advance(columns, best, falling, row, state, weights)
-        simd.store(edge, 0, left)
-        simd.store(edge, lanes, last)
-        simd.store(edge, 2 * lanes, last_gap)
+        for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
+            close_tile(most, (step - lane) // half - 1, first, largest, lane, zero)
+        here = n_pairs + lanes - 1 - step
+        rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
+        state = enter(edge, border, 2 * min(step, n_pairs - 1), lanes)
+        last, highest = advance(columns, best, falling, rows, state, weights)
+        leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
+        highest = simd.maximum(highest[0], highest[1])
         simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest))
-        if step >= lanes - 1:
-            following_best[step - lanes + 1] = simd.last_lane(last)
-            following_gap[step - lanes + 1] = simd.last_lane(last_gap)
     for lane in range(lanes):
-        close_tile(most, (steps - 1 - lane) // side, first, largest, lane, zero)
+        close_tile(most, (steps - 1 - lane) // half, first, largest, lane, zero)

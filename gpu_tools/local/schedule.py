@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+from gpu_tools import simd
 from gpu_tools.device import Device
 from gpu_tools.local import cpu
 from gpu_tools.local.problem import Problem
@@ -18,6 +19,7 @@ BYTES_PER_BATCH = 1 << 30
 TILES_IN_HOST_MEMORY = 1 << 20
 TILES_FROM_GPU = 1 << 24
 """Small tiles make the search for alignments short; on a GPU they cost nothing."""
+_MANY_COLUMNS = 4 * simd.VECTOR_BYTES * cpu.LONGEST_BLOCK
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
 
 
@@ -58,8 +60,15 @@ def in_order(
         return list(pool.map(lambda pair: one(*pair), _from_gpus(tasks, where.ordinals)))
 
 
-def _on_cpu(problem: Problem) -> Tiles:
+def side_on_cpu(problem: Problem) -> int:
+    """Return the side of the tiles for a score pass on the CPU."""
     side = tile_side(*problem.shape, TILES_IN_HOST_MEMORY)
+    # as wide as a lane's block can be, where that leaves few lanes without columns
+    return max(side, cpu.LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
+
+
+def _on_cpu(problem: Problem) -> Tiles:
+    side = side_on_cpu(problem)
     return Tiles(problem, side, cpu.score_pass(problem, side))
 
 

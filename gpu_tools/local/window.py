@@ -93,14 +93,16 @@ def fill(problem, window, asked, border, used, costs):
     symbols = cpu.reversed_symbols(problem.query[top:bottom], weights)
     above = np.full(width + 1, weights[cpu.ZERO], weights.dtype)
     above[: right - left + 1] = border[0] + zero
-    beside = (border[1] + zero).astype(weights.dtype)
+    beside = np.full((bottom - top + 1) // 2 * 2, weights[cpu.ZERO], weights.dtype)
+    beside[: bottom - top] = border[1] + zero
     sides = (beside, beside.copy())
     most = np.full((down, width // block), weights[cpu.ZERO], weights.dtype)
     score, row, column = np.int64(least), np.int64(-1), np.int64(0)
     for first in range(0, width, stripe):
         columns = cpu.lay_out(problem.subject, left + first, block, costs)
         bars = _bars(used, (top, bottom, left + first, right), lanes, block)
-        target = (tile, (down - 1) * tile, (across - 1) * tile - first, right - left - first, score)
+        columns_of_last = (across - 1) * tile - first, right - left - first
+        target = (tile, bottom - top, columns_of_last, score)
         blocks = most[:, first // block :]
         over = above[first : first + stripe + 1]
         sides, found = _sweep(symbols, columns, over, sides, bars, weights, blocks, target)
@@ -117,23 +119,26 @@ def fill(problem, window, asked, border, used, costs):
 
 @njit(cache=True, nogil=True)
 def _bars(used, window, lanes, block):
-    """Return positions of a stripe's forbidden pairs by step, and where each step's begin."""
+    """Return positions of a stripe's forbidden pairs by step, and where each step's begin.
+
+    Positions in lower rows come behind all those in upper rows.
+    """
     f_rows, f_columns = used
     top, bottom, left, right = window
     begin, end = np.searchsorted(f_rows, top), np.searchsorted(f_rows, bottom)
     right = min(right, left + lanes * block)
-    begins = np.zeros(bottom - top + lanes + 1, np.int64)
+    begins = np.zeros((bottom - top + 1) // 2 + lanes + 1, np.int64)
     for k in range(begin, end):
         if left <= f_columns[k] < right:
-            begins[f_rows[k] - top + (f_columns[k] - left) // block + 1] += 1
+            begins[(f_rows[k] - top) // 2 + (f_columns[k] - left) // block + 1] += 1
     begins = np.cumsum(begins)
     positions, filled = np.empty(begins[-1], np.int64), begins.copy()
     for k in range(begin, end):
         if left <= f_columns[k] < right:
             lane, within = divmod(f_columns[k] - left, block)
-            step = f_rows[k] - top + lane
-            positions[filled[step]] = within * lanes + lane
-            filled[step] += 1
+            pair, below = divmod(f_rows[k] - top, 2)
+            positions[filled[pair + lane]] = (below * block + within) * lanes + lane
+            filled[pair + lane] += 1
     return begins, positions
 
 
@@ -141,72 +146,83 @@ def _bars(used, window, lanes, block):
 def _sweep(symbols, columns, above, sides, bars, weights, most, target):
     """Sweep a stripe of a window, as `gpu_tools.local.cpu` does, with what lies around it.
 
-    `target` is the side of a tile, the first row and the first and end column of the last tile, and
-    the score from which on it is of interest. Returned are the best scores and gaps of the last
-    column, and the target's largest score, its row and column, the first by row, then column; the
-    row is -1 if the score is less.
+    `target` is the side of a tile, the rows, the first and the end column of the last tile, and the
+    score from which on it is of interest. Returned are the best scores and gaps of the last column,
+    and the target's largest score, its row and column, the first by row, then column; the row is -1
+    if the score is less.
     """
     begins, positions = bars
-    tile, target_row, target_first, target_end, least = target
-    lanes = simd.VECTOR_BYTES // weights.itemsize
+    tile, n_rows, (target_first, target_end), least = target
+    lanes, half = simd.VECTOR_BYTES // weights.itemsize, tile // 2
     size = len(above) - 1
-    block, rows, zero = size // lanes, len(sides[0]), weights[cpu.ZERO]
-    largest_of_all, none_has = np.iinfo(weights.dtype).max, np.iinfo(weights.dtype).max - 1
+    block, n_pairs, zero = size // lanes, len(sides[0]) // 2, weights[cpu.ZERO]
+    target_pair = (n_rows - 1) // tile * half
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
-    barred = np.zeros(size, weights.dtype)
+    barred, upper = np.zeros(2 * size, weights.dtype), np.empty(size, weights.dtype)
     for column in range(max(target_end, 0), size):  # these are not in the window
-        barred[column % block * lanes + column // block] = zero
-    out_best, out_gap = np.empty_like(sides[0]), np.empty_like(sides[0])
-    edge = np.full(3 * lanes, zero, weights.dtype)  # diagonals, last columns' scores and gaps
-    largest = np.full(lanes, zero, weights.dtype)
+        place = column % block * lanes + column // block
+        barred[place] = barred[place + size] = zero
+    following = np.empty_like(sides[0]), np.empty_like(sides[0])
+    edge = np.full(5 * lanes, zero, weights.dtype)
+    largest, hidden = np.full(lanes, zero, weights.dtype), np.zeros(lanes, weights.dtype)
+    largest_of_all, none_has = np.iinfo(weights.dtype).max, np.iinfo(weights.dtype).max - 1
     bar = np.full(lanes, largest_of_all, weights.dtype)  # cells as high as that are looked at
-    found, found_row, found_column = weights.dtype.type(min(least + zero, none_has)), -1, 0
+    best_so_far = (weights.dtype.type(min(least + zero, none_has)), -1, 0)
     first_lane, end_lane = max(target_first, 0) // block, min(-(-target_end // block), lanes)
-    for step in range(rows + lanes - 1):
+    for step in range(n_pairs + lanes - 1):
         if step < lanes:  # the lane begins: what it did before was with nothing
             for c in range(block):
                 best[c * lanes + step] = falling[c * lanes + step] = above[step * block + c + 1]
             edge[step], largest[step] = above[step * block], zero
-        for lane in range(step & (tile - 1), min(step, lanes), tile):  # those that enter a tile
-            if step - lane < rows:
-                cpu.close_tile(most, (step - lane) // tile - 1, 0, largest, lane, zero)
-        if first_lane <= step - target_row < end_lane:
-            bar[step - target_row] = found
-        if 0 <= step - rows < lanes:
-            lane = step - rows
-            cpu.close_tile(most, (rows - 1) // tile, 0, largest, lane, zero)
+        for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
+            if step - lane < n_pairs:
+                cpu.close_tile(most, (step - lane) // half - 1, 0, largest, lane, zero)
+        if first_lane <= step - target_pair < end_lane:
+            bar[step - target_pair] = best_so_far[0]
+        if n_rows % 2 and 0 <= step - n_pairs + 1 < lanes:  # there is no lower row
+            hidden[step - n_pairs + 1] = zero
+        if 0 <= step - n_pairs < lanes:
+            lane = step - n_pairs
+            cpu.close_tile(most, (n_rows - 1) // tile, 0, largest, lane, zero)
             bar[lane] = largest_of_all
         begin, end = begins[step], begins[step + 1]
         for k in range(begin, end):
             barred[positions[k]] = zero
-        row = simd.load(symbols, rows + lanes - 1 - step)
-        beside = min(step, rows - 1)
-        left = simd.shift_in(simd.load(edge, lanes), sides[0][beside])
-        gap = simd.shift_in(simd.load(edge, 2 * lanes), sides[1][beside])
-        state = (simd.load(edge, 0), left, gap)
-        last, last_gap, highest = cpu.advance(columns, best, falling, row, state, weights, barred)
-        simd.store(edge, 0, left)
-        simd.store(edge, lanes, last)
-        simd.store(edge, 2 * lanes, last_gap)
-        simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest))
-        if step >= lanes - 1:
-            out_best[step - lanes + 1] = simd.last_lane(last)
-            out_gap[step - lanes + 1] = simd.last_lane(last_gap)
+        here = n_pairs + lanes - 1 - step
+        rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
+        state = cpu.enter(edge, sides, 2 * min(step, n_pairs - 1), lanes)
+        last, highest = cpu.advance(columns, best, falling, rows, state, weights, barred, upper)
+        cpu.leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
+        below = simd.add_saturating(highest[1], simd.load(hidden, 0))
+        highest_of_both = simd.maximum(highest[0], below)
+        simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest_of_both))
         for k in range(begin, end):
             barred[positions[k]] = 0
-        if simd.any_at_most(simd.load(bar, 0), highest):
-            for lane in range(first_lane, end_lane):
-                if bar[lane] == largest_of_all:
-                    continue
-                for c in range(block):
-                    value, column = best[c * lanes + lane], lane * block + c
-                    if value < bar[lane] or not target_first <= column < target_end:
-                        continue
-                    before = found_row < 0 or (step - lane, column) < (found_row, found_column)
-                    if value > found or before:
-                        found, found_row, found_column = value, step - lane, column
+        if simd.any_at_most(simd.load(bar, 0), highest_of_both):
             for lane in range(first_lane, end_lane):
                 if bar[lane] != largest_of_all:
-                    bar[lane] = found
-    cpu.close_tile(most, (rows - 1) // tile, 0, largest, lanes - 1, zero)
-    return (out_best, out_gap), (np.int64(found) - np.int64(zero), found_row, found_column)
+                    place = 2 * (step - lane), lane, target_first, min(target_end, size)
+                    best_so_far = _first_of_row(upper, best_so_far, place, lanes)
+                    if not hidden[lane]:
+                        place = place[0] + 1, place[1], place[2], place[3]
+                        best_so_far = _first_of_row(best, best_so_far, place, lanes)
+            for lane in range(first_lane, end_lane):
+                if bar[lane] != largest_of_all:
+                    bar[lane] = best_so_far[0]
+    cpu.close_tile(most, (n_rows - 1) // tile, 0, largest, lanes - 1, zero)
+    score, row, column = best_so_far
+    return following, (np.int64(score) - np.int64(zero), row, column)
+
+
+@njit(nogil=True)
+def _first_of_row(cells, known, place, lanes):
+    """Return score, row and column of the best cell of a lane's row, or what is known if better."""
+    row, lane, first, end = place
+    block = len(cells) // lanes
+    score, known_row, known_column = known
+    for column in range(max(lane * block, first), min((lane + 1) * block, end)):
+        value = cells[(column - lane * block) * lanes + lane]
+        sooner = known_row < 0 or (row, column) < (known_row, known_column)
+        if value > score or (value == score and sooner):
+            score, known_row, known_column = value, row, column
+    return score, known_row, known_column
