@@ -12,28 +12,28 @@ from gpu_tools.sequences import OTHER
 
 
 class Problem(NamedTuple):
-    """Codes of query (rows) and subject (columns), scores by code, penalties."""
+    """Codes of query (rows) and subject (columns), scores by code, penalties.
+
+    `identical` says whether a code is identical to itself; nucleotide ambiguity codes are not.
+    """
 
     query: NDArray[np.uint8]
     subject: NDArray[np.uint8]
     table: NDArray[np.int32]
     gap_open: int
     gap_extend: int
+    identical: NDArray[np.bool_]
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the matrix."""
         return len(self.query), len(self.subject)
 
-    @property
-    def identical(self) -> NDArray[np.bool_]:
-        """Whether a code is identical to itself; nucleotide ambiguity codes are not."""
-        identical = np.ones(len(self.table), dtype=bool)
-        if len(identical) == OTHER + 1:
-            identical[OTHER] = False
-        return identical
-
 
 def make_problem(query, subject, scoring: AffineScoring) -> Problem:
     """Return the problem of two arrays of codes."""
-    return Problem(query, subject, scoring.table(), scoring.gap_open, scoring.gap_extend)
+    table = scoring.table()
+    identical = np.ones(len(table), dtype=bool)
+    if len(identical) == OTHER + 1:
+        identical[OTHER] = False
+    return Problem(query, subject, table, scoring.gap_open, scoring.gap_extend, identical)

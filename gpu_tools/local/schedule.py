@@ -49,15 +49,17 @@ def in_order(
     score passes run on them, many at a time, while threads finish what came before.
     """
 
-    def one(task: Task, tiles: list[Tiles] | None = None):
+    def one(task: Task, tiles: list[Tiles] | None):
         result = finish(task, tiles or [_on_cpu(problem) for problem in task.problems])
         done(task.cells)
         return result
 
-    with ThreadPoolExecutor(max(min(threads, len(tasks)), 1)) as pool:
-        if where.kind == "cpu":
-            return list(pool.map(one, tasks))
-        return list(pool.map(lambda pair: one(*pair), _from_gpus(tasks, where.ordinals)))
+    on_cpu = where.kind == "cpu"
+    bounded = ((task, None) for task in tasks) if on_cpu else _from_gpus(tasks, where.ordinals)
+    if min(threads, len(tasks)) <= 1:  # another thread's memory is slower to come by
+        return [one(*pair) for pair in bounded]
+    with ThreadPoolExecutor(min(threads, len(tasks))) as pool:
+        return list(pool.map(lambda pair: one(*pair), bounded))
 
 
 def side_on_cpu(problem: Problem) -> int:

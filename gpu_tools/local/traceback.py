@@ -84,9 +84,8 @@ def trace(
 
     Its start is the last one from which there is one; the bounds are those of all alignments.
     """
-    arrays = (problem.identical, *forbidden.pairs)
-    options = (score, CELLS_AT_ONCE)
-    start, corridor, summary = _trace(problem, end, options, bounds, arrays, scratch)
+    options, used = (score, CELLS_AT_ONCE), forbidden.pairs
+    start, corridor, summary = _trace(problem, end, options, bounds, used, scratch)
     if start[0] < 0:  # bounds and scores contradict each other
         raise AssertionError(f"no alignment of score {score} ends at {end}")
     if len(summary[1]):
@@ -101,24 +100,24 @@ def _as_cigar(summary) -> tuple[int, tuple[CigarOperation, ...]]:
 
 
 @njit(cache=True, nogil=True)
-def _trace(problem, end, options, bounds, arrays, scratch):
+def _trace(problem, end, options, bounds, used, scratch):
     """Return start, corridor and, if all its steps can be kept, the alignment's summary."""
     score, most = options
     ends = (end[0], end[0], end[1], end[1])
-    start, _, corridor = search(problem, ends, score, bounds, arrays[1:], scratch)
+    start, _, corridor = search(problem, ends, score, bounds, used, scratch)
     letters = np.empty(0, np.uint8)
     if start[0] >= 0:
         region = Region(start[0], end[0], start[1], end[1], BEST, BEST)
-        _, letters = _at_once(problem, region, corridor, arrays, most)
+        _, letters = _at_once(problem, region, corridor, used, most)
     return start, corridor, _summary(problem, start[0], start[1], letters)
 
 
 def _letters(problem: Problem, region: Region, used, corridor: Corridor) -> NDArray[np.uint8]:
     """Return the letters of the region's alignment."""
-    waiting, pieces, identical = [region], [], problem.identical
+    waiting, pieces = [region], []
     while waiting:
         part = waiting.pop()
-        small, letters = _at_once(problem, part, corridor, (identical, *used), CELLS_AT_ONCE)
+        small, letters = _at_once(problem, part, corridor, used, CELLS_AT_ONCE)
         if small:
             pieces.append(letters)
             continue
@@ -130,13 +129,13 @@ def _letters(problem: Problem, region: Region, used, corridor: Corridor) -> NDAr
 
 
 @njit(cache=True, nogil=True)
-def _at_once(problem, region, corridor, arrays, most):
+def _at_once(problem, region, corridor, used, most):
     """Return whether all cells' steps can be kept, and if so the letters."""
     offsets = _offsets(region, corridor)
     if region.bottom - region.top >= _FEW_ROWS and offsets[-1] > most:
         return False, np.empty(0, np.uint8)
     steps = np.empty(offsets[-1], np.uint8)
-    return True, _walk_back(problem, region, corridor, arrays, (offsets, steps))
+    return True, _walk_back(problem, region, corridor, used, (offsets, steps))
 
 
 @njit(cache=True, nogil=True)
@@ -203,11 +202,11 @@ def _forget(best, gap, before, now):
 
 
 @njit(cache=True, nogil=True)
-def _walk_back(problem, region, corridor, arrays, kept):
+def _walk_back(problem, region, corridor, used, kept):
     """Fill the region and return its letters from the first to the last column."""
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
-    identical, f_rows, f_columns = arrays
+    f_rows, f_columns = used
     offsets, steps = kept
     rows, columns = region.bottom - region.top, region.right - region.left
     # one more in front: a row's first place looks at what is left of it
@@ -249,12 +248,12 @@ def _walk_back(problem, region, corridor, arrays, kept):
             steps[place + j] = step | source
         while f_rows[at] == row:
             at += 1
-    return _collect(problem, identical, region, corridor, kept)
+    return _collect(problem, region, corridor, kept)
 
 
 @njit(cache=True, nogil=True)
-def _collect(problem, identical, region, corridor, kept):
-    query, subject = problem.query, problem.subject
+def _collect(problem, region, corridor, kept):
+    query, subject, identical = problem.query, problem.subject, problem.identical
     offsets, steps = kept
     i, j, state = region.bottom - region.top, region.right - region.left, region.leaves
     letters = np.empty(i + j, np.uint8)
