@@ -166,6 +166,16 @@ def last_lane(typing_context, vector):
 
 
 @intrinsic
+def first_lane(typing_context, vector):
+    """Return the value in the first lane of `vector`."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], _INDEX(0))
+
+    return vector.element(vector), generate
+
+
+@intrinsic
 def load_widened(typing_context, array, index, example):
     """Return a vector of lanes as wide as the scalar `example` from narrower unsigned elements."""
     vector = VectorType(example)
@@ -220,23 +230,31 @@ shift_left = _lanewise("shl", "Return the left lanes shifted up by the right one
 shift_right = _lanewise("lshr", "Return the left lanes shifted down, zeros coming in.")
 
 
-@intrinsic
-def prefix_maximum(typing_context, vector):
-    """Return in each lane the largest of the lanes up to it."""
+def _running_maximum(direction: int, summary: str):
+    """Return an intrinsic for the maxima over the lanes on one side, -1 below, 1 above."""
 
-    def generate(context, builder, signature, arguments):
-        (running,) = arguments
-        lanes, shift = vector.lanes, 1
-        while shift < lanes:
-            # lanes that have nothing so far below them take themselves
-            order = [lane - shift if lane >= shift else lane for lane in range(lanes)]
-            mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
-            below = builder.shuffle_vector(running, running, mask)
-            running = builder.select(builder.icmp_signed(">", below, running), below, running)
-            shift *= 2
-        return running
+    def typed(typing_context, vector):
+        def generate(context, builder, signature, arguments):
+            (running,) = arguments
+            lanes, shift = vector.lanes, 1
+            while shift < lanes:
+                # lanes that have nothing so far away take themselves
+                far = [lane + direction * shift for lane in range(lanes)]
+                order = [k if 0 <= k < lanes else lane for lane, k in enumerate(far)]
+                mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
+                other = builder.shuffle_vector(running, running, mask)
+                running = builder.select(builder.icmp_signed(">", other, running), other, running)
+                shift *= 2
+            return running
 
-    return vector(vector), generate
+        return vector(vector), generate
+
+    typed.__name__, typed.__doc__ = f"running_maximum_{direction}", summary
+    return intrinsic(typed)
+
+
+prefix_maximum = _running_maximum(-1, "Return in each lane the largest of the lanes up to it.")
+suffix_maximum = _running_maximum(1, "Return in each lane the largest of the lanes from it on.")
 
 
 @intrinsic
