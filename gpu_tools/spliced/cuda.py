@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numba import cuda, njit
+from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
@@ -15,10 +15,12 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_wide as wide
-from gpu_tools.spliced.case import BASES_KEPT
+from gpu_tools.spliced.case import BASES_KEPT, Outcome
 from gpu_tools.spliced.core import Sweep
+from gpu_tools.spliced.cuda_chains import find_chains, sizes
 from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces, fill_warps
 from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.traceback import Swept
 from gpu_tools.spliced.widths import bounds
 
 PACKED_CAPABILITY = (9, 0)
@@ -87,7 +89,8 @@ class Job:
         stops, segments = self.pieces.stops, self.pieces.segments
         tables = 16 * len(segments.sources) + 20 * len(segments.ticks) + 12 * len(stops.ends)
         words = 4 * (len(self.target) + 2 * packed.WORD_TAIL)
-        return 2 * rows * self.stride + tables + words + program.n_rows
+        chain = 4 * sum(sizes(program, len(self.target) + 1)) + 32 * program.n_exons
+        return 2 * rows * self.stride + tables + words + program.n_rows + chain
 
 
 @lru_cache(maxsize=BASES_KEPT)
@@ -96,13 +99,19 @@ def _pieces_of(program: SweepProgram) -> Pieces:
 
 
 def sweep_all(
-    jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0, spread: Callable = map
-) -> list[Sweep]:
-    """Sweep jobs that together fit into the memory of one GPU.
+    jobs: list[Job],
+    cases: list[int],
+    scoring: SplicedScoring,
+    ordinal: int = 0,
+    spread: Callable = map,
+) -> list[Outcome]:
+    """Sweep jobs that together fit into the memory of one GPU, and find their best chains.
 
     Parameters
     ----------
     jobs : list of Job
+    cases : list of int
+        The case of each job; jobs of a case follow each other.
     scoring : SplicedScoring
     ordinal : int
         The GPU.
@@ -111,29 +120,32 @@ def sweep_all(
 
     Returns
     -------
-    list of Sweep
+    list of Outcome
         In the order of `jobs`.
     """
     with cuda.gpus[ordinal]:
         can_pack = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
-        kinds = [job.fits_packed and can_pack for job in jobs]
-        narrow = iter(
-            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring, spread)
+        narrow = [k for k, job in enumerate(jobs) if can_pack and job.fits_packed]
+        broad = sorted(set(range(len(jobs))) - set(narrow))
+        wide_jobs = [jobs[k] for k in broad]
+        outcomes = dict(
+            zip(broad, spread(_swept, wide_jobs, wide.sweep(wide_jobs, scoring)), strict=True)
         )
-        broad = iter(
-            wide.sweep([j for j, fits in zip(jobs, kinds, strict=True) if not fits], scoring)
-        )
-        return [next(narrow if fits else broad) for fits in kinds]
+        found = _sweep_packed([jobs[k] for k in narrow], [cases[k] for k in narrow], scoring)
+        outcomes.update(zip(narrow, found, strict=True))
+    return [outcomes[k] for k in range(len(jobs))]
 
 
-def _sweep_packed(jobs: list[Job], scoring: SplicedScoring, spread: Callable) -> list[Sweep]:
+def _swept(job: Job, sweep: Sweep) -> Swept:
+    return Swept(job.program, sweep, job.target, job.scoring)
+
+
+def _sweep_packed(jobs: list[Job], cases: list[int], scoring: SplicedScoring) -> list[Outcome]:
     if not jobs:
         return []
     launch = PackedLaunch(jobs, scoring)
     launch.run()
-    host = launch.cells.copy_to_host()
-    parts = (host[first:] for first in launch.layout[:, packed.CELLS])
-    return list(spread(_sweep_of, jobs, parts))
+    return find_chains(launch, jobs, cases, scoring)
 
 
 class PackedLaunch:
@@ -161,6 +173,7 @@ class PackedLaunch:
         self.blocks = len(team)
         inputs = (self.layout, team, *_joined(jobs, tables, words))
         self.inputs = [cuda.to_device(array) for array in inputs]
+        self.symbols, self.words = self.inputs[-2:]
         constants = [scoring.gap, int(scoring.ends != "global")]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
 
@@ -242,21 +255,3 @@ def _words(job: Job) -> NDArray[np.int32]:
     words = np.zeros(first + len(job.target) + packed.WORD_TAIL, dtype=np.int32)
     words[first : first + len(job.target)] = of_symbol[job.target]
     return words
-
-
-def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
-    n_stops, program = len(job.pieces.stops.ends), job.program
-    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
-    ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
-    shifts = job.pieces.stops.virtual_lanes % packed.UNROLLED
-    _raise_ends(ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus)
-    return Sweep(ends, rows[n_stops:], job.pieces.entries)
-
-
-@njit(cache=True, nogil=True)
-def _raise_ends(ends, rows, shifts, of_exon, exit_ends, exit_bonus):
-    for exon in range(len(of_exon)):
-        stop = of_exon[exon]
-        row, end, bonus = rows[stop, shifts[stop] :], ends[exit_ends[exon]], exit_bonus[exon]
-        for c in range(len(end)):
-            end[c] = max(end[c], row[c] + bonus)

@@ -123,8 +123,7 @@ class Pieces(NamedTuple):
 
 def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
     """Cut the tracks of a program into segments that a warp can hold."""
-    by_end = np.argsort(program.exit_ends, kind="stable")
-    committed = np.searchsorted(program.exit_ends[by_end], program.track_commits)
+    by_end, committed = program.by_end, program.first_by_end[program.track_commits]
     stops, of_track = _find_stops(
         program.exit_rows, program.exit_tracks, 2 * capacity.lanes * capacity.slots
     )
@@ -341,23 +340,23 @@ def arrange(pieces, first_segments, capacity, rows, bonuses):
             first_stops[k] = stop
             for own in range(segments.first_stops[s], segments.first_stops[s + 1]):
                 begins[stop], ends[stop] = stops.begins[own], stops.ends[own]
-                places[stop] = _place(own, stops, rows)
+                places[stop] = place(own, stops, rows)
                 stop += 1
             for source in range(segments.first_sources[s], segments.first_sources[s + 1]):
                 row, exon = segments.sources[source]
                 sources[read, 0] = delays[k]
-                sources[read, 1] = EMPTY if row == EMPTY else _place(row, stops, rows)
+                sources[read, 1] = EMPTY if row == EMPTY else place(row, stops, rows)
                 sources[read, 2] = bonuses[exon] if exon >= 0 else 0
                 sources[read, 3] = -1
                 read += 1
             kept = segments.kept[s]
-            sources[read - 1, 3] = _place(kept, stops, rows) if kept >= 0 else 0
+            sources[read - 1, 3] = place(kept, stops, rows) if kept >= 0 else 0
     first_sources[n_pieces], first_stops[n_segments] = read, stop
     return Tables(numbers, sources)
 
 
 @njit(cache=True, nogil=True)
-def _place(row, stops, rows):
+def place(row, stops, rows):
     """Return where column 0 of a stored row lies; steps that store together store aligned."""
     shift = stops.virtual_lanes[row] % rows.together if row < len(stops.ends) else 0
     return rows.lead + rows.stride * row + shift

@@ -9,6 +9,7 @@ The tracks lie back to back in one *stream* of rows, ordered by start.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,17 @@ class SweepProgram:
     exit_tracks: NDArray[np.int64]
     exit_bonus: NDArray[np.int64]
     exon_scores: NDArray[np.float64]
+
+    @cached_property
+    def by_end(self) -> NDArray[np.int64]:
+        """The exons ordered by end, those with equal ends by start, shape (B,)."""
+        return np.argsort(self.exit_ends, kind="stable")
+
+    @cached_property
+    def first_by_end(self) -> NDArray[np.int64]:
+        """Where each end's exons begin in `by_end`, and last, their number, shape (D + 1,)."""
+        counts = np.bincount(self.exit_ends, minlength=len(self.ends))
+        return np.concatenate(([0], np.cumsum(counts)))
 
     @property
     def n_exons(self) -> int:

@@ -10,6 +10,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cpu
 from gpu_tools.spliced.batches import shares
 from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
+from gpu_tools.spliced.traceback import Swept
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
@@ -58,8 +59,11 @@ def on_cpu(
 def _align(prepared: PreparedCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
     target = prepared.case.target.codes
     stripes = max(min(threads, len(target) // COLUMNS_PER_STRIPE), 1)
-    sweeps = [cpu.sweep(program, target, scoring, stripes) for program in prepared.programs]
-    return finish(prepared, sweeps, scoring)
+    swept = [
+        Swept(program, cpu.sweep(program, target, scoring, stripes), target, scoring)
+        for program in prepared.programs
+    ]
+    return finish(prepared, swept)
 
 
 def on_cuda(
@@ -69,7 +73,7 @@ def on_cuda(
     threads: int,
     done: Callable[[int], None],
 ) -> list[SplicedAlignment]:
-    """Align all cases on GPUs: sweeps there, preparation and tracebacks on the CPU.
+    """Align all cases on GPUs: sweeps and tracebacks there, preparation on the CPU.
 
     Parameters
     ----------
@@ -96,8 +100,8 @@ def on_cuda(
         def drive(ordinal: int, share: list[int]) -> None:
             made = workers.map(lambda k: (k, _with_jobs(prepare(cases[k]), scoring)), share)
             for batch in _batches(made):
-                sweeps = _sweep_batch(batch, scoring, ordinal, workers.map)
-                finished = workers.map(lambda pair: finish(*pair, scoring), sweeps)
+                outcomes = _sweep_batch(batch, scoring, ordinal, workers.map)
+                finished = workers.map(lambda pair: finish(*pair), outcomes)
                 for (k, prepared, _), result in zip(batch, finished, strict=True):
                     results[k] = result
                     done(prepared.cells)
@@ -128,9 +132,10 @@ def _batches(made: Iterable[tuple[int, tuple[PreparedCase, list]]]) -> Iterator[
 
 
 def _sweep_batch(batch: list, scoring: SplicedScoring, ordinal: int, spread: Callable):
-    """Return each case with the sweeps of its programs; `spread` is a map over threads."""
+    """Return each case with the outcomes of its programs; `spread` is a map over threads."""
     from gpu_tools.spliced.cuda import sweep_all
 
     jobs = [job for *_, own in batch for job in own]
-    sweeps = iter(sweep_all(jobs, scoring, ordinal, spread) if jobs else [])
-    return [(prepared, [next(sweeps) for _ in own]) for _, prepared, own in batch]
+    numbers = [k for k, (*_, own) in enumerate(batch) for _ in own]
+    outcomes = iter(sweep_all(jobs, numbers, scoring, ordinal, spread) if jobs else [])
+    return [(prepared, [next(outcomes) for _ in own]) for _, prepared, own in batch]

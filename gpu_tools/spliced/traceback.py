@@ -30,8 +30,8 @@ from gpu_tools.spliced.program import SweepProgram
 
 ROWS_BETWEEN_CHECKPOINTS = 64
 _LANES = simd.VECTOR_BYTES // 4
-_EQUAL, _UNEQUAL, _INSERTION, _DELETION, _INTRON = range(5)
-_LETTERS = "=XIDN"
+_EQUAL, _UNEQUAL, _INSERTION, _DELETION, INTRON = range(5)
+LETTERS = "=XIDN"
 
 
 class BestEnd(NamedTuple):
@@ -85,8 +85,20 @@ def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> Best
     return BestEnd(int(values[end, column]), end, first + column)
 
 
-def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scoring: SplicedScoring):
-    """Recover the best chain and its alignment.
+class Chain(NamedTuple):
+    """A chain and its alignment.
+
+    `exons` are indices of the program's exons in transcript order, `columns` the aligned part of
+    the target, `cigar` as in `gpu_tools.results.SplicedAlignment`.
+    """
+
+    exons: list[int]
+    columns: tuple[int, int]
+    cigar: tuple[tuple[str, int], ...]
+
+
+class Swept:
+    """A sweep whose rows are in host memory.
 
     Parameters
     ----------
@@ -95,30 +107,37 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
         What it left behind.
     target : ndarray of uint8, shape (n,)
         Encoded target.
-    best : BestEnd
     scoring : SplicedScoring
-
-    Returns
-    -------
-    exons : list of int
-        Indices of the program's exons, in transcript order.
-    first_column : int
-        Target symbols before the alignment.
-    cigar : tuple of (str, int)
-        Runs in transcript order, see `gpu_tools.results.SplicedAlignment`.
     """
-    by_end = np.argsort(program.exit_ends, kind="stable")
-    first_by_end = np.searchsorted(program.exit_ends[by_end], np.arange(len(program.ends) + 1))
-    graph = _Graph(
-        program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
-        program.exit_rows, program.exit_tracks, program.exit_bonus, by_end, first_by_end,
-    )  # fmt: skip
-    costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
-    exons, start, letters, lengths = _trace_chain(
-        graph, sweep, target, pair_scores(target, scoring), costs, best.end, best.column
-    )
-    runs = zip(map(_LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True)
-    return exons.tolist(), start, tuple(runs)
+
+    def __init__(self, program: SweepProgram, sweep: core.Sweep, target, scoring: SplicedScoring):
+        self.program, self.sweep, self.target, self.scoring = program, sweep, target, scoring
+        self.best = best_end(sweep.ends, len(target), scoring)
+
+    @property
+    def score(self) -> int:
+        """Score of the best chain."""
+        return self.best.score
+
+    def chain(self) -> Chain:
+        """Recover the best chain and its alignment."""
+        program, scoring, best = self.program, self.scoring, self.best
+        graph = _Graph(
+            program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
+            program.exit_rows, program.exit_tracks, program.exit_bonus, program.by_end,
+            program.first_by_end,
+        )  # fmt: skip
+        costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
+        exons, start, letters, lengths = _trace_chain(
+            graph, self.sweep, self.target, pair_scores(self.target, scoring), costs,
+            best.end, best.column,
+        )  # fmt: skip
+        return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
+
+
+def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
+    """Return operations as numbered here, and their lengths, as runs with letters."""
+    return tuple(zip(map(LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True))
 
 
 class _Graph(NamedTuple):
@@ -207,7 +226,7 @@ def _runs_of(parts, introns, unpaired):
                 letters[n], lengths[n] = operation, 1
                 n += 1
         if k > 0 and introns[k - 1] > 0:
-            letters[n], lengths[n] = _INTRON, introns[k - 1]
+            letters[n], lengths[n] = INTRON, introns[k - 1]
             n += 1
     return letters[:n], lengths[:n]
 
@@ -344,7 +363,7 @@ def cigar_of(parts, exons) -> list[tuple[str, int]]:
 
 def _runs(operations) -> list[tuple[str, int]]:
     bounds = [0, *(np.flatnonzero(np.diff(operations)) + 1).tolist(), len(operations)]
-    letters = [_LETTERS[k] for k in operations[bounds[:-1]].tolist()]
+    letters = [LETTERS[k] for k in operations[bounds[:-1]].tolist()]
     return [(x, b - a) for x, (a, b) in zip(letters, pairwise(bounds), strict=True)]
 
 
