@@ -58,6 +58,8 @@ _PUBLIC = {
     "gpu_tools.spliced": (
         "Case",
         "spliced_align",
+        "spliced_align_many",
+        "spliced_scores",
     ),
 }
 _ROOMS = {name: room for room, names in _PUBLIC.items() for name in names}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+
+import numpy as np
 
 from gpu_tools.device import resolve
 from gpu_tools.errors import DeviceError, ScoringError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
-from gpu_tools.spliced.case import Case, Preparation
+from gpu_tools.spliced.case import Case, Preparation, check_cases
 
 
 def spliced_align(
@@ -88,9 +90,41 @@ def spliced_align(
     >>> result.score, result.chain
     (3, ((0, 2), (2, 4), (7, 9)))
     """
+    options = {"device": device, "threads": threads, "progress": progress, "reading": reading}
+    return list(spliced_align_many(cases, scoring, **options))
+
+
+def spliced_align_many(
+    cases: Iterable[Case],
+    scoring: SplicedScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+    reading: str = "any",
+) -> Sequence[SplicedAlignment]:
+    """Align as `spliced_align` does, for cases so many that Python objects cost more than the work.
+
+    Chains and alignments of all cases are worked out, but on a GPU they stay in arrays, and a
+    result is made of them each time it is asked for.
+
+    Parameters
+    ----------
+    cases, scoring, device, threads, progress, reading
+        As `spliced_align` has them.
+
+    Returns
+    -------
+    sequence of SplicedAlignment
+        One for each case, in order.
+
+    Raises
+    ------
+    InputError, ScoringError, DeviceError
+        As `spliced_align` does.
+    """
     cases = list(cases)
-    for case in cases:
-        case.check()
+    check_cases(cases)
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
@@ -100,7 +134,50 @@ def spliced_align(
     where = resolve(device)
     if where.kind == "cpu":
         return schedule.on_cpu(cases, scoring, threads, done)
-    return schedule.on_cuda(cases, scoring, where.ordinals, threads, done)
+    from gpu_tools.spliced.cuda_schedule import on_cuda
+
+    return on_cuda(cases, scoring, where.ordinals, threads, done)
+
+
+def spliced_scores(
+    cases: Iterable[Case],
+    scoring: SplicedScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+) -> np.ma.MaskedArray:
+    """Return the scores of the best chains alone, as `spliced_align` gives them.
+
+    Parameters
+    ----------
+    cases, scoring, device, threads
+        As `spliced_align` has them; no free ends of the base.
+
+    Returns
+    -------
+    masked array of int64, shape (C,)
+        The score of each case, masked where it has no candidate.
+
+    Raises
+    ------
+    InputError, ScoringError, DeviceError
+        As `spliced_align` does.
+    """
+    cases = list(cases)
+    check_cases(cases)
+    scoring = scoring or SplicedScoring()
+    threads = threads or len(os.sched_getaffinity(0))
+    where = resolve("cpu" if scoring.ends == "free" else device)
+    if where.kind == "cpu":
+        found = spliced_align_many(cases, scoring, device="cpu", threads=threads)
+        return np.ma.array(
+            [result.score or 0 for result in found],
+            mask=[result.score is None for result in found],
+            dtype=np.int64,
+        )
+    from gpu_tools.spliced.cuda_schedule import NO_CHAIN, scores_on_cuda
+
+    return np.ma.masked_equal(scores_on_cuda(cases, scoring, where.ordinals, threads), NO_CHAIN)
 
 
 def _one_case(scoring: SplicedScoring, reading: str):

@@ -46,6 +46,16 @@ class Case:
         self.exons.check_within(len(self.base), self.base.name)
 
 
+def check_cases(cases: list[Case]) -> None:
+    """Raise the `InputError` of the first wrong case; what cases share is looked at once."""
+    seen: set[tuple[int, int, bool]] = set()
+    for case in cases:
+        key = id(case.base), id(case.exons), len(case.target) > 0
+        if key not in seen:
+            case.check()
+            seen.add(key)
+
+
 @dataclass(frozen=True)
 class PreparedCase:
     """A case and the sweep programs of its strands that have candidates, ``+`` first."""

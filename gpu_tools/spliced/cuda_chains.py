@@ -1,4 +1,4 @@
-"""From the rows of a packed launch to chains: what `cuda_trace` needs, and what it found."""
+"""Chains of many jobs from the rows that a packed launch has left on the GPU."""
 
 from __future__ import annotations
 
@@ -8,190 +8,186 @@ import numpy as np
 from numba import cuda, njit
 from numpy.typing import NDArray
 
+from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
+from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_packed as packed
-from gpu_tools.spliced import cuda_trace as kernels
-from gpu_tools.spliced.pieces import Pieces, Rows, place
-from gpu_tools.spliced.program import SweepProgram
-from gpu_tools.spliced.traceback import INTRON, Chain, runs_of
+from gpu_tools.spliced import cuda_programs as of
+from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced.cuda import PackedLaunch
+from gpu_tools.spliced.gathered import Jobs
+from gpu_tools.spliced.traceback import INTRON
+
+_THREADS = 4 if simulated() else 128
 
 
-class Found(NamedTuple):
-    """A job's best score, and its best chain unless another job of its case wins."""
+class Chains(NamedTuple):
+    """Best chains of jobs, as columns.
 
-    score: int
-    best: Chain | None
+    Attributes
+    ----------
+    scores, first_columns, last_columns : ndarray of int64, shape (J,)
+        Of the chain; the aligned part of the target.
+    first_exons : ndarray of int64, shape (J + 1,)
+        Where each job's exons begin in `exons`; a job that another one of its case beats has none.
+    exons : ndarray of int64
+        Numbers of exons among those of all strands, in transcript order.
+    first_runs : ndarray of int64, shape (J + 1,)
+        Where each job's runs begin in the next two.
+    letters : ndarray of uint8
+        Operations, as `traceback` numbers them.
+    run_lengths : ndarray of int64
+    """
 
-    def chain(self) -> Chain:
-        """Return the best chain of a job that wins."""
-        if self.best is None:
-            raise ValueError("the chain of a strand was asked for that is not the better one")
-        return self.best
-
-
-class Sizes(NamedTuple):
-    """Elements of the room that one job needs, see `cuda_trace.trace_chains`."""
-
-    strips: int
-    borders: int
-    ways: int
-    found: int
-
-
-def sizes(program: SweepProgram, columns: int) -> Sizes:
-    """Return how much room the chain of a program takes at most, with so many target columns."""
-    lengths = program.ends[program.exit_ends] - program.starts[program.exit_tracks]
-    longest, most_exits = int(lengths.max()), int(np.diff(program.first_by_end).max())
-    strips = longest // kernels.STRIP + most_exits + 1
-    lanes = longest // kernels.SLOTS + strips
-    ways = (columns + 2 * WARP) // 2 + WARP
-    # runs that are no deletions take a target symbol each, and a deletion follows one or begins
-    runs = 2 * columns + len(program.ends) * (kernels.HEAD + 2)
-    return Sizes(2 * strips, 2 * (columns + 2 * WARP), lanes * ways, 1 + runs)
+    scores: NDArray[np.int64]
+    first_columns: NDArray[np.int64]
+    last_columns: NDArray[np.int64]
+    first_exons: NDArray[np.int64]
+    exons: NDArray[np.int64]
+    first_runs: NDArray[np.int64]
+    letters: NDArray[np.uint8]
+    run_lengths: NDArray[np.int64]
 
 
-def find_chains(launch, jobs: list, cases: list[int], scoring: SplicedScoring) -> list[Found]:
-    """Return the best scores and chains of jobs whose rows a launch has left on the current GPU.
+class ChainSearch:
+    """Finds best ends and chains where a launch has run, on the same GPU.
 
     Parameters
     ----------
     launch : PackedLaunch
-    jobs : list of Job
+    jobs : Jobs
         Those of the launch.
-    cases : list of int
-        The case of each job; jobs of a case follow each other.
     scoring : SplicedScoring
+    """
+
+    def __init__(self, launch: PackedLaunch, jobs: Jobs, scoring: SplicedScoring):
+        self.launch, self.scoring, self.lengths = launch, scoring, jobs.lengths
+        self.layout = _layout(launch, jobs)
+        self.jobs = cuda.to_device(self.layout)
+        self.best = cuda.to_device(np.zeros(jobs.count, dtype=np.int64))
+        most = max(int((scoring.substitution() - scoring.gap).max()), 0)
+        free = int(scoring.ends != "global")
+        constants = [scoring.gap, free, scoring.intron_penalty, most]
+        self.constants = cuda.to_device(np.array(constants, dtype=np.int32))
+
+    def find_ends(self) -> None:
+        """Start the search for best ends."""
+        ends.find_ends[len(self.layout), ends.FINDERS](
+            self.jobs, self.launch.resident.exits, self.launch.cells, self.best, self.constants
+        )
+
+    def scores(self) -> NDArray[np.int64]:
+        """Return the best score of each job."""
+        return ends.score_of(self.best.copy_to_host())
+
+    def chains(self) -> Chains:
+        """Follow the chains that win their cases, and return them."""
+        launch, resident, count = self.launch, self.launch.resident, len(self.layout)
+        room = sum(int(part.sum()) for part in launch.sizes[3:6])
+        space = cuda.device_array(room, dtype=np.int32)
+        found = cuda.device_array(int(launch.sizes.found.sum()), dtype=np.int32)
+        written = cuda.device_array(count, dtype=np.int32)
+        trace.trace_chains[count, WARP](
+            self.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
+            launch.cells, self.best, space, written, found, self.constants,
+        )  # fmt: skip
+        firsts = np.concatenate(([0], np.cumsum(written.copy_to_host(), dtype=np.int64)))
+        gathered = cuda.device_array(int(firsts[-1]), dtype=np.int32)
+        trace.gather[count, _THREADS](found, self.jobs, cuda.to_device(firsts), gathered)
+        return self._decoded(gathered.copy_to_host(), firsts)
+
+    def _decoded(self, found, firsts) -> Chains:
+        best, table = self.best.copy_to_host(), self.launch.table
+        if (found[firsts[:-1]] < 0).any():
+            raise ValueError("no exon explains a value of a row: the sweep is wrong")
+        # free ends leave the symbols before the first exon out, unless gaps are worth taking
+        keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
+        programs = self.launch.resident.programs
+        numbers = programs.exon_of_exit, table[:, of.EXITS] // 8
+        columns = decode(found, firsts, numbers, programs.starts, programs.ends, keeps_start)
+        return Chains(ends.score_of(best), columns[0], ends.column_of(best), *columns[1:])
+
+
+def _layout(launch: PackedLaunch, jobs: Jobs) -> NDArray[np.int64]:
+    """Return the table of jobs, see `cuda_ends`."""
+    layout, table = np.empty((jobs.count, ends.FIELDS), dtype=np.int64), launch.table
+    layout[:, ends.N_EXITS], layout[:, ends.EXITS] = table[:, of.N_EXITS], table[:, of.EXITS] // 8
+    layout[:, ends.TARGET] = jobs.targets
+    for name in ("COLUMNS", "SYMBOLS", "WORDS", "CELLS", "STRIDE"):
+        layout[:, getattr(ends, name)] = launch.layout[:, getattr(packed, name)]
+    room = np.stack(launch.sizes[3:6], axis=1)
+    after = np.cumsum(room).reshape(-1, 3)
+    layout[:, [ends.STRIPS, ends.BORDERS, ends.WAYS]] = after - room
+    layout[:, ends.FOUND] = np.cumsum(launch.sizes.found) - launch.sizes.found
+    layout[:, ends.FIRST_RIVAL] = np.searchsorted(jobs.cases, jobs.cases, side="left")
+    layout[:, ends.PAST_RIVALS] = np.searchsorted(jobs.cases, jobs.cases, side="right")
+    return layout
+
+
+@njit(cache=True, nogil=True)
+def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
+    """Put what the kernel found into columns, see `Chains`.
+
+    Parameters
+    ----------
+    found : ndarray of int32
+    firsts : ndarray of int64, shape (J + 1,)
+        Where each job's part of `found` begins.
+    numbers : tuple of ndarray of int64
+        Of each exit its exon, and where the exits of each job begin.
+    exon_starts, exon_ends : ndarray of int64
+        Exons on the forward strand.
+    keeps_start : bool
+        Whether the target's symbols before the first exon are aligned.
 
     Returns
     -------
-    list of Found
+    first_columns, first_exons, exons, first_runs, letters, run_lengths : ndarray
     """
-    tables = [_exits(job) for job in jobs]
-    layout, room, n_found = _layout(launch.layout, jobs, tables, cases)
-    device = cuda.to_device(layout)
-    exits = cuda.to_device(np.concatenate(tables))
-    targets = cuda.to_device(np.concatenate([job.target for job in jobs]))
-    best = cuda.to_device(np.zeros(len(jobs), dtype=np.int64))
-    space = cuda.device_array(room, dtype=np.int32)
-    found = cuda.device_array(n_found, dtype=np.int32)
-    most = max(int((scoring.substitution() - scoring.gap).max()), 0)
-    free = int(scoring.ends != "global")
-    constants = np.array([scoring.gap, free, scoring.intron_penalty, most], dtype=np.int32)
-    constants = cuda.to_device(constants)
-    kernels.find_ends[len(jobs), kernels.FINDERS](device, exits, launch.cells, best, constants)
-    kernels.trace_chains[len(jobs), WARP](
-        device, exits, launch.symbols, launch.words, targets, launch.cells, best, space, found,
-        constants,
-    )  # fmt: skip
-    return _all_found(jobs, layout, best.copy_to_host(), found.copy_to_host())
-
-
-def _exits(job) -> NDArray[np.int32]:
-    """Return a job's table of exits, see `cuda_trace.trace_chains`."""
-    program, pieces = job.program, job.pieces
-    rows = Rows(job.stride, packed.LEAD, packed.UNROLLED)
-    return _exits_of(
-        program.by_end, program.first_by_end, program.exit_ends, program.exit_tracks,
-        program.exit_rows, program.exit_bonus, program.ends, program.starts,
-        program.track_commits, pieces, rows,
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _exits_of(
-    by_end, first_by_end, exit_ends, exit_tracks, exit_rows, exit_bonus, ends, starts,
-    track_commits, pieces: Pieces, rows: Rows,
-):  # fmt: skip
-    table = np.empty((len(by_end), 8), dtype=np.int32)
-    for k in range(len(by_end)):
-        exon = by_end[k]
-        end, track = exit_ends[exon], exit_tracks[exon]
-        table[k, kernels.PLACE] = place(pieces.stops.of_exon[exon], pieces.stops, rows)
-        table[k, kernels.BONUS] = exit_bonus[exon]
-        table[k, kernels.LENGTH] = ends[end] - starts[track]
-        table[k, kernels.LAST_ROW] = exit_rows[exon]
-        above = len(pieces.stops.ends) + pieces.entries[track]
-        table[k, kernels.ENTRY] = place(above, pieces.stops, rows)
-        table[k, kernels.COMMITTED] = first_by_end[track_commits[track]]
-        table[k, kernels.FIRST] = first_by_end[end]
-        table[k, kernels.BEHIND] = first_by_end[end + 1]
-    return table
-
-
-def _layout(launched, jobs: list, tables: list, cases: list[int]):
-    """Return the table of jobs, the elements of the room and those of what is found."""
-    layout = np.zeros((len(jobs), kernels.FIELDS), dtype=np.int64)
-    lengths = np.array([len(job.target) for job in jobs])
-    layout[:, kernels.COLUMNS] = lengths + 1
-    layout[:, kernels.N_EXITS] = [len(table) for table in tables]
-    for column, size in ((kernels.EXITS, layout[:, kernels.N_EXITS]), (kernels.TARGET, lengths)):
-        layout[:, column] = np.cumsum(size) - size
-    for column in ("SYMBOLS", "WORDS", "CELLS"):
-        layout[:, getattr(kernels, column)] = launched[:, getattr(packed, column)]
-    room = np.array([sizes(job.program, len(job.target) + 1) for job in jobs])
-    ends = np.cumsum(room[:, :3]).reshape(-1, 3)
-    layout[:, [kernels.STRIPS, kernels.BORDERS, kernels.WAYS]] = ends - room[:, :3]
-    found = np.cumsum(room[:, 3])
-    layout[:, kernels.FOUND] = found - room[:, 3]
-    layout[:, kernels.FIRST_RIVAL] = np.searchsorted(cases, cases, side="left")
-    layout[:, kernels.PAST_RIVALS] = np.searchsorted(cases, cases, side="right")
-    return layout, int(ends[-1, -1]), int(found[-1])
-
-
-def _all_found(jobs: list, layout, best, found) -> list[Found]:
-    scores, columns = kernels.score_of(best).tolist(), kernels.column_of(best).tolist()
-    chains = [
-        _chain(job, found[first:], column)
-        for job, first, column in zip(jobs, layout[:, kernels.FOUND], columns, strict=True)
-    ]
-    return [Found(*each) for each in zip(scores, chains, strict=True)]
-
-
-def _chain(job, found, column: int) -> Chain | None:
-    if found[0] == 0:
-        return None
-    if found[0] < 0:
-        raise ValueError("no exon explains a value of a row: the sweep is wrong")
-    program, gap = job.program, job.scoring.gap
-    # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    keeps_start = job.scoring.ends == "global" or gap > 0
-    exons, first, letters, lengths = _decode(
-        found, program.by_end, program.exit_tracks, program.exit_ends, program.starts,
-        program.ends, keeps_start,
-    )  # fmt: skip
-    return Chain(exons.tolist(), (first, column), runs_of(letters, lengths))
-
-
-@njit(cache=True, nogil=True)
-def _decode(found, by_end, exit_tracks, exit_ends, starts, ends, keeps_start):
-    """Return a chain's exons, the symbols before it, and its operations and their lengths."""
-    n_exons = found[0]
-    at = np.empty(n_exons, dtype=np.int64)
-    place_, most = 1, 1
-    for k in range(n_exons):
-        at[n_exons - 1 - k] = place_
-        most += found[place_ + 2] + 1
-        place_ += kernels.HEAD + found[place_ + 2]
-    exons = np.empty(n_exons, dtype=np.int64)
-    letters, lengths = np.empty(most, dtype=np.uint8), np.empty(most, dtype=np.int64)
-    first = found[at[0] + 1]
+    exon_of_exit, first_exits = numbers
+    count = len(first_exits)
+    first_columns = np.zeros(count, dtype=np.int64)
+    first_exons, first_runs = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    exons = np.empty(found[firsts[:-1]].sum(), dtype=np.int64)
+    # an exon's head has more elements than an intron and the first symbols have runs
+    letters, lengths = np.empty(len(found), np.uint8), np.empty(len(found), np.int64)
     n = 0
-    if keeps_start and first > 0:
-        letters[0], lengths[0], n = kernels.INSERTION, first, 1
-    for k in range(n_exons):
-        exons[k] = by_end[found[at[k]]]
-        if k > 0:
-            intron = starts[exit_tracks[exons[k]]] - ends[exit_ends[exons[k - 1]]]
-            if intron > 0:
-                letters[n], lengths[n], n = INTRON, intron, n + 1
-        for run in found[at[k] + kernels.HEAD : at[k] + kernels.HEAD + found[at[k] + 2]]:
-            letter, length = (
-                run & ((1 << kernels.OPERATION_BITS) - 1),
-                run >> kernels.OPERATION_BITS,
-            )
-            if n > 0 and letters[n - 1] == letter:
-                lengths[n - 1] += length
-            else:
-                letters[n], lengths[n], n = letter, length, n + 1
-    return exons, (0 if keeps_start else first), letters[:n], lengths[:n]
+    for job in range(count):
+        own, n_exons, begin = found[firsts[job] :], found[firsts[job]], first_exons[job]
+        at, first = np.empty(n_exons, dtype=np.int64), 1
+        for k in range(n_exons - 1, -1, -1):  # the last exon was found first
+            at[k] = first
+            exons[begin + k] = exon_of_exit[first_exits[job] + own[first]]
+            first += trace.HEAD + own[first + 2]
+        if n_exons and keeps_start:
+            n = _add_run(letters, lengths, n, first_runs[job], trace.INSERTION, own[at[0] + 1])
+        elif n_exons:
+            first_columns[job] = own[at[0] + 1]
+        for k in range(n_exons):
+            if k > 0:
+                one, other = exons[begin + k - 1], exons[begin + k]
+                right = max(exon_starts[one], exon_starts[other])
+                intron = right - min(exon_ends[one], exon_ends[other])
+                n = _add_run(letters, lengths, n, first_runs[job], INTRON, intron)
+            for run in own[at[k] + trace.HEAD : at[k] + trace.HEAD + own[at[k] + 2]]:
+                letter = run & ((1 << trace.OPERATION_BITS) - 1)
+                length = run >> trace.OPERATION_BITS
+                n = _add_run(letters, lengths, n, first_runs[job], letter, length)
+        first_exons[job + 1], first_runs[job + 1] = begin + n_exons, n
+    return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
+
+
+@njit(cache=True, nogil=True)
+def _add_run(letters, lengths, n, first, letter, length):
+    """Add a run behind a job's other ones, the first of which is `first`; return how many follow.
+
+    A run without symbols is none, and one like the last one makes that longer.
+    """
+    if length == 0:
+        return n
+    if n > first and letters[n - 1] == letter:
+        lengths[n - 1] += length
+        return n
+    letters[n], lengths[n] = letter, length
+    return n + 1

@@ -16,14 +16,13 @@ from numba import cuda, int32, int64, uint32
 
 from gpu_tools.ptx import WARP, any_lane, permute, shuffle, shuffle_up, sync_lanes
 from gpu_tools.spliced import core
-from gpu_tools.spliced.cuda_packed import FREE, GAP, WORD_LEAD
+from gpu_tools.spliced import cuda_ends as ends
+from gpu_tools.spliced.cuda_packed import FREE, GAP, WORD_LEAD, place_of
 
 SLOTS = 8
 """Rows of a lane."""
 STRIP = WARP * SLOTS
 """Rows of a strip at most."""
-FINDERS = WARP if WARP < 32 else 256
-"""Threads that look for one job's best end."""
 HEAD = 3
 """Elements before the runs of an exon: its number by end, the column it is entered at, its runs."""
 EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
@@ -32,66 +31,30 @@ OPERATION_BITS = 3
 _NEVER = -(1 << 29)
 _FAR = 1 << 30
 
-# columns of the table of jobs
-(
-    COLUMNS, N_EXITS, EXITS, SYMBOLS, WORDS, TARGET, CELLS, STRIPS, BORDERS, WAYS, FOUND,
-    FIRST_RIVAL, PAST_RIVALS, FIELDS,
-) = range(14)  # fmt: skip
-# columns of the table of exits, which are exons ordered by end, then start
-PLACE, BONUS, LENGTH, LAST_ROW, ENTRY, COMMITTED, FIRST, BEHIND = range(8)
 # further elements of the scoring
 PENALTY, MOST = 2, 3
 
-# a best end is one number: score, the exits before its end, and its column, the last two reversed
-_COLUMN_BITS, _EXIT_BITS = 16, 22
-_BIAS = 1 << 24
-_LAST_COLUMN, _LAST_EXIT = (1 << _COLUMN_BITS) - 1, (1 << _EXIT_BITS) - 1
 _SIGNED_BYTE, _NOTHING = 0x8880, 0x4444
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
-def score_of(best):
-    """Return the scores in the numbers of best ends."""
-    return (best >> (_COLUMN_BITS + _EXIT_BITS)) - _BIAS
+_score = cuda.jit(device=True)(ends.score_of)
+_column = cuda.jit(device=True)(ends.column_of)
+_exit = cuda.jit(device=True)(ends.exit_of)
 
 
-def column_of(best):
-    """Return the columns in the numbers of best ends."""
-    return _LAST_COLUMN - (best & _LAST_COLUMN)
+@cuda.jit(device=True)
+def _row(rows, stored):
+    """Return a stored row from column 0 on; `rows` are a job's cells and the elements of a row."""
+    cells, stride = rows
+    return cells[place_of(stored, stride) :]
 
 
-_score = cuda.jit(device=True)(score_of)
-_column = cuda.jit(device=True)(column_of)
-
-
-@cuda.jit
-def find_ends(jobs, exits, cells, best, scoring):
-    """Raise the number of each job's best end; a block looks at one job.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 12)
-    exits : int32 array, shape (B, 8)
-    cells : int16 array
-    best : int64 array, zeros, shape (J,)
-    scoring : int32 array, shape (4,)
-    """
-    number = cuda.blockIdx.x
-    job = jobs[number]
-    table, rows = exits[job[EXITS] :], cells[job[CELLS] :]
-    last = int32(job[COLUMNS] - 1)
-    first = int32(0) if scoring[FREE] else last
-    columns = int64(last - first + 1)
-    most = int64(0)
-    for k in range(cuda.threadIdx.x, job[N_EXITS] * columns, cuda.blockDim.x):
-        exit_, column = int64(k // columns), int32(first + k % columns)
-        place, bonus = table[exit_, PLACE], table[exit_, BONUS]
-        score = int64(int32(rows[place + column]) + bonus + scoring[GAP] * column)
-        before = int64(_LAST_EXIT - table[exit_, FIRST])
-        key = ((score + _BIAS) << _EXIT_BITS | before) << _COLUMN_BITS
-        most = max(most, key | int64(_LAST_COLUMN - column))
-    cuda.atomic.max(best, number, most)
+@cuda.jit(device=True)
+def _cell(rows, stored, column):
+    cells, stride = rows
+    return int32(cells[place_of(stored, stride) + column])
 
 
 @cuda.jit(device=True)
@@ -122,7 +85,7 @@ def _value_at(table, rows, group, column, lane, scratch):
     """Return the most that an exon with an end has at a column, its bonus added."""
     value = int32(_NEVER)
     for k in range(group[0] + lane, group[1], WARP):
-        value = max(value, int32(rows[table[k, PLACE] + column]) + table[k, BONUS])
+        value = max(value, _cell(rows, table[k, ends.ROW], column) + table[k, ends.BONUS])
     return _largest(int32(value), lane, scratch)
 
 
@@ -132,8 +95,8 @@ def _first_column(table, rows, group, end, most, lane, scratch):
     column, value = end
     first = column
     for k in range(group[0], group[1]):
-        wanted = int32(value - table[k, BONUS] - table[k, LENGTH] * most)
-        first = _first_at_least(rows[table[k, ENTRY] :], wanted, first, lane, scratch)
+        wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
+        first = _first_at_least(_row(rows, table[k, ends.ENTRY]), wanted, first, lane, scratch)
     return first
 
 
@@ -223,12 +186,12 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
     group, column = end
     value = _value_at(table, rows, group, column, lane, scratch)
     first = _first_column(table, rows, group, (column, value), scoring[MOST], lane, scratch)
-    last_row, first_word = table[group[0], LAST_ROW], int32(WORD_LEAD + column + 1)
+    last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
     steps = int32(column - first + int32(WARP))
     n_strips, swept, lanes, target = int32(0), int32(0), int32(0), int32(0)
     for k in range(group[1] - 1, group[0] - 1, -1):
-        while swept < table[k, LENGTH]:
-            n_rows = min(int32(table[k, LENGTH] - swept), int32(STRIP))
+        while swept < table[k, ends.LENGTH]:
+            n_rows = min(int32(table[k, ends.LENGTH] - swept), int32(STRIP))
             source = target if n_strips > 0 else int32(-1)
             target = int32(stride - target)
             if lane == 0:
@@ -238,7 +201,7 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
             lanes += _sweep_strip(texts, borders, own, strip, scoring[GAP], lane, scratch)
             swept += n_rows
             n_strips += int32(1)
-        missing, entry = int32(value - table[k, BONUS]), rows[table[k, ENTRY] :]
+        missing, entry = int32(value - table[k, ends.BONUS]), _row(rows, table[k, ends.ENTRY])
         columns = first, column
         entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
         if entered >= 0:
@@ -303,7 +266,7 @@ def _exit_before(table, rows, committed, column, wanted, lane, scratch):
     """Return the last of the committed exits that has the wanted value at a column, or -1."""
     for start in range(committed, int32(0), int32(-WARP)):
         k = int32(start - 1 - lane)
-        hit = k >= 0 and int32(rows[table[k, PLACE] + column]) + table[k, BONUS] == wanted
+        hit = k >= 0 and _cell(rows, table[k, ends.ROW], column) + table[k, ends.BONUS] == wanted
         if any_lane(hit):
             return _largest(k if hit else int32(-1), lane, scratch)
     return int32(-1)
@@ -313,7 +276,7 @@ def _exit_before(table, rows, committed, column, wanted, lane, scratch):
 def _beaten(best, number, job):
     """Tell whether another strand of the case has a better chain, or as good a one and is first."""
     ours = _score(best[number])
-    for rival in range(job[FIRST_RIVAL], job[PAST_RIVALS]):
+    for rival in range(job[ends.FIRST_RIVAL], job[ends.PAST_RIVALS]):
         theirs = _score(best[rival])
         if theirs > ours or (theirs == ours and rival < number):
             return True
@@ -321,7 +284,7 @@ def _beaten(best, number, job):
 
 
 @cuda.jit
-def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, found, scoring):
+def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, written, found, scoring):
     """Follow the best chain of each job back to its start, one warp a job.
 
     Parameters
@@ -329,9 +292,9 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, found
     jobs : int64 array, shape (J, FIELDS)
         Counts, where the job's parts lie in the buffers, and the jobs of its case.
     exits : int32 array, shape (B, 8)
-        Of each exon, ordered by end, then start: column 0 of its last row, its bonus, its length,
-        its last base symbol, column 0 of the row above its first one, how many exits may precede
-        it, the first exit with its end, and the first behind those.
+        Of each exon, ordered by end, then start: its last stored row, its bonus, its length, its
+        last base symbol, the stored row above its first one, how many exits may precede it, the
+        first exit with its end, and the first behind those.
     symbols, words, cells : array
         As `cuda_packed.sweep_pieces` has them.
     targets : uint8 array
@@ -340,6 +303,8 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, found
         From `find_ends`.
     space : int32 array
         Room to work in.
+    written : int32 array, shape (J,)
+        Written: elements of `found` that are.
     found : int32 array
         Written, of each job: the number of its chain's exons, 0 if another job of the case wins
         and -1 if nothing explains a value; then of each, last exon first, its number among the
@@ -351,16 +316,17 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, found
     scratch = cuda.shared.array(WARP, int32)
     lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
     job = jobs[number]
-    table, rows, out = exits[job[EXITS] :], cells[job[CELLS] :], found[job[FOUND] :]
-    texts = symbols[job[SYMBOLS] :], words[job[WORDS] :], targets[job[TARGET] :]
-    stride = int32(job[COLUMNS] + 2 * WARP)
-    room = space[job[STRIPS] :], space[job[BORDERS] :], space[job[WAYS] :], stride
-    column, chain, written = int32(_column(best[number])), int32(0), int32(1)
-    end = int32(_LAST_EXIT - ((best[number] >> _COLUMN_BITS) & _LAST_EXIT))
+    table, out = exits[job[ends.EXITS] :], found[job[ends.FOUND] :]
+    rows = cells[job[ends.CELLS] :], int32(job[ends.STRIDE])
+    texts = symbols[job[ends.SYMBOLS] :], words[job[ends.WORDS] :], targets[job[ends.TARGET] :]
+    stride = int32(job[ends.COLUMNS] + 2 * WARP)
+    room = space[job[ends.STRIPS] :], space[job[ends.BORDERS] :], space[job[ends.WAYS] :], stride
+    column, chain, n = int32(_column(best[number])), int32(0), int32(1)
+    end = int32(_exit(best[number]))
     if _beaten(best, number, job):
         end = int32(-1)
     while end >= 0:
-        group = table[end, FIRST], table[end, BEHIND]
+        group = table[end, ends.FIRST], table[end, ends.BEHIND]
         exon, entered, n_strips, steps = _find_exon(
             table, rows, texts, room, (group, column), scoring, lane, scratch
         )
@@ -370,17 +336,26 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, found
         sync_lanes()
         runs = int32(0)
         if lane == 0:
-            walked = table[exon, LAST_ROW], table[exon, LENGTH], entered
-            runs = _walk(out[written + HEAD :], texts, room, walked, column, (n_strips, steps))
-            out[written], out[written + 1], out[written + 2] = exon, entered, runs
-        written += int32(HEAD) + shuffle(runs, int32(0), scratch)
+            walked = table[exon, ends.LAST_ROW], table[exon, ends.LENGTH], entered
+            runs = _walk(out[n + HEAD :], texts, room, walked, column, (n_strips, steps))
+            out[n], out[n + 1], out[n + 2] = exon, entered, runs
+        n += int32(HEAD) + shuffle(runs, int32(0), scratch)
         chain, column = int32(chain + 1), entered
-        before = int32(rows[table[exon, ENTRY] + column])
+        before = _cell(rows, table[exon, ends.ENTRY], column)
         end = int32(-1)
         if before != empty_chain(column, scoring[GAP], scoring[FREE] != 0):
-            wanted, committed = int32(before + scoring[PENALTY]), table[exon, COMMITTED]
+            wanted, committed = int32(before + scoring[PENALTY]), table[exon, ends.COMMITTED]
             end = _exit_before(table, rows, committed, column, wanted, lane, scratch)
             if end < 0:
                 chain = int32(-1)
     if lane == 0:
-        out[0] = chain
+        out[0], written[number] = chain, n
+
+
+@cuda.jit
+def gather(found, jobs, firsts, gathered):
+    """Put what was found next to each other, from ``firsts[j]`` on for job j; a block a job."""
+    number = cuda.blockIdx.x
+    source, first = jobs[number, ends.FOUND], firsts[number]
+    for k in range(cuda.threadIdx.x, firsts[number + 1] - first, cuda.blockDim.x):
+        gathered[first + k] = found[source + k]
