@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from gpu_tools.errors import DeviceError
 
@@ -63,7 +64,7 @@ def list_gpus() -> list[Gpu]:
         return [Gpu(0, "CUDA simulator", "9.0", 0, "none", "simulator")]
     if not cuda.is_available():
         raise DeviceError(f"no usable CUDA device: {_reason(cuda)}")
-    return [_describe(cuda, ordinal) for ordinal in range(len(cuda.gpus))]
+    return [_describe(ordinal) for ordinal in range(len(cuda.gpus))]
 
 
 def _import_cuda():
@@ -85,7 +86,9 @@ def _reason(cuda) -> str:
     return "the CUDA driver reports none"
 
 
-def _describe(cuda, ordinal: int) -> Gpu:
+@cache  # a context is made for it, and every call that is given a device asks
+def _describe(ordinal: int) -> Gpu:
+    cuda = _import_cuda()
     device = cuda.gpus[ordinal]
     with device:
         memory = cuda.current_context().get_memory_info().total

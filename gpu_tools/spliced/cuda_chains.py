@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,19 @@ class ChainSearch:
         free = int(scoring.ends != "global")
         constants = [scoring.gap, free, scoring.intron_penalty, most]
         self.constants = cuda.to_device(np.array(constants, dtype=np.int32))
+        self.written = cuda.device_array(jobs.count, dtype=np.int32)
+
+    @cached_property
+    def space(self):
+        """Room for the search for chains, on the GPU."""
+        sizes = self.launch.sizes
+        parts = sizes.strips, sizes.borders, sizes.ways
+        return cuda.device_array(sum(int(part.sum()) for part in parts), dtype=np.int32)
+
+    @cached_property
+    def found(self):
+        """Where chains are written, on the GPU."""
+        return cuda.device_array(int(self.launch.sizes.found.sum()), dtype=np.int32)
 
     def find_ends(self) -> None:
         """Start the search for best ends."""
@@ -81,20 +95,21 @@ class ChainSearch:
         """Return the best score of each job."""
         return ends.score_of(self.best.copy_to_host())
 
-    def chains(self) -> Chains:
-        """Follow the chains that win their cases, and return them."""
-        launch, resident, count = self.launch, self.launch.resident, len(self.layout)
-        room = sum(int(part.sum()) for part in launch.sizes[3:6])
-        space = cuda.device_array(room, dtype=np.int32)
-        found = cuda.device_array(int(launch.sizes.found.sum()), dtype=np.int32)
-        written = cuda.device_array(count, dtype=np.int32)
-        trace.trace_chains[count, WARP](
+    def find_chains(self) -> None:
+        """Start the search for the chains that win their cases."""
+        launch, resident = self.launch, self.launch.resident
+        trace.trace_chains[len(self.layout), WARP](
             self.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
-            launch.cells, self.best, space, written, found, self.constants,
+            launch.cells, self.best, self.space, self.written, self.found, self.constants,
         )  # fmt: skip
-        firsts = np.concatenate(([0], np.cumsum(written.copy_to_host(), dtype=np.int64)))
+
+    def chains(self) -> Chains:
+        """Return the chains that win their cases, once they are found."""
+        firsts = np.concatenate(([0], np.cumsum(self.written.copy_to_host(), dtype=np.int64)))
         gathered = cuda.device_array(int(firsts[-1]), dtype=np.int32)
-        trace.gather[count, _THREADS](found, self.jobs, cuda.to_device(firsts), gathered)
+        trace.gather[len(self.layout), _THREADS](
+            self.found, self.jobs, cuda.to_device(firsts), gathered
+        )
         return self._decoded(gathered.copy_to_host(), firsts)
 
     def _decoded(self, found, firsts) -> Chains:

@@ -33,6 +33,9 @@ from gpu_tools.spliced.widths import best_bonus
     NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
 ) = range(20)  # fmt: skip
 
+_TOGETHER = 16
+"""Programs that a thread takes at a time."""
+
 
 class Programs(NamedTuple):
     """Programs of strands.
@@ -91,13 +94,14 @@ def lay_out_programs(
     capacity = packed.APART if apart else packed.CAPACITY
     spans = strands.first_exons.tolist()
 
-    def lay_out_one(k: int) -> None:
-        own = slice(spans[k], spans[k + 1])
-        exons = strands.starts[own], strands.ends[own], bonus[own]
-        codes, reverse = strands.codes[k], strands.reverse[k]
-        _lay_out(codes, exons, reverse, scoring.intron_penalty, capacity, programs, k)
+    def lay_out_some(first: int) -> None:
+        for k in range(first, min(first + _TOGETHER, len(strands))):
+            own = slice(spans[k], spans[k + 1])
+            exons = strands.starts[own], strands.ends[own], bonus[own]
+            codes, reverse = strands.codes[k], strands.reverse[k]
+            _lay_out(codes, exons, reverse, scoring.intron_penalty, capacity, programs, k)
 
-    for _ in spread(lay_out_one, range(len(strands))):
+    for _ in spread(lay_out_some, range(0, len(strands), _TOGETHER)):
         pass
     return programs
 

@@ -70,6 +70,7 @@ def on_cuda(
         def drive(ordinal: int, share: Share) -> None:
             with cuda.gpus[ordinal]:
                 for jobs, search in searches(work, share.narrow, scoring):
+                    search.find_chains()
                     found.add(jobs, search.chains())
                     for k in np.unique(jobs.cases).tolist():
                         done(int(work.gathered.cells[k]))

@@ -45,14 +45,8 @@ _exit = cuda.jit(device=True)(ends.exit_of)
 
 
 @cuda.jit(device=True)
-def _row(rows, stored):
-    """Return a stored row from column 0 on; `rows` are a job's cells and the elements of a row."""
-    cells, stride = rows
-    return cells[place_of(stored, stride) :]
-
-
-@cuda.jit(device=True)
 def _cell(rows, stored, column):
+    """Return a stored row's cell; `rows` are a job's cells and the elements of a row."""
     cells, stride = rows
     return int32(cells[place_of(stored, stride) + column])
 
@@ -92,11 +86,12 @@ def _value_at(table, rows, group, column, lane, scratch):
 @cuda.jit(device=True)
 def _first_column(table, rows, group, end, most, lane, scratch):
     """Return the first column at which any exon of a group could have been entered."""
-    column, value = end
+    (column, value), (cells, stride) = end, rows
     first = column
     for k in range(group[0], group[1]):
         wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
-        first = _first_at_least(_row(rows, table[k, ends.ENTRY]), wanted, first, lane, scratch)
+        entry = cells[place_of(table[k, ends.ENTRY], stride) :]
+        first = _first_at_least(entry, wanted, first, lane, scratch)
     return first
 
 
@@ -183,7 +178,7 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
     before it, and how its cells came about, are left in the room.
     """
     strips, borders, ways, stride = room
-    group, column = end
+    (group, column), (cells, stored) = end, rows
     value = _value_at(table, rows, group, column, lane, scratch)
     first = _first_column(table, rows, group, (column, value), scoring[MOST], lane, scratch)
     last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
@@ -201,8 +196,8 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
             lanes += _sweep_strip(texts, borders, own, strip, scoring[GAP], lane, scratch)
             swept += n_rows
             n_strips += int32(1)
-        missing, entry = int32(value - table[k, ends.BONUS]), _row(rows, table[k, ends.ENTRY])
-        columns = first, column
+        missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
+        entry = cells[place_of(table[k, ends.ENTRY], stored) :]
         entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
         if entered >= 0:
             return int32(k), entered, n_strips, steps
