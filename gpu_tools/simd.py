@@ -8,7 +8,7 @@ they say otherwise.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import carray, njit, types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 
@@ -326,3 +326,17 @@ def any_at_most(typing_context, left, right):
         return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
 
     return types.boolean(left, right), generate
+
+
+@intrinsic
+def _byte_pointer(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.CPointer(types.uint8)(address), generate
+
+
+@njit
+def bytes_at(address, count):
+    """Return the array of `count` uint8 at an address in memory, which the caller keeps alive."""
+    return carray(_byte_pointer(address), count)

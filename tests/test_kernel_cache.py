@@ -1,5 +1,7 @@
 """Compiled functions on disk stay apart, whatever processes do at the same time."""
 
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,3 +56,24 @@ def test_every_module_with_compiled_functions_locks_them(path):
     importing = "import gpu_tools.kernel_cache"
     package = path.with_name("__init__.py")
     assert importing in path.read_text() or importing in package.read_text()
+
+
+_GPU_THEN_CPU = """
+from gpu_tools import SplicedScoring, spliced_align
+from gpu_tools.spliced.cuda_programs import lay_out_programs
+from gpu_tools.spliced.gathered import gather
+from tests.cases import WORKED_EXAMPLE
+
+case = WORKED_EXAMPLE.case()
+lay_out_programs(gather([case]).strands, SplicedScoring(), False)
+print(spliced_align([case], device="cpu")[0].score)
+"""
+
+
+def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
+    """Numba loads a function once, also inside of another one, which Python then cannot call."""
+    for _ in range(2):  # the second process finds everything in the cache
+        done = subprocess.run(
+            [sys.executable, "-c", _GPU_THEN_CPU], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")

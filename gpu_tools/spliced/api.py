@@ -124,15 +124,16 @@ def spliced_align_many(
         As `spliced_align` does.
     """
     cases = list(cases)
-    check_cases(cases)
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
     if scoring.ends == "free" or reading != "any":
+        check_cases(cases)
         align = _one_case(scoring, reading)
         return _one_by_one(cases, align, scoring, device, threads, done)
     where = resolve(device)
     if where.kind == "cpu":
+        check_cases(cases)
         return schedule.on_cpu(cases, scoring, threads, done)
     from gpu_tools.spliced.cuda_schedule import on_cuda
 
@@ -164,7 +165,6 @@ def spliced_scores(
         As `spliced_align` does.
     """
     cases = list(cases)
-    check_cases(cases)
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     where = resolve("cpu" if scoring.ends == "free" else device)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import cuda, int32, njit
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_ends as exit_columns
@@ -85,23 +86,19 @@ def lay_out_programs(
     """
     room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
     programs = Programs(
-        np.zeros((len(strands), FIELDS), dtype=np.int64),
+        np.zeros((strands.count, FIELDS), dtype=np.int64),
         *(np.empty(size, dtype=np.int32) for size in room[:, :3].sum(axis=0)),
         np.empty(room[:, 3].sum(), dtype=np.uint8),
         np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
     )  # fmt: skip
     programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
     capacity = packed.APART if apart else packed.CAPACITY
-    spans = strands.first_exons.tolist()
 
     def lay_out_some(first: int) -> None:
-        for k in range(first, min(first + _TOGETHER, len(strands))):
-            own = slice(spans[k], spans[k + 1])
-            exons = strands.starts[own], strands.ends[own], bonus[own]
-            codes, reverse = strands.codes[k], strands.reverse[k]
-            _lay_out(codes, exons, reverse, scoring.intron_penalty, capacity, programs, k)
+        span = first, min(first + _TOGETHER, strands.count)
+        _lay_out_some(span, strands, bonus, scoring.intron_penalty, capacity, programs)
 
-    for _ in spread(lay_out_some, range(0, len(strands), _TOGETHER)):
+    for _ in spread(lay_out_some, range(0, strands.count, _TOGETHER)):
         pass
     return programs
 
@@ -114,6 +111,15 @@ def _room(strands: Strands) -> NDArray[np.int64]:
     segments = stops + exons // 5 + 1
     sources = 5 * stops + exons + 2 * segments
     return np.stack([5 * segments + 3 * stops + 3, 4 * sources, 8 * exons, rows], axis=1)
+
+
+@njit(cache=True, nogil=True)
+def _lay_out_some(span, strands, bonus, penalty, capacity, programs):
+    for k in range(span[0], span[1]):
+        first, past = strands.first_exons[k], strands.first_exons[k + 1]
+        exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
+        codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
+        _lay_out(codes, exons, strands.reverse[k], penalty, capacity, programs, k)
 
 
 @njit(cache=True, nogil=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.spliced.case import Case
+from gpu_tools.exons import ExonSet
+from gpu_tools.spliced.case import Case, check_cases
 
 
 class Strands(NamedTuple):
@@ -16,8 +17,9 @@ class Strands(NamedTuple):
 
     Attributes
     ----------
-    codes : list of ndarray of uint8
-        Forward strand of each strand's base.
+    addresses, lengths : ndarray of int64, shape (P,)
+        Where in memory the symbols of each strand's base are, see `simd.bytes_at`, and how many:
+        bases are long, and only their exons are looked at.
     reverse : ndarray of bool, shape (P,)
     first_exons : ndarray of int64, shape (P + 1,)
         Where each strand's exons begin; at least one each.
@@ -26,20 +28,18 @@ class Strands(NamedTuple):
         The candidates' own scores.
     """
 
-    codes: list[NDArray[np.uint8]]
+    addresses: NDArray[np.int64]
+    lengths: NDArray[np.int64]
     reverse: NDArray[np.bool_]
     first_exons: NDArray[np.int64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     scores: NDArray[np.float64]
 
-    def __len__(self) -> int:
-        return len(self.codes)
-
     @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Lengths of the strands' bases, shape (P,)."""
-        return np.array([len(codes) for codes in self.codes], dtype=np.int64)
+    def count(self) -> int:
+        """Number of strands."""
+        return len(self.addresses)
 
 
 class Jobs(NamedTuple):
@@ -74,6 +74,8 @@ class Gathered(NamedTuple):
     Attributes
     ----------
     strands : Strands
+    bases : list of ndarray of uint8
+        Keeps their symbols where they are.
     jobs : Jobs
         By case.
     targets : ndarray of uint8
@@ -83,46 +85,48 @@ class Gathered(NamedTuple):
     """
 
     strands: Strands
+    bases: list[NDArray[np.uint8]]
     jobs: Jobs
     targets: NDArray[np.uint8]
     cells: NDArray[np.int64]
 
 
 def gather(cases: list[Case]) -> Gathered:
-    """Return checked cases as columns."""
-    firsts, of_case = _number((id(case.base), id(case.exons)) for case in cases)
-    strands, n_strands, nominal = _strands([cases[k] for k in firsts])
-    chosen, target_of_case = _number(id(case.target) for case in cases)
+    """Return cases as columns, or raise the `InputError` of the first wrong one."""
+    firsts, of_case = _number([(id(case.base), id(case.exons)) for case in cases])
+    bases = [np.ascontiguousarray(cases[k].base.codes) for k in firsts]
+    strands, n_strands, nominal = _strands(bases, [cases[k].exons.unique() for k in firsts])
+    chosen, target_of_case = _number([id(case.target) for case in cases])
     texts = [cases[k].target.codes for k in chosen]
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
-    places, counts = np.cumsum(lengths) - lengths, n_strands[of_case]
+    symbols = np.concatenate([np.empty(0, dtype=np.uint8), *texts])
+    within = (strands.starts >= 0) & (strands.starts < strands.ends)
+    within &= strands.ends <= np.repeat(strands.lengths, np.diff(strands.first_exons))
+    if not (lengths.all() and within.all()):
+        check_cases(cases)
+    counts = n_strands[of_case]
     owners = np.repeat(np.arange(len(cases)), counts)
     nth = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     programs = (np.cumsum(n_strands) - n_strands)[of_case[owners]] + nth
     target = target_of_case[owners]
-    jobs = Jobs(programs, owners, places[target], lengths[target])
-    symbols = np.concatenate([np.empty(0, dtype=np.uint8), *texts])
-    return Gathered(strands, jobs, symbols, nominal[of_case] * lengths[target_of_case])
+    jobs = Jobs(programs, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
+    return Gathered(strands, bases, jobs, symbols, nominal[of_case] * lengths[target_of_case])
 
 
-def _number(keys: Iterable[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
+def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
     """Return where each distinct key comes first, and the number of every key among those."""
-    numbers: dict[Hashable, int] = {}
-    firsts, of_key = [], []
-    for k, key in enumerate(keys):
-        number = numbers.setdefault(key, len(numbers))
-        if number == len(firsts):
-            firsts.append(k)
-        of_key.append(number)
-    return firsts, np.array(of_key, dtype=np.int64)
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    of_key = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
+    return np.unique(of_key, return_index=True)[1].tolist(), of_key
 
 
-def _strands(cases: list[Case]) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the strands of cases with candidates, and of each how many, and its nominal rows."""
-    sets = [case.exons.unique() for case in cases]
+def _strands(
+    bases: list[NDArray[np.uint8]], sets: list[ExonSet]
+) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the strands with candidates, and of each base how many it has, and nominal rows."""
     reverse = [int(np.count_nonzero(exons.reverse)) for exons in sets]
     # a set has its exons of + first
-    counts = np.array([(len(s) - n, n) for s, n in zip(sets, reverse, strict=True)])
+    counts = np.array([(len(s) - n, n) for s, n in zip(sets, reverse, strict=True)], dtype=np.int64)
     counts = counts.reshape(-1, 2)
     there = np.flatnonzero(counts)
     starts, ends, scores = (
@@ -130,9 +134,9 @@ def _strands(cases: list[Case]) -> tuple[Strands, NDArray[np.int64], NDArray[np.
         for name, dtype in (("starts", np.int64), ("ends", np.int64), ("scores", np.float64))
     )
     first = np.concatenate(([0], np.cumsum(counts.ravel()[there])))
+    places = [(base.__array_interface__["data"][0], len(base)) for base in bases]
+    addresses, lengths = np.array(places, dtype=np.int64).reshape(-1, 2)[there // 2].T.copy()
+    strands = Strands(addresses, lengths, there % 2 == 1, first, starts, ends, scores)
     rows = np.concatenate(([0], np.cumsum(ends - starts)))
-    after = np.cumsum(counts.sum(axis=1))
-    codes = [cases[k // 2].base.codes for k in there.tolist()]
-    strands = Strands(codes, there % 2 == 1, first, starts, ends, scores)
-    nominal = np.diff(rows[np.concatenate(([0], after))])
+    nominal = np.diff(rows[np.concatenate(([0], np.cumsum(counts.sum(axis=1))))])
     return strands, np.count_nonzero(counts, axis=1), nominal

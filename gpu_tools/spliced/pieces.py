@@ -126,7 +126,13 @@ class Pieces(NamedTuple):
 def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
     """Cut the tracks of a program into segments that a warp can hold."""
     committed = program.first_by_end[program.track_commits]
-    return cut(program.exit_rows, program.exit_tracks, program.by_end, committed, capacity)
+    return _cut(program.exit_rows, program.exit_tracks, program.by_end, committed, capacity)
+
+
+@njit(cache=True, nogil=True)
+def _cut(exit_rows, exit_tracks, by_end, committed, capacity):
+    # see program.py: what Python calls must not be called from another compiled function
+    return cut(exit_rows, exit_tracks, by_end, committed, capacity)
 
 
 @njit(cache=True, nogil=True)

@@ -109,10 +109,16 @@ def compile_program(
     -------
     SweepProgram
     """
-    order, *arrays, by_end, first_by_end = lay_out(codes, exons.starts, exons.ends, reverse)
+    order, *arrays, by_end, first_by_end = _laid_out(codes, exons.starts, exons.ends, reverse)
     scores = exons.scores[order]
     bonus = scoring.exon_bonus(scores)
     return SweepProgram(len(codes), reverse, *arrays, bonus, scores, by_end, first_by_end)
+
+
+@njit(cache=True, nogil=True)
+def _laid_out(codes, exon_starts, exon_ends, reverse):
+    # numba loads a function from its cache once: what Python calls must not be called from another
+    return lay_out(codes, exon_starts, exon_ends, reverse)
 
 
 @njit(cache=True, nogil=True)
@@ -140,8 +146,6 @@ def lay_out(codes, exon_starts, exon_ends, reverse):
     right = length - exon_starts if reverse else exon_ends
     order = np.argsort((left << 31) + right)
     left, right = left[order], right[order]
-    ends = np.unique(right)
-    exit_ends = np.searchsorted(ends, right)
     exit_tracks, exit_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     starts, track_rows = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     track = -1
@@ -153,13 +157,37 @@ def lay_out(codes, exon_starts, exon_ends, reverse):
         exit_tracks[k], exit_rows[k] = track, track_rows[track] + right[k] - left[k] - 1
         track_rows[track + 1] = exit_rows[k] + 1
     starts, track_rows = starts[: track + 1], track_rows[: track + 2]
-    stream = _stream(codes, starts, track_rows, reverse)
-    commits = np.searchsorted(ends, starts, side="right")
-    by_end, first_by_end = _order_by_end(exit_ends, len(ends))
+    by_end = np.argsort((right << 31) + np.arange(n))
+    ends, first_by_end, exit_ends = _number_ends(right, by_end)
     return (
-        order, stream, starts, track_rows, commits, ends, exit_rows, exit_ends, exit_tracks,
-        by_end, first_by_end,
+        order, _stream(codes, starts, track_rows, reverse), starts, track_rows,
+        _count_before(ends, starts), ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end,
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _number_ends(right, by_end):
+    """Return the distinct ends, where the exons of each begin in `by_end`, and each exon's end."""
+    ends, first = np.empty(len(right), np.int64), np.empty(len(right) + 1, np.int64)
+    exit_ends, n = np.empty(len(right), dtype=np.int64), 0
+    for k in range(len(by_end)):
+        if k == 0 or right[by_end[k]] != ends[n - 1]:
+            ends[n], first[n] = right[by_end[k]], k
+            n += 1
+        exit_ends[by_end[k]] = n - 1
+    first[n] = len(by_end)
+    return ends[:n], first[: n + 1], exit_ends
+
+
+@njit(cache=True, nogil=True)
+def _count_before(ends, starts):
+    """Return how many of the rising ends lie at or before each of the rising starts."""
+    counts, n = np.empty(len(starts), dtype=np.int64), 0
+    for k in range(len(starts)):
+        while n < len(ends) and ends[n] <= starts[k]:
+            n += 1
+        counts[k] = n
+    return counts
 
 
 @njit(cache=True, nogil=True)
@@ -174,17 +202,3 @@ def _stream(codes, starts, track_rows, reverse):
         else:
             stream[first:past] = codes[starts[track] : starts[track] + past - first]
     return stream
-
-
-@njit(cache=True, nogil=True)
-def _order_by_end(exit_ends, n_ends):
-    first = np.zeros(n_ends + 1, dtype=np.int64)
-    for end in exit_ends:
-        first[end + 1] += 1
-    first = np.cumsum(first)
-    by_end, used = np.empty(len(exit_ends), dtype=np.int64), first[:-1].copy()
-    for exon in range(len(exit_ends)):
-        end = exit_ends[exon]
-        by_end[used[end]] = exon
-        used[end] += 1
-    return by_end, first

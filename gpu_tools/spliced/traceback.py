@@ -32,6 +32,7 @@ ROWS_BETWEEN_CHECKPOINTS = 64
 _LANES = simd.VECTOR_BYTES // 4
 _EQUAL, _UNEQUAL, _INSERTION, _DELETION, INTRON = range(5)
 LETTERS = "=XIDN"
+_TO_LETTERS = LETTERS.encode("ascii").ljust(256)
 
 
 class BestEnd(NamedTuple):
@@ -137,7 +138,8 @@ class Swept:
 
 def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
     """Return operations as numbered here, and their lengths, as runs with letters."""
-    return tuple(zip(map(LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True))
+    text = letters.tobytes().translate(_TO_LETTERS).decode("ascii")
+    return tuple(zip(text, lengths.tolist(), strict=True))
 
 
 class _Graph(NamedTuple):
