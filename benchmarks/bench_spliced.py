@@ -19,7 +19,14 @@ from pathlib import Path
 from benchmarks import record
 from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set, il1rapl1_like, many_cases
 from benchmarks.timing import median_seconds
-from gpu_tools import Case, SplicedScoring, spliced_align, spliced_align_many, spliced_scores
+from gpu_tools import (
+    Case,
+    SplicedScoring,
+    case_columns,
+    spliced_align,
+    spliced_align_many,
+    spliced_scores,
+)
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
@@ -48,15 +55,21 @@ def library_call(cases: list[Case], function: Callable = spliced_align, **option
     return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases)
 
 
+def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
+    """Time a public function on cases that are columns already."""
+    columns = case_columns(cases)
+    return _rates(median_seconds(lambda: function(columns, SCORING, device=device)), cases)
+
+
 def gpu_kernels(cases: list[Case]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident."""
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
     from gpu_tools.spliced.cuda_schedule import prepare
 
-    work = prepare(cases, SCORING, (0,), map)
-    jobs = work.gathered.jobs
-    resident = Resident.copy(work.programs, work.gathered.targets)
+    work = prepare(case_columns(cases), SCORING, (0,), map)
+    jobs = work.columns.jobs
+    resident = Resident.copy(work.programs, work.columns.targets)
     launch = PackedLaunch(resident, jobs, SCORING, work.apart)
     search = ChainSearch(launch, jobs, SCORING)
     launch.run()
@@ -150,8 +163,10 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
 def measure_gpu(cases: list[Case], large: Case) -> dict:
     """Measure the GPU on a case set, the published accelerator on a twentieth of it."""
     figures = {"gpu_kernel": gpu_kernels(cases), "gpu_kernel_large_case": gpu_kernels([large])}
-    for function in (spliced_scores, spliced_align_many, spliced_align):
+    for function in (spliced_scores, spliced_align_many):
         figures[f"gpu_{function.__name__}"] = library_call(cases, function, device="cuda")
+        figures[f"gpu_{function.__name__}_of_columns"] = columns_call(cases, function, "cuda")
+    figures["gpu_spliced_align"] = library_call(cases, device="cuda")
     figures["gpu_large_case"] = library_call([large], device="cuda")
     figures["accelerator_2_kernel"] = accelerator_2(cases[::20])
     figures["accelerator_2_large_case"] = accelerator_2([large])
@@ -162,7 +177,7 @@ def several_gpus(cases: list[Case]) -> dict:
     """Time many cases on one GPU and on all that there are."""
     ordinals = ",".join(str(gpu.ordinal) for gpu in list_gpus())
     return {
-        f"{function.__name__} on {device}": library_call(cases, function, device=device)
+        f"{function.__name__} on {device}": columns_call(cases, function, device)
         for function in (spliced_scores, spliced_align_many)
         for device in ("cuda:0", f"cuda:{ordinals}")
     }

@@ -57,6 +57,8 @@ _PUBLIC = {
     ),
     "gpu_tools.spliced": (
         "Case",
+        "CaseColumns",
+        "case_columns",
         "spliced_align",
         "spliced_align_many",
         "spliced_scores",

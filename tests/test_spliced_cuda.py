@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import Case, SplicedScoring, spliced_align, spliced_scores
+from gpu_tools import Case, SplicedScoring, case_columns, spliced_align, spliced_scores
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
 from tests import cases
@@ -81,7 +81,7 @@ def test_which_kernel_takes_what():
 
     def packs(text, target_length=4, **scores):
         case = cases.Example(text, "A" * target_length, [(0, 4)]).case()
-        return prepare([case], SplicedScoring(**scores), (0,), map).fits[0]
+        return prepare(case_columns([case]), SplicedScoring(**scores), (0,), map).fits[0]
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol

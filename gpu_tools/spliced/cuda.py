@@ -15,8 +15,8 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
-from gpu_tools.spliced.gathered import Jobs
 from gpu_tools.spliced.widths import Extent, bound_cells
 
 PACKED_CAPABILITY = (9, 0)

@@ -16,8 +16,8 @@ from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda import PackedLaunch
-from gpu_tools.spliced.gathered import Jobs
 from gpu_tools.spliced.traceback import INTRON
 
 _THREADS = 4 if simulated() else 128

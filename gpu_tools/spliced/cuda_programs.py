@@ -14,7 +14,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_ends as exit_columns
 from gpu_tools.spliced import cuda_packed as packed
-from gpu_tools.spliced.gathered import Strands
+from gpu_tools.spliced.columns import Strands
 from gpu_tools.spliced.pieces import (
     EMPTY,
     NOT_KEPT,

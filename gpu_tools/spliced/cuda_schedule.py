@@ -18,10 +18,10 @@ from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.batches import shares
-from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish, result_of
+from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
+from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_chains import Chains, ChainSearch
 from gpu_tools.spliced.cuda_programs import Programs, lay_out_programs
-from gpu_tools.spliced.gathered import Gathered, Jobs, gather
 from gpu_tools.spliced.traceback import Swept, runs_of
 
 BYTES_PER_BATCH = 8 << 30
@@ -33,7 +33,7 @@ NO_CHAIN = np.iinfo(np.int64).min
 
 
 def on_cuda(
-    cases: list[Case],
+    columns: CaseColumns,
     scoring: SplicedScoring,
     ordinals: tuple[int, ...],
     threads: int,
@@ -43,20 +43,19 @@ def on_cuda(
 
     Parameters
     ----------
-    cases : list of Case
-        Checked cases.
+    columns : CaseColumns
     scoring : SplicedScoring
     ordinals : tuple of int
         GPUs; each gets about the same number of cells.
     threads : int
         CPU threads.
     done : callable
-        Told the nominal cells of each case that is done.
+        Told the nominal cells of cases that are done.
 
     Returns
     -------
     sequence of SplicedAlignment
-        In the order of `cases`; each is made when it is asked for.
+        In the order of the cases; each is made when it is asked for.
 
     Raises
     ------
@@ -64,16 +63,16 @@ def on_cuda(
         If a case does not fit the memory of its GPU.
     """
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
-        work = prepare(cases, scoring, ordinals, workers.map)
-        found = Alignments(cases, work.gathered)
+        work = prepare(columns, scoring, ordinals, workers.map)
+        found = Alignments(columns)
 
         def drive(ordinal: int, share: Share) -> None:
             with cuda.gpus[ordinal]:
                 for jobs, search in searches(work, share.narrow, scoring):
                     search.find_chains()
                     found.add(jobs, search.chains())
-                    done(int(work.gathered.cells[np.unique(jobs.cases)].sum()))
-                for k, result in wide_results([(k, cases[k]) for k in share.broad], scoring):
+                    done(int(work.columns.cells[np.unique(jobs.cases)].sum()))
+                for k, result in wide_results(columns, share.broad, scoring):
                     found.others[k] = result
                     done(result.cells)
 
@@ -82,18 +81,18 @@ def on_cuda(
 
 
 def scores_on_cuda(
-    cases: list[Case], scoring: SplicedScoring, ordinals: tuple[int, ...], threads: int
+    columns: CaseColumns, scoring: SplicedScoring, ordinals: tuple[int, ...], threads: int
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
-    scores = np.full(len(cases), NO_CHAIN, dtype=np.int64)
+    scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
     with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
-        work = prepare(cases, scoring, ordinals, workers.map)
+        work = prepare(columns, scoring, ordinals, workers.map)
 
         def drive(ordinal: int, share: Share) -> None:
             with cuda.gpus[ordinal]:
                 for jobs, search in searches(work, share.narrow, scoring):
                     np.maximum.at(scores, jobs.cases, search.scores())
-                for k, result in wide_results([(k, cases[k]) for k in share.broad], scoring):
+                for k, result in wide_results(columns, share.broad, scoring):
                     scores[k] = NO_CHAIN if result.score is None else result.score
 
         list(drivers.map(drive, ordinals, deal_out(work, len(ordinals))))
@@ -103,7 +102,7 @@ def scores_on_cuda(
 class Work(NamedTuple):
     """Cases, the programs of their strands, and which cases' jobs all fit the packed kernel."""
 
-    gathered: Gathered
+    columns: CaseColumns
     programs: Programs
     apart: bool
     fits: NDArray[np.bool_]
@@ -116,13 +115,12 @@ class Share(NamedTuple):
     broad: list[int]
 
 
-def prepare(cases: list[Case], scoring: SplicedScoring, ordinals, spread: Callable) -> Work:
+def prepare(columns: CaseColumns, scoring: SplicedScoring, ordinals, spread: Callable) -> Work:
     """Lay out the programs of cases and choose their kernels; `spread` is a map over threads."""
-    gathered = gather(cases)
-    jobs, strands = gathered.jobs, gathered.strands
-    fits = np.ones(len(cases), dtype=bool)
+    jobs, strands = columns.jobs, columns.strands
+    fits = np.ones(len(columns.cells), dtype=bool)
     if not jobs.count:
-        return Work(gathered, None, False, fits)
+        return Work(columns, None, False, fits)
     programs = lay_out_programs(strands, scoring, False, spread)
     table = programs.table[jobs.programs]
     suited = packed.fit_packed(table, jobs.lengths, strands.lengths[jobs.programs], scoring)
@@ -132,7 +130,7 @@ def prepare(cases: list[Case], scoring: SplicedScoring, ordinals, spread: Callab
     apart = packed.run_apart(segments, len(ordinals) * _multiprocessors(ordinals[0]))
     if apart:
         programs = lay_out_programs(strands, scoring, True, spread)
-    return Work(gathered, programs, apart, fits)
+    return Work(columns, programs, apart, fits)
 
 
 def _can_pack(ordinal: int) -> bool:
@@ -145,12 +143,12 @@ def _multiprocessors(ordinal: int) -> int:
 
 def deal_out(work: Work, count: int) -> list[Share]:
     """Deal cases with candidates out to GPUs, by their cells."""
-    jobs, fits = work.gathered.jobs, work.fits
+    jobs, fits = work.columns.jobs, work.fits
     if count == 1:
         owner = np.zeros(len(fits), dtype=np.int64)
     else:
         owner = np.empty(len(fits), dtype=np.int64)
-        for number, own in enumerate(shares(work.gathered.cells.tolist(), count)):
+        for number, own in enumerate(shares(work.columns.cells.tolist(), count)):
             owner[own] = number
     whose, narrow = owner[jobs.cases], fits[jobs.cases]
     broad = np.flatnonzero(~fits)
@@ -165,7 +163,7 @@ def searches(work: Work, jobs: Jobs, scoring: SplicedScoring) -> Iterator[tuple[
     if not jobs.count:
         return
     batches = list(_batches(work, jobs))
-    resident = packed.Resident.copy(work.programs, work.gathered.targets)
+    resident = packed.Resident.copy(work.programs, work.columns.targets)
     for batch in batches:
         launch = packed.PackedLaunch(resident, batch, scoring, work.apart)
         launch.run()
@@ -200,11 +198,11 @@ def _batches(work: Work, jobs: Jobs) -> Iterator[Jobs]:
 
 
 def wide_results(
-    numbered: list[tuple[int, Case]], scoring: SplicedScoring
+    columns: CaseColumns, chosen: list[int], scoring: SplicedScoring
 ) -> Iterator[tuple[int, SplicedAlignment]]:
     """Align cases with 32-bit sweeps on the current GPU; chains are followed on the CPU."""
     prepare_case = Preparation(scoring)
-    made = ((k, prepare_case(case)) for k, case in numbered)
+    made = ((k, prepare_case(columns.cases[k])) for k in chosen)
     for batch in _wide_batches(made):
         jobs = [
             wide.Job(program, prepared.case.target.codes)
@@ -238,16 +236,14 @@ class Alignments(Sequence[SplicedAlignment]):
 
     Parameters
     ----------
-    cases : list of Case
-    gathered : Gathered
-        The same as columns.
+    columns : CaseColumns
     """
 
-    def __init__(self, cases: list[Case], gathered: Gathered):
-        self.cases, self.gathered = cases, gathered
+    def __init__(self, columns: CaseColumns):
+        self.columns = columns
         self.others: dict[int, SplicedAlignment] = {}
         self._parts: list[tuple[Jobs, Chains]] = []
-        self._part, self._job = np.full((2, len(cases)), -1)
+        self._part, self._job = np.full((2, len(columns.cells)), -1)
 
     def add(self, jobs: Jobs, chains: Chains) -> None:
         """Add the chains of jobs; a case is that of its job which has one."""
@@ -257,7 +253,7 @@ class Alignments(Sequence[SplicedAlignment]):
         self._parts.append((jobs, chains))
 
     def __len__(self) -> int:
-        return len(self.cases)
+        return len(self.columns.cells)
 
     def __getitem__(self, k):
         if isinstance(k, slice):
@@ -265,13 +261,13 @@ class Alignments(Sequence[SplicedAlignment]):
         k = range(len(self))[k]
         if k in self.others:
             return self.others[k]
-        prepared = PreparedCase(self.cases[k], int(self.gathered.cells[k]), ())
+        prepared = PreparedCase(self.columns.cases[k], int(self.columns.cells[k]), ())
         if self._part[k] < 0:
             return result_of(prepared)
         return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
 
     def _result(self, prepared: PreparedCase, jobs: Jobs, chains: Chains, job: int):
-        strands, program = self.gathered.strands, jobs.programs[job]
+        strands, program = self.columns.strands, jobs.programs[job]
         exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
         runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
         intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()

@@ -30,7 +30,7 @@ def on_cpu(
     scoring : SplicedScoring
     threads : int
     done : callable
-        Told the nominal cells of each case that is done.
+        Told the nominal cells of cases that are done.
 
     Returns
     -------

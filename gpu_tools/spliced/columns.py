@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -68,11 +68,12 @@ class Jobs(NamedTuple):
         return Jobs(*(column[chosen] for column in self))
 
 
-class Gathered(NamedTuple):
-    """Cases as columns.
+class CaseColumns(NamedTuple):
+    """Cases as columns, see `case_columns`.
 
     Attributes
     ----------
+    cases : list of Case
     strands : Strands
     bases : list of ndarray of uint8
         Keeps their symbols where they are.
@@ -84,6 +85,7 @@ class Gathered(NamedTuple):
         Nominal cells of each case.
     """
 
+    cases: list[Case]
     strands: Strands
     bases: list[NDArray[np.uint8]]
     jobs: Jobs
@@ -91,8 +93,24 @@ class Gathered(NamedTuple):
     cells: NDArray[np.int64]
 
 
-def gather(cases: list[Case]) -> Gathered:
-    """Return cases as columns, or raise the `InputError` of the first wrong one."""
+def case_columns(cases: Iterable[Case]) -> CaseColumns:
+    """Return cases as columns, which functions for many cases take as well.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        Bases, targets and sets of exons that are the same object are there once.
+
+    Returns
+    -------
+    CaseColumns
+
+    Raises
+    ------
+    InputError
+        If a target is empty or an exon does not lie within its base: that of the first such case.
+    """
+    cases = list(cases)
     firsts, of_case = _number([(id(case.base), id(case.exons)) for case in cases])
     bases = [np.ascontiguousarray(cases[k].base.codes) for k in firsts]
     strands, n_strands, nominal = _strands(bases, [cases[k].exons.unique() for k in firsts])
@@ -110,7 +128,9 @@ def gather(cases: list[Case]) -> Gathered:
     programs = (np.cumsum(n_strands) - n_strands)[of_case[owners]] + nth
     target = target_of_case[owners]
     jobs = Jobs(programs, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
-    return Gathered(strands, bases, jobs, symbols, nominal[of_case] * lengths[target_of_case])
+    return CaseColumns(
+        cases, strands, bases, jobs, symbols, nominal[of_case] * lengths[target_of_case]
+    )
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
