@@ -12,12 +12,14 @@ from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.kernel_cache import serialise
+from gpu_tools.kernel_cache import load_one_by_one, serialise
 
 if not simulated():
+    from numba.cuda.codegen import CUDACodeLibrary
     from numba.cuda.core.caching import IndexDataCacheFile
 
     serialise(IndexDataCacheFile)
+    load_one_by_one(CUDACodeLibrary)
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
