@@ -141,7 +141,7 @@ def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bo
 
     n = len(text)
     problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
-    load = -(-n // (cuda.multiprocessors() * ends_cuda.WARPS_PER_MULTIPROCESSOR))
+    load = -(-n // (cuda.multiprocessors() * problem.kernels.warps))
     chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
     plans = [chosen]
     for size in problem.kernels.sizes if published else ():

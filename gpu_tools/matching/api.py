@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 
+from gpu_tools.ahead import ahead
 from gpu_tools.device import Device, cpu_threads, resolve_if_asked
 from gpu_tools.errors import InputError
 from gpu_tools.matching import approximate, exact, seeds
@@ -12,12 +14,14 @@ from gpu_tools.matching.ends import Find, Finder, Hits
 from gpu_tools.matching.exact_cpu import Searcher
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
-from gpu_tools.matching.pieces import Context, Piece, ahead, pieces
+from gpu_tools.matching.pieces import Context, Piece, pieces
 from gpu_tools.matching.traceback import Tables
 from gpu_tools.results import ApproximateMatch, ExactMatches
 from gpu_tools.scoring import EditCosts
 from gpu_tools.sequences import Sequence, SequenceChunk
 
+PIECES_AHEAD = 8
+"""Pieces of a text that are made before they are searched: many while a GPU gets ready."""
 Texts = Iterable[Sequence | SequenceChunk]
 Progress = Callable[[int], None]
 
@@ -110,12 +114,13 @@ def scan_exact(
     """
     probes = patterns.probes()
     names = [] if text_names is None else text_names
-    searcher = _searcher(
-        library(probes, patterns.matches), resolve_if_asked(device), cpu_threads(threads)
-    )
     after = max(len(probe.symbols) for probe in probes) - 1
-    made = _reported(ahead(pieces(texts, Context(after=after), names)), progress)
-    yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
+    with closing(ahead(pieces(texts, Context(after=after), names), PIECES_AHEAD)) as made:
+        searcher = _searcher(
+            library(probes, patterns.matches), resolve_if_asked(device), cpu_threads(threads)
+        )
+        made = _reported(made, progress)
+        yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
 
 
 def match_approximate(
@@ -248,11 +253,12 @@ def scan_approximate(
     find = _find(finder, errors, resolve_if_asked(device))
     tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
     before = approximate.context(probes, limits, costs)
-    made = _reported(ahead(pieces(texts, Context(before=before), names)), progress)
-    if max_distance is None:
-        yield approximate.best(made, find, tracer)
-    else:
-        yield from approximate.within(made, find, tracer)
+    with closing(ahead(pieces(texts, Context(before=before), names), PIECES_AHEAD)) as made:
+        made = _reported(made, progress)
+        if max_distance is None:
+            yield approximate.best(made, find, tracer)
+        else:
+            yield from approximate.within(made, find, tracer)
 
 
 def _searcher(found: Library, where: Device, threads: int):

@@ -1,10 +1,11 @@
 """Approximate matching on a GPU by other costs: two parts of the text in the halves of a word.
 
 Cells hold c'(i, j) = c(i, j) - i * deletion, which is never above 0; then a step down is free.
-A group of lanes owns the rows of a probe; lane g is g text symbols behind the first, and takes
-the cell above its first row from the lane before by a shuffle. Rows beyond the probe's last cost
-so much to align that they repeat it. Costs of pairs come out of registers where 8 codes suffice,
-as for DNA, else out of shared memory.
+A group of lanes owns the rows of a probe; lane g is g blocks of four text symbols behind the first,
+and takes the cells above its first row from the lane before by shuffles. A block's four columns
+advance side by side, so that a warp need not wait for one cell to begin the next. Rows beyond the
+probe's last cost so much to align that they repeat it. Costs of pairs come out of registers where
+8 codes suffice, as for DNA, else out of shared memory.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _ROWS = (1, 2, 4, 8, 16, 32)
 _ROW_CODES = 1024
 """Rows of a lane times codes, at most: the table of 32 lanes must fit into shared memory."""
 _DEAREST = 127
-COLUMNS = 4
-"""Text symbols that a lane takes at a time; four chains of cells hide each other's latency."""
-RING = 4
-"""Blocks of so many symbols for each lane, in shared memory: those that come and those before."""
+_COLUMNS = 4
+"""Text symbols of a block, which a lane takes in a step."""
+_RING = 4
+"""Blocks for each lane in shared memory: two that come and two that have been, for later lanes."""
 _SIGNS = -0x7FFF8000
 """The signs of both halves."""
 _FIRST, _BEGIN, _END = range(3)
@@ -110,7 +111,7 @@ def _cell(diagonal, cost, up, left, insertion):
 def _record(bottoms, half, position, part, query, limit, found):
     """Record the ends within the limit in half of the words, which may fall by them."""
     limits, hits, count = found
-    for k in range(COLUMNS):
+    for k in range(_COLUMNS):
         distance = int32(permute(bottoms[k], int32(0), int32(0xBB32 if half else 0x9910)))
         if distance <= limit and part[_BEGIN] <= position + k < part[_END]:
             append(hits, count, query, position + k + 1, distance)
@@ -128,7 +129,7 @@ def find_costs(rows: int, codes: int):
     hits and count as `gpu_tools.matching.cuda.find_words`, for distances c'. One warp a block.
     """
     few = codes == _FEW
-    size, places_of_all = 1 if few else rows * codes * WARP, RING * WARP
+    size, places_of_all = 1 if few else rows * codes * WARP, _RING * WARP
     outside = 0xF7F7F7F7F7F7F7F7 if few else (codes - 1) * 0x0101010101010101
 
     @kernel(rows, codes)
@@ -156,9 +157,9 @@ def find_costs(rows: int, codes: int):
         for k in range(0 if few else rows * codes):
             four = costs[query, own * rows + k // codes, (k % codes) >> 2]
             table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
-        places, wrap = uint32((lane - own) * RING), uint32(lanes * RING - 1)
-        for k in range(RING):
-            ring[lane * RING + k] = uint64(outside)
+        places, wrap = uint32((lane - own) * _RING), uint32(lanes * _RING - 1)
+        for k in range(_RING):
+            ring[lane * _RING + k] = uint64(outside)
         answers = own == lanes - 1 and 2 * number < len(parts)
         limit = limits[query, _CURRENT]
         lift = _both(-limit - 1)
@@ -166,7 +167,7 @@ def find_costs(rows: int, codes: int):
         for step in range(steps):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
-                ahead = COLUMNS * step + BLOCK * own
+                ahead = _COLUMNS * step + BLOCK * own
                 word_a = symbols_at(text, start_a + ahead, parts[a, _FIRST], parts[a, _END])
                 word_b = symbols_at(text, start_b + ahead, parts[b, _FIRST], parts[b, _END])
                 place = places + (uint32(step + 2 * own) & wrap)
@@ -190,7 +191,7 @@ def find_costs(rows: int, codes: int):
                 u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
             least = min2(min2(n0, n1), min2(n2, n3))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
-                bottoms, ahead = (n0, n1, n2, n3), COLUMNS * (step - own)
+                bottoms, ahead = (n0, n1, n2, n3), _COLUMNS * (step - own)
                 of_a, of_b, found = parts[a], parts[b], (limits, hits, count)
                 limit = _record(bottoms, False, start_a + ahead, of_a, query, limit, found)
                 limit = _record(bottoms, True, start_b + ahead, of_b, query, limit, found)
@@ -214,9 +215,12 @@ class CostKernels:
         What a lane may own, in rows.
     parts : int
         Parts of a text that a group of lanes works on at once.
+    warps : int
+        Warps that keep a multiprocessor busy: one for each of its four schedulers is enough for
+        cells of four symbols at a time, and then parts are long against their warm-up.
     """
 
-    parts = 2
+    parts, warps = 2, 4
 
     def __init__(self, pairs: NDArray[np.int32], costs: EditCosts):
         self.pairs, self.costs = pairs, costs
@@ -254,7 +258,7 @@ class CostKernels:
         """As `gpu_tools.matching.cuda.UnitKernels.prepared`."""
         parts = _paired(parts)
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm + BLOCK
-        steps = -(-longest // COLUMNS) + probes.lanes
+        steps = -(-longest // _COLUMNS) + probes.lanes
         numbers = (probes.lanes, probes.warm, steps, probes.insertion)
         grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.costs))
         find = find_costs(probes.rows, self.codes)[grid, WARP]

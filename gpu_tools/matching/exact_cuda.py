@@ -28,13 +28,15 @@ from gpu_tools.matching.index import (
     SECOND_BIT,
     Index,
 )
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.pieces import SYMBOLS_PER_PIECE, Piece
 from gpu_tools.ptx import funnel, kernel, load4, permute, product
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
 BLOCKS_PER_MULTIPROCESSOR = 1 if simulated() else 6
 HITS = 1 << 20
+SYMBOLS_OF_ROOM = 1 << 8 if simulated() else SYMBOLS_PER_PIECE + SYMBOLS_PER_PIECE // 8
+"""A piece has some more symbols than it aims at: the last chunk's, and those around its cuts."""
 _FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
 _OTHERS = 0x0404040404040404
 _MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
@@ -160,12 +162,22 @@ def find_step(step: int):
 
 
 class DeviceIndex(NamedTuple):
-    """An index, and its arrays and those of the probes on a device."""
+    """An index, and the kernel's arrays of it and of the probes on a device."""
 
     index: Index
-    filter: object
-    slots: object
-    library: tuple
+    arrays: tuple
+
+
+class Room(NamedTuple):
+    """Memory of a device for a text and for what is found in it: it outlives a piece."""
+
+    text: object
+    hits: object
+
+    @classmethod
+    def of(cls, symbols: int, hits: int) -> Room:
+        """Return room for so many symbols and hits on the current device."""
+        return cls(cuda.device_array(symbols, np.uint8), cuda.device_array((hits, 2), np.int64))
 
 
 class DeviceSearcher:
@@ -183,9 +195,11 @@ class DeviceSearcher:
         self.searcher, self.ordinals = searcher, ordinals
         self.fits = searcher.library.n_codes <= FEW_CODES
         self.indexes: list[list[DeviceIndex]] = []
+        self.rooms: list[Room] = []
         for ordinal in ordinals if self.fits else ():
             with cuda.gpus[ordinal]:
                 self.indexes.append([on_device(searcher, index) for index in searcher.indexes])
+                self.rooms.append(Room.of(SYMBOLS_OF_ROOM, HITS))
 
     def find(self, piece: Piece) -> NDArray[np.int64]:
         """Return rows of start (in the piece) and probe, in any order."""
@@ -203,8 +217,11 @@ class DeviceSearcher:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
         with cuda.gpus[self.ordinals[share]]:
-            text = resident(codes[begin : end + reach], 2 * BLOCK)
-            found = np.concatenate([search(text, index) for index in self.indexes[share]])
+            room = self.rooms[share]
+            text = resident(codes[begin : end + reach], 2 * BLOCK, room.text)
+            found = np.concatenate(
+                [search(text, index, room.hits) for index in self.indexes[share]]
+            )
         found[:, 0] += begin
         return found[found[:, 0] < end]
 
@@ -222,14 +239,16 @@ def on_device(searcher: Searcher, index: Index) -> DeviceIndex:
     library = searcher.library
     codes = np.arange(library.n_codes)
     sets = (library.matches[:, :-1] << codes).sum(axis=1).astype(np.uint8)[library.symbols]
-    probes = cuda.to_device(sets), cuda.to_device(library.bounds.astype(np.int32))
-    slots = cuda.to_device(index.slots.ravel())
-    return DeviceIndex(index, cuda.to_device(index.filter), slots, probes)
+    numbers = np.array((index.window, index.filter_shift, index.slot_shift), np.int32)
+    arrays = (numbers, index.filter, index.slots.ravel(), sets, library.bounds.astype(np.int32))
+    return DeviceIndex(index, tuple(map(cuda.to_device, arrays)))
 
 
-def search(text, index: DeviceIndex) -> NDArray[np.int64]:
-    """Return rows of start and probe in a text on the device, see `resident`."""
-    hits = cuda.device_array((HITS, 2), np.int64)
+def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
+    """Return rows of start and probe in a text on the device, see `resident`.
+
+    `hits`, a device array of them, is used if they fit in.
+    """
     count = launch(text, index, hits)
     if count > len(hits):
         hits = cuda.device_array((count, 2), np.int64)
@@ -245,11 +264,7 @@ def launch(text, index: DeviceIndex, hits) -> int:
 
 
 def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
-    """Copy what the kernel needs to the device; return a function that starts it."""
-    numbers = (index.index.window, index.index.filter_shift, index.index.slot_shift)
+    """Return a function that starts the kernel; all arrays are on the device."""
     grid = min(multiprocessors() * BLOCKS_PER_MULTIPROCESSOR, -(-len(text) // (2 * THREADS)))
     find, symbols = find_step(index.index.step)[grid, THREADS], text.view(np.uint8)
-    of_index = (
-        cuda.to_device(np.array(numbers, np.int32)), index.filter, index.slots, *index.library,
-    )  # fmt: skip
-    return lambda: find(text, symbols, *of_index, hits, count)
+    return lambda: find(text, symbols, *index.arrays, hits, count)
