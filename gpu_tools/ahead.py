@@ -25,7 +25,7 @@ def ahead(made: Iterator[Item], count: int) -> Iterator[Item]:
     iterator
         The same items. What `made` raises is raised where its item is asked for.
     """
-    maker = ThreadPoolExecutor(1)
+    maker = ThreadPoolExecutor(1, "ahead")
     waiting = deque(maker.submit(next, made, None) for _ in range(count))
     return _taken(maker, waiting, made)
 

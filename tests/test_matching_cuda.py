@@ -78,8 +78,10 @@ LENGTHS += [(k, "weighted") for k in ((9,) if SMALL else (2, 31, 32, 33, 513, 10
 @pytest.mark.parametrize(("length", "costs"), LENGTHS)
 def test_rows_over_many_lanes(length, costs):
     rng = np.random.default_rng(length)
-    text = rng.integers(0, 4, 2 * length + 20).astype(np.uint8)
-    symbols = (1 << text[10 : 10 + length]).astype(np.uint8)
+    codes, other = rng.integers(0, 4, length).astype(np.uint8), rng.integers(0, 4, 20)
+    # copies at several places, as what a lane does depends on where it is
+    text = np.concatenate((other[:10], codes, codes[:7], codes, codes, other)).astype(np.uint8)
+    symbols = (1 << codes).astype(np.uint8)
     symbols[length // 2] ^= 15
     least = COSTS[costs].substitution
     patterns = PatternSet([Pattern("p", symbols)])

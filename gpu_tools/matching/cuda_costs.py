@@ -80,11 +80,13 @@ def _selectors(four_a, four_b, few, codes):
 
 
 @cuda.jit(device=True)
-def _stage(ring, place, word_a, word_b, few, codes):
+def _stage(ring, place, text, at, both, few, codes):
     """Put what selects the costs of eight symbols of both parts into two places of the ring."""
-    half = uint64(32)
-    ring[place] = _selectors(uint32(word_a), uint32(word_b), few, codes)
-    ring[place + 1] = _selectors(uint32(word_a >> half), uint32(word_b >> half), few, codes)
+    (at_a, at_b), (of_a, of_b), half = at, both, uint64(32)
+    a = symbols_at(text, at_a, of_a[_FIRST], of_a[_END])
+    b = symbols_at(text, at_b, of_b[_FIRST], of_b[_END])
+    ring[place] = _selectors(uint32(a), uint32(b), few, codes)
+    ring[place + 1] = _selectors(uint32(a >> half), uint32(b >> half), few, codes)
 
 
 @cuda.jit(device=True)
@@ -146,10 +148,9 @@ def find_costs(rows: int, codes: int):
         insertion = int32(numbers[3] * 0x10001)
         own = int32(lane % lanes)
         number = int32(cuda.blockIdx.x * (WARP // lanes) + lane // lanes)
-        a = min(2 * number, int32(len(parts) - 2))
-        b = a + 1
-        start_a = (parts[a, _BEGIN] >> 3 << 3) - warm
-        start_b = (parts[b, _BEGIN] >> 3 << 3) - warm
+        first = min(2 * number, int32(len(parts) - 2))
+        of_a, of_b = parts[first], parts[first + 1]
+        start_a, start_b = (of_a[_BEGIN] >> 3 << 3) - warm, (of_b[_BEGIN] >> 3 << 3) - warm
         for r in range(rows):
             column[r] = 0
             near[r] = costs[query, own * rows + r, 0]
@@ -168,10 +169,9 @@ def find_costs(rows: int, codes: int):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
                 ahead = _COLUMNS * step + BLOCK * own
-                word_a = symbols_at(text, start_a + ahead, parts[a, _FIRST], parts[a, _END])
-                word_b = symbols_at(text, start_b + ahead, parts[b, _FIRST], parts[b, _END])
                 place = places + (uint32(step + 2 * own) & wrap)
-                _stage(ring, place, word_a, word_b, few, codes)
+                at = start_a + ahead, start_b + ahead
+                _stage(ring, place, text, at, (of_a, of_b), few, codes)
                 sync_lanes()
             four = ring[places + (uint32(step - own) & wrap)]
             s0, s2 = int32(uint32(four)), int32(uint32(four >> uint64(32)))
@@ -192,7 +192,7 @@ def find_costs(rows: int, codes: int):
             least = min2(min2(n0, n1), min2(n2, n3))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
                 bottoms, ahead = (n0, n1, n2, n3), _COLUMNS * (step - own)
-                of_a, of_b, found = parts[a], parts[b], (limits, hits, count)
+                found = limits, hits, count
                 limit = _record(bottoms, False, start_a + ahead, of_a, query, limit, found)
                 limit = _record(bottoms, True, start_b + ahead, of_b, query, limit, found)
                 lift = _both(-limit - 1)
