@@ -20,7 +20,7 @@ from gpu_tools.results import ApproximateMatch, ExactMatches
 from gpu_tools.scoring import EditCosts
 from gpu_tools.sequences import Sequence, SequenceChunk
 
-PIECES_AHEAD = 8
+PIECES_AHEAD = {"cpu": 2, "cuda": 32}
 """Pieces of a text that are made before they are searched: many while a GPU gets ready."""
 Texts = Iterable[Sequence | SequenceChunk]
 Progress = Callable[[int], None]
@@ -115,12 +115,12 @@ def scan_exact(
     probes = patterns.probes()
     names = [] if text_names is None else text_names
     after = max(len(probe.symbols) for probe in probes) - 1
-    with closing(ahead(pieces(texts, Context(after=after), names), PIECES_AHEAD)) as made:
-        searcher = _searcher(
-            library(probes, patterns.matches), resolve_if_asked(device), cpu_threads(threads)
-        )
-        made = _reported(made, progress)
-        yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
+    where, found = resolve_if_asked(device), library(probes, patterns.matches)
+    made = ahead(pieces(texts, Context(after=after), names), PIECES_AHEAD[where.kind])
+    with closing(made):
+        find = _searcher(found, where, cpu_threads(threads)).find
+        reported = _reported(made, progress)
+        yield from exact.occurrences(reported, find, probes, patterns.names, names)
 
 
 def match_approximate(
@@ -247,18 +247,18 @@ def scan_approximate(
     limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
     approximate.check(probes, pattern_names, limits, tables, costs)
-    count = cpu_threads(threads)
-    errors = seeds.most_errors(costs, patterns.matches, max_distance)
-    finder = Finder(probes, patterns.matches, costs, limits, count)
-    find = _find(finder, errors, resolve_if_asked(device))
-    tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
+    count, where = cpu_threads(threads), resolve_if_asked(device)
     before = approximate.context(probes, limits, costs)
-    with closing(ahead(pieces(texts, Context(before=before), names), PIECES_AHEAD)) as made:
-        made = _reported(made, progress)
+    made = ahead(pieces(texts, Context(before=before), names), PIECES_AHEAD[where.kind])
+    with closing(made):
+        errors = seeds.most_errors(costs, patterns.matches, max_distance)
+        find = _find(Finder(probes, patterns.matches, costs, limits, count), errors, where)
+        tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
+        reported = _reported(made, progress)
         if max_distance is None:
-            yield approximate.best(made, find, tracer)
+            yield approximate.best(reported, find, tracer)
         else:
-            yield from approximate.within(made, find, tracer)
+            yield from approximate.within(reported, find, tracer)
 
 
 def _searcher(found: Library, where: Device, threads: int):

@@ -122,9 +122,11 @@ class DeviceFinder:
         limits = numba_cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
         rows = launch(self.kernels, text, parts, probes, limits)
         rows[:, 2] += lifts[rows[:, 0]]
-        for pattern, limit in zip(patterns, limits.copy_to_host()[:, 0] + lifts, strict=True):
-            self.finder.limits.lower(pattern, int(limit))
-        return rows
+        least = limits.copy_to_host()[:, 0] + lifts
+        for pattern, limit in zip(patterns, least.tolist(), strict=True):
+            self.finder.limits.lower(pattern, limit)
+        # most of what is found while a limit falls is above it in the end
+        return rows[rows[:, 2] <= least[rows[:, 0]]]
 
 
 def sample(count: int) -> int:
