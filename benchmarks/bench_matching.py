@@ -108,6 +108,7 @@ def measure_gpu(
     for count in (1, 256, 10_000):
         yield f"exact K={count}", exact_gpu(rng, exact, count, 4, count < 1000)
     yield "exact K=256, two symbols", exact_gpu(rng, exact, 256, 2, True)
+    yield "exact K=256, 20 symbols", exact_gpu(rng, exact, 256, 20, True)
     text = random_text(rng, n)
     for m in (32, 64, 128, 256, 512, 1024):
         yield f"unit m={m}", approximate_gpu(rng, text, m, EditCosts(), True)

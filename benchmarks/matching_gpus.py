@@ -55,7 +55,7 @@ def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
     searcher, starts = Searcher(library(patterns.probes(), patterns.matches), 1), {}
     for ordinal, own in zip(ordinals, np.array_split(text.codes, len(ordinals)), strict=True):
         with numba_cuda.gpus[ordinal]:
-            (index,) = (exact_cuda.on_device(searcher, index) for index in searcher.indexes)
+            (index,) = exact_cuda.on_device(searcher)
             hits = numba_cuda.device_array((1 << 22, 2), np.int64)
             count = numba_cuda.to_device(np.zeros(1, np.int32))
             resident = cuda.resident(own, 16)

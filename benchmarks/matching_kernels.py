@@ -155,6 +155,18 @@ def _published_approximate(problem: Approximate, distance: int) -> dict:
     return figures
 
 
+def _exact_patterns(rng, codes, symbols: int, count: int) -> tuple[list, PatternSet]:
+    """Return random codes of 10 to 30 symbols, or copies from a text of many, and as patterns."""
+    sizes = rng.integers(10, 31, count).tolist()
+    if symbols <= 4:
+        own = [rng.integers(0, symbols, m).astype(np.uint8) for m in sizes]
+        sets = [Pattern(str(k), (1 << each).astype(np.uint8)) for k, each in enumerate(own)]
+        return own, PatternSet(sets)
+    places = rng.integers(0, len(codes) - 30, count).tolist()
+    own = [codes[at : at + m].copy() for at, m in zip(places, sizes, strict=True)]
+    return own, PatternSet([Pattern(str(k), each) for k, each in enumerate(own)], "bytes")
+
+
 def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     """Time the exact kernel, and the published designs on the same problem."""
     from numba import cuda as numba_cuda
@@ -165,22 +177,18 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     from gpu_tools.matching.index import library
 
     text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))
-    own = [rng.integers(0, symbols, int(m)).astype(np.uint8) for m in rng.integers(10, 31, count)]
-    patterns = PatternSet([
-        Pattern(str(k), (1 << codes).astype(np.uint8)) for k, codes in enumerate(own)
-    ])  # fmt: skip
+    own, patterns = _exact_patterns(rng, text.codes, symbols, count)
     searcher = Searcher(library(patterns.probes(), patterns.matches), 1)
     resident = cuda.resident(text.codes, 16)
     hits = numba_cuda.device_array((1 << 24, 2), np.int64)
-    total, milliseconds = 0, 0.0
-    for index in searcher.indexes:
-        on_device = exact_cuda.on_device(searcher, index)
+    indexes, total, milliseconds = exact_cuda.on_device(searcher), 0, 0.0
+    for on_device in indexes:
         total += exact_cuda.launch(resident, on_device, hits)
         count_on_device = numba_cuda.to_device(np.zeros(1, np.int32))
         start = exact_cuda.prepared(resident, on_device, hits, count_on_device)
         milliseconds += event_milliseconds(start)
     figures = {
-        "n": n, "patterns": count, "symbols": symbols, "scans": len(searcher.indexes),
+        "n": n, "patterns": count, "symbols": symbols, "scans": len(indexes),
         "matches": total, "kernel_ms": round(milliseconds, 4),
     }  # fmt: skip
     if published:

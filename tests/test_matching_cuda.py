@@ -131,6 +131,34 @@ def test_other_alphabets_and_many_symbols():
         assert cuda == cpu
 
 
+OTHER_LETTERS = {
+    "protein": ("ACDEFGX", "FACDEGX*BZ"),
+    "bytes": ("\x00\x04abcd\xff", "\x04abcd\xff"),
+}
+"""Letters of texts and of patterns: more than 4, and among them what stands behind a text's end."""
+
+
+@pytest.mark.parametrize("alphabet", sorted(OTHER_LETTERS))
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_occurrences_in_other_alphabets(seed, alphabet, monkeypatch):
+    rng = np.random.default_rng(300 + seed)
+    letters, drawn = OTHER_LETTERS[alphabet]
+    text = "".join(rng.choice(list(letters), 130 if SMALL else 5000)) + 2 * drawn[0]
+    patterns = {"all": drawn, "end": 3 * drawn[0]}
+    for k in range(6 if SMALL else 40):
+        at, m = int(rng.integers(len(text))), int(rng.integers(1, 9))
+        patterns[f"copy{k}"] = text[at : at + m]
+        patterns[f"random{k}"] = "".join(rng.choice(list(drawn), m))
+    patterns = PatternSet.from_texts(
+        {n: p.encode("latin-1") for n, p in patterns.items()}, alphabet
+    )
+    texts = [Sequence("t", ALPHABETS[alphabet].encode_text(text.encode("latin-1")))]
+    cpu = list(match_exact(patterns, texts, device="cpu"))
+    monkeypatch.setattr("gpu_tools.matching.exact_cpu.Searcher.find", None)
+    assert list(match_exact(patterns, texts, device="cuda")) == cpu
+    assert cpu
+
+
 def protein_search(rng, n, m, alphabet):
     letters = {"protein": "ACDEFGHIKLMNPQRSTVWY", "bytes": bytes(range(256)).decode("latin-1")}
     known, drawn = ALPHABETS[alphabet], list(letters[alphabet])
@@ -251,7 +279,14 @@ def test_variants_of_a_kernel_have_names_of_their_own():
     from gpu_tools.matching.cuda import find_words
     from gpu_tools.matching.exact_cuda import find_step
 
-    made = [find_words(1, 8), find_words(1, 32), find_words(2, 8), find_step(1), find_step(2)]
+    made = [
+        find_words(1, 8),
+        find_words(1, 32),
+        find_words(2, 8),
+        find_step(1, 2),
+        find_step(2, 2),
+        find_step(2, 8),
+    ]
     functions = [getattr(one, "py_func", None) or one.fn for one in made]
     assert len({function.__qualname__ for function in functions}) == len(made)
 
