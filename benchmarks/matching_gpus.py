@@ -57,9 +57,8 @@ def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
         with numba_cuda.gpus[ordinal]:
             (index,) = exact_cuda.on_device(searcher)
             hits = numba_cuda.device_array((1 << 22, 2), np.int64)
-            count = numba_cuda.to_device(np.zeros(1, np.int32))
             resident = cuda.resident(own, 16)
-            starts[ordinal] = exact_cuda.prepared(resident, index, hits, count)
+            starts[ordinal] = exact_cuda.prepared(resident, index, hits, exact_cuda.counters())
     return together_milliseconds(starts)
 
 

@@ -183,9 +183,8 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     hits = numba_cuda.device_array((1 << 24, 2), np.int64)
     indexes, total, milliseconds = exact_cuda.on_device(searcher), 0, 0.0
     for on_device in indexes:
-        total += exact_cuda.launch(resident, on_device, hits)
-        count_on_device = numba_cuda.to_device(np.zeros(1, np.int32))
-        start = exact_cuda.prepared(resident, on_device, hits, count_on_device)
+        total += int(exact_cuda.launch(resident, on_device, hits).sum())
+        start = exact_cuda.prepared(resident, on_device, hits, exact_cuda.counters())
         milliseconds += event_milliseconds(start)
     figures = {
         "n": n, "patterns": count, "symbols": symbols, "scans": len(indexes),

@@ -131,6 +131,15 @@ def test_other_alphabets_and_many_symbols():
         assert cuda == cpu
 
 
+def test_n_behind_the_window_is_no_base():
+    patterns = PatternSet.from_texts({"short": "ACGTAC", "long": "ACGTACAAAAAA"})
+    texts = [Sequence.from_text("n", "ACGTACAAANAAA"), Sequence.from_text("t", "ACGTACAAAAAA")]
+    found = list(match_exact(patterns, texts, device="cuda"))
+    assert found == [
+        ("short", "n", 0, 6, "+"), ("short", "t", 0, 6, "+"), ("long", "t", 0, 12, "+"),
+    ]  # fmt: skip
+
+
 OTHER_LETTERS = {
     "protein": ("ACDEFGX", "FACDEGX*BZ"),
     "bytes": ("\x00\x04abcd\xff", "\x04abcd\xff"),

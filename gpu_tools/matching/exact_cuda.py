@@ -39,10 +39,14 @@ from gpu_tools.ptx import funnel, kernel, load4, permute, product
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
 BLOCKS_PER_MULTIPROCESSOR = {FEW_CODE_BITS: 6, BYTE_BITS: 5}
-"""As many as the kernels' registers allow at once, by bits of a symbol."""
+REGISTERS = {FEW_CODE_BITS: 40, BYTE_BITS: 48}
+"""Both by bits of a symbol: as many registers as so many blocks can have."""
 HITS = 1 << 20
 SYMBOLS_OF_ROOM = 1 << 8 if simulated() else SYMBOLS_PER_PIECE + SYMBOLS_PER_PIECE // 8
 """A piece has some more symbols than it aims at: the last chunk's, and those around its cuts."""
+REGIONS, COUNTER = 8, 64
+"""Parts of the hits, by block, and elements from one's counter to the next one's: where there are
+many hits, a counter that all share, or that lie close to each other, would hold them up."""
 _FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
 _OTHERS = 0x0404040404040404
 _MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
@@ -102,19 +106,27 @@ def _occurs(library, text, start, probe, few):
 
 
 @cuda.jit(device=True)
-def _record(place, own, hashed, table, library, text, found, few):
-    """Verify the probes that have a window in the text, and record those that occur."""
-    (slots, slot_shift), (hits, count), bounds = table, found, library[1]
+def _record(place, shown, hashed, table, library, text, found, bits):
+    """Verify the probes that have a window in the text, and record those that occur.
+
+    What is `shown` of the text is 32 bits of symbols, and whether some of them match nothing.
+    """
+    (own, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
+    bounds, few = library[1], bits == FEW_CODE_BITS
+    region, room = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
     slot = int64(funnel(hashed, uint32(0), slot_shift))
     key, care, probe, offset = load4(slots, slot * 4)
     while care != 0:
         start = int64(place) - int64(offset)
         if (own ^ key) & care == 0 and start >= 0:
-            fits = start + int64(bounds[probe + 1] - bounds[probe]) <= len(text)
-            if fits and _occurs(library, text, start, probe, few):
-                mine = cuda.atomic.add(count, 0, 1)
-                if mine < len(hits):
-                    hits[mine, 0], hits[mine, 1] = start, probe
+            length = bounds[probe + 1] - bounds[probe]
+            if start + int64(length) <= len(text):
+                whole = unknown == 0 and int32(cuda.popc(care)) == bits * length
+                if whole or _occurs(library, text, start, probe, few):
+                    mine = cuda.atomic.add(counts, region * COUNTER, 1)
+                    if mine < room:
+                        hits[region * room + mine, 0] = start
+                        hits[region * room + mine, 1] = probe
         slot += 1
         key, care, probe, offset = load4(slots, slot * 4)
 
@@ -128,14 +140,16 @@ def find_step(step: int, bits: int):
     window, shift of the filter, shift of the slots); the filter and the slots, flat, of
     `gpu_tools.matching.index.Index`; symbols (uint8, of all probes: for 2 bits a bit for each code
     that it matches), bounds (int32: where each probe's symbols begin) and table (uint8, for 8 bits
-    1 where a symbol, the row, matches a code, else of one element). It fills hits (int64, shape
-    (capacity, 2)) with start and probe; count (int32, shape (1,)) counts also those beyond the
-    capacity.
+    1 where a symbol, the row, matches a code, else of one element). It fills the `REGIONS` of hits
+    (int64, shape (capacity, 2)) with start and probe; counts (int32: a region's is element
+    ``COUNTER * region``) count also those beyond the capacity.
     """
     few = bits == FEW_CODE_BITS
 
-    @kernel(step, bits)
-    def find_thread(words, text, numbers, filter_words, slots, symbols, bounds, table, hits, count):
+    @kernel(step, bits, registers=REGISTERS[bits])
+    def find_thread(
+        words, text, numbers, filter_words, slots, symbols, bounds, table, hits, counts
+    ):
         own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
         for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
             own_filter[k] = filter_words[k]
@@ -174,13 +188,14 @@ def find_step(step: int, bits: int):
             while found != 0:
                 k = uint32((int32(cuda.ffs(found)) - int32(1)) * int32(step))
                 found &= uint32(found - uint32(1))
-                if few and funnel(unknown, uint32(0), k) & whole:
+                others = funnel(unknown, uint32(0), k) if few else uint32(0)
+                if others & whole:
                     continue
                 own = funnel(low, high, uint32(k + k)) if few else _four_from(a, b, c, k)
                 hashed = product(uint32(own & mask), multiplier)
                 start, library = int64(place) * SYMBOLS + int64(k), (symbols, bounds, table)
-                of_index, ends = (slots, slot_shift), (hits, count)
-                _record(start, own, hashed, of_index, library, text, ends, few)
+                of_index, ends = (slots, slot_shift), (hits, counts)
+                _record(start, (own, others), hashed, of_index, library, text, ends, bits)
 
     return find_thread
 
@@ -285,24 +300,31 @@ def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
 
     `hits`, a device array of them, is used if they fit in.
     """
-    count = launch(text, index, hits)
-    if count > len(hits):
-        hits = cuda.device_array((count, 2), np.int64)
-        launch(text, index, hits)
-    return hits[:count].copy_to_host() if count else np.empty((0, 2), np.int64)
+    counts = launch(text, index, hits)
+    if counts.max() > len(hits) // REGIONS:
+        hits = cuda.device_array((REGIONS * int(counts.max()), 2), np.int64)
+        counts = launch(text, index, hits)
+    room = len(hits) // REGIONS
+    found = [hits[k * room : k * room + n].copy_to_host() for k, n in enumerate(counts) if n]
+    return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 
-def launch(text, index: DeviceIndex, hits) -> int:
-    """Run the kernel and return the number of hits."""
-    count = cuda.to_device(np.zeros(1, np.int32))
-    prepared(text, index, hits, count)()
-    return int(count.copy_to_host()[0])
+def launch(text, index: DeviceIndex, hits) -> NDArray[np.int32]:
+    """Run the kernel and return the number of hits of each region."""
+    counts = counters()
+    prepared(text, index, hits, counts)()
+    return counts.copy_to_host()[::COUNTER]
 
 
-def prepared(text, index: DeviceIndex, hits, count) -> Callable[[], None]:
+def counters():
+    """Return the kernel's counters on the device."""
+    return cuda.to_device(np.zeros(REGIONS * COUNTER, np.int32))
+
+
+def prepared(text, index: DeviceIndex, hits, counts) -> Callable[[], None]:
     """Return a function that starts the kernel; all arrays are on the device."""
     _, bits = index.constants
     at_once = 1 if simulated() else multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
     grid = min(at_once, -(-len(text) // (2 * THREADS)))
     find, symbols = find_step(*index.constants)[grid, THREADS], text.view(np.uint8)
-    return lambda: find(text, symbols, *index.arrays, hits, count)
+    return lambda: find(text, symbols, *index.arrays, hits, counts)
