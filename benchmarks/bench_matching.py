@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import record
-from benchmarks.matching_gpus import several_gpus
+from benchmarks.matching_gpus import many_matches, several_gpus
 from benchmarks.matching_kernels import WEIGHTED, approximate_gpu, exact_gpu
 from benchmarks.matching_peers import (
     LETTERS,
@@ -116,6 +116,7 @@ def measure_gpu(
     text = random_text(rng, large)
     for name, costs in (("unit", EditCosts()), ("weighted", WEIGHTED)):
         yield f"{name} m=1024 large", approximate_gpu(rng, text, 1024, costs, False)
+    yield "many matches", many_matches(rng, n, 100, 20, 5)
     if len(list_gpus()) > 1:
         yield "several GPUs", several_gpus(rng, large, 1024)
 

@@ -1,4 +1,4 @@
-"""Times of matching on one GPU and on two."""
+"""Times of whole calls of matching on a GPU, and of kernels and whole calls on several."""
 
 from __future__ import annotations
 
@@ -60,6 +60,21 @@ def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
             resident = cuda.resident(own, 16)
             starts[ordinal] = exact_cuda.prepared(resident, index, hits, exact_cuda.counters())
     return together_milliseconds(starts)
+
+
+def many_matches(rng, n: int, count: int, m: int, limit: int) -> dict:
+    """Time whole calls with many matches, of which the CPU finds the starts and CIGARs."""
+    text, patterns, found = random_text(rng, n), random_patterns(rng, count, m, m), {}
+    figures = {"n": n, "patterns": count, "m": m, "max_distance": limit}
+    for device in ("cuda", "cpu"):
+
+        def call(device=device):
+            found[device] = match_approximate(patterns, [text], max_distance=limit, device=device)
+
+        figures[f"{device}_call_ms"] = as_milliseconds(median_seconds(call, 1))
+    if found["cuda"] != found["cpu"]:
+        raise AssertionError("the GPU gives other matches than the CPU")
+    return {**figures, "matches": len(found["cpu"])}
 
 
 def several_gpus(rng, n: int, m: int, counts=(10_000, 256), sets=((0,), (0, 1))) -> dict:
