@@ -193,8 +193,7 @@ def match_approximate(
     Examples
     --------
     >>> patterns = PatternSet.from_texts({"p": "ACGT"})
-    >>> match, = match_approximate(patterns, [Sequence.from_text("t", "TTACTTT")], device="cpu",
-    ...                            max_distance=1)
+    >>> match, = match_approximate(patterns, [Sequence.from_text("t", "TTACTCC")], device="cpu")
     >>> match.start, match.end, match.distance, match.cigar
     (2, 5, 1, (('=', 2), ('I', 1), ('=', 1)))
     """
