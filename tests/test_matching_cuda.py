@@ -227,7 +227,7 @@ def test_several_shares_of_a_text(monkeypatch):
     cpu = list(match_exact(patterns, texts, device="cpu"))
     near = match_approximate(patterns, texts, device="cpu")
     shares = Device("cuda", (0, 0, 0))
-    monkeypatch.setattr("gpu_tools.matching.api.resolve_if_asked", lambda device: shares)
+    monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: shares)
     if SMALL:  # it has one set of threads
         monkeypatch.setattr("gpu_tools.matching.exact_cuda.ThreadPoolExecutor", OneByOne)
         monkeypatch.setattr("gpu_tools.matching.ends_cuda.ThreadPoolExecutor", OneByOne)

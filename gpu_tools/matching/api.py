@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
 from gpu_tools.ahead import ahead
-from gpu_tools.device import Device, cpu_threads, resolve_if_asked
+from gpu_tools.device import Device, cpu_threads, resolve
 from gpu_tools.errors import InputError
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.alphabet import ALPHABETS
@@ -45,7 +45,6 @@ def match_exact(
         fit into memory as chunks.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        ``auto`` is the CPU here.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
@@ -115,7 +114,7 @@ def scan_exact(
     probes = patterns.probes()
     names = [] if text_names is None else text_names
     after = max(len(probe.symbols) for probe in probes) - 1
-    where, found = resolve_if_asked(device), library(probes, patterns.matches)
+    where, found = resolve(device), library(probes, patterns.matches)
     made = ahead(pieces(texts, Context(after=after), names), PIECES_AHEAD[where.kind])
     with closing(made):
         find = _searcher(found, where, cpu_threads(threads)).find
@@ -246,7 +245,7 @@ def scan_approximate(
     limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
     approximate.check(probes, pattern_names, limits, tables, costs)
-    count, where = cpu_threads(threads), resolve_if_asked(device)
+    count, where = cpu_threads(threads), resolve(device)
     before = approximate.context(probes, limits, costs)
     made = ahead(pieces(texts, Context(before=before), names), PIECES_AHEAD[where.kind])
     with closing(made):
