@@ -86,16 +86,16 @@ def _reason(cuda) -> str:
     return "the CUDA driver reports none"
 
 
-@cache  # a context is made for it, and every call that is given a device asks
+@cache
 def _describe(ordinal: int) -> Gpu:
     cuda = _import_cuda()
-    device = cuda.gpus[ordinal]
-    with device:
-        memory = cuda.current_context().get_memory_info().total
+    device, driver = cuda.gpus[ordinal], cuda.cudadrv.driver.driver
+    # the driver is asked: a context on every GPU would take time, and memory from other processes
+    memory = int(driver.cuDeviceTotalMem(device.id))
     name = device.name.decode() if isinstance(device.name, bytes) else device.name
     capability = ".".join(map(str, device.compute_capability))
-    driver = ".".join(map(str, cuda.cudadrv.driver.driver.get_version()))
-    return Gpu(ordinal, name, capability, memory, driver, device.uuid)
+    version = ".".join(map(str, driver.get_version()))
+    return Gpu(ordinal, name, capability, memory, version, device.uuid)
 
 
 def resolve(specification: str = "auto") -> Device:

@@ -11,6 +11,7 @@ from numba.core.caching import IndexDataCacheFile
 
 import gpu_tools
 from gpu_tools import kernel_cache
+from gpu_tools.device import simulated
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -44,6 +45,41 @@ def test_a_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(kernel_cache, "open", refuse, raising=False)
     assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("key") == "compiled"
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
+    """Without the lock both load it: the test sees what it is there for."""
+
+    class Library:
+        loads = 0
+        loaded = None
+
+        def get_cufunc(self):
+            if self.loaded is None:
+                time.sleep(0.2)
+                self.loads += 1
+                self.loaded = "function"
+            return self.loaded
+
+    if one_by_one:
+        kernel_cache.load_one_by_one(Library)
+    library = Library()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
+    assert found == ["function"] * 2
+    assert library.loads == (1 if one_by_one else 2)
+
+
+def test_kernels_are_loaded_one_by_one():
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.codegen import CUDACodeLibrary
+
+    import gpu_tools.ptx  # noqa: F401  (what every kernel comes from)
+
+    assert hasattr(CUDACodeLibrary.get_cufunc, "__wrapped__")
 
 
 def _with_compiled_functions():
