@@ -281,7 +281,8 @@ def best_rectangle(
 def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, ...]):
     """Search a matrix that has been loaded onto each of some GPUs; see `best_rectangle`."""
     tiles = tiles_of(oriented.n_lines)
-    shares = [tiles[k :: len(loaded)] for k in range(len(loaded))]
+    # every n-th: those on the diagonal, with half the pairs, are spread over all
+    shares = [np.ascontiguousarray(tiles[k :: len(loaded)]) for k in range(len(loaded))]
     for cell in loaded[0].cell_types():
         prefixes = on_each(
             ordinals, lambda gpu, cell=cell: prefix_of(gpu.steps, scale, cell), loaded
