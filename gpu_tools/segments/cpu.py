@@ -2,7 +2,7 @@
 
 A tile's four numbers are the total and the largest sums of a beginning, of an end and of any part
 of it. Where 32 bits are enough, a vector's lanes own neighbouring runs of a tile; squares of the
-tile are transposed on the way into the vector unit.
+tile are transposed in registers.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ LANES = 16
 RUN = 256
 """Values of a tile that one lane owns."""
 TILE = LANES * RUN
+AHEAD = 2 * TILE
+"""How far ahead memory is asked for values: early enough, and few enough for the cache."""
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow a lane's 32 bits."""
 SHARES_PER_THREAD = 4
@@ -31,6 +33,35 @@ TOTAL, PREFIX, SUFFIX, BEST = range(4)
 to_units = register_jitable(core.to_units)
 extend = register_jitable(core.extend)
 join = register_jitable(core.join)
+
+
+@register_jitable
+def _append(state, value):
+    """Append one value to each lane's run; the state's last two are the extremes of the values."""
+    total, prefix, suffix, best, high, low = state
+    total = simd.add(total, value)
+    suffix = simd.maximum(simd.add(suffix, value), simd.splat(np.int32(0)))
+    return (
+        total, simd.maximum(prefix, total), suffix, simd.maximum(best, suffix),
+        simd.maximum(high, value), simd.minimum(low, value),
+    )  # fmt: skip
+
+
+@register_jitable
+def _append_four(state, one, two, three, four):
+    return _append(_append(_append(_append(state, one), two), three), four)
+
+
+@register_jitable
+def _append_square(state, values, begin):
+    """Append the next `LANES` values to each lane's run."""
+    (one, two, three, four, five, six, seven, eight,
+     nine, ten, eleven, twelve, thirteen, fourteen, fifteen, sixteen,
+    ) = simd.columns(values, begin, RUN)  # fmt: skip
+    state = _append_four(state, one, two, three, four)
+    state = _append_four(state, five, six, seven, eight)
+    state = _append_four(state, nine, ten, eleven, twelve)
+    return _append_four(state, thirteen, fourteen, fifteen, sixteen)
 
 
 def _narrow_summary(values, begin, scratch):
@@ -46,36 +77,31 @@ def _overload_narrow_summary(values, begin, scratch):
 
     def by_lanes(values, begin, scratch):
         zero = simd.splat(np.int32(0))
-        high, low = zero, zero
-        # straight through the tile first: memory is read in order, the squares then hit the cache
-        for at in range(begin, begin + TILE, LANES):
-            value = simd.load(values, at)
-            high, low = simd.maximum(high, value), simd.minimum(low, value)
-        simd.store(scratch, 0, high)
-        simd.store(scratch, LANES, low)
-        joined = (int64(0), int64(0), int64(0), int64(0))
-        if scratch[:LANES].max() >= NARROW or scratch[LANES : 2 * LANES].min() <= -NARROW:
-            return False, joined
-        total, prefix, suffix, best = zero, zero, zero, zero
+        state = (zero, zero, zero, zero, zero, zero)
         for column in range(0, RUN, LANES):
-            simd.transpose(values, begin + column, RUN, scratch)
-            for row in range(LANES):
-                value = simd.load(scratch, row * LANES)
-                total = simd.add(total, value)
-                prefix = simd.maximum(prefix, total)
-                suffix = simd.maximum(simd.add(suffix, value), zero)
-                best = simd.maximum(best, suffix)
+            # in the order of memory, so that lines arrive while others are worked on
+            ahead = begin + AHEAD + column * LANES
+            for line in range(ahead, ahead + LANES * LANES, LANES):
+                simd.prefetch(values, line)
+            state = _append_square(state, values, begin + column)
+        total, prefix, suffix, best, high, low = state
         simd.store(scratch, 0, total)
         simd.store(scratch, LANES, prefix)
         simd.store(scratch, 2 * LANES, suffix)
         simd.store(scratch, 3 * LANES, best)
+        simd.store(scratch, 4 * LANES, high)
+        simd.store(scratch, 5 * LANES, low)
+        fits = (
+            scratch[4 * LANES : 5 * LANES].max() < NARROW and scratch[5 * LANES :].min() > -NARROW
+        )
+        joined = (int64(0), int64(0), int64(0), int64(0))
         for lane in range(LANES):
             run = (
                 int64(scratch[lane]), int64(scratch[LANES + lane]),
                 int64(scratch[2 * LANES + lane]), int64(scratch[3 * LANES + lane]),
             )  # fmt: skip
             joined = join(joined, run)
-        return True, joined
+        return fits, joined
 
     return by_lanes if values.dtype == types.int32 else not_narrow
 
@@ -93,7 +119,7 @@ def summarise(values, scale, first, last, summaries):
         Tiles; tile t begins at value t * `TILE`.
     summaries : int64 array, shape (tiles, 4)
     """
-    scratch = np.empty(LANES * LANES, np.int32)
+    scratch = np.empty(6 * LANES, np.int32)
     for tile in range(first, last):
         begin, end = tile * TILE, min((tile + 1) * TILE, len(values))
         done = False
