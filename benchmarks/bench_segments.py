@@ -246,11 +246,15 @@ def best_segment_on(ordinals, values) -> float:
 
 def submatrix_on(ordinals, matrix) -> tuple[float, tuple]:
     """Return the time to search a matrix that lies on each GPU, and what was found."""
+    from numba import cuda
+
     from gpu_tools.segments import submatrix_cuda
     from gpu_tools.segments.gpus import on_each
 
     oriented = orient(matrix)
-    loaded = on_each(ordinals, lambda _: submatrix_cuda.load(oriented, ONE), ordinals)
+    loaded = on_each(
+        ordinals, lambda _: submatrix_cuda.measure(cuda.to_device(matrix), ONE), ordinals
+    )
 
     def call():
         return submatrix_cuda.search(oriented, loaded, ONE, ordinals)

@@ -1,10 +1,10 @@
 """All maximal scoring segments on GPUs: those of short runs, then those across the runs' ends.
 
-A lane lists the maximal segments of its own run (`gpu_tools.segments.staging`) as two bits a value,
-where one starts and where one ends. They are maximal in the whole unless they are part of one that
-crosses an end of the run. Such a one is made of the few segments that may grow beyond their run
-(`core.append_open`): neighbouring lists of these are merged, a thread a group, until one list is
-left. The bits of what lies across an end are then masked, the rest is counted and written.
+A lane lists the maximal segments of its own run (`gpu_tools.segments.staging`). They are maximal in
+the whole unless they are part of one that crosses an end of the run. Such a one is made of the few
+segments that may grow beyond their run (`core.append_open`): neighbouring lists of these are
+merged, a thread a group, until one list is left. What lies in none that crosses an end is then
+counted and written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,18 @@ from gpu_tools.segments import maximal_kernels as kernels
 from gpu_tools.segments import maximal_write_kernels as write_kernels
 from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.maximal_cpu import Crossing, cross
-from gpu_tools.segments.maximal_kernels import COUNT, END, FAN, OFFSET, START, TOTAL
+from gpu_tools.segments.maximal_kernels import (
+    COUNT,
+    CROSS_SCORE,
+    CROSS_START,
+    END,
+    FAN,
+    HIGH,
+    LOW,
+    OFFSET,
+    START,
+    TOTAL,
+)
 from gpu_tools.segments.staging import RUN, THREADS, TILE
 
 MERGE_THREADS = 2 if simulated() else 8
@@ -34,11 +45,16 @@ class Part(NamedTuple):
     """What is known of neighbouring values on one GPU, all arrays there; see `maximal_kernels`."""
 
     values: object
-    words: object
+    spans: object
+    sums: object
     lists: object
     rows: object
-    crossing: object
     by_tile: object
+
+    @property
+    def runs(self) -> int:
+        """Runs of the values, those of the last tile that hold none included."""
+        return self.spans.shape[0]
 
 
 def _levels(n_lists: int) -> list[tuple[int, int, int, int]]:
@@ -64,15 +80,15 @@ def new_part(values, capacity: int | None = None) -> Part:
     -------
     Part
     """
-    tiles = -(-len(values) // TILE)
+    tiles, narrow = -(-len(values) // TILE), values.dtype == np.int32
     runs, rows = tiles * THREADS, capacity or len(values) // VALUES_PER_ROW + TILE
     _, _, first, made = (_levels(runs) or [(0, 0, 0, runs)])[-1]
     return Part(
         values,
-        cuda.device_array((tiles, kernels.KEPT), np.uint32),
-        cuda.device_array((first + made, 3), np.int64),
+        cuda.device_array((runs, kernels.SLOTS), np.uint16),
+        cuda.device_array((runs, kernels.SLOTS), np.int32 if narrow else np.int64),
+        cuda.device_array((first + made, kernels.LIST_COLUMNS), np.int64),
         cuda.device_array((2, 4, rows), np.int64),
-        cuda.device_array((runs, 3), np.int64),
         cuda.device_array((4, tiles + 1), np.int64),
     )
 
@@ -86,14 +102,13 @@ def list_part(part: Part, scale) -> Part:
     kernel = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
     while True:
         too_large, too_deep, used = _list_once(part, scale, kernel)
-        if too_deep:
-            kernel = kernels.LIST_DEEP[dtype]
-        elif too_large:
-            kernel = kernels.LIST_WIDE[dtype]
-        elif used > part.rows.shape[2]:
-            part = new_part(part.values, used)
-        else:
+        if not too_large and not too_deep and used <= part.rows.shape[2]:
             return part
+        if used > part.rows.shape[2]:
+            part = new_part(part.values, used)
+        if too_large or too_deep:
+            kernel = kernels.LIST_DEEP[dtype] if too_deep else kernels.LIST_WIDE[dtype]
+            part = part._replace(sums=cuda.device_array(part.sums.shape, np.int64))
 
 
 def _list_once(part: Part, scale, kernel) -> tuple[bool, bool, int]:
@@ -101,13 +116,13 @@ def _list_once(part: Part, scale, kernel) -> tuple[bool, bool, int]:
 
     Return whether a value was too large, whether a list was too long, and the rows of all runs.
     """
-    values, words, lists, rows, crossing, by_tile = part
-    levels, deep = _levels(crossing.shape[0]), rows
+    values, spans, sums, lists, rows, by_tile = part
+    levels, deep = _levels(part.runs), rows
     if kernel is kernels.LIST_DEEP[values.dtype]:
-        deep = cuda.device_array((3, kernels.SLOTS, crossing.shape[0]), np.int64)
+        deep = cuda.device_array((3, kernels.DEEPEST, part.runs), np.int64)
     counters = cuda.to_device(np.zeros(len(levels) + kernels.USED + 1, np.int64))
-    shared = (lists, rows, crossing, by_tile, counters)
-    kernel[words.shape[0], THREADS](values, scale, words, *shared, deep)
+    shared = (lists, rows, by_tile, counters)
+    kernel[part.runs // THREADS, THREADS](values, scale, spans, sums, *shared, deep)
     for level in levels:
         blocks = -(-level[-1] // MERGE_THREADS)
         kernels.merge_lists_thread[blocks, MERGE_THREADS](*shared, level)
@@ -115,38 +130,37 @@ def _list_once(part: Part, scale, kernel) -> tuple[bool, bool, int]:
     return bool(too_large), bool(too_deep), used
 
 
-def write_part(part: Part, scale, seed: int = 0):
+def write_part(part: Part, seed: int = 0):
     """Return starts, ends and sums of a part's segments, shape (3, k), on the current GPU.
 
     Parameters
     ----------
     part : Part
-    scale : int64 or float64
     seed : int
         Where a segment from before the part ends in it, 0 without one.
     """
-    values, words, lists, _, crossing, by_tile = part
-    tiles = words.shape[0]
+    _, spans, sums, lists, _, by_tile = part
+    tiles = part.runs // THREADS
     write_kernels.enter_block[1, write_kernels.SCAN_THREADS](by_tile, seed)
-    write_kernels.count_runs_warp[tiles, THREADS](words, lists, crossing, by_tile)
+    write_kernels.count_runs_warp[tiles, THREADS](spans, lists, by_tile)
     write_kernels.offsets_block[1, write_kernels.SCAN_THREADS](by_tile)
     result = cuda.device_array((3, int(by_tile[kernels.OFFSETS, tiles])), np.int64)
     if result.size:
-        kernel = write_kernels.WRITE[values.dtype]
-        kernel[tiles, THREADS](values, scale, words, lists, crossing, by_tile, result)
+        write_kernels.write_tile_warp[tiles, THREADS](spans, sums, lists, by_tile, result)
     return result
 
 
 def search(part: Part, scale):
     """Return starts, ends and sums in units, shape (3, k), on the current GPU."""
-    return write_part(list_part(part, scale), scale)
+    return write_part(list_part(part, scale))
 
 
 def _open_rows(part: Part, number: int, first: int) -> tuple[NDArray[np.int64], int]:
     """Return the open segments of a part that begins at value `first`, and its sum, for `cross`."""
     top = part.lists[part.lists.shape[0] - 1 :].copy_to_host()[0]
-    rows = part.rows[len(_levels(part.crossing.shape[0])) % 2].copy_to_host()
-    rows = rows[:, top[OFFSET] : top[OFFSET] + top[COUNT]]
+    begin, end = top[OFFSET], top[OFFSET] + top[COUNT]
+    columns = part.rows[len(_levels(part.runs)) % 2]
+    rows = np.array([columns[k, begin:end].copy_to_host() for k in (START, END, LOW, HIGH)])
     rows[[START, END]] += first
     return np.column_stack((np.full(top[COUNT], number), rows.T)), top[TOTAL]
 
@@ -156,11 +170,11 @@ def _enter(part: Part, first: int, crossing: Crossing) -> int:
     last = first + len(part.values)
     for start, end, score in zip(*crossing, strict=True):
         if first <= start < last < end:
-            row = np.array([[start - first, end - first, score]])
+            row = np.array([start - first, end - first, score])
             run = int(start - first) // RUN
-            part.crossing[run : run + 1].copy_to_device(row)
+            part.lists[run, CROSS_START : CROSS_SCORE + 1].copy_to_device(row)
             tile = run // THREADS
-            part.by_tile[kernels.FARTHEST, tile : tile + 1].copy_to_device(row[0, 1:2])
+            part.by_tile[kernels.FARTHEST, tile : tile + 1].copy_to_device(row[1:2])
     entering = crossing.ends[(crossing.starts < first) & (crossing.ends > first)]
     return int(entering[0]) - first if len(entering) else 0
 
@@ -192,7 +206,7 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     crossing = cross(np.concatenate(opened), np.array(totals), 0)
 
     def write_share(share: tuple[int, int], part: Part) -> NDArray[np.int64]:
-        found = write_part(part, scale, _enter(part, share[0], crossing)).copy_to_host()
+        found = write_part(part, _enter(part, share[0], crossing)).copy_to_host()
         found[[START, END]] += share[0]
         return found
 

@@ -221,11 +221,6 @@ def tiles_of(n_lines: int) -> NDArray[np.int32]:
     return np.array(pairs, dtype=np.int32)
 
 
-def load(oriented: Oriented, scale) -> OnGpu:
-    """Copy a matrix to the current GPU and sum up its steps."""
-    return measure(cuda.to_device(np.ascontiguousarray(oriented.steps)), scale)
-
-
 def measure(steps, scale) -> OnGpu:
     """Sum up the steps of a matrix on the current GPU."""
     sums = cuda.device_array((steps.shape[0], 2), np.int64)
@@ -249,12 +244,54 @@ def cell_scale(cell: np.dtype) -> np.int64 | np.float32:
     return np.float32(1 / LIMIT_FLOAT32) if cell.kind == "f" else np.int64(1)
 
 
-def bests_of(prefix, tiles: NDArray[np.int32]) -> NDArray:
-    """Return the largest sum of each thread's pairs for some tiles, in cells."""
-    bests = cuda.device_array((len(tiles), THREADS), prefix.dtype)
-    kernel = KERNELS[prefix.dtype]
-    kernel[len(tiles), THREADS](prefix, cuda.to_device(tiles), bests)
-    return bests.copy_to_host()
+@cuda.jit
+def largest_block(bests, largest):
+    """Write the largest element of one row a block."""
+    parts = cuda.shared.array(THREADS, bests.dtype)
+    thread, block = cuda.threadIdx.x, cuda.blockIdx.x
+    parts[thread] = bests[block, thread]
+    width = THREADS // 2
+    while width > 0:
+        cuda.syncthreads()
+        if thread < width:
+            parts[thread] = max(parts[thread], parts[thread + width])
+        width //= 2
+    if thread == 0:
+        largest[block] = parts[0]
+
+
+class Share(NamedTuple):
+    """One GPU's tiles, with the prefix sums and the largest sums on that GPU, all in cells.
+
+    ``bests`` are the threads', shape (tiles, threads), ``largest`` the tiles'.
+    """
+
+    tiles: NDArray[np.int32]
+    prefix: object
+    bests: object
+    largest: object
+
+
+def search_share(steps, scale, cell: np.dtype, tiles: NDArray[np.int32]) -> Share:
+    """Have the current GPU search some tiles; it is not waited for, others may start meanwhile."""
+    on_gpu = cuda.to_device(tiles)
+    prefix = prefix_of(steps, scale, cell)
+    bests = cuda.device_array((len(tiles), THREADS), cell)
+    largest = cuda.device_array(len(tiles), cell)
+    KERNELS[cell][len(tiles), THREADS](prefix, on_gpu, bests)
+    largest_block[len(tiles), THREADS](bests, largest)
+    return Share(tiles, prefix, bests, largest)
+
+
+def shares_of(n_lines: int, n_gpus: int) -> list[NDArray[np.int32]]:
+    """Deal the tiles out to GPUs in turn, at most one GPU a tile.
+
+    Neighbouring ones differ at most by the diagonal's, with half the pairs, so that shares are
+    equal.
+    """
+    tiles = tiles_of(n_lines)
+    n_gpus = min(n_gpus, len(tiles))
+    return [np.ascontiguousarray(tiles[k::n_gpus]) for k in range(n_gpus)]
 
 
 def best_rectangle(
@@ -274,38 +311,40 @@ def best_rectangle(
     tuple or None
         Sum and (row start, row end, column start, column end); None if no sum is positive.
     """
-    loaded = on_each(ordinals, lambda _: load(oriented, scale), ordinals)
+    ordinals = ordinals[: len(shares_of(oriented.n_lines, len(ordinals)))]
+    steps = np.ascontiguousarray(oriented.steps)
+    loaded = on_each(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
     return search(oriented, loaded, scale, ordinals)
 
 
 def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, ...]):
     """Search a matrix that has been loaded onto each of some GPUs; see `best_rectangle`."""
-    tiles = tiles_of(oriented.n_lines)
-    # every n-th: those on the diagonal, with half the pairs, are spread over all
-    shares = [np.ascontiguousarray(tiles[k :: len(loaded)]) for k in range(len(loaded))]
+    tiles = shares_of(oriented.n_lines, len(loaded))
     for cell in loaded[0].cell_types():
-        prefixes = on_each(
-            ordinals, lambda gpu, cell=cell: prefix_of(gpu.steps, scale, cell), loaded
-        )
-        bests = on_each(ordinals, bests_of, prefixes, shares)
-        best = max(part.max() for part in bests if part.size)
+        shares = on_each(
+            ordinals,
+            lambda gpu, own, cell=cell: search_share(gpu.steps, scale, cell, own),
+            loaded, tiles,
+        )  # fmt: skip
+        largest = on_each(ordinals, lambda share: share.largest.copy_to_host(), shares)
+        best = max(part.max() for part in largest)
         if cell.kind != "f" or best < 1:
             break
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    parts = zip(prefixes, shares, bests, strict=True)
-    found = on_each(ordinals, lambda part: _tiles_with(*part, best), parts)
+    found = on_each(ordinals, lambda share, own: _tiles_with(share, own, best), shares, largest)
     return total, first_rectangle([tile for part in found for tile in part], oriented, total)
 
 
-def _tiles_with(prefix, tiles: NDArray[np.int32], bests: NDArray, best) -> list[Tile]:
+def _tiles_with(share: Share, largest: NDArray, best) -> list[Tile]:
     """Return the threads' tiles that reach `best`."""
     found = []
-    for block, thread in np.argwhere(bests == best).tolist():
-        low = int(tiles[block, 0]) + thread // HIGH_GROUPS * CELLS
-        high = int(tiles[block, 1]) + thread % HIGH_GROUPS * CELLS
-        found.append(Tile(low, _columns(prefix, low), high, _columns(prefix, high)))
+    for block in np.flatnonzero(largest == best).tolist():
+        for thread in np.flatnonzero(share.bests[block].copy_to_host() == best).tolist():
+            low = int(share.tiles[block, 0]) + thread // HIGH_GROUPS * CELLS
+            high = int(share.tiles[block, 1]) + thread % HIGH_GROUPS * CELLS
+            found.append(Tile(low, _columns(share.prefix, low), high, _columns(share.prefix, high)))
     return found
 
 
