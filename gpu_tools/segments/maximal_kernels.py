@@ -53,8 +53,8 @@ DEPTH = 5 if simulated() else 12
 """Open segments of a run that shared memory has room for, and two places more."""
 DEEPEST = SLOTS + 2
 _STACK = (3, DEPTH, THREADS)
-_LIMITS = {} if simulated() else {"max_registers": 80}
-"""More would leave a multiprocessor with fewer warps than shared memory has room for."""
+_REGISTERS = {int32: 80, int64: 128}
+"""By type of the sums: more would leave fewer warps than shared memory has room for."""
 BYTE = 8  # bits of a place in a run
 START_BYTE, _START_AND_SLOT = 0xFF, 0xFF00FF
 START, END, LOW, HIGH = range(4)
@@ -173,7 +173,7 @@ def _list_kernel(dtype, cell, unit, too_large, depth):
     # what stands where the chain has no segment: sums neither fall to its start nor exceed its end
     lowest, highest = int(np.iinfo(str(cell)).min), int(np.iinfo(str(cell)).max)
 
-    @cuda.jit(**_LIMITS)
+    @cuda.jit(**({} if simulated() else {"max_registers": _REGISTERS[cell]}))
     def list_runs_warp(values, scale, spans, sums, lists, rows, by_tile, counters, deep):
         """List the maximal segments of the lanes' runs, one tile a block.
 
