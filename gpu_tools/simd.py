@@ -88,6 +88,17 @@ def set_element(typing_context, array, index, value):
 
 
 @intrinsic
+def fetch_add(typing_context, array, index, value):
+    """Add to an element of a C-contiguous `array` at once, for all threads; return what it was."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
+
+    return array.dtype(array, types.intp, array.dtype), generate
+
+
+@intrinsic
 def splat(typing_context, value):
     """Return a vector with `value` in every lane."""
     vector = VectorType(value)
