@@ -6,20 +6,21 @@ spans : uint16 array, shape (runs, slots)
     First and last value of each segment that is maximal in its run, a byte each.
 sums : int32 or int64 array, shape (runs, slots)
     Their sums.
-lists : int64 array, shape (lists, 7)
+lists : int64 array, shape (lists, 8)
     Lists of open segments, those of the runs first, then level by level those that they are merged
     into: where they stand in the rows, how many they are, the sum of all their values. Of runs
     only: how many segments are maximal in the run; start, end and sum of a segment that starts in
-    it and goes on beyond its end, the end 0 if there is none.
+    it and goes on beyond its end, the end 0 if there is none; how many of the run's own are maximal
+    in all values.
 rows : int64 array, shape (2, 4, capacity)
     Open segments of a level, of even and of odd number: start, end, sums before and after.
     Positions count from value 0, sums from the list's first value.
-by_tile : int64 array, shape (4, tiles + 1)
+by_tile : int64 array, shape (4, tiles)
     The largest end of segments across runs' ends that start in the tile; where the last one from
     the left ends; how many segments start in the tile, and how many before it.
 counters : int64 array
-    Whether a value is too large for the cells and whether a list is too long for shared memory;
-    then how many rows each level takes.
+    Whether a value is too large for the cells and whether a list is too long for shared memory; how
+    many segments there are; then how many rows each level takes.
 deep : int64 array, shape (3, slots, runs)
     Room for long lists of runs: sums before and after, and spans. Most kernels have another array
     in its place, which they leave alone.
@@ -58,13 +59,12 @@ _REGISTERS = {int32: 80, int64: 128}
 BYTE = 8  # bits of a place in a run
 START_BYTE, _START_AND_SLOT = 0xFF, 0xFF00FF
 START, END, LOW, HIGH = range(4)
-OFFSET, COUNT, TOTAL, SIZE, CROSS_START, CROSS_END, CROSS_SCORE = range(7)
-LIST_COLUMNS = 7
-TOO_LARGE, TOO_DEEP, USED = range(3)
+OFFSET, COUNT, TOTAL, SIZE, CROSS_START, CROSS_END, CROSS_SCORE, KEPT = range(8)
+LIST_COLUMNS = 8
+TOO_LARGE, TOO_DEEP, FOUND, USED = range(4)
 FARTHEST, ENTERS, COUNTS, OFFSETS = range(4)
 
 to_units = cuda.jit(device=True)(core.to_units)
-drop_closed = cuda.jit(device=True)(core.drop_closed)
 append_open = cuda.jit(device=True)(core.append_open)
 
 
@@ -247,6 +247,15 @@ LIST_WIDE = {np.dtype(str(k)): _list_kernel(k, int64, to_units, _fits, DEPTH) fo
 LIST_DEEP = {np.dtype(str(k)): _list_kernel(k, int64, to_units, _fits, DEEPEST) for k in KINDS}
 
 
+@cuda.jit(device=True)
+def _note_crossing(segment, lists, by_tile):
+    """Write a segment across runs' ends to the run that it starts in."""
+    start, end, low, high = segment
+    run = start // RUN
+    lists[run, CROSS_START], lists[run, CROSS_END], lists[run, CROSS_SCORE] = start, end, high - low
+    cuda.atomic.max(by_tile, (FARTHEST, start // TILE), end)
+
+
 @cuda.jit
 def merge_lists_thread(lists, rows, by_tile, counters, level):
     """Merge `FAN` neighbouring lists a thread, and tell which segments cross their ends.
@@ -257,26 +266,29 @@ def merge_lists_thread(lists, rows, by_tile, counters, level):
     group = int64(cuda.grid(1))
     if group >= n_made:
         return
-    first, size = first_list + group * FAN, int64(0)
-    last = min(first + FAN, first_made)
-    for child in range(first, last):
-        size += lists[child, COUNT]
+    child, size = first_list + group * FAN, int64(0)
+    last = min(child + FAN, first_made)
+    for other in range(child, last):
+        size += lists[other, COUNT]
     at = cuda.atomic.add(counters, USED + number + 1, size)
     given, made = rows[number % 2], rows[(number + 1) % 2]
     columns = (made[START], made[END], made[LOW], made[HIGH])
-    before, state = int64(0), (0, 0, 0, int64(0))
-    for child in range(first, last):
-        offset = lists[child, OFFSET]
-        for k in range(offset, offset + lists[child, COUNT]):
-            end, low, high = given[END, k], before + given[LOW, k], before + given[HIGH, k]
-            state = drop_closed(columns[LOW], at, state, low)
-            state, start = append_open(columns, at, state, (given[START, k], end, low, high))
-            if start != given[START, k]:
-                run = start // RUN
-                lists[run, CROSS_START], lists[run, CROSS_END] = start, end
-                lists[run, CROSS_SCORE] = high - columns[LOW][at + state[2] - 1]
-                cuda.atomic.max(by_tile, (FARTHEST, start // TILE), end)
-        before += lists[child, TOTAL]
-    state = drop_closed(columns[LOW], at, state, before)
+    before, state, done = int64(0), (int64(0), int64(0), int64(0), int64(0)), True
+    k, end_of_list = lists[child, OFFSET], lists[child, OFFSET] + lists[child, COUNT]
+    start, segment = int64(0), (int64(0), int64(0), int64(0), int64(0))
+    while not done or child < last:
+        if done and k < end_of_list:
+            start = given[START, k]
+            segment = (start, given[END, k], before + given[LOW, k], before + given[HIGH, k])
+            k, done = k + 1, False
+        elif done:
+            before, child = before + lists[child, TOTAL], child + 1
+            start, segment, done = int64(0), (int64(0), int64(-1), before, before), child < last
+            if child < last:
+                k, end_of_list = lists[child, OFFSET], lists[child, OFFSET] + lists[child, COUNT]
+        if not done:
+            state, segment, done = append_open(columns, at, state, segment)
+            if done and segment[0] != start:
+                _note_crossing(segment, lists, by_tile)
     lists[first_made + group, OFFSET], lists[first_made + group, COUNT] = at, state[2]
     lists[first_made + group, TOTAL] = before

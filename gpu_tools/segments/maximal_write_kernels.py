@@ -16,6 +16,8 @@ from gpu_tools.segments.maximal_kernels import (
     CROSS_START,
     ENTERS,
     FARTHEST,
+    FOUND,
+    KEPT,
     OFFSET,
     OFFSETS,
     SIZE,
@@ -33,7 +35,7 @@ def enter_block(by_tile, seed):
     `seed`: where one from before value 0 ends, 0 if there is none.
     """
     ends = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
+    thread, tiles = cuda.threadIdx.x, by_tile.shape[1]
     share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
     first, last = thread * share, min((thread + 1) * share, tiles)
     largest = int64(0)
@@ -71,9 +73,8 @@ def _before(spans, run, size, place):
 def count_runs_warp(spans, lists, by_tile):
     """Count what lies in no segment across an end of its run, one tile a block.
 
-    Of the run's list, the offset becomes the number of segments that start in the tile's earlier
-    runs, the size that of the run's own, and the count the first of these. A segment across the end
-    that lies within another one gets the end 0.
+    Of the run's list, which has been merged, the offset becomes the number of segments that start
+    in the tile's earlier runs, and the count the first of its own that are kept.
     """
     ends = cuda.shared.array(THREADS, int64)
     sizes = cuda.shared.array(THREADS, int32)
@@ -85,13 +86,11 @@ def count_runs_warp(spans, lists, by_tile):
     for other in range(lane):
         enter = max(enter, ends[other])
     leaves = end > 0 and start >= enter
-    if end > 0 and not leaves:
-        lists[run, CROSS_END] = 0
     first = _before(spans, run, size, enter - begin) if enter > begin else int32(0)
     if leaves:
         size = _before(spans, run, size, start - begin)
     size = max(size - first, 0)
-    lists[run, COUNT], lists[run, SIZE] = first, size
+    lists[run, COUNT], lists[run, KEPT] = first, size
     sizes[lane] = int32(size + (1 if leaves else 0))
     cuda.syncthreads()
     before = int32(0)
@@ -103,10 +102,10 @@ def count_runs_warp(spans, lists, by_tile):
 
 
 @cuda.jit
-def offsets_block(by_tile):
-    """Write how many segments start before each tile, and behind the last one; one block."""
+def offsets_block(by_tile, counters):
+    """Write how many segments start before each tile, and how many there are; one block."""
     sums = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
+    thread, tiles = cuda.threadIdx.x, by_tile.shape[1]
     share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
     first, last = thread * share, min((thread + 1) * share, tiles)
     total = int64(0)
@@ -126,7 +125,7 @@ def offsets_block(by_tile):
         by_tile[OFFSETS, tile] = before
         before += by_tile[COUNTS, tile]
     if thread == SCAN_THREADS - 1:
-        by_tile[OFFSETS, tiles] = before
+        counters[FOUND] = before
 
 
 @cuda.jit(device=True)
@@ -154,7 +153,7 @@ def write_tile_warp(spans, sums, lists, by_tile, result):
         lane_of_run = _run_of(offsets, place)
         run = int64(tile) * THREADS + lane_of_run
         k = place - offsets[lane_of_run]
-        if k < lists[run, SIZE]:
+        if k < lists[run, KEPT]:
             slot = lists[run, COUNT] + k
             span = spans[run, slot]
             result[0, to + place] = run * RUN + (span & START_BYTE)
