@@ -67,23 +67,37 @@ def test_one_segment_across_all_parts():
 
 
 @pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
-def test_best_segment_and_submatrix_of_several_parts(parts):
-    from gpu_tools.segments import cuda, submatrix_cuda
+def test_best_segment_of_several_parts(parts):
+    from gpu_tools.segments import cuda
     from gpu_tools.segments.locate import locate
-    from gpu_tools.segments.submatrix import Oriented
 
     values = long_values(7, "int32")
     summaries = cuda.summaries(values, np.int64(1), (0,) * parts)
     best = max_segment(values, device="cpu")
     found = locate(values, np.int64(1), summaries, cuda.TILE)
     assert found == (best.start, best.end, best.score)
-    matrix = np.random.default_rng(parts).integers(-9, 9, (2, 17) if simulated() else (300, 700))
+
+
+@pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
+@pytest.mark.parametrize("column", [3, 15, 16] if simulated() else [5, 200, 420, 699])
+def test_submatrix_of_several_parts(column, parts):
+    """As on several GPUs: the best rectangle in one tile or another."""
+    from gpu_tools.segments import submatrix_cuda
+    from gpu_tools.segments.submatrix import Oriented
+
+    matrix = np.random.default_rng(column).integers(-9, 0, (2, 17) if simulated() else (300, 700))
+    matrix[:, column] = 5
     oriented = Oriented(matrix, False)  # the longer way, for more tiles
     assert len(submatrix_cuda.tiles_of(matrix.shape[1])) >= parts
-    score, rectangle = submatrix_cuda.best_rectangle(oriented, np.int64(1), (0,) * parts)
-    best = max_submatrix(matrix, device="cpu")
-    where = (best.row_start, best.row_end, best.column_start, best.column_end)
-    assert (score, rectangle) == (best.score, where)
+    found = submatrix_cuda.best_rectangle(oriented, np.int64(1), (0,) * parts)
+    assert found == (5 * len(matrix), (0, len(matrix), column, column + 1))
+
+
+@pytest.mark.parametrize("last", [[-20, 19, 5], [20, -1, 1]], ids=["closed", "merged"])
+def test_values_that_take_several_steps(last):
+    """Four segments are closed at one value, or merged: also with what follows."""
+    values = [10, -8, 7, -6, 5, -4, 3, *last]
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
 
 
 def test_search_with_little_room_takes_more():
