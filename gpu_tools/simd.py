@@ -88,6 +88,17 @@ def set_element(typing_context, array, index, value):
 
 
 @intrinsic
+def fetch_add(typing_context, array, index, value):
+    """Add to an element of a C-contiguous `array` at once, for all threads; return what it was."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
+
+    return array.dtype(array, types.intp, array.dtype), generate
+
+
+@intrinsic
 def splat(typing_context, value):
     """Return a vector with `value` in every lane."""
     vector = VectorType(value)
@@ -268,39 +279,53 @@ def minimum(typing_context, left, right):
 
 
 @intrinsic
-def transpose(typing_context, source, index, stride, target):
-    """Store a square of `source` in `target`, element 0 on, with its rows and columns exchanged.
-
-    Row r of the square is the vector at ``index + r * stride`` of `source`; there are as many rows
-    as lanes.
-    """
-    vector = VectorType(source.dtype)
-    align = source.dtype.bitwidth // 8
+def prefetch(typing_context, array, index):
+    """Have the second-level cache fetch an element of a C-contiguous `array`; any index will do."""
 
     def generate(context, builder, signature, arguments):
-        lanes, llvm = vector.lanes, _llvm_vector(vector)
-        position, rows = arguments[1], []
-        for _ in range(lanes):
-            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
-            rows.append(builder.load(pointer, align=align))
-            position = builder.add(position, arguments[2])
-        mask_type = ir.VectorType(_INDEX, lanes)
-        # each round interleaves row r with row r + lanes / 2; log2(lanes) of them transpose
-        masks = [
-            ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
-            for first in (0, lanes // 2)
-        ]
-        for _ in range(lanes.bit_length() - 1):
-            pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
-            rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
-        data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
-        first = builder.bitcast(data, llvm.as_pointer())
-        for r, row in enumerate(rows):
-            pointer = builder.gep(first, [ir.Constant(ir.IntType(64), r)])
-            builder.store(row, pointer, align=align)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        function_type = ir.FunctionType(ir.VoidType(), [pointer.type, _INDEX, _INDEX, _INDEX])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], function_type)
+        read, near, data_cache = 0, 2, 1
+        builder.call(function, [pointer, _INDEX(read), _INDEX(near), _INDEX(data_cache)])
         return context.get_dummy_value()
 
-    return types.void(source, types.intp, types.intp, target), generate
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
+def columns(typing_context, array, index, stride):
+    """Return the columns of a square of a C-contiguous `array`, read flat, as a tuple of vectors.
+
+    Row r of the square is the vector at ``index + r * stride``; there are as many rows as lanes.
+    """
+    vector = VectorType(array.dtype)
+    result = types.UniTuple(vector, vector.lanes)
+
+    def generate(context, builder, signature, arguments):
+        position, rows = arguments[1], []
+        for _ in range(vector.lanes):
+            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
+            rows.append(builder.load(pointer, align=array.dtype.bitwidth // 8))
+            position = builder.add(position, arguments[2])
+        return context.make_tuple(builder, result, _transposed(builder, rows))
+
+    return result(array, types.intp, types.intp), generate
+
+
+def _transposed(builder, rows: list) -> list:
+    """Return the columns: each round interleaves row r with row r + lanes / 2, log2(lanes) do."""
+    lanes = len(rows)
+    mask_type = ir.VectorType(_INDEX, lanes)
+    masks = [
+        ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
+        for first in (0, lanes // 2)
+    ]
+    for _ in range(lanes.bit_length() - 1):
+        pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
+        rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
+    return rows
 
 
 @intrinsic
