@@ -162,18 +162,22 @@ def test_every_width_of_the_packed_kernel(size, monkeypatch):
 
 
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites import cuda_packed_launch as launch
+    from gpu_tools.sites import cuda_packed
     from gpu_tools.sites.cuda_job import Job, Strand
+    from gpu_tools.sites.cuda_packed_plan import arranged
 
-    def size_of(length, seconds):
+    def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
         strand = Strand(np.zeros(length, np.uint8), table)
-        job = Job(strand, np.zeros(1500, np.uint8), SplicedScoring())
-        return launch.plan_packed(job, seconds).size
+        columns = 2 * cuda_packed.WARP * max(cuda_packed.HOT_PLACES)
+        return [Job(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
 
-    sizes = sorted(launch.NANOSECONDS_A_ROW)
-    assert size_of(2000, 1.0) == sizes[-1]
-    assert size_of(2000, 0.0) == sizes[0]
+    narrowest, widest = min(cuda_packed.HOT_PLACES), max(cuda_packed.HOT_PLACES)
+    assert arranged(jobs_of(2000, 1)) == ([narrowest], [0])
+    sizes, turns = arranged(jobs_of(20, 50_000) + jobs_of(2000, 1))
+    assert sizes == [widest] * 50_000 + [narrowest]
+    assert turns[-1] == 0
+    assert min(turns[:-1]) > 2
 
 
 def test_which_kernel_takes_what():
