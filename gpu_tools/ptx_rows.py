@@ -14,7 +14,6 @@ from gpu_tools.ptx import add2, instruction, max2, pack, permute, unpack
 
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
-_WORD = ir.IntType(32)
 
 
 def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
@@ -78,15 +77,6 @@ def _store_word_twin(array, index, value):
     array[index] = value
 
 
-def _store_word_if_twin(array, index, value, wanted):
-    if wanted:
-        array[index] = value
-
-
-def _prefetch_twin(array, index):
-    pass
-
-
 def _element(context, builder, signature, arguments):
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
@@ -111,23 +101,6 @@ def _generate_store_word(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
-def _generate_store_word_if(context, builder, signature, arguments):
-    # predicated instead of a branch: the warp stays together
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _WORD, _WORD])
-    text = "{ .reg .pred p; setp.ne.s32 p, $2, 0; @p st.relaxed.gpu.global.b32 [$0], $1; }"
-    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
-    element = _element(context, builder, signature, arguments)
-    builder.call(call, [element, arguments[2], arguments[3]])
-    return context.get_dummy_value()
-
-
-def _generate_prefetch(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
-    call = ir.InlineAsm(function_type, "prefetch.global.L1 [$0];", "l", side_effect=True)
-    builder.call(call, [_element(context, builder, signature, arguments)])
-    return context.get_dummy_value()
-
-
 if simulated():
     advanced, foreseen, raised, plus, at_least, filled, store_words = (
         cuda.jit(device=True)(f)
@@ -136,10 +109,7 @@ if simulated():
             _store_twin,
         )
     )  # fmt: skip
-    load_word, store_word, store_word_if, prefetch = (
-        cuda.jit(device=True)(f)
-        for f in (_load_word_twin, _store_word_twin, _store_word_if_twin, _prefetch_twin)
-    )
+    load_word, store_word = (cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin))
 else:
     from numba.cuda.extending import intrinsic
 
@@ -235,16 +205,6 @@ else:
     def store_word(typing_context, array, index, value):
         """Write an int32 or int64 element, for the whole GPU to see."""
         return types.void(array, types.uint32, array.dtype), _generate_store_word
-
-    @intrinsic
-    def store_word_if(typing_context, array, index, value, wanted):
-        """Write an int32 element where `wanted` is not 0, for the whole GPU to see."""
-        return types.void(array, types.uint32, types.int32, types.int32), _generate_store_word_if
-
-    @intrinsic
-    def prefetch(typing_context, array, index):
-        """Ask for the cache line of an element; nothing waits for it."""
-        return types.void(array, types.uint32), _generate_prefetch
 
     def _pointers(context, builder, signature, arguments, count):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

@@ -145,9 +145,9 @@ class DeviceRows:
         return int(self.cells[strip, place - self.first, word, lane, half])
 
 
-def begun(plans, chosen=None) -> NDArray[np.int32]:
+def begun(plans, size: int | None = None) -> NDArray[np.int32]:
     """Return job and strip in the order in which they begin, longest bases first; then zeros."""
-    chosen = range(len(plans)) if chosen is None else chosen
-    chosen = sorted(chosen, key=lambda k: -len(plans[k].job.codes))
+    chosen = [k for k, plan in enumerate(plans) if size is None or plan.size == size]
+    chosen.sort(key=lambda k: -len(plans[k].job.codes))
     strips = [(k, strip) for k in chosen for strip in range(plans[k].strips)]
     return np.array([*strips, (0, 0)], dtype=np.int32)

@@ -25,7 +25,6 @@ from gpu_tools.ptx_rows import (
     foreseen,
     load_words,
     plus,
-    prefetch,
     raised,
     store_word,
     store_words,
@@ -60,13 +59,16 @@ the current row to such a place: nearly all do.
 """
 
 # columns of the job table
-FLOOR, ROWS, STRIPS, COUNT = range(4)
-BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(4, 10)
+FLOOR, ROWS, STRIPS = range(3)
+BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(3, 9)
 # elements of the scoring, then the words by base symbol, then the table of the lanes
 GAP, EXTRA, WORDS = range(3)
 LANES = 8
 
-_RECORDS, _OUTS = 4 * WARP + 4, 2 * WARP
+# shared memory: what rows need, what they leave to the next strip, operations, rows in places
+_OUTS = 4 * WARP + 4
+_OPERATIONS = _OUTS + 2 * WARP
+_HOT = _OPERATIONS + 4 * WARP
 _SWAPPED, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x3232, 0x5410, 0x1054
 
 
@@ -90,16 +92,16 @@ def _make_operate(size):
 
     @cuda.jit(device=True)
     def fetch(place, stored, lane):
-        hot, cells = stored
+        shared, cells = stored
         if place < hot_places:
-            return load(hot, uint32(place * stride + lane), uint32(WARP))
+            return load(shared, uint32(_HOT + place * stride + lane), uint32(WARP))
         return load(cells, uint32((place - hot_places) * stride + lane), uint32(WARP))
 
     @cuda.jit(device=True)
     def keep(place, stored, lane, row):
-        hot, cells = stored
+        shared, cells = stored
         if place < hot_places:
-            store_words(hot, uint32(place * stride + lane), uint32(WARP), row)
+            store_words(shared, uint32(_HOT + place * stride + lane), uint32(WARP), row)
         else:
             store_words(cells, uint32((place - hot_places) * stride + lane), uint32(WARP), row)
 
@@ -126,28 +128,57 @@ def _make_operate(size):
 
     @cuda.jit(device=True)
     def operate(row, todo, following, stored, lane, floor):
-        """Return the row after a boundary's operations, and what follows them.
-
-        `following` is the next operation, loaded ahead, and the number of the one after it.
-        """
-        operation, n = following
-        hot, _ = stored
+        """Return the row after a boundary's operations, and what follows them."""
+        shared, _ = stored
         while True:
+            at = int32(_OPERATIONS + 4 * (following[0] & int32(WARP - 1)))
+            operation = load4(shared, at)
             code, to, source, bonus = operation
+            following = _next_operation(following, todo, shared, lane)
             if code & int32(FROM_ROW):
-                at = uint32(to * stride + lane)
-                old = load(hot, at, uint32(WARP))
-                store_words(hot, at, uint32(WARP), raised(old, row, bonus))
+                place = uint32(_HOT + to * stride + lane)
+                old = load(shared, place, uint32(WARP))
+                store_words(shared, place, uint32(WARP), raised(old, row, bonus))
             elif code & int32(INTO_ROW):
-                other = load(hot, uint32(source * stride + lane), uint32(WARP))
+                other = load(shared, uint32(_HOT + source * stride + lane), uint32(WARP))
                 row = raised(row, other, bonus)
             else:
                 row = rare(row, operation, stored, lane, floor)
-            operation, n = load4(todo, n * 4), int32(n + 1)
             if code & int32(LAST):
-                return row, (operation, n)
+                return row, following
 
     return operate
+
+
+@cuda.jit(device=True)
+def _first_operations(todo, shared, lane):
+    """Return what `_next_operation` takes and returns: a number, and a lane's own operation.
+
+    As many operations as there are lanes lie in shared memory, as many more in registers: memory
+    is too far away for one to be fetched when it is needed.
+    """
+    sync_lanes()
+    _lay_out(load4(todo, 4 * lane), shared, lane)
+    return int32(0), load4(todo, 4 * (lane + WARP))
+
+
+@cuda.jit(device=True)
+def _next_operation(following, todo, shared, lane):
+    """Return the number of the next operation, which then lies in shared memory."""
+    n, own = int32(following[0] + 1), following[1]
+    if n & int32(WARP - 1) == 0:
+        sync_lanes()
+        _lay_out(own, shared, lane)
+        own = load4(todo, 4 * (n + lane + WARP))
+    return n, own
+
+
+@cuda.jit(device=True)
+def _lay_out(operation, shared, lane):
+    at = uint32(_OPERATIONS + 4 * lane)
+    shared[at], shared[at + uint32(1)] = operation[0], operation[1]
+    shared[at + uint32(2)], shared[at + uint32(3)] = operation[2], operation[3]
+    sync_lanes()
 
 
 @cuda.jit(device=True)
@@ -237,7 +268,7 @@ def sweep_of(size: int):
     operate, load, ahead = _make_operate(size), load_words(size), int32(size <= WIDEST_AHEAD)
     start, step = (_make_step_ahead if ahead else _make_step)(size, operate)
     strip_words = size * WARP
-    shared_words = _RECORDS + _OUTS + HOT_PLACES[size] * strip_words
+    shared_words = _HOT + HOT_PLACES[size] * strip_words
 
     @kernel(size)
     def sweep_strips_warp(jobs, strips, boundaries, operations, selectors, memory, scoring):
@@ -248,9 +279,9 @@ def sweep_of(size: int):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 10)
-            Floor, numbers of boundaries (a multiple of `WARP`), strips and operations, where the
-            job's parts lie.
+        jobs : int64 array, shape (J, 9)
+            Floor, numbers of boundaries (a multiple of `WARP`) and strips, where the job's parts
+            lie.
         strips : int32 array, shape (S + 1, 2)
             Job and strip, in the order in which they are begun; how many are begun stands last.
         boundaries : int32 array
@@ -269,24 +300,24 @@ def sweep_of(size: int):
         scratch = cuda.shared.array(WARP, int32)
         # one array: the compiler then works its address out once
         shared = cuda.shared.array(shared_words, int32, alignment=FOUR_WORDS)
-        records, outs, hot = shared, shared[_RECORDS:], shared[_RECORDS + _OUTS :]
         lane = int32(cuda.threadIdx.x)
-        # all lanes store what they leave to the next, without a branch; the last one's is used
-        own_out = int32(0 if lane == WARP - 1 else WARP)
         numbers = own_numbers(scoring[LANES:], lane)
+        # all lanes store what they leave to the next, without a branch; the last one's is used
+        own_out = uint32(uint32(_OUTS) + uint32(numbers[2]))
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
             if k < 0:
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
+            n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
             infos, todo, looked_up, cells, arriving, leaving = _parts(
                 job, strip, strip_words, (boundaries, operations, selectors, memory)
             )
             chosen = load(looked_up, uint32(lane), uint32(WARP))
-            fixed = (chosen, extra, gap, floor, lane, numbers, todo, (hot, cells), scratch)
-            state, following = start(chosen, gap, floor), (load4(todo, 0), int32(1))
+            fixed = (chosen, extra, gap, floor, lane, numbers, todo, (shared, cells), scratch)
+            state = start(chosen, gap, floor)
+            following = _first_operations(todo, shared, lane)
             info, symbol = infos[lane], infos[min(int32(lane + ahead), int32(n_rows - 1))] & 7
             seen = peek(arriving, strip, lane)
             for first in range(int32(0), n_rows, int32(WARP)):
@@ -295,21 +326,21 @@ def sweep_of(size: int):
                 symbol = infos[min(int32(at + WARP + ahead), int32(n_rows - 1))] & 7
                 border = await_word(arriving, strip, at, seen, floor)
                 seen = peek(arriving, strip, int32(at + WARP))
-                prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
-                records[4 * lane], records[4 * lane + 1] = word, border
-                records[4 * lane + 2] = permute(border, border, int32(_HIGH_TWICE))
-                records[4 * lane + 3] = permute(here, here, int32(_HIGH_TWICE))
+                record_at = uint32(4 * lane)
+                shared[record_at], shared[record_at + uint32(1)] = word, border
+                shared[record_at + uint32(2)] = permute(border, border, int32(_HIGH_TWICE))
+                shared[record_at + uint32(3)] = permute(here, here, int32(_HIGH_TWICE))
                 sync_lanes()
-                record = load4(records, 0)
+                record = load4(shared, 0)
                 for k in range(int32(0), int32(WARP), int32(2)):
-                    code, next_record = shuffle(here, k, scratch), load4(records, 4 * k + 4)
+                    code, next_record = shuffle(here, k, scratch), load4(shared, 4 * k + 4)
                     state, following, out = step(state, code, record, following, fixed)
-                    outs[own_out + k] = out
-                    code, record = shuffle(here, k + 1, scratch), load4(records, 4 * k + 8)
+                    shared[own_out + uint32(k)] = out
+                    code, record = shuffle(here, k + 1, scratch), load4(shared, 4 * k + 8)
                     state, following, out = step(state, code, next_record, following, fixed)
-                    outs[own_out + k + 1] = out
+                    shared[own_out + uint32(k) + uint32(1)] = out
                 sync_lanes()
-                store_word(leaving, uint32(at), outs[lane])
+                store_word(leaving, uint32(at), shared[uint32(_OUTS) + uint32(lane)])
 
     return sweep_strips_warp
 
@@ -320,7 +351,7 @@ def find_ends_thread(jobs, last_exits, memory, ends):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 10)
+    jobs : int64 array, shape (J, 9)
     last_exits : int32 array
         Of each job, by boundary: the score of a last exit.
     memory : int32 array

@@ -12,7 +12,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
-from gpu_tools.sites.cuda_packed_plan import PackedPlan, arranged, plan_packed
+from gpu_tools.sites.cuda_packed_plan import PackedPlan, plan_packed, shared_out, sizes_of
 from gpu_tools.sites.cuda_program import IN_REGISTERS, LAST, NO_SYMBOL, RAISE
 from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_table
 from gpu_tools.sites.table import CLOSED
@@ -34,8 +34,7 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring, spread=map):
-        sizes, self.turns = arranged(jobs)
-        self.plans = list(spread(plan_packed, jobs, sizes))
+        self.plans = list(spread(plan_packed, jobs, sizes_of(jobs)))
         # jobs of one strand with strips of one size share their program
         shared = {id(plan.program): plan for plan in self.plans}
         self.layout = _packed_layout(self.plans, list(shared.values()))
@@ -45,22 +44,16 @@ class PackedLaunch:
         self.ends = cuda.device_array(len(jobs), dtype=np.int64)
         parts = zip(*spread(_packed_program, shared.values()), strict=True)
         boundaries, operations, last_exits = (np.concatenate(part) for part in parts)
-        operations = np.append(operations, np.zeros(4, dtype=np.int32))  # loaded ahead, not used
+        # operations are loaded ahead, also behind the last one
+        operations = np.pad(operations, (0, 12 * packed.WARP))
         selectors = np.concatenate(list(spread(_selectors, self.plans)))
         self.inputs = [cuda.to_device(array) for array in (boundaries, operations, selectors)]
         self.last_exits = cuda.to_device(last_exits)
         self.jobs = cuda.to_device(self.layout)
         self.scoring = cuda.to_device(_packed_scoring(scoring))
-        self.groups = [
-            (size, cuda.to_device(begun(self.plans, chosen)), cuda.stream())
-            for size, chosen in self._groups()
-        ]
-
-    def _groups(self) -> list[tuple[int, list[int]]]:
-        """Return sizes and plans of kernels in the order in which they shall start."""
-        keys = [(turn, plan.size) for turn, plan in zip(self.turns, self.plans, strict=True)]
-        return [
-            (key[1], [k for k, own in enumerate(keys) if own == key]) for key in sorted(set(keys))
+        self.kernels = [
+            (size, blocks, cuda.to_device(begun(self.plans, size)), cuda.stream())
+            for size, blocks in shared_out(self.plans)
         ]
 
     def run(self) -> None:
@@ -68,10 +61,10 @@ class PackedLaunch:
         borders = self.memory[: self.border_words]
         device_memset(borders, NEVER_BYTE, borders.nbytes)
         device_memset(self.ends, 0x80, self.ends.nbytes)
-        for size, strips, stream in self.groups:
+        for size, blocks, strips, stream in self.kernels:
             counter = strips[-1]
             device_memset(counter, 0, counter.nbytes)
-            packed.sweep_of(size)[len(strips) - 1, packed.WARP, stream](
+            packed.sweep_of(size)[blocks, packed.WARP, stream](
                 self.jobs, strips, *self.inputs, self.memory, self.scoring
             )
         packed.find_ends_thread[(len(self.plans), _END_BLOCKS), _END_THREADS](
@@ -104,11 +97,10 @@ def _packed_layout(plans: list[PackedPlan], shared: list[PackedPlan]) -> NDArray
     """Return the job table of the packed kernel; `shared` are plans with different programs."""
     programs = np.array([(p.rows, p.program.operations.size) for p in shared])
     firsts = dict(zip(map(id, (p.program for p in shared)), _starts(programs), strict=True))
-    table = np.zeros((len(plans), 10), dtype=np.int64)
+    table = np.zeros((len(plans), 9), dtype=np.int64)
     sizes = np.zeros((len(plans), 3), dtype=np.int64)
     for k, plan in enumerate(plans):
-        floor, operations = plan.job.limit.floor, plan.program.operations
-        table[k, :4] = _twice(floor), plan.rows, plan.strips, len(operations)
+        table[k, :3] = _twice(plan.job.limit.floor), plan.rows, plan.strips
         table[k, [packed.BOUNDARIES, packed.OPERATIONS]] = firsts[id(plan.program)]
         table[k, packed.STRIDE] = plan.strip_words
         sizes[k] = np.array([plan.size * packed.WARP, plan.strip_words, plan.rows]) * plan.strips

@@ -1,8 +1,9 @@
-"""How jobs for the packed kernel are cut into strips, and in which order the strips begin."""
+"""How jobs for the packed kernel are cut into strips, and what share of the GPU each kind gets."""
 
 from __future__ import annotations
 
 from functools import partial
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -16,13 +17,12 @@ from gpu_tools.sites.cuda_program import Program, compile_packed
 
 NANOSECONDS_A_ROW = (
     {1: 2, 2: 3} if simulated()
-    else {4: 120, 8: 160, 12: 220, 16: 270, 20: 320, 24: 370, 32: 480}
+    else {4: 160, 8: 195, 12: 270, 16: 300, 20: 345, 24: 410, 32: 520}
 )  # fmt: skip
 """Time of a row where a multiprocessor holds as many strips as it can, by registers a lane."""
 STRIPS_A_MULTIPROCESSOR = 8
-_LONGEST = 64
-"""Times of the longest job that are looked at lie so much apart at most."""
-_TRIED = 40
+_LONGEST, _TRIED = 64, 40
+"""Times that the longest base may take, as multiples of the least: the last one and how many."""
 
 
 class PackedPlan(NamedTuple):
@@ -52,31 +52,47 @@ def plan_packed(job: Job, size: int) -> PackedPlan:
     return PackedPlan(job, size, program, -(-job.columns // (2 * packed.WARP * size)))
 
 
-def arranged(jobs: list[Job]) -> tuple[list[int], list[int]]:
+def strips_at_once() -> int:
+    """Return how many strips the current GPU sweeps at a time."""
+    if simulated():
+        return STRIPS_A_MULTIPROCESSOR
+    return cuda.get_current_device().MULTIPROCESSOR_COUNT * STRIPS_A_MULTIPROCESSOR
+
+
+def sizes_of(jobs: list[Job]) -> list[int]:
     """Choose registers a lane for each job so that all of them together end soonest.
 
     A strip of many registers does more cells a second, one of few has done a row sooner. So the
     longest bases get few, and the more the longer they would take else.
-
-    Returns
-    -------
-    list of int
-        Registers a lane of each job.
-    list of int
-        Turn of each job: those that take longest come first, each turn half as long as the last.
     """
     sizes = np.array(sorted(packed.HOT_PLACES))
     rows = np.array([len(job.codes) + 1 for job in jobs])
     columns = np.array([job.columns for job in jobs])
     nanoseconds = np.array([NANOSECONDS_A_ROW[size] for size in sizes])
-    each = rows[:, None] * nanoseconds * 1e-9
+    each = rows[:, None] * nanoseconds
     work = each * -(-columns[:, None] // (2 * packed.WARP * sizes))
     limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
     chosen = [_cheapest(each, work, limit) for limit in limits]
-    ends = [_end(each, work, choice) for choice in chosen]
-    best = chosen[int(np.argmin(ends))]
-    seconds = np.take_along_axis(each, best[:, None], 1)[:, 0]
-    return sizes[best].tolist(), np.floor(-np.log2(seconds / seconds.max())).astype(int).tolist()
+    best = chosen[int(np.argmin([_end(each, work, choice) for choice in chosen]))]
+    return sizes[best].tolist()
+
+
+def shared_out(plans: list[PackedPlan]) -> list[tuple[int, int]]:
+    """Return sizes in the order in which their kernels shall start, and blocks of each.
+
+    A kernel works on its strips in their order, so that each needs to be there from the start,
+    with as many blocks as its share of the work asks for. The one with most work comes last, with
+    a block for each strip: its blocks also take the places that others leave.
+    """
+    work, strips = {}, {}
+    for plan in plans:
+        own = plan.strips * plan.rows * NANOSECONDS_A_ROW[plan.size]
+        work[plan.size] = work.get(plan.size, 0) + own
+        strips[plan.size] = strips.get(plan.size, 0) + plan.strips
+    share = strips_at_once() / sum(work.values())
+    last = max(work, key=work.get)
+    blocks = {size: min(ceil(work[size] * share), strips[size]) for size in sorted(work)}
+    return [*((s, n) for s, n in blocks.items() if s != last), (last, strips[last])]
 
 
 def _cheapest(each: NDArray, work: NDArray, limit: float) -> NDArray[np.int64]:
@@ -87,7 +103,6 @@ def _cheapest(each: NDArray, work: NDArray, limit: float) -> NDArray[np.int64]:
 
 
 def _end(each: NDArray, work: NDArray, choice: NDArray[np.int64]) -> float:
-    """Return about when all jobs are done: the last strips begin when most are done."""
+    """Return about when all jobs are done."""
     where = np.arange(len(choice)), choice
-    at_once = 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
-    return max(work[where].sum() / (at_once * STRIPS_A_MULTIPROCESSOR), each[where].max())
+    return max(work[where].sum() / strips_at_once(), each[where].max())

@@ -25,13 +25,15 @@ def lane_table() -> list[int]:
     """Return what differs from lane to lane: a number for each use and lane.
 
     First the bytes for the word to the upper left, of the lane's word and the border's; then the
-    bytes that let a border stand in for lane 0; then the lanes so many before, lane 0 if there is
-    none. They are read from memory, for otherwise they are worked out anew in each row.
+    bytes that let a border stand in for lane 0; then 0 for the last lane, `WARP` for others; then
+    the lanes so many before, lane 0 if there is none. They are read from memory, for otherwise
+    they are worked out anew in each row.
     """
     corner = [_SECOND_LOW_THEN_HIGH if lane == 0 else _OWN for lane in range(WARP)]
     outside = [_SECOND if lane == 0 else _OWN for lane in range(WARP)]
+    aside = [0 if lane == WARP - 1 else WARP for lane in range(WARP)]
     before = [max(lane - d, 0) for d in _NEAR + _FAR[1:] for lane in range(WARP)]
-    return corner + outside + before
+    return corner + outside + aside + before
 
 
 @cuda.jit(device=True)
@@ -43,7 +45,7 @@ def own_numbers(table, lane):
         table[at + uint32(2) * use], table[at + uint32(3) * use], table[at + uint32(4) * use],
         table[at + uint32(5) * use], table[at + uint32(6) * use], table[at + uint32(7) * use],
         table[at + uint32(8) * use], table[at + uint32(9) * use], table[at + uint32(10) * use],
-        table[at + uint32(11) * use],
+        table[at + uint32(11) * use], table[at + uint32(12) * use],
     )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def near_maximum(value, border, numbers, scratch):
 
     No value may be less than the border: lane 0 stands in for lanes that do not exist.
     """
-    _, outside, b1, b2, b3, b4, b5, _, _, _, _, _ = numbers
+    _, outside, _, b1, b2, b3, b4, b5, _, _, _, _, _ = numbers
     d1, d2 = shuffle(value, b1, scratch), shuffle(value, b2, scratch)
     d3, d4 = shuffle(value, b3, scratch), shuffle(value, b4, scratch)
     d5 = shuffle(value, b5, scratch)
@@ -66,7 +68,7 @@ def maximum_before(near, numbers, scratch):
 
     So there are two steps, over five lanes and over the fives, for each takes as long as a shuffle.
     """
-    _, _, _, _, _, _, b5, b10, b15, b20, b25, b30 = numbers
+    _, _, _, _, _, _, _, b5, b10, b15, b20, b25, b30 = numbers
     d5, d10 = shuffle(near, b5, scratch), shuffle(near, b10, scratch)
     d15, d20 = shuffle(near, b15, scratch), shuffle(near, b20, scratch)
     d25, d30 = shuffle(near, b25, scratch), shuffle(near, b30, scratch)
