@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from Bio.Seq import Seq
 from numpy.typing import NDArray
 
 from gpu_tools.exons.annotation import AnnotatedSequence, CodingSequence
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.sequences import decode, reverse_complement
+from gpu_tools.sequences import decode_protein, reverse_complement
+from gpu_tools.translation import translate
 
 FLANK = 3000
 INDELS = 0.005
@@ -146,5 +146,4 @@ def with_indels(rng, letters: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def translated(codes: NDArray[np.uint8]) -> str:
     """Return the protein of whole codons: X for a stop codon, but none for the last one."""
-    text = decode(codes[: len(codes) // 3 * 3])
-    return str(Seq(text).translate()).removesuffix("*").replace("*", "X")
+    return decode_protein(translate(codes)).removesuffix("*").replace("*", "X")

@@ -11,8 +11,10 @@ import os
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,35 +39,40 @@ def site_cases(pairs: list[tuple[Sequence, Sequence]], strands: str = "+-", read
     return [SiteCase(base, target, tables[base.name]) for base, target in pairs]
 
 
-def in_threads(function: Callable, items: Iterable) -> list:
-    """Map a function over items, those that repeat once, on all cores."""
-    different = {id(item): item for item in items}
+def in_threads(function: Callable, *items: Iterable) -> list:
+    """Map a function over items on all cores."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = dict(zip(different, pool.map(function, different.values()), strict=True))
-    return [found[id(item)] for item in items]
+        return list(pool.map(function, *items))
 
 
-def jobs_of(case: SiteCase) -> list:
-    """Return the jobs of all strands of a case."""
+def jobs_of(cases: list[SiteCase], scoring: SplicedScoring = SCORING) -> list:
+    """Return the jobs of all strands of some cases; bases that repeat are compiled once."""
     from gpu_tools.sites.cuda_job import Job, Strand
 
-    return [
-        Job(Strand(case.codes(strand), table), case.target.codes, SCORING)
-        for strand, table in case.tables.items()
-    ]
+    parts = [(case, name, table) for case in cases for name, table in case.tables.items()]
+    different = {id(table): (case.codes(name), table) for case, name, table in parts}
+    made = in_threads(lambda part: Strand(*part), different.values())
+    strands = dict(zip(different, made, strict=True))
+    return [Job(strands[id(table)], case.target.codes, scoring) for case, _, table in parts]
 
 
-def kernel(jobs: list) -> dict:
+def kernel(jobs: list, scoring: SplicedScoring = SCORING) -> dict:
     """Time the kernel that takes the jobs."""
     from gpu_tools.sites.cuda_packed_launch import PackedLaunch
     from gpu_tools.sites.cuda_wide_launch import WideLaunch
 
     packs = all(in_threads(lambda job: job.fits_packed, jobs))
-    launch = (PackedLaunch if packs else WideLaunch)(jobs, SCORING, in_threads)
+    launch = (PackedLaunch if packs else WideLaunch)(jobs, scoring, in_threads)
     launch.run()
     seconds = statistics.median(milliseconds(launch.run) for _ in range(REPEATS)) / 1e3
     cells = sum(len(job.codes) * len(job.target) for job in jobs)
-    return {**rates(seconds, cells), "kernel": "packed" if packs else "32 bits", "jobs": len(jobs)}
+    strips = Counter()
+    for plan in launch.plans:
+        strips[plan.size] += plan.strips
+    return {
+        **rates(seconds, cells), "kernel": "packed" if packs else "32 bits", "jobs": len(jobs),
+        "strips_by_size": {str(size): strips[size] for size in sorted(strips)},
+    }  # fmt: skip
 
 
 def library(cases: list[SiteCase], device: str) -> tuple[list, dict]:
@@ -92,18 +99,21 @@ def compared(cases: list[SiteCase]) -> dict:
 def measure(shape: Shape = PUBLISHED, every: int = 10, copies: int = COPIES) -> Iterable:
     """Yield name and figures of each measurement."""
     cases = site_cases([(case.base, case.target) for case in case_set(shape)])
-    jobs = [job for own in in_threads(jobs_of, cases) for job in own]
+    jobs = jobs_of(cases)
     yield "case_set_kernel", kernel(jobs)
-    yield "case_set_kernel_one_strand", kernel(jobs[::2])
+    yield "four_case_sets_kernel", kernel(jobs * 4)
     rng = np.random.default_rng(SEED)
     (average,), (gene, cdna, exons) = site_cases([average_case(rng)], "+"), long_gene(rng)
-    (job,) = jobs_of(average)
+    (job,) = jobs_of([average])
     yield "average_case_kernel", kernel([job])
     yield "average_case_copies_kernel", kernel([job] * copies)
-    (coding,) = site_cases([(average.base, average.target)], "+", "complete")
-    yield "coding_copies_kernel", kernel(jobs_of(coding) * (copies // 4))
     long = site_cases([(gene, cdna)], "+")
-    yield "long_gene_kernel", kernel(jobs_of(long[0]))
+    yield "long_gene_kernel", kernel(jobs_of(long))
+    yield "case_set_kernel_one_strand", kernel(jobs[::2])
+    (coding,) = site_cases([(average.base, average.target)], "+", "complete")
+    yield "coding_copies_kernel", kernel(jobs_of([coding]) * (copies // 4))
+    free = replace(SCORING, ends="free-target")
+    yield "free_target_copies_kernel", kernel(jobs_of([average], free) * (copies // 4), free)
     (found,), seconds = library(long, "cuda")
     right = len(set(found.chain) & set(exons))
     yield "long_gene_library", {**seconds, "exons": len(exons), "exons_right": right}
@@ -126,7 +136,7 @@ def main() -> None:
 @pytest.mark.skipif(not has_gpu(), reason="needs a GPU")
 def test_tiny():
     """Every figure is there, at a size that takes no time; the devices agree."""
-    assert len(dict(measure(SMALL, 1, 8))) == 8
+    assert len(dict(measure(SMALL, 1, 8))) == 10
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def list_gpus() -> list[Gpu]:
         return [Gpu(0, "CUDA simulator", "9.0", 0, "none", "simulator")]
     if not cuda.is_available():
         raise DeviceError(f"no usable CUDA device: {_reason(cuda)}")
-    return [_describe(cuda, ordinal) for ordinal in range(len(cuda.gpus))]
+    return [_describe(ordinal) for ordinal in range(len(cuda.gpus))]
 
 
 def _import_cuda():
@@ -87,14 +87,15 @@ def _reason(cuda) -> str:
 
 
 @cache
-def _describe(cuda, ordinal: int) -> Gpu:
-    device = cuda.gpus[ordinal]
-    with device:
-        memory = cuda.current_context().get_memory_info().total
+def _describe(ordinal: int) -> Gpu:
+    cuda = _import_cuda()
+    device, driver = cuda.gpus[ordinal], cuda.cudadrv.driver.driver
+    # the driver is asked: a context on every GPU would take time, and memory from other processes
+    memory = int(driver.cuDeviceTotalMem(device.id))
     name = device.name.decode() if isinstance(device.name, bytes) else device.name
     capability = ".".join(map(str, device.compute_capability))
-    driver = ".".join(map(str, cuda.cudadrv.driver.driver.get_version()))
-    return Gpu(ordinal, name, capability, memory, driver, device.uuid)
+    version = ".".join(map(str, driver.get_version()))
+    return Gpu(ordinal, name, capability, memory, version, device.uuid)
 
 
 def resolve(specification: str = "auto") -> Device:

@@ -12,12 +12,14 @@ from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.kernel_cache import serialise
+from gpu_tools.kernel_cache import load_one_by_one, serialise
 
 if not simulated():
+    from numba.cuda.codegen import CUDACodeLibrary
     from numba.cuda.core.caching import IndexDataCacheFile
 
     serialise(IndexDataCacheFile)
+    load_one_by_one(CUDACodeLibrary)
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
@@ -27,8 +29,10 @@ _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
 
-def kernel(*constants):
+def kernel(*constants, registers: int | None = None):
     """Return a decorator: a kernel made for some constants, compiled once a machine.
+
+    A thread takes at most so many `registers`, so that as many run at once as the launch counts on.
 
     Each variant has a name of its own. Variants that share one would share an index of numba's
     cache, and two processes that write it at once could take each other's for theirs.
@@ -36,7 +40,8 @@ def kernel(*constants):
 
     def decorate(function):
         function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
-        return cuda.jit(cache=not simulated())(function)
+        limits = {} if simulated() else {"max_registers": registers}
+        return cuda.jit(cache=not simulated(), **limits)(function)
 
     return decorate
 
@@ -162,15 +167,21 @@ def _any_lane(predicate):
     return cuda.any_sync(_ALL_LANES, predicate)
 
 
-def _of_words(text: str, count: int):
-    """Return an intrinsic of `count` 32-bit arguments and such a result, one instruction."""
-    function_type = ir.FunctionType(_I32, [_I32] * count)
-    constraints = ",".join(["=r"] + ["r"] * count)
+def instruction(text: str):
+    """Return a function that emits one instruction on 32-bit words, in code that generates code."""
 
-    def generate(context, builder, signature, arguments):
-        return builder.call(ir.InlineAsm(function_type, text, constraints), arguments)
+    def emit(builder, *words):
+        function_type = ir.FunctionType(_I32, [_I32] * len(words))
+        constraints = ",".join(["=r"] + ["r"] * len(words))
+        return builder.call(ir.InlineAsm(function_type, text, constraints), words)
 
-    return generate
+    return emit
+
+
+def _of_words(text: str):
+    """Return an intrinsic's generator: one instruction on its 32-bit arguments."""
+    emit = instruction(text)
+    return lambda context, builder, signature, arguments: emit(builder, *arguments)
 
 
 _ELEMENT_THERE = "{ .reg .pred p; .reg .b64 at; mad.wide.s32 at, $2, 2, $1; setp.ne.s32 p, $3, 0; "
@@ -231,32 +242,32 @@ else:
     @intrinsic
     def add2(typing_context, left, right):
         """Return the sums of two packed pairs, wrapping around."""
-        return int32(int32, int32), _of_words("add.s16x2 $0, $1, $2;", 2)
+        return int32(int32, int32), _of_words("add.s16x2 $0, $1, $2;")
 
     @intrinsic
     def max2(typing_context, left, right):
         """Return the maxima of two packed pairs."""
-        return int32(int32, int32), _of_words("max.s16x2 $0, $1, $2;", 2)
+        return int32(int32, int32), _of_words("max.s16x2 $0, $1, $2;")
 
     @intrinsic
     def min2(typing_context, left, right):
         """Return the minima of two packed pairs."""
-        return int32(int32, int32), _of_words("min.s16x2 $0, $1, $2;", 2)
+        return int32(int32, int32), _of_words("min.s16x2 $0, $1, $2;")
 
     @intrinsic
     def product(typing_context, left, right):
         """Return the lower 32 bits of a product; plain Python would compute all 64."""
-        return uint32(uint32, uint32), _of_words("mul.lo.u32 $0, $1, $2;", 2)
+        return uint32(uint32, uint32), _of_words("mul.lo.u32 $0, $1, $2;")
 
     @intrinsic
     def funnel(typing_context, low, high, distance):
         """Return the lower one of two words that are shifted down by `distance` modulo 32."""
-        return uint32(uint32, uint32, uint32), _of_words("shf.r.wrap.b32 $0, $1, $2, $3;", 3)
+        return uint32(uint32, uint32, uint32), _of_words("shf.r.wrap.b32 $0, $1, $2, $3;")
 
     @intrinsic
     def permute(typing_context, low, high, selector):
         """Return four of the eight bytes of `low` and `high`, or their signs, by nibbles."""
-        return int32(int32, int32, int32), _of_words("prmt.b32 $0, $1, $2, $3;", 3)
+        return int32(int32, int32, int32), _of_words("prmt.b32 $0, $1, $2, $3;")
 
     @intrinsic
     def address(typing_context, array):

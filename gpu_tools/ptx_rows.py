@@ -9,20 +9,19 @@ from __future__ import annotations
 from llvmlite import ir
 from numba import cuda, types
 
-from gpu_tools import ptx
 from gpu_tools.device import simulated
+from gpu_tools.ptx import add2, instruction, max2, pack, permute, unpack
 
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
-_WORD = ir.IntType(32)
 
 
 def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
     following = []
     for here, selector in zip(row, selectors, strict=True):
-        up = ptx._max2_twin(here, carry)
-        paired = ptx._add2_twin(diagonal, ptx._permute_twin(words[0], words[1], selector))
-        left = ptx._max2_twin(ptx._add2_twin(up, gap), ptx._max2_twin(paired, left))
+        up = max2(here, carry)
+        paired = add2(diagonal, permute(words[0], words[1], selector))
+        left = max2(add2(up, gap), max2(paired, left))
         following.append(left)
         diagonal = up
     return tuple(following)
@@ -31,10 +30,10 @@ def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
 def _foreseen_twin(row, selectors, words, left, gap):
     following, gains, diagonal, gain = [], [], None, gap
     for here, selector in zip(row, selectors, strict=True):
-        score = ptx._permute_twin(words[0], words[1], selector)
+        score = permute(words[0], words[1], selector)
         if diagonal is not None:
-            left = ptx._max2_twin(ptx._add2_twin(diagonal, score), left)
-        left, gain = ptx._max2_twin(ptx._add2_twin(here, gap), left), ptx._max2_twin(score, gain)
+            left = max2(add2(diagonal, score), left)
+        left, gain = max2(add2(here, gap), left), max2(score, gain)
         following.append(left)
         gains.append(gain)
         diagonal = here
@@ -43,15 +42,15 @@ def _foreseen_twin(row, selectors, words, left, gap):
 
 def _raised_twin(row, other, bonus):
     pairs = zip(row, other, strict=True)
-    return tuple(ptx._max2_twin(here, ptx._add2_twin(there, bonus)) for here, there in pairs)
+    return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
 
 
 def _plus_twin(row, bonus):
-    return tuple(ptx._add2_twin(here, bonus) for here in row)
+    return tuple(add2(here, bonus) for here in row)
 
 
 def _at_least_twin(row, value):
-    return tuple(ptx._max2_twin(here, value) for here in row)
+    return tuple(max2(here, value) for here in row)
 
 
 def _filled_twin(row, value):
@@ -78,21 +77,6 @@ def _store_word_twin(array, index, value):
     array[index] = value
 
 
-def _store_word_if_twin(array, index, value, wanted):
-    if wanted:
-        array[index] = value
-
-
-def _prefetch_twin(array, index):
-    pass
-
-
-def _operation(text: str, count: int):
-    """Return a function that emits one instruction."""
-    generate = ptx._of_words(text, count)
-    return lambda builder, *arguments: generate(None, builder, None, arguments)
-
-
 def _element(context, builder, signature, arguments):
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.ptrtoint(builder.gep(array.data, [arguments[1]]), ir.IntType(64))
@@ -117,23 +101,6 @@ def _generate_store_word(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
-def _generate_store_word_if(context, builder, signature, arguments):
-    # predicated instead of a branch: the warp stays together
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _WORD, _WORD])
-    text = "{ .reg .pred p; setp.ne.s32 p, $2, 0; @p st.relaxed.gpu.global.b32 [$0], $1; }"
-    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
-    element = _element(context, builder, signature, arguments)
-    builder.call(call, [element, arguments[2], arguments[3]])
-    return context.get_dummy_value()
-
-
-def _generate_prefetch(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
-    call = ir.InlineAsm(function_type, "prefetch.global.L1 [$0];", "l", side_effect=True)
-    builder.call(call, [_element(context, builder, signature, arguments)])
-    return context.get_dummy_value()
-
-
 if simulated():
     advanced, foreseen, raised, plus, at_least, filled, store_words = (
         cuda.jit(device=True)(f)
@@ -142,14 +109,11 @@ if simulated():
             _store_twin,
         )
     )  # fmt: skip
-    load_word, store_word, store_word_if, prefetch = (
-        cuda.jit(device=True)(f)
-        for f in (_load_word_twin, _store_word_twin, _store_word_if_twin, _prefetch_twin)
-    )
+    load_word, store_word = (cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin))
 else:
     from numba.cuda.extending import intrinsic
 
-    _add, _max, _permute = _operation(_ADD, 2), _operation(_MAX, 2), _operation(_PERMUTE, 3)
+    _add, _max, _permute = (instruction(text) for text in (_ADD, _MAX, _PERMUTE))
 
     @intrinsic
     def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
@@ -161,14 +125,14 @@ else:
         """
 
         def generate(context, builder, signature, arguments):
-            here, chosen, (low, high) = (ptx._unpack(builder, part) for part in arguments[:3])
+            here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
             diagonal, carry, left, gap = arguments[3:]
             for k, selector in enumerate(chosen):
                 up = _max(builder, here[k], carry)
                 paired = _add(builder, diagonal, _permute(builder, low, high, selector))
                 left = _max(builder, _add(builder, up, gap), _max(builder, paired, left))
                 here[k], diagonal = left, up
-            return ptx._pack(builder, here)
+            return pack(builder, here)
 
         return row(row, selectors, words, diagonal, carry, left, gap), generate
 
@@ -181,7 +145,7 @@ else:
         """
 
         def generate(context, builder, signature, arguments):
-            here, chosen, (low, high) = (ptx._unpack(builder, part) for part in arguments[:3])
+            here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
             left, gap = arguments[3:]
             rows, gains, gain = [], [], gap
             for k, selector in enumerate(chosen):
@@ -194,7 +158,7 @@ else:
                 )
                 rows.append(left)
                 gains.append(gain)
-            packed = [ptx._pack(builder, rows), ptx._pack(builder, gains)]
+            packed = [pack(builder, rows), pack(builder, gains)]
             return context.make_tuple(builder, signature.return_type, packed)
 
         return types.Tuple((row, row))(row, selectors, words, left, gap), generate
@@ -203,9 +167,9 @@ else:
         """Return the generator of a row whose words `step` makes of a row's words."""
 
         def generate(context, builder, signature, arguments):
-            rows = [ptx._unpack(builder, row) for row in arguments[:-1]]
+            rows = [unpack(builder, row) for row in arguments[:-1]]
             made = [step(builder, *words, arguments[-1]) for words in zip(*rows, strict=True)]
-            return ptx._pack(builder, made)
+            return pack(builder, made)
 
         return generate
 
@@ -242,16 +206,6 @@ else:
         """Write an int32 or int64 element, for the whole GPU to see."""
         return types.void(array, types.uint32, array.dtype), _generate_store_word
 
-    @intrinsic
-    def store_word_if(typing_context, array, index, value, wanted):
-        """Write an int32 element where `wanted` is not 0, for the whole GPU to see."""
-        return types.void(array, types.uint32, types.int32, types.int32), _generate_store_word_if
-
-    @intrinsic
-    def prefetch(typing_context, array, index):
-        """Ask for the cache line of an element; nothing waits for it."""
-        return types.void(array, types.uint32), _generate_prefetch
-
     def _pointers(context, builder, signature, arguments, count):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         for k in range(count):
@@ -263,7 +217,7 @@ else:
         """Write a row's words to the elements `index`, `index` + `stride` and so on."""
 
         def generate(context, builder, signature, arguments):
-            words = ptx._unpack(builder, arguments[3])
+            words = unpack(builder, arguments[3])
             pointers = _pointers(context, builder, signature, arguments, len(words))
             for pointer, word in zip(pointers, words, strict=True):
                 builder.store(word, pointer)
@@ -276,7 +230,7 @@ def _load_intrinsic(count: int):
     def load(typing_context, array, index, stride):
         def generate(context, builder, signature, arguments):
             pointers = _pointers(context, builder, signature, arguments, count)
-            return ptx._pack(builder, [builder.load(pointer) for pointer in pointers])
+            return pack(builder, [builder.load(pointer) for pointer in pointers])
 
         return types.UniTuple(types.int32, count)(array, types.uint32, types.uint32), generate
 

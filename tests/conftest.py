@@ -1,7 +1,16 @@
-"""Which tests can run here: those marked cuda need a GPU or numba's simulator of one."""
+"""Which tests can run here: those marked cuda need a GPU or its simulator. Kernels without one."""
+
+import pytest
 
 from gpu_tools.device import list_gpus
 from gpu_tools.errors import DeviceError
+from tests.kernels import compiler_to_ptx
+
+
+@pytest.fixture
+def to_ptx(monkeypatch):
+    """Return a function of a kernel and its arguments' types that compiles it to PTX."""
+    return compiler_to_ptx(monkeypatch)
 
 
 def pytest_collection_modifyitems(config, items):

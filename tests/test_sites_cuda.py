@@ -18,6 +18,7 @@ pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
 LONGEST_INTRON = 4 if simulated() else 400
 BATCH = 1 if simulated() else 8
+SIZES = (1, 2) if simulated() else (4, 8, 12, 16, 20, 24, 32)
 SEEDS = range(1, 2) if simulated() else range(40)
 
 
@@ -134,7 +135,7 @@ def test_a_chain_that_translates(monkeypatch):
     assert result.phases == (0, 2)
 
 
-@pytest.mark.parametrize("size", (1, 2) if simulated() else (4, 8, 16, 24))
+@pytest.mark.parametrize("size", SIZES)
 def test_an_exon_is_entered_where_a_strip_ends(size, monkeypatch):
     """Its first base pairs with the next strip's first symbol: a value that comes over alone."""
     from gpu_tools.sites import cuda_packed
@@ -147,7 +148,7 @@ def test_an_exon_is_entered_where_a_strip_ends(size, monkeypatch):
 
 
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator")
-@pytest.mark.parametrize("size", [4, 8, 16, 24])
+@pytest.mark.parametrize("size", SIZES)
 def test_every_width_of_the_packed_kernel(size, monkeypatch):
     """Targets shorter than a strip, as long as one, longer, and of several strips."""
     from gpu_tools.sites import cuda_packed
@@ -162,18 +163,36 @@ def test_every_width_of_the_packed_kernel(size, monkeypatch):
 
 
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites import cuda_packed_launch as launch
+    from gpu_tools.sites import cuda_packed
     from gpu_tools.sites.cuda_job import Job, Strand
+    from gpu_tools.sites.cuda_packed_plan import sizes_of
 
-    def size_of(length, seconds):
+    def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
         strand = Strand(np.zeros(length, np.uint8), table)
-        job = Job(strand, np.zeros(1500, np.uint8), SplicedScoring())
-        return launch.plan_packed(job, seconds).size
+        columns = 2 * cuda_packed.WARP * max(cuda_packed.HOT_PLACES)
+        return [Job(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
 
-    sizes = sorted(launch.NANOSECONDS_A_ROW)
-    assert size_of(2000, 1.0) == sizes[-1]
-    assert size_of(2000, 0.0) == sizes[0]
+    narrowest, widest = min(cuda_packed.HOT_PLACES), max(cuda_packed.HOT_PLACES)
+    assert sizes_of(jobs_of(2000, 1)) == [narrowest]
+    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [widest] * 50 + [narrowest]
+    assert sizes_of(jobs_of(2000, 20_000)) == [widest] * 20_000
+
+
+def test_every_kernel_has_its_share_of_the_blocks():
+    from gpu_tools.sites import cuda_packed
+    from gpu_tools.sites import cuda_packed_plan as plan
+    from gpu_tools.sites.cuda_job import Job, Strand
+
+    table = random_table(np.random.default_rng(1), 500, 0.5)
+    job = Job(Strand(np.zeros(500, np.uint8), table), np.zeros(20, np.uint8), SplicedScoring())
+    narrow, wide, *_ = sorted(cuda_packed.HOT_PLACES)
+    few, many = plan.plan_packed(job, narrow), plan.plan_packed(job, wide)
+    strips = 40_000 * many.strips
+    (first, blocks), last = plan.shared_out([few] * 10_000 + [many] * 40_000)
+    assert (first, last) == (narrow, (wide, strips))
+    assert plan.strips_at_once() // 20 < blocks < plan.strips_at_once()
+    assert plan.shared_out([few]) == [(narrow, few.strips)]
 
 
 def test_which_kernel_takes_what():

@@ -19,15 +19,13 @@ pytest.importorskip("numba_cuda")
 
 from gpu_tools.sites import cuda, cuda_coding, cuda_program
 from gpu_tools.sites.cuda_job import DeviceRows, End, Job, Strand
-from gpu_tools.sites.cuda_packed_launch import PackedPlan
+from gpu_tools.sites.cuda_packed_plan import PackedPlan
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
     BEGIN,
-    BEST_EXIT,
     CLEAR,
     FINAL,
     LAST,
-    LEAVE,
     NO_SYMBOL,
     PUT,
     RAISE,
@@ -68,10 +66,7 @@ class Machine:
 
     def operate(self, kind: int, to: int, source: int, bonus: int) -> None:
         cells = self.cells
-        if kind == LEAVE:
-            cells[to] = cells[source] + bonus
-            cells[BEST_EXIT] = np.maximum(cells[BEST_EXIT], cells[to])
-        elif kind == PUT:
+        if kind == PUT:
             cells[to] = cells[source] + bonus
         elif kind == RAISE:
             cells[to] = np.maximum(cells[to], cells[source] + bonus)

@@ -15,7 +15,6 @@ from gpu_tools.sites.cuda_program import (
     CLEAR,
     FINAL,
     LAST,
-    LEAVE,
     PUT,
     RAISE,
     SPECIAL,
@@ -71,7 +70,7 @@ def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> tuple[
     )
     kept_rows = FRAMES + SLOTS + SPLITS * classes + 1
     most = (
-        (FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
+        (2 * FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
         + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (kept_rows + 6)
     )  # fmt: skip
     operations = np.empty((most, 4), dtype=np.int32)
@@ -186,7 +185,8 @@ def _coding(sites, stops, places, block_ends, written, kept, waiting):
             counts[0] += 1
             for track in range(FRAMES):
                 source, bonus = places.row + track, sites.inner_exit[i]
-                n = emit(operations, n, LEAVE, to + track, source, bonus)
+                n = emit(operations, n, PUT, to + track, source, bonus)
+                n = emit(operations, n, RAISE, BEST_EXIT, source, bonus)
             n = _take_exits(sites, places, i, pending, exit_places, operations, n)
         whole = i + FRAMES <= len(codes)
         if flags[i] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:

@@ -17,7 +17,7 @@ from functools import cache
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, load4, max2, permute, shuffle
+from gpu_tools.ptx import FOUR_WORDS, WARP, kernel, load4, max2, permute, shuffle, sync_lanes
 from gpu_tools.ptx_rows import (
     advanced,
     at_least,
@@ -25,50 +25,51 @@ from gpu_tools.ptx_rows import (
     foreseen,
     load_words,
     plus,
-    prefetch,
     raised,
-    store_word_if,
+    store_word,
     store_words,
 )
-from gpu_tools.sites.cuda_program import (
-    BEGIN,
-    BEST_EXIT,
-    CHANGES,
-    CLEAR,
-    IN_REGISTERS,
-    LAST,
-    LEAVE,
-    RAISE,
-    SPECIAL,
-)
+from gpu_tools.sites.cuda_program import BEGIN, CHANGES, CLEAR, IN_REGISTERS, LAST, RAISE, SPECIAL
 from gpu_tools.sites.cuda_strips import (
     NEVER,
     await_word,
     begin_strip,
     corner,
     maximum_before,
-    own_selectors,
+    near_maximum,
+    own_numbers,
     peek,
 )
 
-HOT_PLACES = {1: 4, 2: 3} if simulated() else {4: 92, 8: 46, 16: 5, 24: 4}
+HOT_PLACES = (
+    {1: 4, 2: 3} if simulated() else {4: 52, 8: 26, 12: 17, 16: 13, 20: 10, 24: 8, 32: 6}
+)  # fmt: skip
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
 
-Strips for long bases have so many that few warps share a multiprocessor with them.
+So many that a multiprocessor holds eight strips, two for each of its four schedulers: more would
+add little to the cells a second and much to the time of a row.
 """
 WIDEST_AHEAD = 1 if simulated() else 8
 """Registers of cells a lane up to which rows are computed ahead of their carries."""
 OUTSIDE = 5
 """Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
+FROM_ROW, INTO_ROW = 16, 32
+"""Added to the kind of an operation that raises a place in shared memory to the current row, or
+the current row to such a place: nearly all do.
+"""
 
 # columns of the job table
-FLOOR, ROWS, STRIPS, COUNT = range(4)
-BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(4, 10)
-# elements of the scoring, then the words by base symbol, then by lane what it does at borders
+FLOOR, ROWS, STRIPS = range(3)
+BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(3, 9)
+# elements of the scoring, then the words by base symbol, then the table of the lanes
 GAP, EXTRA, WORDS = range(3)
 LANES = 8
 
-_SWAPPED, _LOW_TWICE, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x1010, 0x3232, 0x5410, 0x1054
+# shared memory: what rows need, what they leave to the next strip, operations, rows in places
+_OUTS = 4 * WARP + 4
+_OPERATIONS = _OUTS + 2 * WARP
+_HOT = _OPERATIONS + 4 * WARP
+_SWAPPED, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x3232, 0x5410, 0x1054
 
 
 @cuda.jit(device=True)
@@ -91,61 +92,185 @@ def _make_operate(size):
 
     @cuda.jit(device=True)
     def fetch(place, stored, lane):
-        hot, cells = stored
+        shared, cells = stored
         if place < hot_places:
-            return load(hot, uint32(place * stride + lane), uint32(WARP))
+            return load(shared, uint32(_HOT + place * stride + lane), uint32(WARP))
         return load(cells, uint32((place - hot_places) * stride + lane), uint32(WARP))
 
     @cuda.jit(device=True)
     def keep(place, stored, lane, row):
-        hot, cells = stored
+        shared, cells = stored
         if place < hot_places:
-            store_words(hot, uint32(place * stride + lane), uint32(WARP), row)
+            store_words(shared, uint32(_HOT + place * stride + lane), uint32(WARP), row)
         else:
             store_words(cells, uint32((place - hot_places) * stride + lane), uint32(WARP), row)
 
     @cuda.jit(device=True)
-    def operate(row, todo, following, stored, lane, floor):
-        """Return the row after a boundary's operations, and what follows them.
+    def rare(row, operation, stored, lane, floor):
+        """Return the row after an operation of any kind."""
+        code, to, source, bonus = operation
+        kind = code & int32(LAST - 1)
+        if kind == BEGIN:
+            return at_least(row, bonus)
+        if kind == CLEAR:
+            keep(to, stored, lane, filled(row, floor))
+            return row
+        other = row
+        if source != IN_REGISTERS:
+            other = fetch(source, stored, lane)
+        if kind != RAISE:
+            keep(to, stored, lane, plus(other, bonus))
+        elif to == IN_REGISTERS:
+            row = raised(row, other, bonus)
+        else:
+            keep(to, stored, lane, raised(fetch(to, stored, lane), other, bonus))
+        return row
 
-        `following` is the next operation, loaded ahead, and the number of the one after it.
-        """
-        operation, n = following
-        hot, _ = stored
+    @cuda.jit(device=True)
+    def operate(row, todo, following, stored, lane, floor):
+        """Return the row after a boundary's operations, and what follows them."""
+        shared, _ = stored
         while True:
+            at = int32(_OPERATIONS + 4 * (following[0] & int32(WARP - 1)))
+            operation = load4(shared, at)
             code, to, source, bonus = operation
-            operation, n = load4(todo, n * 4), int32(n + 1)
-            kind, bonus = code & int32(LAST - 1), permute(bonus, bonus, int32(_LOW_TWICE))
-            if kind == LEAVE:
-                keep(to, stored, lane, plus(row, bonus))
-                best = load(hot, uint32(BEST_EXIT * stride + lane), uint32(WARP))
-                best = raised(best, row, bonus)
-                store_words(hot, uint32(BEST_EXIT * stride + lane), uint32(WARP), best)
-            elif kind == RAISE:
-                other = fetch(source, stored, lane)
-                if to == IN_REGISTERS:
-                    row = raised(row, other, bonus)
-                else:
-                    keep(to, stored, lane, raised(fetch(to, stored, lane), other, bonus))
-            elif kind == BEGIN:
-                row = at_least(row, bonus)
-            elif kind == CLEAR:
-                keep(to, stored, lane, filled(row, floor))
-            elif source == IN_REGISTERS:
-                keep(to, stored, lane, row)
+            following = _next_operation(following, todo, shared, lane)
+            if code & int32(FROM_ROW):
+                place = uint32(_HOT + to * stride + lane)
+                old = load(shared, place, uint32(WARP))
+                store_words(shared, place, uint32(WARP), raised(old, row, bonus))
+            elif code & int32(INTO_ROW):
+                other = load(shared, uint32(_HOT + source * stride + lane), uint32(WARP))
+                row = raised(row, other, bonus)
             else:
-                keep(to, stored, lane, fetch(source, stored, lane))
+                row = rare(row, operation, stored, lane, floor)
             if code & int32(LAST):
-                return row, (operation, n)
+                return row, following
 
     return operate
 
 
-def _make_sweep(size):
-    operate, load = _make_operate(size), load_words(size)
-    strip_words, hot_words = size * WARP, HOT_PLACES[size] * size * WARP
+@cuda.jit(device=True)
+def _first_operations(todo, shared, lane):
+    """Return what `_next_operation` takes and returns: a number, and a lane's own operation.
 
-    @cuda.jit
+    As many operations as there are lanes lie in shared memory, as many more in registers: memory
+    is too far away for one to be fetched when it is needed.
+    """
+    sync_lanes()
+    _lay_out(load4(todo, 4 * lane), shared, lane)
+    return int32(0), load4(todo, 4 * (lane + WARP))
+
+
+@cuda.jit(device=True)
+def _next_operation(following, todo, shared, lane):
+    """Return the number of the next operation, which then lies in shared memory."""
+    n, own = int32(following[0] + 1), following[1]
+    if n & int32(WARP - 1) == 0:
+        sync_lanes()
+        _lay_out(own, shared, lane)
+        own = load4(todo, 4 * (n + lane + WARP))
+    return n, own
+
+
+@cuda.jit(device=True)
+def _lay_out(operation, shared, lane):
+    at = uint32(_OPERATIONS + 4 * lane)
+    shared[at], shared[at + uint32(1)] = operation[0], operation[1]
+    shared[at + uint32(2)], shared[at + uint32(3)] = operation[2], operation[3]
+    sync_lanes()
+
+
+@cuda.jit(device=True)
+def _largest(last, border):
+    """Return the maximum over a lane's last columns and the border."""
+    return max2(max2(last, permute(last, last, int32(_SWAPPED))), border)
+
+
+@cuda.jit(device=True)
+def _settled(last, before):
+    """Return what a row's columns are raised to by the columns before each virtual lane."""
+    return max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
+
+
+def _make_step(size, operate):
+    """Return device functions: the state of a strip, and what moves it on by a row.
+
+    The state is a row's cells, what the next row has to its upper left, and the carry.
+    """
+
+    @cuda.jit(device=True)
+    def start(chosen, gap, floor):
+        return filled(chosen, floor), floor, floor
+
+    @cuda.jit(device=True)
+    def step(state, code, record, following, fixed):
+        row, diagonal, carry = state
+        word, came, border, begins = record
+        chosen, extra, gap, floor, lane, numbers, todo, stored, scratch = fixed
+        row = advanced(row, chosen, (word, extra), diagonal, carry, floor, gap)
+        largest = _largest(row[size - 1], border)
+        before = maximum_before(near_maximum(largest, border, numbers, scratch), numbers, scratch)
+        settled, arrived = _settled(row[size - 1], before), max2(before, largest)
+        carry, left = max2(settled, begins), max2(arrived, begins)
+        diagonal = carry
+        if code & int32(SPECIAL):
+            row = at_least(row, settled)
+            row, following = operate(row, todo, following, stored, lane, floor)
+            if code & int32(CHANGES):
+                last, carry = row[size - 1], max2(floor, begins)
+                diagonal = corner(last, begins, came, numbers[0], scratch)
+                left = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
+        return (row, diagonal, carry), following, permute(left, arrived, int32(_LOWS))
+
+    return start, step
+
+
+def _make_step_ahead(size, operate):
+    """Do what `_make_step` does, but compute rows while the carries before are found.
+
+    What a row owes to its carry is the carry plus gains that do not depend on it. So only the
+    lanes' last columns wait for the carry. The state is the row so far, the gains, the carry.
+    """
+
+    @cuda.jit(device=True)
+    def start(chosen, gap, floor):
+        return filled(chosen, floor), filled(chosen, gap), floor
+
+    @cuda.jit(device=True)
+    def step(state, code, record, following, fixed):
+        row, gains, carry = state
+        word, came, border, begins = record
+        chosen, extra, gap, floor, lane, numbers, todo, stored, scratch = fixed
+        row = raised(row, gains, carry)
+        largest = _largest(row[size - 1], border)
+        near = near_maximum(largest, border, numbers, scratch)
+        next_row, gains = foreseen(row, chosen, (word, extra), floor, gap)
+        before = maximum_before(near, numbers, scratch)
+        settled, arrived = _settled(row[size - 1], before), max2(before, largest)
+        carry, left = max2(settled, begins), max2(arrived, begins)
+        if code & int32(SPECIAL):
+            row = at_least(row, settled)
+            row, following = operate(row, todo, following, stored, lane, floor)
+            if code & int32(CHANGES):
+                last, carry = row[size - 1], max2(floor, begins)
+                diagonal = corner(last, begins, came, numbers[0], scratch)
+                left = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
+                next_row = advanced(row, chosen, (word, extra), diagonal, carry, floor, gap)
+        return (next_row, gains, carry), following, permute(left, arrived, int32(_LOWS))
+
+    return start, step
+
+
+@cache
+def sweep_of(size: int):
+    """Return the kernel for strips of `size` registers a lane: narrow ones are for long bases."""
+    operate, load, ahead = _make_operate(size), load_words(size), int32(size <= WIDEST_AHEAD)
+    start, step = (_make_step_ahead if ahead else _make_step)(size, operate)
+    strip_words = size * WARP
+    shared_words = _HOT + HOT_PLACES[size] * strip_words
+
+    @kernel(size)
     def sweep_strips_warp(jobs, strips, boundaries, operations, selectors, memory, scoring):
         """Sweep strips of jobs, as long as there are any; a block is one warp.
 
@@ -154,14 +279,15 @@ def _make_sweep(size):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 10)
-            Floor, numbers of boundaries, strips and operations, where the job's parts lie.
+        jobs : int64 array, shape (J, 9)
+            Floor, numbers of boundaries (a multiple of `WARP`) and strips, where the job's parts
+            lie.
         strips : int32 array, shape (S + 1, 2)
             Job and strip, in the order in which they are begun; how many are begun stands last.
         boundaries : int32 array
             Of each boundary: symbol, `SPECIAL`, the first entry's score in the upper half.
         operations : int32 array
-            See `gpu_tools.sites.cuda_program`.
+            See `gpu_tools.sites.cuda_program`; the bonus in both halves.
         selectors : int32 array
             Of each strip, word and lane: the bytes that look the columns' lifted scores up.
         memory : int32 array
@@ -169,129 +295,54 @@ def _make_sweep(size):
             in places behind the hot ones; both are written.
         scoring : int32 array
             Gap twice, bytes 4 to 7 of the words of lifted scores, the words by symbol, what
-            `lane_selectors` says.
+            `lane_table` says.
         """
         scratch = cuda.shared.array(WARP, int32)
-        hot = cuda.shared.array(hot_words, int32)
+        # one array: the compiler then works its address out once
+        shared = cuda.shared.array(shared_words, int32, alignment=FOUR_WORDS)
         lane = int32(cuda.threadIdx.x)
-        last_lane, lane_bytes = int32(lane == WARP - 1), own_selectors(scoring[LANES:], lane)
+        numbers = own_numbers(scoring[LANES:], lane)
+        # all lanes store what they leave to the next, without a branch; the last one's is used
+        own_out = uint32(uint32(_OUTS) + uint32(numbers[2]))
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
             if k < 0:
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
+            n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
             infos, todo, looked_up, cells, arriving, leaving = _parts(
                 job, strip, strip_words, (boundaries, operations, selectors, memory)
             )
             chosen = load(looked_up, uint32(lane), uint32(WARP))
-            row, following = filled(chosen, floor), (load4(todo, 0), int32(1))
-            carry, diagonal, stored = floor, floor, (hot, cells)
-            info, seen = infos[min(lane, n_rows - 1)], peek(arriving, strip, lane)
-            for first in range(int32(0), n_rows, int32(WARP)):
-                here, at = info, int32(first + lane)
-                info = infos[min(int32(at + WARP), int32(n_rows - 1))]
-                word = scoring[uint32((here & 7) + WORDS)]
-                border = await_word(arriving, strip, at, seen, floor)
-                seen = peek(arriving, strip, int32(at + WARP))
-                prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
-                for k in range(min(int32(WARP), int32(n_rows - first))):
-                    code, came = shuffle(here, k, scratch), shuffle(border, k, scratch)
-                    words = (shuffle(word, k, scratch), extra)
-                    row = advanced(row, chosen, words, diagonal, carry, floor, gap)
-                    last = row[size - 1]
-                    both = max2(last, permute(last, last, int32(_SWAPPED)))
-                    before = maximum_before(both, came, lane_bytes, scratch)
-                    own = permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
-                    begins = permute(code, code, int32(_HIGH_TWICE))
-                    settled, carry = max2(before, own), max2(before, max2(own, begins))
-                    arrived = max2(before, both)
-                    diagonal, left_behind = carry, max2(arrived, begins)
-                    if code & int32(SPECIAL):
-                        row = at_least(row, settled)
-                        row, following = operate(row, todo, following, stored, lane, floor)
-                        if code & int32(CHANGES):
-                            last, carry = row[size - 1], max2(floor, begins)
-                            diagonal = corner(last, begins, came, lane_bytes, scratch)
-                            left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                    out = permute(left_behind, arrived, int32(_LOWS))
-                    store_word_if(leaving, uint32(first + k), out, last_lane)
-
-    return sweep_strips_warp
-
-
-def _make_foreseeing_sweep(size):
-    operate, load = _make_operate(size), load_words(size)
-    strip_words, hot_words = size * WARP, HOT_PLACES[size] * size * WARP
-
-    @cuda.jit
-    def sweep_strips_ahead_warp(jobs, strips, boundaries, operations, selectors, memory, scoring):
-        """Do what `sweep_strips_warp` does, but compute rows while the carries before are found.
-
-        What a row owes to its carry is the carry plus gains that do not depend on it. So only
-        the lanes' last columns wait for the carry, and a row takes no longer than to find it.
-        """
-        scratch = cuda.shared.array(WARP, int32)
-        hot = cuda.shared.array(hot_words, int32)
-        lane = int32(cuda.threadIdx.x)
-        last_lane, lane_bytes = int32(lane == WARP - 1), own_selectors(scoring[LANES:], lane)
-        gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
-        while True:
-            k = begin_strip(strips, scratch)
-            if k < 0:
-                return
-            job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_rows, floor, count = int32(job[ROWS]), int32(job[FLOOR]), int32(job[COUNT])
-            infos, todo, looked_up, cells, arriving, leaving = _parts(
-                job, strip, strip_words, (boundaries, operations, selectors, memory)
-            )
-            chosen = load(looked_up, uint32(lane), uint32(WARP))
-            row, gains = filled(chosen, floor), filled(chosen, gap)
-            carry, stored, following = floor, (hot, cells), (load4(todo, 0), int32(1))
-            info, seen = infos[min(lane, n_rows - 1)], peek(arriving, strip, lane)
-            symbol = infos[min(int32(lane + 1), int32(n_rows - 1))] & 7
+            fixed = (chosen, extra, gap, floor, lane, numbers, todo, (shared, cells), scratch)
+            state = start(chosen, gap, floor)
+            following = _first_operations(todo, shared, lane)
+            info, symbol = infos[lane], infos[min(int32(lane + ahead), int32(n_rows - 1))] & 7
+            seen = peek(arriving, strip, lane)
             for first in range(int32(0), n_rows, int32(WARP)):
                 here, at, word = info, int32(first + lane), scoring[uint32(symbol + WORDS)]
                 info = infos[min(int32(at + WARP), int32(n_rows - 1))]
-                symbol = infos[min(int32(at + WARP + 1), int32(n_rows - 1))] & 7
+                symbol = infos[min(int32(at + WARP + ahead), int32(n_rows - 1))] & 7
                 border = await_word(arriving, strip, at, seen, floor)
                 seen = peek(arriving, strip, int32(at + WARP))
-                prefetch(todo, uint32(min(int32(following[1] + lane), int32(count - 1)) * 4))
-                for k in range(min(int32(WARP), int32(n_rows - first))):
-                    code, came = shuffle(here, k, scratch), shuffle(border, k, scratch)
-                    words = (shuffle(word, k, scratch), extra)
-                    row = raised(row, gains, carry)
-                    last = row[size - 1]
-                    both = max2(last, permute(last, last, int32(_SWAPPED)))
-                    following_row, gains = foreseen(row, chosen, words, floor, gap)
-                    before = maximum_before(both, came, lane_bytes, scratch)
-                    own = permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
-                    begins = permute(code, code, int32(_HIGH_TWICE))
-                    settled, carry = max2(before, own), max2(before, max2(own, begins))
-                    arrived = max2(before, both)
-                    left_behind = max2(arrived, begins)
-                    if code & int32(SPECIAL):
-                        row = at_least(row, settled)
-                        row, following = operate(row, todo, following, stored, lane, floor)
-                        if code & int32(CHANGES):
-                            last, carry = row[size - 1], max2(floor, begins)
-                            upper_left = corner(last, begins, came, lane_bytes, scratch)
-                            left_behind = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                            following_row = advanced(
-                                row, chosen, words, upper_left, carry, floor, gap
-                            )
-                    row = following_row
-                    out = permute(left_behind, arrived, int32(_LOWS))
-                    store_word_if(leaving, uint32(first + k), out, last_lane)
+                record_at = uint32(4 * lane)
+                shared[record_at], shared[record_at + uint32(1)] = word, border
+                shared[record_at + uint32(2)] = permute(border, border, int32(_HIGH_TWICE))
+                shared[record_at + uint32(3)] = permute(here, here, int32(_HIGH_TWICE))
+                sync_lanes()
+                record = load4(shared, 0)
+                for k in range(int32(0), int32(WARP), int32(2)):
+                    code, next_record = shuffle(here, k, scratch), load4(shared, 4 * k + 4)
+                    state, following, out = step(state, code, record, following, fixed)
+                    shared[own_out + uint32(k)] = out
+                    code, record = shuffle(here, k + 1, scratch), load4(shared, 4 * k + 8)
+                    state, following, out = step(state, code, next_record, following, fixed)
+                    shared[own_out + uint32(k) + uint32(1)] = out
+                sync_lanes()
+                store_word(leaving, uint32(at), shared[uint32(_OUTS) + uint32(lane)])
 
-    return sweep_strips_ahead_warp
-
-
-@cache
-def sweep_of(size: int):
-    """Return the kernel for strips of `size` registers a lane: narrow ones are for long bases."""
-    return (_make_foreseeing_sweep if size <= WIDEST_AHEAD else _make_sweep)(size)
+    return sweep_strips_warp
 
 
 @cuda.jit
@@ -300,7 +351,7 @@ def find_ends_thread(jobs, last_exits, memory, ends):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 10)
+    jobs : int64 array, shape (J, 9)
     last_exits : int32 array
         Of each job, by boundary: the score of a last exit.
     memory : int32 array

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
-
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
@@ -15,51 +12,13 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
-from gpu_tools.sites.cuda_program import Program, compile_packed
-from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_selectors
+from gpu_tools.sites.cuda_packed_plan import PackedPlan, plan_packed, shared_out, sizes_of
+from gpu_tools.sites.cuda_program import IN_REGISTERS, LAST, NO_SYMBOL, RAISE
+from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_table
 from gpu_tools.sites.table import CLOSED
 
-NANOSECONDS_A_ROW = {1: 1, 2: 1} if simulated() else {4: 145, 8: 165, 16: 700, 24: 640}
-"""Time of a row of a strip among as many others as a multiprocessor holds, by registers a lane."""
-CELLS_A_SECOND = 3e12
-_ROW_OVERHEAD = 7
-"""What a row costs beside its cells, as so many registers of them."""
 _END_BLOCKS, _END_THREADS = (1, 2) if simulated() else (4, 256)
 _NO_EXIT = -(2**30)
-
-
-class PackedPlan(NamedTuple):
-    """A job as the packed kernel wants it: registers a lane, operations, numbers of strips."""
-
-    job: Job
-    size: int
-    program: Program
-    strips: int
-
-    @property
-    def strip_words(self) -> int:
-        """Words of a strip's rows in device memory."""
-        places = self.program.kept.n_places - packed.HOT_PLACES[self.size]
-        return max(places, 0) * self.size * packed.WARP
-
-
-def least_seconds(jobs: list[Job]) -> float:
-    """Return what jobs take at least: all of them together, and the longest base alone."""
-    longest = max(len(job.codes) + 1 for job in jobs)
-    cells = sum(job.work for job in jobs)
-    return max(cells / CELLS_A_SECOND, longest * min(NANOSECONDS_A_ROW.values()) * 1e-9)
-
-
-def plan_packed(job: Job, seconds: float) -> PackedPlan:
-    """Choose the registers a lane: few where a long base would take longer than `seconds`."""
-    rows = len(job.codes) + 1
-    sizes = [s for s in packed.HOT_PLACES if rows * NANOSECONDS_A_ROW[s] * 1e-9 <= seconds]
-    sizes = sizes or [min(packed.HOT_PLACES)]
-    strips = {size: -(-job.columns // (2 * packed.WARP * size)) for size in sizes}
-    size = min(sizes, key=lambda size: (strips[size] * (size + _ROW_OVERHEAD), size))
-    hot = packed.HOT_PLACES[size]
-    program = job.strand.compiled(hot, partial(compile_packed, hot=hot))
-    return PackedPlan(job, size, program, strips[size])
 
 
 class PackedLaunch:
@@ -75,34 +34,37 @@ class PackedLaunch:
     """
 
     def __init__(self, jobs: list[Job], scoring: SplicedScoring, spread=map):
-        seconds = least_seconds(jobs)
-        self.plans = list(spread(lambda job: plan_packed(job, seconds), jobs))
-        self.layout = _packed_layout(self.plans)
-        self.border_words = sum(len(p.job.codes) * p.strips + p.strips for p in self.plans)
+        self.plans = list(spread(plan_packed, jobs, sizes_of(jobs)))
+        # jobs of one strand with strips of one size share their program
+        shared = {id(plan.program): plan for plan in self.plans}
+        self.layout = _packed_layout(self.plans, list(shared.values()))
+        self.border_words = sum(plan.rows * plan.strips for plan in self.plans)
         words = self.border_words + sum(p.strips * p.strip_words for p in self.plans)
         self.memory = cuda.device_array(max(words, 1), dtype=np.int32)
         self.ends = cuda.device_array(len(jobs), dtype=np.int64)
-        parts = zip(*spread(_packed_parts, self.plans), strict=True)
-        arrays = [np.concatenate(part) for part in parts]
-        arrays[1] = np.append(arrays[1], np.zeros(4, dtype=np.int32))  # loaded ahead, not used
-        *self.inputs, self.last_exits = (cuda.to_device(array) for array in arrays)
+        parts = zip(*spread(_packed_program, shared.values()), strict=True)
+        boundaries, operations, last_exits = (np.concatenate(part) for part in parts)
+        # operations are loaded ahead, also behind the last one
+        operations = np.pad(operations, (0, 12 * packed.WARP))
+        selectors = np.concatenate(list(spread(_selectors, self.plans)))
+        self.inputs = [cuda.to_device(array) for array in (boundaries, operations, selectors)]
+        self.last_exits = cuda.to_device(last_exits)
         self.jobs = cuda.to_device(self.layout)
         self.scoring = cuda.to_device(_packed_scoring(scoring))
-        self.groups = [
-            (size, begun(self.plans, size), cuda.stream())
-            for size in sorted({plan.size for plan in self.plans})
+        self.kernels = [
+            (size, blocks, cuda.to_device(begun(self.plans, size)), cuda.stream())
+            for size, blocks in shared_out(self.plans)
         ]
-        self.groups = [(s, cuda.to_device(strips), stream) for s, strips, stream in self.groups]
 
     def run(self) -> None:
-        """Clear what the kernels write and start them: strips of each size on a stream."""
+        """Clear what the kernels write and start them, each on a stream."""
         borders = self.memory[: self.border_words]
         device_memset(borders, NEVER_BYTE, borders.nbytes)
         device_memset(self.ends, 0x80, self.ends.nbytes)
-        for size, strips, stream in self.groups:
+        for size, blocks, strips, stream in self.kernels:
             counter = strips[-1]
             device_memset(counter, 0, counter.nbytes)
-            packed.sweep_of(size)[len(strips) - 1, packed.WARP, stream](
+            packed.sweep_of(size)[blocks, packed.WARP, stream](
                 self.jobs, strips, *self.inputs, self.memory, self.scoring
             )
         packed.find_ends_thread[(len(self.plans), _END_BLOCKS), _END_THREADS](
@@ -131,33 +93,49 @@ def _packed_end(key: int, job: Job) -> End:
     return End(value + job.scoring.gap * len(job.target), end, len(job.target))
 
 
-def _packed_layout(plans: list[PackedPlan]) -> NDArray[np.int64]:
-    """Return the job table of the packed kernel."""
-    table = np.zeros((len(plans), 10), dtype=np.int64)
-    sizes = np.zeros((len(plans), 5), dtype=np.int64)
+def _packed_layout(plans: list[PackedPlan], shared: list[PackedPlan]) -> NDArray[np.int64]:
+    """Return the job table of the packed kernel; `shared` are plans with different programs."""
+    programs = np.array([(p.rows, p.program.operations.size) for p in shared])
+    firsts = dict(zip(map(id, (p.program for p in shared)), _starts(programs), strict=True))
+    table = np.zeros((len(plans), 9), dtype=np.int64)
+    sizes = np.zeros((len(plans), 3), dtype=np.int64)
     for k, plan in enumerate(plans):
-        rows, floor = len(plan.job.codes) + 1, plan.job.limit.floor
-        table[k, :4] = _twice(floor), rows, plan.strips, len(plan.program.operations)
+        table[k, :3] = _twice(plan.job.limit.floor), plan.rows, plan.strips
+        table[k, [packed.BOUNDARIES, packed.OPERATIONS]] = firsts[id(plan.program)]
         table[k, packed.STRIDE] = plan.strip_words
-        sizes[k] = (
-            rows, plan.program.operations.size, plan.strips * plan.size * packed.WARP,
-            plan.strips * plan.strip_words, plan.strips * rows,
-        )  # fmt: skip
-    starts = np.cumsum(sizes, axis=0) - sizes
-    starts[:, 3] += sizes[:, 4].sum()
-    table[:, [packed.BOUNDARIES, packed.OPERATIONS, packed.SELECTORS, packed.CELLS]] = starts[:, :4]
-    table[:, packed.BORDERS] = starts[:, 4]
+        sizes[k] = np.array([plan.size * packed.WARP, plan.strip_words, plan.rows]) * plan.strips
+    table[:, [packed.SELECTORS, packed.CELLS, packed.BORDERS]] = _starts(sizes)
+    table[:, packed.CELLS] += sizes[:, 2].sum()
     return table
 
 
-def _packed_parts(plan: PackedPlan):
-    """Return boundaries, operations, selectors and last exits of a job."""
-    table = plan.job.table
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.cumsum(sizes, axis=0) - sizes
+
+
+def _packed_program(plan: PackedPlan):
+    """Return boundaries, operations and last exits of a job."""
+    table, padding = plan.job.table, (0, plan.rows - len(plan.job.codes) - 1)
     opened = table.first_entry != CLOSED
     begin = np.where(opened, table.first_entry, LOWEST_HALF).astype(np.int32)
     last = np.where(table.last_exit == CLOSED, _NO_EXIT, table.last_exit).astype(np.int32)
     boundaries = plan.program.boundaries | (begin << np.int32(16))
-    return boundaries, plan.program.operations.ravel(), _selectors(plan), last
+    meaningless = NO_SYMBOL | (LOWEST_HALF << 16)
+    return (
+        np.pad(boundaries, padding, constant_values=meaningless),
+        _packed_operations(plan).ravel(), np.pad(last, padding, constant_values=_NO_EXIT),
+    )  # fmt: skip
+
+
+def _packed_operations(plan: PackedPlan) -> NDArray[np.int32]:
+    """Return the operations with their usual kinds marked, and the bonus in both halves."""
+    operations, hot = plan.program.operations.copy(), packed.HOT_PLACES[plan.size]
+    code, to, source, bonus = operations.T
+    raises = code & (LAST - 1) == RAISE
+    code[raises & (source == IN_REGISTERS) & (to < hot)] |= packed.FROM_ROW
+    code[raises & (to == IN_REGISTERS) & (source < hot)] |= packed.INTO_ROW
+    bonus[:] = (bonus << 16) | (bonus & 0xFFFF)
+    return operations
 
 
 def _selectors(plan: PackedPlan) -> NDArray[np.int32]:
@@ -176,7 +154,7 @@ def _packed_scoring(scoring: SplicedScoring) -> NDArray[np.int32]:
     extra = NEVER_BYTE << 8 | ambiguous
     words = (lifted[:, :4].astype(np.int8)).copy().view(np.int32).ravel()
     return np.array(
-        [_twice(scoring.gap), extra, *words, NEVER, *lane_selectors()],
+        [_twice(scoring.gap), extra, *words, NEVER, *lane_table()],
         dtype=np.int32,
     )
 

@@ -10,58 +10,69 @@ from __future__ import annotations
 
 from numba import cuda, int32, uint32
 
-from gpu_tools.ptx import WARP, max2, permute, shuffle, shuffle_up, shuffle_up_by
+from gpu_tools.ptx import WARP, max2, permute, shuffle, shuffle_up
 from gpu_tools.ptx_rows import load_word
 
 NEVER_BYTE = 0x80
 NEVER = int32(-0x7F7F7F80)
 """A word that is not there yet, in each half less than any cell."""
 
-_OWN, _SECOND_HIGH_TWICE, _SECOND_LOW_THEN_HIGH = 0x3210, 0x7676, 0x3254
-_NEIGHBOURS_HIGH_THEN_LOW = 0x5432
+_NEAR, _FAR = (1, 2, 3, 4, 5), (5, 10, 15, 20, 25, 30)
+_OWN, _SECOND, _SECOND_LOW_THEN_HIGH, _NEIGHBOURS_HIGH_THEN_LOW = 0x3210, 0x7654, 0x3254, 0x5432
 
 
-def lane_selectors() -> list[int]:
-    """Return which bytes each lane takes of its own word and of the border's, by use and lane.
+def lane_table() -> list[int]:
+    """Return what differs from lane to lane: a number for each use and lane.
 
-    First for the word to the upper left, then for values from 1 to 5 lanes before. They
-    are read from memory, for otherwise they are worked out anew in each row.
+    First the bytes for the word to the upper left, of the lane's word and the border's; then the
+    bytes that let a border stand in for lane 0; then 0 for the last lane, `WARP` for others; then
+    the lanes so many before, lane 0 if there is none. They are read from memory, for otherwise
+    they are worked out anew in each row.
     """
     corner = [_SECOND_LOW_THEN_HIGH if lane == 0 else _OWN for lane in range(WARP)]
-    before = [
-        _OWN if lane >= distance else _SECOND_HIGH_TWICE
-        for distance in range(1, 6) for lane in range(WARP)
-    ]  # fmt: skip
-    return corner + before
+    outside = [_SECOND if lane == 0 else _OWN for lane in range(WARP)]
+    aside = [0 if lane == WARP - 1 else WARP for lane in range(WARP)]
+    before = [max(lane - d, 0) for d in _NEAR + _FAR[1:] for lane in range(WARP)]
+    return corner + outside + aside + before
 
 
 @cuda.jit(device=True)
-def own_selectors(table, lane):
-    """Return a lane's part of `lane_selectors`."""
+def own_numbers(table, lane):
+    """Return a lane's part of `lane_table`."""
     at, use = uint32(lane), uint32(WARP)
     return (
-        table[at], table[at + use], table[at + uint32(2) * use],
-        table[at + uint32(3) * use], table[at + uint32(4) * use],
-        table[at + uint32(5) * use],
+        table[at], table[at + use],
+        table[at + uint32(2) * use], table[at + uint32(3) * use], table[at + uint32(4) * use],
+        table[at + uint32(5) * use], table[at + uint32(6) * use], table[at + uint32(7) * use],
+        table[at + uint32(8) * use], table[at + uint32(9) * use], table[at + uint32(10) * use],
+        table[at + uint32(11) * use], table[at + uint32(12) * use],
     )  # fmt: skip
 
 
 @cuda.jit(device=True)
-def maximum_before(value, border, selectors, scratch):
-    """Return the maximum over the lanes before this one and the border's second half.
+def near_maximum(value, border, numbers, scratch):
+    """Return the maximum over the five lanes before this one, the border for lane 0.
 
-    First over five lanes, then over the fives: two steps, for each takes as long as a shuffle.
+    No value may be less than the border: lane 0 stands in for lanes that do not exist.
     """
-    _, s1, s2, s3, s4, s5 = selectors
-    d1, d2 = shuffle_up_by(value, 1, scratch), shuffle_up_by(value, 2, scratch)
-    d3, d4 = shuffle_up_by(value, 3, scratch), shuffle_up_by(value, 4, scratch)
-    d5 = permute(shuffle_up_by(value, 5, scratch), border, s5)
-    near = max2(max2(permute(d1, border, s1), permute(d2, border, s2)), permute(d3, border, s3))
-    value = max2(max2(near, permute(d4, border, s4)), d5)
-    d5, d10 = shuffle_up_by(value, 5, scratch), shuffle_up_by(value, 10, scratch)
-    d15, d20 = shuffle_up_by(value, 15, scratch), shuffle_up_by(value, 20, scratch)
-    d25, d30 = shuffle_up_by(value, 25, scratch), shuffle_up_by(value, 30, scratch)
-    return max2(max2(max2(max2(value, d5), d10), max2(max2(d15, d20), d25)), d30)
+    _, outside, _, b1, b2, b3, b4, b5, _, _, _, _, _ = numbers
+    d1, d2 = shuffle(value, b1, scratch), shuffle(value, b2, scratch)
+    d3, d4 = shuffle(value, b3, scratch), shuffle(value, b4, scratch)
+    d5 = shuffle(value, b5, scratch)
+    return permute(max2(max2(max2(d1, d2), d3), max2(d4, d5)), border, outside)
+
+
+@cuda.jit(device=True)
+def maximum_before(near, numbers, scratch):
+    """Return the maximum over all lanes before this one and the border, of `near_maximum`.
+
+    So there are two steps, over five lanes and over the fives, for each takes as long as a shuffle.
+    """
+    _, _, _, _, _, _, _, b5, b10, b15, b20, b25, b30 = numbers
+    d5, d10 = shuffle(near, b5, scratch), shuffle(near, b10, scratch)
+    d15, d20 = shuffle(near, b15, scratch), shuffle(near, b20, scratch)
+    d25, d30 = shuffle(near, b25, scratch), shuffle(near, b30, scratch)
+    return max2(max2(max2(max2(near, d5), d10), max2(max2(d15, d20), d25)), d30)
 
 
 @cuda.jit(device=True)
@@ -95,8 +106,8 @@ def await_word(arriving, strip, at, value, floor):
 
 
 @cuda.jit(device=True)
-def corner(last, begins, came, lane_bytes, scratch):
+def corner(last, begins, came, own_bytes, scratch):
     """Return what the next row has to its upper left, from the lanes' last words of this row."""
     up = shuffle_up(last, scratch)
     word = max2(permute(up, last, int32(_NEIGHBOURS_HIGH_THEN_LOW)), begins)
-    return permute(word, came, lane_bytes[0])
+    return permute(word, came, own_bytes)

@@ -16,11 +16,9 @@ from gpu_tools.ptx_rows import load_word, store_word
 from gpu_tools.scoring import N_SYMBOLS
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
-    BEST_EXIT,
     CLEAR,
     FINAL,
     LAST,
-    LEAVE,
     NO_SYMBOL,
     PUT,
     SPECIAL,
@@ -197,10 +195,7 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                 kind, n = int32(code & int32(LAST - 1)), int32(n + 1)
                 at = int32(to * int32(STRIP) + lane)
                 other = int32(source * int32(STRIP) + lane)
-                if kind == LEAVE:
-                    _put(own, at, other, bonus)
-                    _raise(own, int32(BEST_EXIT * STRIP + lane), other, bonus)
-                elif kind == CLEAR:
+                if kind == CLEAR:
                     _fill(own, at, floor)
                 elif kind == FINAL:
                     _find_end(own, at, columns, gap, source, bonus, best)

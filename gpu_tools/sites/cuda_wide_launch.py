@@ -28,6 +28,11 @@ class WidePlan(NamedTuple):
     waiting: NDArray[np.bool_] | None
 
     @property
+    def size(self) -> int:
+        """Columns a lane."""
+        return wide.COLUMNS_PER_LANE
+
+    @property
     def tracks(self) -> int:
         """Current rows."""
         return 1 if self.waiting is None else 3
