@@ -148,11 +148,17 @@ def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()
-    best = 0
-    for ordinal, launch in zip(ordinals, launches, strict=True):
-        with cuda.gpus[ordinal]:
-            best = np.maximum(best, launch.results()[0])
+    with ThreadPoolExecutor(len(launches)) as pool:
+        best, *others = pool.map(_most, ordinals, launches)
+    for most in others:
+        np.maximum(best, most, out=best)
     return best
+
+
+def _most(ordinal: int, launch: PackedLaunch) -> NDArray[np.int32]:
+    """Fetch a single problem's largest scores from a GPU."""
+    with cuda.gpus[ordinal]:
+        return launch.results()[0]
 
 
 class PackedLaunch:
@@ -172,35 +178,33 @@ class PackedLaunch:
     """
 
     def __init__(self, problems: list[Problem], sides: list[int], rows: int, bands=None):
-        level = packed.tilt(problems[0]) == problems[0].gap_extend
-        self.kernel = _kernel(rows, level)
-        lengths = _lengths(problems)
-        strips, widths = _strips(lengths[0], rows), packed.stride(lengths[1])
-        self.shapes = _tiles_of(*lengths, np.array(sides), rows)
+        self.kernel = _kernel(rows, packed.tilt(problems[0]) == problems[0].gap_extend)
+        n_rows, columns = _lengths(problems)
+        strips = _strips(n_rows, rows)
+        self.shapes = _tiles_of(n_rows, columns, np.array(sides), rows)
         group, own_strips, *borders = bands or (1 << 30, None)
         units = _units(strips)
         if own_strips is not None:
             units = np.array([(0, strip) for strip in own_strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
         self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
-        query = _laid_out(
-            [p.query for p in problems], strips * (rows * packed.VIRTUAL_LANES), 0, OTHER
-        )
-        subject = _laid_out([p.subject for p in problems], widths, packed.LEAD, OTHER + 1)
-        tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
-        looked_up = [(len(query) // 2, np.int32), (len(subject), np.int32)]
-        tables = [_OF_CODE, _words(problems[0])]
-        (
-            self.jobs, self.units, self.scoring, *codes, selectors, words, self.row, self.most
-        ) = device_arrays(
-            [_jobs(lengths[1], strips, rows, sides, self.shapes), self.units_at_start,
-             _scoring(problems[0], rows, group), query, subject, *tables],
-            [*looked_up, (len(subject), np.int64), (tiles, np.int32)],
-        )  # fmt: skip
-        self.inputs = selectors, words
+        jobs = _jobs(columns, strips, rows, sides, self.shapes)
+        tables = [jobs, self.units_at_start, _scoring(problems[0], rows, group)]
+        codes = _codes(problems, strips * (rows * packed.VIRTUAL_LANES), packed.stride(columns))
+        self._place(tables, codes, [_OF_CODE, _words(problems[0])], rows)
         self.borders = (self.row, *(borders or (self.row, self.row)))
-        packed.look_up_thread[_LOOK_UP](*codes, *self.inputs, rows)
         self.clear()
+
+    def _place(self, tables, codes, looked_up, rows: int) -> None:
+        """Copy everything to the GPU, and look the codes up there."""
+        query, subject = codes
+        tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
+        blank = [(len(query) // 2, np.int32), (len(subject), np.int32)]
+        blank += [(len(subject), np.int64), (tiles, np.int32)]
+        arrays = device_arrays([*tables, *codes, *looked_up], blank)
+        self.jobs, self.units, self.scoring, *inputs, selectors, words, self.row, self.most = arrays
+        self.inputs = selectors, words
+        packed.look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
 
     def run(self) -> None:
         """Start the kernel; needs fresh rows."""
@@ -272,6 +276,12 @@ def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
     jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
     jobs[:, packed.SIDE] = sides
     return jobs
+
+
+def _codes(problems: list[Problem], heights, widths) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the codes of all strips' rows and of all columns."""
+    query = _laid_out([p.query for p in problems], heights, 0, OTHER)
+    return query, _laid_out([p.subject for p in problems], widths, packed.LEAD, OTHER + 1)
 
 
 def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
