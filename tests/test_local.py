@@ -34,12 +34,16 @@ from tests.local_cases import (
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
 
 
-@pytest.fixture(params=[(64, 1 << 22), (4, 1 << 22), (8, 20)], ids=["usual", "small", "cut"])
+@pytest.fixture(
+    params=[(64, 1 << 22, 99), (4, 1 << 22, 0), (8, 20, 99)], ids=["usual", "small", "cut"]
+)
 def sizes(request, monkeypatch):
     """Tiles and windows so small that short sequences have many, and matrices that are cut."""
-    monkeypatch.setattr(tiles, "SMALLEST_TILE", request.param[0])
-    monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", request.param[0])
-    monkeypatch.setattr(traceback, "CELLS_AT_ONCE", request.param[1])
+    smallest, cells, remembered = request.param
+    monkeypatch.setattr(tiles, "SMALLEST_TILE", smallest)
+    monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", smallest)
+    monkeypatch.setattr(tiles, "_MOST_EXACT", remembered)
+    monkeypatch.setattr(traceback, "CELLS_AT_ONCE", cells)
 
 
 def aligned(pair, scoring, **options):

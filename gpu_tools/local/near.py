@@ -36,8 +36,8 @@ class Known(NamedTuple):
 
 
 def make_known(upper: NDArray[np.int32], most: int) -> Known:
-    """Return what bounds tell; `most` exact tiles are remembered beside two rows of them."""
-    exact = np.empty((most + 2 * upper.shape[1], 4), dtype=np.int64)
+    """Return what bounds tell; `most` exact tiles are remembered, but no fewer than a row's."""
+    exact = np.empty((max(most, upper.shape[1]), 4), dtype=np.int64)
     return Known(upper, upper.max(axis=1), exact, np.zeros(1, dtype=np.int64))
 
 
