@@ -142,6 +142,54 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
     assert (found[:-1, :-1] == exact[:-1, :-1]).all()
 
 
+def filled(problem, used):
+    """Return the scores of all cells, the pairs of `used` left out."""
+    barred, (rows, columns) = set(zip(*(u.tolist() for u in used), strict=True)), problem.shape
+    cells = np.zeros((rows + 1, columns + 1), dtype=np.int64)
+    falling = np.full(columns + 1, -(10**6))
+    for i in range(rows):
+        running = -(10**6)
+        for j in range(columns):
+            falling[j] = max(cells[i, j + 1] - problem.gap_open, falling[j] - problem.gap_extend)
+            running = max(cells[i + 1, j] - problem.gap_open, running - problem.gap_extend)
+            pair = cells[i, j] + problem.table[problem.query[i], problem.subject[j]]
+            pair = 0 if (i, j) in barred else pair
+            cells[i + 1, j + 1] = max(0, pair, falling[j], running)
+    return cells[1:, 1:]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_window_is_what_a_plain_fill_says(seed):
+    """Odd and even numbers of rows, forbidden pairs, many equal scores."""
+    rng = np.random.default_rng(300 + seed)
+    query, subject = (rng.integers(0, 2, int(rng.integers(17, 90))).astype(np.uint8) for _ in "qs")
+    problem, side = make_problem(query, subject, AffineScoring(1, -1, 2, 1)), 16
+    rows, columns = problem.shape
+    pairs = np.unique(rng.integers(0, (rows, columns), (400, 2)), axis=0)
+    used = ForbiddenPairs()
+    used.rows = np.concatenate([used.rows[:1], pairs[:, 0], used.rows[1:]])
+    used.columns = np.concatenate([used.columns[:1], pairs[:, 1], used.columns[1:]])
+    cells = filled(problem, (pairs[:, 0], pairs[:, 1]))
+    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
+    found = bound_window(problem, (0, rows, 0, columns), side, border, used)
+    for (down, across), most in np.ndenumerate(found.lower):
+        tile = cells[down * side : (down + 1) * side, across * side : (across + 1) * side]
+        assert most == tile.max()
+    row, column = np.argwhere(tile == tile.max())[0] + (down * side, across * side)
+    assert found.end == (row * columns + column if tile.max() else -1)
+
+
+def test_a_window_has_no_row_behind_its_last():
+    """Behind an odd number of rows there is a place for one, where a mismatch would cost less."""
+    query, subject = random_codes(np.random.default_rng(0), 17) % 4, np.full(20, 4, dtype=np.uint8)
+    subject[:16] = query[1:]
+    problem = make_problem(query, subject, AffineScoring(1, -1, 2, 1))
+    border = np.zeros(21, np.int64), np.zeros(17, np.int64)
+    found = bound_window(problem, (0, 17, 0, 20), 16, border, ForbiddenPairs())
+    assert found.lower.tolist() == [[15, 12], [16, 14]]
+    assert found.end == 16 * 20 + 16
+
+
 def bounded(problem):
     side = tiles.tile_side(*problem.shape, 1 << 20)
     return tiles.Tiles(problem, side, cpu.score_pass(problem, side))
