@@ -93,6 +93,22 @@ def test_the_first_of_many_equal_ends(seed, sizes):
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("GGTCTAGCAGCACTATTAATAATGGAAGCT", "CTCGAAGCCGCCCAAATATAATATTCTGGG"),
+        ("CGTTTAGGAAGACCACCCATGCACCAGCTC", "ACGGCAGGCCGAGCACCCCATGCTTCACGT"),
+        ("GCAGAGCCGGGACGTTTCCAAAGTCGTGGG", "ACGTCACCGTGCCGATACCCAAAGGGGACA"),
+    ],
+)
+def test_the_first_of_two_equal_ends_comes_from_before_the_window(texts, monkeypatch):
+    monkeypatch.setattr(tiles, "SMALLEST_TILE", 8)
+    monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", 8)
+    scoring = AffineScoring(1, -1, 9, 9)
+    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, 9), 3))
+    assert aligned(sequences(*texts, scoring), scoring, k=3) == expected
+
+
 @pytest.mark.parametrize("extend", [0, 1])
 def test_gaps_longer_than_tiles(extend, sizes):
     """Tiles that a path crosses in a gap have no higher scores than in it."""
