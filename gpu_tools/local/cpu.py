@@ -83,28 +83,31 @@ def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
 def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | None:
     """Return the largest scores, or None if `dtype` is too narrow for them."""
     rows, columns = problem.shape
-    lanes = simd.VECTOR_BYTES // dtype.itemsize
-    block = block_of(columns, lanes, side)
-    n_stripes = -(-columns // (lanes * block))
-    down, across = -(-rows // side), -(-columns // side)
-    costs, bounds = costs_of(problem, dtype), np.iinfo(dtype)
-    most = np.full((down, n_stripes * lanes), bounds.min, dtype=dtype)
+    lanes, costs, bounds = (
+        simd.VECTOR_BYTES // dtype.itemsize,
+        costs_of(problem, dtype),
+        np.iinfo(dtype),
+    )
+    largest = np.empty((-(-rows // side), -(-columns // side)), dtype=np.int32)
     symbols = reversed_symbols(problem.query, costs.weights)
     border, following = (
         Border(*(np.full(rows + rows % 2, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
     )
-    for number in range(n_stripes):
+    first = 0
+    while first < columns:
+        block = block_of(columns - first, lanes, side)
         cells = [np.full(lanes * block, bounds.min, dtype=dtype) for _ in "HF"]
-        stripe = Stripe(lay_out(problem.subject, number * lanes * block, block, costs), *cells)
-        tiles = (number * lanes, side)
-        _sweep(symbols, stripe, border, following, costs.weights, most, tiles)
+        stripe = Stripe(lay_out(problem.subject, first, block, costs), *cells)
+        most = np.full((len(largest), lanes), bounds.min, dtype=dtype)
+        _sweep(symbols, stripe, border, following, costs.weights, most, side)
         if most.max() == bounds.max:
             return None
+        tiles = np.maximum.reduceat(most, np.arange(0, lanes, side // block), axis=1)
+        across = slice(first // side, first // side + tiles.shape[1])
+        largest[:, across] = tiles[:, : largest.shape[1] - across.start]
         border, following = following, border
-    blocks = np.full((down, across * (side // block)), bounds.min, dtype=dtype)
-    taken = min(blocks.shape[1], most.shape[1])
-    blocks[:, :taken] = most[:, :taken]
-    return blocks.reshape(down, across, -1).max(axis=2).astype(np.int32) - bounds.min
+        first += lanes * block
+    return largest - bounds.min
 
 
 @njit(cache=True, nogil=True)
@@ -303,21 +306,16 @@ def leave(edge, diagonal, last, following, at, lanes):
 
 
 @njit(nogil=True)
-def close_tile(most, tile, first, largest, lane, zero):
+def close_tile(most, tile, largest, lane, zero):
     """Take what a lane has met in a tile; below the last one there is only padding."""
     if tile < len(most):
-        most[tile, first + lane] = max(most[tile, first + lane], largest[lane])
+        most[tile, lane] = max(most[tile, lane], largest[lane])
     largest[lane] = zero
 
 
 @njit(cache=True, nogil=True)
-def _sweep(symbols, stripe, border, following, weights, most, tiles):
-    """Sweep a stripe.
-
-    `most` takes the largest score of each block, by tile row; `tiles` is the stripe's first block
-    there and the side of a tile.
-    """
-    first, side = tiles
+def _sweep(symbols, stripe, border, following, weights, most, side):
+    """Sweep a stripe; `most` takes the largest score of each lane, by row of tiles."""
     columns, best, falling = stripe
     lanes, half = simd.VECTOR_BYTES // weights.itemsize, side // 2
     n_pairs = len(border[0]) // 2
@@ -327,7 +325,7 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
     steps = n_pairs + lanes - 1
     for step in range(steps):
         for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
-            close_tile(most, (step - lane) // half - 1, first, largest, lane, zero)
+            close_tile(most, (step - lane) // half - 1, largest, lane, zero)
         here = n_pairs + lanes - 1 - step
         rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
         state = enter(edge, border, 2 * min(step, n_pairs - 1), lanes)
@@ -336,4 +334,4 @@ def _sweep(symbols, stripe, border, following, weights, most, tiles):
         highest = simd.maximum(highest[0], highest[1])
         simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest))
     for lane in range(lanes):
-        close_tile(most, (steps - 1 - lane) // half, first, largest, lane, zero)
+        close_tile(most, (steps - 1 - lane) // half, largest, lane, zero)

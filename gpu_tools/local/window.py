@@ -176,14 +176,14 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
             edge[step], largest[step] = above[step * block], zero
         for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
             if step - lane < n_pairs:
-                cpu.close_tile(most, (step - lane) // half - 1, 0, largest, lane, zero)
+                cpu.close_tile(most, (step - lane) // half - 1, largest, lane, zero)
         if first_lane <= step - target_pair < end_lane:
             bar[step - target_pair] = best_so_far[0]
         if n_rows % 2 and 0 <= step - n_pairs + 1 < lanes:  # there is no lower row
             hidden[step - n_pairs + 1] = zero
         if 0 <= step - n_pairs < lanes:
             lane = step - n_pairs
-            cpu.close_tile(most, (n_rows - 1) // tile, 0, largest, lane, zero)
+            cpu.close_tile(most, (n_rows - 1) // tile, largest, lane, zero)
             bar[lane] = largest_of_all
         begin, end = begins[step], begins[step + 1]
         for k in range(begin, end):
@@ -209,7 +209,7 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
             for lane in range(first_lane, end_lane):
                 if bar[lane] != largest_of_all:
                     bar[lane] = best_so_far[0]
-    cpu.close_tile(most, (n_rows - 1) // tile, 0, largest, lanes - 1, zero)
+    cpu.close_tile(most, (n_rows - 1) // tile, largest, lanes - 1, zero)
     score, row, column = best_so_far
     return following, (np.int64(score) - np.int64(zero), row, column)
 
