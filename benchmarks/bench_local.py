@@ -42,13 +42,22 @@ def random_pair(length: int, seed: int = 0, related: bool = False) -> tuple[Sequ
 
 def median_seconds(function, repeats: int = REPEATS) -> float:
     """Return the median time of `repeats` calls after one that is not counted."""
+    return statistics.median(_times(function, repeats))
+
+
+def shortest_seconds(function, repeats: int = 7) -> float:
+    """Return the shortest time of `repeats` calls, for a core that others use as well."""
+    return min(_times(function, repeats))
+
+
+def _times(function, repeats: int) -> list[float]:
     function()
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
         function()
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+    return times
 
 
 def _rates(seconds: float, length: int) -> dict:
@@ -65,7 +74,7 @@ def problem(length: int):
 def score_pass_one_core(length: int) -> dict:
     """Time the score pass alone on one thread."""
     made = problem(length)
-    return _rates(median_seconds(lambda: cpu.score_pass(*made)), length)
+    return _rates(shortest_seconds(lambda: cpu.score_pass(*made)), length)
 
 
 def parasail_one_core(length: int) -> dict | None:
@@ -81,7 +90,7 @@ def parasail_one_core(length: int) -> dict | None:
     for name in PARASAIL:
         kernel = getattr(parasail, name)
         if not kernel(*texts, *gaps, matrix).saturated:
-            seconds = median_seconds(lambda kernel=kernel: kernel(*texts, *gaps, matrix), 1)
+            seconds = shortest_seconds(lambda kernel=kernel: kernel(*texts, *gaps, matrix))
             rates[name] = length**2 / seconds / 1e9
     return {"length": length, "gcups": rates}
 

@@ -247,13 +247,12 @@ def advance(columns, best, falling, rows, state, weights, barred=None, kept=None
     opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
     lanes = simd.VECTOR_BYTES // weights.itemsize
     most = simd.splat(weights[ZERO])
-    most_below = most
+    most_below, opened = most, simd.add_saturating(upper, opens)
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)
         falling_on = simd.add_saturating(simd.load(falling, position), extends)
         down = simd.maximum(simd.add_saturating(up, opens), falling_on)
-        gap = simd.add_saturating(upper_gap, extends)
-        upper_gap = simd.maximum(simd.add_saturating(upper, opens), gap)
+        upper_gap = simd.maximum(opened, simd.add_saturating(upper_gap, extends))
         pairs, below = _pair_scores(columns, position, rows, match, otherwise)
         paired = simd.add_saturating(diagonal, _unless_barred(pairs, barred, position))
         diagonal = upper
@@ -261,8 +260,8 @@ def advance(columns, best, falling, rows, state, weights, barred=None, kept=None
         upper = simd.maximum(simd.maximum(paired, down), upper_gap)
         _keep(kept, position, upper)
         most = simd.maximum(most, upper)
-        falling_on = simd.add_saturating(down, extends)
-        down = simd.maximum(simd.add_saturating(upper, opens), falling_on)
+        opened = simd.add_saturating(upper, opens)  # a gap below or to the right
+        down = simd.maximum(opened, simd.add_saturating(down, extends))
         simd.store(falling, position, down)
         gap = simd.add_saturating(lower_gap, extends)
         lower_gap = simd.maximum(simd.add_saturating(lower, opens), gap)
