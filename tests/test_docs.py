@@ -27,5 +27,6 @@ EXAMPLES = [page for page in PAGES if "```python" in page.read_text(encoding="ut
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
 def test_python_examples_run(page):
+    names = {}  # later examples of a page go on from earlier ones
     for text in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
-        exec(compile(text, page.name, "exec"), {})
+        exec(compile(text, page.name, "exec"), names)
