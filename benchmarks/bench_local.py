@@ -7,10 +7,11 @@ a tenth of their symbols.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from gpu_tools.local.tiles import tile_side
 SCORING = AffineScoring()
 REPEATS = 3
 PARASAIL = ("sw_striped_8", "sw_striped_16", "sw_striped_sat", "sw_scan_16", "sw_diag_16")
+FIRST_LENGTH = 5_000
 CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH = 40_000, 10_000, 500_000, 20_000
 
 
@@ -86,28 +88,71 @@ def parasail_one_core(length: int) -> dict | None:
 
 
 def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
-    """Time the public function, once after a first call on a small pair."""
-    pair, small = random_pair(length, related=related), random_pair(500)
-    local_align([small], SCORING, k=2, device=device)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.perf_counter()
-    (found,) = local_align([pair], SCORING, k=k, device=device, threads=1)
-    seconds = time.perf_counter() - begin
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """Time the public function after a call on another pair, on the CPU a short one."""
+    on_cpu = device == "cpu"
+    first = random_pair(min(length, FIRST_LENGTH) if on_cpu else length, 1, related)
+    local_align([first], SCORING, k=k, device=device, threads=1)
+    pair, results = random_pair(length, related=related), []
+
+    def call():
+        results[:] = local_align([pair], SCORING, k=k, device=device, threads=1)
+
+    if on_cpu:
+        begin = time.perf_counter()
+        call()
+        seconds = time.perf_counter() - begin
+    else:
+        seconds = median_seconds(call)
+    found = results[0]
     scores = {"best": found[0].score, "last": found[-1].score, "found": len(found)}
-    return {**_rates(seconds, length), "k": k, **scores, "more_megabytes": (after - before) // 1024}
+    return {**_rates(seconds, length), "k": k, **scores}
+
+
+def more_memory(length: int, k: int, device: str, related: bool = False) -> dict:
+    """Return by how many megabytes a call raises a fresh process's peak, and what lies on a GPU."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        seconds, megabytes = pool.submit(_peak, length, k, device, related).result()
+    on_gpu = {"gpu_megabytes": _gpu_megabytes(length)} if device != "cpu" else {}
+    return {**_rates(seconds, length), "k": k, "megabytes": megabytes, **on_gpu}
+
+
+def _peak(length: int, k: int, device: str, related: bool) -> tuple[float, int]:
+    first, pair = (random_pair(n, related=related) for n in (SMALL_LENGTH // 10, length))
+    local_align([first], SCORING, k=k, device=device, threads=1)
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    before, begin = _kilobytes("VmHWM"), time.perf_counter()
+    local_align([pair], SCORING, k=k, device=device, threads=1)
+    return time.perf_counter() - begin, (_kilobytes("VmHWM") - before) // 1024
+
+
+def _kilobytes(name: str) -> int:
+    """Return what Linux says of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(name)))
+
+
+def _gpu_megabytes(length: int) -> int:
+    """Return what the score pass of a random pair keeps in GPU memory."""
+    launch, _ = packed_launch(random_pair(length))
+    arrays = (*launch.inputs, launch.units, launch.jobs, launch.row, launch.most, launch.scoring)
+    return sum(array.nbytes for array in arrays) >> 20
+
+
+def packed_launch(pair):
+    """Lay a pair out for the packed kernel; return the launch, and rows and tiles."""
+    from gpu_tools.local.cuda import PackedLaunch, rows_per_lane
+
+    made = make_problem(*(s.codes for s in pair), SCORING)
+    side = tile_side(*made.shape, schedule.TILES_FROM_GPU)
+    rows = rows_per_lane([made])
+    return PackedLaunch([made], [side], rows), {"rows_per_lane": rows, "side": side}
 
 
 def gpu_score_pass(length: int, related: bool = False) -> dict:
     """Time the kernel of the score pass with CUDA events, inputs resident."""
     from numba import cuda
 
-    from gpu_tools.local.cuda import PackedLaunch, rows_per_lane
-
-    pair = random_pair(length, related=related)
-    made = make_problem(*(s.codes for s in pair), SCORING)
-    side = tile_side(length, length, schedule.TILES_FROM_GPU)
-    launch = PackedLaunch([made], [side], rows_per_lane([made]))
+    launch, sizes = packed_launch(random_pair(length, related=related))
     launch.run()
     times = []
     for _ in range(REPEATS):
@@ -118,8 +163,7 @@ def gpu_score_pass(length: int, related: bool = False) -> dict:
         end.record()
         end.synchronize()
         times.append(cuda.event_elapsed_time(begin, end))
-    figure = _rates(statistics.median(times) / 1e3, length)
-    return {**figure, "rows_per_lane": rows_per_lane([made]), "side": side}
+    return {**_rates(statistics.median(times) / 1e3, length), **sizes}
 
 
 def gpu_many_pairs(count: int, length: int) -> dict:
@@ -174,6 +218,8 @@ def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
         "one_core_large_k_100": whole_call(large, 100, "cpu"),
         "one_core_small_k_100": whole_call(small, 100, "cpu"),
         "one_core_related_k_3": whole_call(related, 3, "cpu", related=True),
+        "memory_k_10": more_memory(large, 10, "cpu"),
+        "memory_double_k_1": more_memory(2 * large, 1, "cpu"),
     }
 
 
@@ -184,9 +230,15 @@ def measure_gpus(small: int, large: int) -> dict:
         "gpu_score_pass_double": gpu_score_pass(2 * large),
         "gpu_score_pass_related": gpu_score_pass(2 * large, related=True),
         "gpu_many_pairs": gpu_many_pairs(500, 2000),
+        "gpu_more_pairs": gpu_many_pairs(4000, 2000),
         "gpu_k_10": whole_call(large, 10, "cuda"),
         "gpu_k_100": whole_call(large, 100, "cuda"),
+        "gpu_small_k_10": whole_call(small, 10, "cuda"),
         "gpu_small_k_100": whole_call(small, 100, "cuda"),
+        "gpu_double_k_10": whole_call(2 * large, 10, "cuda"),
+        "gpu_related_k_1": whole_call(2 * large, 1, "cuda", related=True),
+        "memory_double_k_10": more_memory(2 * large, 10, "cuda"),
+        "memory_related_k_1": more_memory(2 * large, 1, "cuda", related=True),
         "published_forward": published_forward(small),
     }
     count = len(list_gpus())

@@ -1,6 +1,7 @@
 """Spliced alignment: cells a second on a core, on all cores and on GPUs, beside its peers.
 
-Run ``python -m benchmarks.bench_spliced [RECORD.json]``. Nominal cells are what the sources count,
+Run ``python -m benchmarks.bench_spliced [RECORD.json]``, or with ``several`` before the record for
+one GPU beside all of the machine. Nominal cells are what the sources count,
 the sum of the exons' lengths times the target's; computed cells are those that the sweep really
 fills, fewer because exons with the same start share their rows. The cases have the shape of the
 sources' data set (`case_sets`).
@@ -12,12 +13,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import record
-from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set, il1rapl1_like
+from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set, il1rapl1_like, many_cases
 from benchmarks.timing import median_seconds
-from gpu_tools import Case, SplicedScoring, spliced_align
+from gpu_tools import (
+    Case,
+    SplicedScoring,
+    case_columns,
+    spliced_align,
+    spliced_align_many,
+    spliced_scores,
+)
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
@@ -41,21 +50,42 @@ def sweep_one_core(cases: list[Case]) -> dict:
     return _rates(seconds, cases)
 
 
-def library_call(cases: list[Case], **options) -> dict:
-    """Time the public function: packing, sweeps, chains and alignments."""
-    return _rates(median_seconds(lambda: spliced_align(cases, SCORING, **options)), cases)
+def library_call(cases: list[Case], function: Callable = spliced_align, **options) -> dict:
+    """Time a public function, with chains and alignments unless it leaves them out."""
+    return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases)
 
 
-def gpu_kernel(cases: list[Case]) -> dict:
-    """Time the packed kernel with CUDA events, its inputs resident."""
-    from gpu_tools.spliced.cuda import Job, PackedLaunch
+def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
+    """Time a public function on cases that are columns already."""
+    columns = case_columns(cases)
+    return _rates(median_seconds(lambda: function(columns, SCORING, device=device)), cases)
 
-    jobs = [Job(program, target, SCORING) for program, target in programs(cases)]
-    launch = PackedLaunch(jobs, SCORING)
+
+def gpu_kernels(cases: list[Case]) -> dict:
+    """Time the packed kernels with CUDA events, their inputs resident."""
+    from gpu_tools.spliced.cuda import PackedLaunch, Resident
+    from gpu_tools.spliced.cuda_chains import ChainSearch
+    from gpu_tools.spliced.cuda_schedule import prepare
+
+    work = prepare(case_columns(cases), SCORING, (0,), map)
+    jobs = work.columns.jobs
+    resident = Resident.copy(work.programs, work.columns.targets)
+    launch = PackedLaunch(resident, jobs, SCORING, work.apart)
+    search = ChainSearch(launch, jobs, SCORING)
     launch.run()
     times = [milliseconds(launch.run) for _ in range(REPEATS)]
-    figures = _rates(statistics.median(times) / 1e3, cases)
-    return {**figures, "device_megabytes": round(sum(job.device_bytes for job in jobs) / 1e6, 1)}
+    after = [_after(search) for _ in range(REPEATS + 1)][1:]
+    return {
+        **_rates(statistics.median(times) / 1e3, cases),
+        "best_ends_milliseconds": statistics.median(ends for ends, _ in after),
+        "chains_milliseconds": statistics.median(chains for _, chains in after),
+        "device_megabytes": round(int(launch.sizes.bytes.sum()) / 1e6, 1),
+    }
+
+
+def _after(search) -> tuple[float, float]:
+    """Return the times of the search for best ends and of that for chains."""
+    return milliseconds(search.find_ends), milliseconds(search.find_chains)
 
 
 def milliseconds(run) -> float:
@@ -132,11 +162,25 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
 
 def measure_gpu(cases: list[Case], large: Case) -> dict:
     """Measure the GPU on a case set, the published accelerator on a twentieth of it."""
-    figures = {"gpu_kernel": gpu_kernel(cases), "gpu_kernel_large_case": gpu_kernel([large])}
-    figures["gpu_library"] = library_call(cases, device="cuda")
+    figures = {"gpu_kernel": gpu_kernels(cases), "gpu_kernel_large_case": gpu_kernels([large])}
+    for function in (spliced_scores, spliced_align_many):
+        figures[f"gpu_{function.__name__}"] = library_call(cases, function, device="cuda")
+        figures[f"gpu_{function.__name__}_of_columns"] = columns_call(cases, function, "cuda")
+    figures["gpu_spliced_align"] = library_call(cases, device="cuda")
+    figures["gpu_large_case"] = library_call([large], device="cuda")
     figures["accelerator_2_kernel"] = accelerator_2(cases[::20])
     figures["accelerator_2_large_case"] = accelerator_2([large])
     return figures
+
+
+def several_gpus(cases: list[Case]) -> dict:
+    """Time many cases on one GPU and on all that there are."""
+    ordinals = ",".join(str(gpu.ordinal) for gpu in list_gpus())
+    return {
+        f"{function.__name__} on {device}": columns_call(cases, function, device)
+        for function in (spliced_scores, spliced_align_many)
+        for device in ("cuda:0", f"cuda:{ordinals}")
+    }
 
 
 def has_gpu() -> bool:
@@ -169,7 +213,11 @@ def test_demo_process():
 
 
 if __name__ == "__main__":
-    found = measure() | {"demo_process": demo_process()}
+    if sys.argv[1:2] == ["several"]:
+        found = several_gpus(many_cases(case_set()))
+        del sys.argv[1]
+    else:
+        found = measure() | {"demo_process": demo_process()}
     for name, figure in found.items():
         print(f"{name}: {figure}")
     if len(sys.argv) > 1:

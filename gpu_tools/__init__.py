@@ -57,7 +57,11 @@ _PUBLIC = {
     ),
     "gpu_tools.spliced": (
         "Case",
+        "CaseColumns",
+        "case_columns",
         "spliced_align",
+        "spliced_align_many",
+        "spliced_scores",
     ),
 }
 _ROOMS = {name: room for room, names in _PUBLIC.items() for name in names}

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from gpu_tools.errors import DeviceError
 
@@ -63,7 +64,7 @@ def list_gpus() -> list[Gpu]:
         return [Gpu(0, "CUDA simulator", "9.0", 0, "none", "simulator")]
     if not cuda.is_available():
         raise DeviceError(f"no usable CUDA device: {_reason(cuda)}")
-    return [_describe(cuda, ordinal) for ordinal in range(len(cuda.gpus))]
+    return [_describe(ordinal) for ordinal in range(len(cuda.gpus))]
 
 
 def _import_cuda():
@@ -85,14 +86,16 @@ def _reason(cuda) -> str:
     return "the CUDA driver reports none"
 
 
-def _describe(cuda, ordinal: int) -> Gpu:
-    device = cuda.gpus[ordinal]
-    with device:
-        memory = cuda.current_context().get_memory_info().total
+@cache
+def _describe(ordinal: int) -> Gpu:
+    cuda = _import_cuda()
+    device, driver = cuda.gpus[ordinal], cuda.cudadrv.driver.driver
+    # the driver is asked: a context on every GPU would take time, and memory from other processes
+    memory = int(driver.cuDeviceTotalMem(device.id))
     name = device.name.decode() if isinstance(device.name, bytes) else device.name
     capability = ".".join(map(str, device.compute_capability))
-    driver = ".".join(map(str, cuda.cudadrv.driver.driver.get_version()))
-    return Gpu(ordinal, name, capability, memory, driver, device.uuid)
+    version = ".".join(map(str, driver.get_version()))
+    return Gpu(ordinal, name, capability, memory, version, device.uuid)
 
 
 def resolve(specification: str = "auto") -> Device:
@@ -126,15 +129,6 @@ def resolve(specification: str = "auto") -> Device:
             return Device("cpu")
         raise
     return Device("cuda", _chosen(specification, available))
-
-
-def resolve_if_asked(specification: str) -> Device:
-    """Return what `resolve` does, but take ``auto`` for the CPU.
-
-    For kernels that have changed since they were last compared with the CPU on a GPU: they run for
-    those who ask for CUDA.
-    """
-    return resolve("cpu" if specification == "auto" else specification)
 
 
 def _chosen(specification: str, available: set[int]) -> tuple[int, ...]:

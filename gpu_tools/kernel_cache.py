@@ -1,10 +1,14 @@
-"""One process at a time at numba's files of compiled functions.
+"""One process at a time at numba's files of compiled functions, one thread at loading them.
 
 numba keeps what it compiled of a function in numbered files, and an index of them that it reads,
 extends and writes back. Two processes that compile a function for different types at the same time
 can give both the same number: each may then read, now or later, what was compiled for the other's
 types, and compute wrong results without an error. Importing this module has both caches, that of
 the CPU and that of CUDA, hold a lock while they read or write.
+
+What was compiled of a CUDA kernel is loaded onto a GPU when it is first started there. numba-cuda
+looks whether that has been done and then does it, without a lock: of two threads that start a
+kernel at the same time both load it, and the second one fails.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
+from threading import RLock
 
 from numba.core import caching
 
@@ -51,6 +56,24 @@ def _under_lock(method):
             return method(self, *arguments)
 
     return locked
+
+
+def load_one_by_one(library: type) -> None:
+    """Have a class of compiled kernels loaded onto GPUs by one thread at a time.
+
+    Parameters
+    ----------
+    library : type
+        ``CUDACodeLibrary`` of numba-cuda.
+    """
+    loading, load = RLock(), library.get_cufunc
+
+    @wraps(load)
+    def loaded(self):
+        with loading:
+            return load(self)
+
+    library.get_cufunc = loaded
 
 
 serialise(caching.IndexDataCacheFile)

@@ -12,12 +12,14 @@ from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.kernel_cache import serialise
+from gpu_tools.kernel_cache import load_one_by_one, serialise
 
 if not simulated():
+    from numba.cuda.codegen import CUDACodeLibrary
     from numba.cuda.core.caching import IndexDataCacheFile
 
     serialise(IndexDataCacheFile)
+    load_one_by_one(CUDACodeLibrary)
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
@@ -27,8 +29,10 @@ _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
 
-def kernel(*constants):
+def kernel(*constants, registers: int | None = None):
     """Return a decorator: a kernel made for some constants, compiled once a machine.
+
+    A thread takes at most so many `registers`, so that as many run at once as the launch counts on.
 
     Each variant has a name of its own. Variants that share one would share an index of numba's
     cache, and two processes that write it at once could take each other's for theirs.
@@ -36,7 +40,8 @@ def kernel(*constants):
 
     def decorate(function):
         function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
-        return cuda.jit(cache=not simulated())(function)
+        limits = {} if simulated() else {"max_registers": registers}
+        return cuda.jit(cache=not simulated(), **limits)(function)
 
     return decorate
 

@@ -40,7 +40,8 @@ def _protein_table() -> NDArray[np.uint8]:
 _ENCODING = _encoding_table()
 _PROTEIN_ENCODING = _protein_table()
 _PROTEIN_LETTERS = np.frombuffer(AMINO_ACIDS.encode("ascii"), dtype=np.uint8)
-_COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
+COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
+"""Code of the complementary nucleotide of each code."""
 
 
 def encode(symbols: str | bytes) -> NDArray[np.uint8]:
@@ -105,7 +106,7 @@ def decode_protein(codes: NDArray[np.uint8]) -> str:
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the reverse complement of encoded nucleotides as a new array."""
-    return _COMPLEMENT[codes[::-1]]
+    return COMPLEMENT[codes[::-1]]
 
 
 @dataclass(frozen=True)

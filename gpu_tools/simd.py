@@ -8,7 +8,7 @@ they say otherwise.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import carray, njit, types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_model
 
@@ -85,6 +85,17 @@ def set_element(typing_context, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, array.dtype), generate
+
+
+@intrinsic
+def fetch_add(typing_context, array, index, value):
+    """Add to an element of a C-contiguous `array` at once, for all threads; return what it was."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.atomic_rmw("add", builder.gep(data, [arguments[1]]), arguments[2], "seq_cst")
+
+    return array.dtype(array, types.intp, array.dtype), generate
 
 
 @intrinsic
@@ -166,6 +177,16 @@ def last_lane(typing_context, vector):
 
 
 @intrinsic
+def first_lane(typing_context, vector):
+    """Return the value in the first lane of `vector`."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], _INDEX(0))
+
+    return vector.element(vector), generate
+
+
+@intrinsic
 def load_widened(typing_context, array, index, example):
     """Return a vector of lanes as wide as the scalar `example` from narrower unsigned elements."""
     vector = VectorType(example)
@@ -220,23 +241,31 @@ shift_left = _lanewise("shl", "Return the left lanes shifted up by the right one
 shift_right = _lanewise("lshr", "Return the left lanes shifted down, zeros coming in.")
 
 
-@intrinsic
-def prefix_maximum(typing_context, vector):
-    """Return in each lane the largest of the lanes up to it."""
+def _running_maximum(direction: int, summary: str):
+    """Return an intrinsic for the maxima over the lanes on one side, -1 below, 1 above."""
 
-    def generate(context, builder, signature, arguments):
-        (running,) = arguments
-        lanes, shift = vector.lanes, 1
-        while shift < lanes:
-            # lanes that have nothing so far below them take themselves
-            order = [lane - shift if lane >= shift else lane for lane in range(lanes)]
-            mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
-            below = builder.shuffle_vector(running, running, mask)
-            running = builder.select(builder.icmp_signed(">", below, running), below, running)
-            shift *= 2
-        return running
+    def typed(typing_context, vector):
+        def generate(context, builder, signature, arguments):
+            (running,) = arguments
+            lanes, shift = vector.lanes, 1
+            while shift < lanes:
+                # lanes that have nothing so far away take themselves
+                far = [lane + direction * shift for lane in range(lanes)]
+                order = [k if 0 <= k < lanes else lane for lane, k in enumerate(far)]
+                mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
+                other = builder.shuffle_vector(running, running, mask)
+                running = builder.select(builder.icmp_signed(">", other, running), other, running)
+                shift *= 2
+            return running
 
-    return vector(vector), generate
+        return vector(vector), generate
+
+    typed.__name__, typed.__doc__ = f"running_maximum_{direction}", summary
+    return intrinsic(typed)
+
+
+prefix_maximum = _running_maximum(-1, "Return in each lane the largest of the lanes up to it.")
+suffix_maximum = _running_maximum(1, "Return in each lane the largest of the lanes from it on.")
 
 
 @intrinsic
@@ -250,39 +279,53 @@ def minimum(typing_context, left, right):
 
 
 @intrinsic
-def transpose(typing_context, source, index, stride, target):
-    """Store a square of `source` in `target`, element 0 on, with its rows and columns exchanged.
-
-    Row r of the square is the vector at ``index + r * stride`` of `source`; there are as many rows
-    as lanes.
-    """
-    vector = VectorType(source.dtype)
-    align = source.dtype.bitwidth // 8
+def prefetch(typing_context, array, index):
+    """Have the second-level cache fetch an element of a C-contiguous `array`; any index will do."""
 
     def generate(context, builder, signature, arguments):
-        lanes, llvm = vector.lanes, _llvm_vector(vector)
-        position, rows = arguments[1], []
-        for _ in range(lanes):
-            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
-            rows.append(builder.load(pointer, align=align))
-            position = builder.add(position, arguments[2])
-        mask_type = ir.VectorType(_INDEX, lanes)
-        # each round interleaves row r with row r + lanes / 2; log2(lanes) of them transpose
-        masks = [
-            ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
-            for first in (0, lanes // 2)
-        ]
-        for _ in range(lanes.bit_length() - 1):
-            pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
-            rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
-        data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
-        first = builder.bitcast(data, llvm.as_pointer())
-        for r, row in enumerate(rows):
-            pointer = builder.gep(first, [ir.Constant(ir.IntType(64), r)])
-            builder.store(row, pointer, align=align)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        function_type = ir.FunctionType(ir.VoidType(), [pointer.type, _INDEX, _INDEX, _INDEX])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], function_type)
+        read, near, data_cache = 0, 2, 1
+        builder.call(function, [pointer, _INDEX(read), _INDEX(near), _INDEX(data_cache)])
         return context.get_dummy_value()
 
-    return types.void(source, types.intp, types.intp, target), generate
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
+def columns(typing_context, array, index, stride):
+    """Return the columns of a square of a C-contiguous `array`, read flat, as a tuple of vectors.
+
+    Row r of the square is the vector at ``index + r * stride``; there are as many rows as lanes.
+    """
+    vector = VectorType(array.dtype)
+    result = types.UniTuple(vector, vector.lanes)
+
+    def generate(context, builder, signature, arguments):
+        position, rows = arguments[1], []
+        for _ in range(vector.lanes):
+            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
+            rows.append(builder.load(pointer, align=array.dtype.bitwidth // 8))
+            position = builder.add(position, arguments[2])
+        return context.make_tuple(builder, result, _transposed(builder, rows))
+
+    return result(array, types.intp, types.intp), generate
+
+
+def _transposed(builder, rows: list) -> list:
+    """Return the columns: each round interleaves row r with row r + lanes / 2, log2(lanes) do."""
+    lanes = len(rows)
+    mask_type = ir.VectorType(_INDEX, lanes)
+    masks = [
+        ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
+        for first in (0, lanes // 2)
+    ]
+    for _ in range(lanes.bit_length() - 1):
+        pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
+        rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
+    return rows
 
 
 @intrinsic
@@ -308,3 +351,17 @@ def any_at_most(typing_context, left, right):
         return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
 
     return types.boolean(left, right), generate
+
+
+@intrinsic
+def _byte_pointer(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.CPointer(types.uint8)(address), generate
+
+
+@njit
+def bytes_at(address, count):
+    """Return the array of `count` uint8 at an address in memory, which the caller keeps alive."""
+    return carray(_byte_pointer(address), count)

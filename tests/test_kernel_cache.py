@@ -1,5 +1,7 @@
 """Compiled functions on disk stay apart, whatever processes do at the same time."""
 
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +11,7 @@ from numba.core.caching import IndexDataCacheFile
 
 import gpu_tools
 from gpu_tools import kernel_cache
+from gpu_tools.device import simulated
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -44,6 +47,41 @@ def test_a_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
     assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("key") == "compiled"
 
 
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
+    """Without the lock both load it: the test sees what it is there for."""
+
+    class Library:
+        loads = 0
+        loaded = None
+
+        def get_cufunc(self):
+            if self.loaded is None:
+                time.sleep(0.2)
+                self.loads += 1
+                self.loaded = "function"
+            return self.loaded
+
+    if one_by_one:
+        kernel_cache.load_one_by_one(Library)
+    library = Library()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
+    assert found == ["function"] * 2
+    assert library.loads == (1 if one_by_one else 2)
+
+
+def test_kernels_are_loaded_one_by_one():
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.codegen import CUDACodeLibrary
+
+    import gpu_tools.ptx  # noqa: F401  (what every kernel comes from)
+
+    assert hasattr(CUDACodeLibrary.get_cufunc, "__wrapped__")
+
+
 def _with_compiled_functions():
     root = Path(gpu_tools.__file__).parent
     return sorted(path for path in root.rglob("*.py") if "cache=True" in path.read_text())
@@ -54,3 +92,24 @@ def test_every_module_with_compiled_functions_locks_them(path):
     importing = "import gpu_tools.kernel_cache"
     package = path.with_name("__init__.py")
     assert importing in path.read_text() or importing in package.read_text()
+
+
+_GPU_THEN_CPU = """
+from gpu_tools import SplicedScoring, spliced_align
+from gpu_tools.spliced.cuda_programs import lay_out_programs
+from gpu_tools.spliced.columns import case_columns
+from tests.cases import WORKED_EXAMPLE
+
+case = WORKED_EXAMPLE.case()
+lay_out_programs(case_columns([case]).strands, SplicedScoring(), False)
+print(spliced_align([case], device="cpu")[0].score)
+"""
+
+
+def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
+    """Numba loads a function once, also inside of another one, which Python then cannot call."""
+    for _ in range(2):  # the second process finds everything in the cache
+        done = subprocess.run(
+            [sys.executable, "-c", _GPU_THEN_CPU], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")

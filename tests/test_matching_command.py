@@ -63,6 +63,33 @@ def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path, 
     assert str(streamed.value) == str(whole.value)
 
 
+def _lines(rng, kind):
+    """Letters in lines of one length, or with one that is a multiple of it, or of any lengths."""
+    width, count = int(rng.integers(1, 9)), int(rng.integers(1, 30))
+    sizes = np.full(count, width)
+    if kind == "one long line":
+        sizes[int(rng.integers(count))] *= 3
+    if kind == "any lengths":
+        sizes = rng.integers(0, 9, count)
+    end = "\r\n" if rng.random() < 0.3 else "\n"
+    lines = ["".join(rng.choice(list("ACGTN"), size)) for size in sizes]
+    return end.join(lines) + (end if rng.random() < 0.5 else "")
+
+
+@pytest.mark.parametrize("kind", ["one length", "one long line", "any lengths"])
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_become_codes(seed, kind):
+    rng = np.random.default_rng(seed)
+    table = TABLE.copy()
+    table[[10, 13]] = 254
+    body = _lines(rng, kind)[int(rng.integers(4)) :]
+    codes = chunks_room.encode_lines(
+        np.frombuffer(body.encode(), np.uint8), chunks_room.table_of_pairs(table)
+    )
+    expected = ["ACGTN".index(letter) for letter in body if letter not in "\r\n"]
+    assert codes.tolist() == expected
+
+
 def test_bytes_are_one_text(tmp_path, monkeypatch):
     monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", 3)
     path = tmp_path / "any.bin"

@@ -78,8 +78,10 @@ LENGTHS += [(k, "weighted") for k in ((9,) if SMALL else (2, 31, 32, 33, 513, 10
 @pytest.mark.parametrize(("length", "costs"), LENGTHS)
 def test_rows_over_many_lanes(length, costs):
     rng = np.random.default_rng(length)
-    text = rng.integers(0, 4, 2 * length + 20).astype(np.uint8)
-    symbols = (1 << text[10 : 10 + length]).astype(np.uint8)
+    codes, other = rng.integers(0, 4, length).astype(np.uint8), rng.integers(0, 4, 20)
+    # copies at several places, as what a lane does depends on where it is
+    text = np.concatenate((other[:10], codes, codes[:7], codes, codes, other)).astype(np.uint8)
+    symbols = (1 << codes).astype(np.uint8)
     symbols[length // 2] ^= 15
     least = COSTS[costs].substitution
     patterns = PatternSet([Pattern("p", symbols)])
@@ -127,6 +129,43 @@ def test_other_alphabets_and_many_symbols():
         assert cpu
         cpu, cuda = both(patterns, [text], max_distance=1)
         assert cuda == cpu
+
+
+def test_n_behind_the_window_is_no_base():
+    patterns = PatternSet.from_texts({"short": "ACGTAC", "long": "ACGTACAAAAAA"})
+    texts = [Sequence.from_text("n", "ACGTACAAANAAA"), Sequence.from_text("t", "ACGTACAAAAAA")]
+    found = list(match_exact(patterns, texts, device="cuda"))
+    assert found == [
+        ("short", "n", 0, 6, "+"), ("short", "t", 0, 6, "+"), ("long", "t", 0, 12, "+"),
+    ]  # fmt: skip
+
+
+OTHER_LETTERS = {
+    "protein": ("ACDEFGX", "FACDEGX*BZ"),
+    "bytes": ("\x00\x04abcd\xff", "\x04abcd\xff"),
+}
+"""Letters of texts and of patterns: more than 4, and among them what stands behind a text's end."""
+
+
+@pytest.mark.parametrize("alphabet", sorted(OTHER_LETTERS))
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_occurrences_in_other_alphabets(seed, alphabet, monkeypatch):
+    rng = np.random.default_rng(300 + seed)
+    letters, drawn = OTHER_LETTERS[alphabet]
+    text = "".join(rng.choice(list(letters), 130 if SMALL else 5000)) + 2 * drawn[0]
+    patterns = {"all": drawn, "end": 3 * drawn[0]}
+    for k in range(6 if SMALL else 40):
+        at, m = int(rng.integers(len(text))), int(rng.integers(1, 9))
+        patterns[f"copy{k}"] = text[at : at + m]
+        patterns[f"random{k}"] = "".join(rng.choice(list(drawn), m))
+    patterns = PatternSet.from_texts(
+        {n: p.encode("latin-1") for n, p in patterns.items()}, alphabet
+    )
+    texts = [Sequence("t", ALPHABETS[alphabet].encode_text(text.encode("latin-1")))]
+    cpu = list(match_exact(patterns, texts, device="cpu"))
+    monkeypatch.setattr("gpu_tools.matching.exact_cpu.Searcher.find", None)
+    assert list(match_exact(patterns, texts, device="cuda")) == cpu
+    assert cpu
 
 
 def protein_search(rng, n, m, alphabet):
@@ -188,7 +227,7 @@ def test_several_shares_of_a_text(monkeypatch):
     cpu = list(match_exact(patterns, texts, device="cpu"))
     near = match_approximate(patterns, texts, device="cpu")
     shares = Device("cuda", (0, 0, 0))
-    monkeypatch.setattr("gpu_tools.matching.api.resolve_if_asked", lambda device: shares)
+    monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: shares)
     if SMALL:  # it has one set of threads
         monkeypatch.setattr("gpu_tools.matching.exact_cuda.ThreadPoolExecutor", OneByOne)
         monkeypatch.setattr("gpu_tools.matching.ends_cuda.ThreadPoolExecutor", OneByOne)
@@ -249,7 +288,14 @@ def test_variants_of_a_kernel_have_names_of_their_own():
     from gpu_tools.matching.cuda import find_words
     from gpu_tools.matching.exact_cuda import find_step
 
-    made = [find_words(1, 8), find_words(1, 32), find_words(2, 8), find_step(1), find_step(2)]
+    made = [
+        find_words(1, 8),
+        find_words(1, 32),
+        find_words(2, 8),
+        find_step(1, 2),
+        find_step(2, 2),
+        find_step(2, 8),
+    ]
     functions = [getattr(one, "py_func", None) or one.fn for one in made]
     assert len({function.__qualname__ for function in functions}) == len(made)
 

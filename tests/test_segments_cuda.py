@@ -67,21 +67,37 @@ def test_one_segment_across_all_parts():
 
 
 @pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
-def test_best_segment_and_submatrix_of_several_parts(parts):
-    from gpu_tools.segments import cuda, submatrix_cuda
+def test_best_segment_of_several_parts(parts):
+    from gpu_tools.segments import cuda
     from gpu_tools.segments.locate import locate
-    from gpu_tools.segments.submatrix import orient
 
     values = long_values(7, "int32")
     summaries = cuda.summaries(values, np.int64(1), (0,) * parts)
     best = max_segment(values, device="cpu")
     found = locate(values, np.int64(1), summaries, cuda.TILE)
     assert found == (best.start, best.end, best.score)
-    matrix = np.random.default_rng(parts).integers(-9, 9, (2, 18) if simulated() else (300, 700))
-    score, rectangle = submatrix_cuda.best_rectangle(orient(matrix), np.int64(1), (0,) * parts)
-    best = max_submatrix(matrix, device="cpu")
-    where = (best.row_start, best.row_end, best.column_start, best.column_end)
-    assert (score, rectangle) == (best.score, where)
+
+
+@pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
+@pytest.mark.parametrize("column", [3, 15, 16] if simulated() else [5, 200, 420, 699])
+def test_submatrix_of_several_parts(column, parts):
+    """As on several GPUs: the best rectangle in one tile or another."""
+    from gpu_tools.segments import submatrix_cuda
+    from gpu_tools.segments.submatrix import Oriented
+
+    matrix = np.random.default_rng(column).integers(-9, 0, (2, 17) if simulated() else (300, 700))
+    matrix[:, column] = 5
+    oriented = Oriented(matrix, False)  # the longer way, for more tiles
+    assert len(submatrix_cuda.tiles_of(matrix.shape[1])) >= parts
+    found = submatrix_cuda.best_rectangle(oriented, np.int64(1), (0,) * parts)
+    assert found == (5 * len(matrix), (0, len(matrix), column, column + 1))
+
+
+@pytest.mark.parametrize("last", [[-20, 19, 5], [20, -1, 1]], ids=["closed", "merged"])
+def test_values_that_take_several_steps(last):
+    """Four segments are closed at one value, or merged: also with what follows."""
+    values = [10, -8, 7, -6, 5, -4, 3, *last]
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
 
 
 def test_search_with_little_room_takes_more():
@@ -93,6 +109,35 @@ def test_search_with_little_room_takes_more():
     part = maximal_cuda.new_part(cuda.to_device(values), 1)
     found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
     assert np.array_equal(found[0], max_segments(values, device="cpu").starts)
+
+
+def test_room_for_results_is_used_again_and_need_not_be_enough():
+    from numba import cuda
+
+    from gpu_tools.segments import maximal_cuda
+
+    values = np.tile(np.array([3, -4], np.int32), 50)
+    for room in (49, 50):
+        part = maximal_cuda.new_part(cuda.to_device(values), room=room)
+        for _ in range(2):
+            found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
+            assert found.tolist() == [[*range(0, 100, 2)], [*range(1, 100, 2)], [3] * 50]
+
+
+def test_little_room_for_values_too_large_for_narrow_sums():
+    """Those of too large values are no segments at first; there is too little room afterwards."""
+    from numba import cuda
+
+    from gpu_tools.segments import maximal_cuda
+
+    steps = np.arange(1, 128) << 24
+    values = np.repeat(np.where(steps % 2**25, steps, -steps), 2).astype(np.int32)
+    part = maximal_cuda.new_part(cuda.to_device(values), 1)
+    found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
+    expected = max_segments(values, device="cpu")
+    assert expected.scores.max() > 2**31
+    columns = (expected.starts, expected.ends, expected.scores)
+    assert all(map(np.array_equal, found, columns))
 
 
 @pytest.mark.parametrize("large", [2**24, 2**31 - 1, -(2**31)])
@@ -165,7 +210,7 @@ def test_the_kernels_do_the_work(monkeypatch):
     called = []
     for module, name in (
         (cuda, "summarise"),
-        (maximal_cuda, "write_part"),
+        (maximal_cuda, "search"),
         (submatrix_cuda, "search"),
     ):
         original = getattr(module, name)

@@ -12,11 +12,11 @@ from tests import oracle_segments as oracle
 def open_list(segments, last):
     """Return the open ones of segments (start, end, sums before and after), and what merged."""
     columns, state, merged = tuple([0] * len(segments) for _ in range(4)), (0, 0, 0, 0), []
-    for segment in segments:
-        state = core.drop_closed(columns[2], 0, state, segment[2])
-        state, start = core.append_open(columns, 0, state, segment)
-        merged += [(start, segment[1])] * (start != segment[0])
-    state = core.drop_closed(columns[2], 0, state, last)
+    for segment in [*segments, (0, -1, last, last)]:
+        longer, done = segment, False
+        while not done:
+            state, longer, done = core.append_open(columns, 0, state, longer)
+        merged += [longer[:2]] * (longer != segment)
     return [tuple(column[k] for column in columns) for k in range(state[2])], merged
 
 

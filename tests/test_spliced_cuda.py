@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from gpu_tools import Case, SplicedScoring, spliced_align
+from gpu_tools import Case, SplicedScoring, case_columns, spliced_align, spliced_scores
 from gpu_tools.device import simulated
+from gpu_tools.errors import DeviceError
 from tests import cases
 
 pytestmark = pytest.mark.cuda
@@ -76,13 +77,11 @@ def test_many_exons_end_before_a_track(segments):
 
 
 def test_which_kernel_takes_what():
-    from gpu_tools.spliced.cuda import Job
-    from gpu_tools.spliced.program import compile_program
+    from gpu_tools.spliced.cuda_schedule import prepare
 
     def packs(text, target_length=4, **scores):
-        scoring, case = SplicedScoring(**scores), cases.Example(text, "ACGT", [(0, 4)]).case()
-        program = compile_program(case.base.codes, case.exons, scoring, reverse=False)
-        return Job(program, np.zeros(target_length, dtype=np.uint8), scoring).fits_packed
+        case = cases.Example(text, "A" * target_length, [(0, 4)]).case()
+        return prepare(case_columns([case]), SplicedScoring(**scores), (0,), map).fits[0]
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
@@ -101,7 +100,7 @@ def test_case_without_candidates():
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
 def test_more_than_one_batch(monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.schedule.BYTES_PER_BATCH", 1 << 20)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.BYTES_PER_BATCH", 1 << 20)
     rng = np.random.default_rng(3)
     examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
     cpu, cuda = both(examples, SplicedScoring())
@@ -126,10 +125,27 @@ def test_demo():
 
 
 def test_the_kernel_does_the_work(monkeypatch):
-    from gpu_tools.spliced import cuda
+    from gpu_tools.spliced.cuda import PackedLaunch
 
-    swept = []
-    original = cuda.sweep_all
-    monkeypatch.setattr(cuda, "sweep_all", lambda *given: swept.append(given) or original(*given))
+    runs, original = [], PackedLaunch.run
+    monkeypatch.setattr(PackedLaunch, "run", lambda own: runs.append(own) or original(own))
     spliced_align([cases.WORKED_EXAMPLE.case()], device="cuda")
-    assert len(swept) == 1
+    assert len(runs) == 1
+
+
+def test_scores_alone():
+    """Cases of both kernels, with one strand, two and none."""
+    rng = np.random.default_rng(21)
+    examples = [cases.random_example(rng, **SIZES, target=9, n_rate=n) for n in (0.0, 0.1)]
+    made = [e.case(f"case{k}") for k, e in enumerate([cases.WORKED_EXAMPLE, *examples])]
+    made.append(cases.Example("ACGT", "AC", []).case("none"))
+    cpu, cuda = (spliced_scores(made, device=device) for device in ("cpu", "cuda"))
+    assert cuda.tolist() == cpu.tolist()
+    assert cuda.tolist() == [result.score for result in spliced_align(made, device="cpu")]
+
+
+@pytest.mark.skipif(simulated(), reason="the simulator has as much memory as it likes")
+def test_a_case_larger_than_the_memory_is_refused(monkeypatch):
+    monkeypatch.setattr("gpu_tools.spliced.cuda.Sizes.bytes", property(lambda own: own.cells << 50))
+    with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory"):
+        spliced_align([cases.WORKED_EXAMPLE.case()], device="cuda")

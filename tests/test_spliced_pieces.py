@@ -8,8 +8,9 @@ import pytest
 from gpu_tools import SplicedScoring
 from gpu_tools.spliced.pieces import (
     EMPTY,
+    NOT_KEPT,
+    NOT_THE_LAST,
     Capacity,
-    Rows,
     arrange,
     cut_into_pieces,
     fill_warps,
@@ -93,12 +94,20 @@ def test_pieces_keep_to_the_capacity(program):
     assert read.max() <= 6
 
 
-def test_tables_place_rows_apart_and_aligned(program):
+def test_tables_name_rows_and_how_they_are_shifted(program):
     pieces = cut_into_pieces(program, CAPACITY)
-    first, rows = fill_warps(pieces.order, pieces.segments, CAPACITY), Rows(64, 16, 4)
-    tables = arrange(pieces, first, CAPACITY, rows, program.exit_bonus + 100)
-    places = tables.sources[tables.sources[:, 1] != EMPTY, 1]
-    assert ((places - 16) % 64 < 4).all()
+    first = fill_warps(pieces.order, pieces.segments, CAPACITY)
+    tables = arrange(pieces, first, CAPACITY, program.exit_bonus + 100)
+    of_segments = np.split(pieces.segments.sources, pieces.segments.first_sources[1:-1])
+    sources = np.concatenate([of_segments[k] for k in pieces.order])
+    rows, lanes = tables.sources[:, 1], pieces.stops.virtual_lanes
+    assert ((rows == EMPTY) == (sources[:, 0] == EMPTY)).all()
+    rows, sources = rows[rows != EMPTY], sources[sources[:, 0] != EMPTY]
+    assert (rows // CAPACITY.late == sources[:, 0]).all()
+    of_stops = sources[:, 0] < len(lanes)
+    assert (rows[of_stops] % CAPACITY.late == lanes[sources[of_stops, 0]] % CAPACITY.late).all()
+    assert (rows[~of_stops] % CAPACITY.late == 0).all()
     exons = pieces.segments.sources[:, 1]
     assert (tables.sources[:, 2] >= 100).sum() == (exons >= 0).sum()
-    assert (tables.sources[:, 3] >= 0).sum() == len(pieces.order)
+    assert (tables.sources[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
+    assert (tables.sources[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()

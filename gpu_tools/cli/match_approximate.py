@@ -45,7 +45,7 @@ def _cost(name: str, least: int, text: str):
     "column for each of the text's; --substitution is for the others.",
 )  # fmt: skip
 @options.output
-@options.device_if_asked
+@options.device
 @options.common
 def command(
     patterns_path, texts, alphabet, both_strands, max_distance, best, table, output, bed, device,

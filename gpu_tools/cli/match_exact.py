@@ -17,7 +17,7 @@ COLUMNS = ("pattern", "text", "start", "end", "strand")
 @click.command("match-exact")
 @matching
 @options.output
-@options.device_if_asked
+@options.device
 @options.common
 def command(
     patterns_path, texts, alphabet, both_strands, output, bed, device, threads, quiet

@@ -121,16 +121,10 @@ class ExonSet:
     @cached_property
     def _unique(self) -> ExonSet:
         order = np.lexsort((-self.scores, self.ends, self.starts, self.reverse))
-        ordered = self.take(order)
-        if len(ordered) < 2:
-            return ordered
-        new = np.ones(len(ordered), dtype=bool)
-        new[1:] = (
-            (np.diff(ordered.starts) != 0)
-            | (np.diff(ordered.ends) != 0)
-            | (ordered.reverse[1:] != ordered.reverse[:-1])
-        )
-        return ordered.take(new)
+        new = np.ones(len(order), dtype=bool)
+        columns = (column[order] for column in (self.starts, self.ends, self.reverse))
+        new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+        return self.take(order[new])
 
     def on_strand(self, strand: str) -> ExonSet:
         """Return the exons of one strand, ``+`` or ``-``."""

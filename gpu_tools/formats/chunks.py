@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
-from gpu_tools import simd
+from gpu_tools.ahead import ahead
 from gpu_tools.device import cpu_threads
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import parse_header
@@ -22,11 +21,13 @@ from gpu_tools.sequences import SequenceChunk
 
 BYTES_PER_CHUNK = 1 << 24
 BYTES_PER_TASK = 1 << 20
-_MOST_THREADS = 8
+_BLOCKS_AHEAD, _CHUNKS_AHEAD = 2, 32
+_MOST_THREADS = 16
 """More do not help: then memory is the limit."""
 _ILLEGAL, _LINE_END = 255, 254
-_LINE_ENDS = b"\r\n"
-_NEWLINE = 10
+_NEWLINE, _RETURN = b"\n\r"
+_LINES = 1 << 12
+"""Bytes that are searched for the first two line ends."""
 
 
 def stream_fasta(
@@ -45,15 +46,20 @@ def stream_fasta(
     expected : str
         The legal symbols, in words for an error.
     threads : int, optional
-        Threads that encode, 8 or all that the process may use by default.
+        Threads that encode, 16 or all that the process may use by default.
 
     Yields
     ------
     SequenceChunk
     """
     threads = min(cpu_threads(threads), _MOST_THREADS)
-    with open_binary(path) as stream, ThreadPoolExecutor(threads) as pool:
-        yield from _Reader(path, table, expected, pool).chunks(stream)
+    with (
+        open_binary(path) as stream,
+        ThreadPoolExecutor(threads) as pool,
+        closing(ahead(iter(partial(stream.read, BYTES_PER_CHUNK), b""), _BLOCKS_AHEAD)) as blocks,
+        closing(ahead(_Reader(path, table, expected, pool).chunks(blocks), _CHUNKS_AHEAD)) as made,
+    ):
+        yield from made
 
 
 def stream_bytes(path: str | os.PathLike) -> Iterator[SequenceChunk]:
@@ -89,34 +95,57 @@ def _next_header(block: bytes, at: int) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
-def encode_lines(body, table, codes):
-    """Encode lines of symbols.
+def encode_lines(body: NDArray[np.uint8], pairs: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """Return the codes of lines of symbols, line ends left out.
 
     Parameters
     ----------
     body : ndarray of uint8, shape (n,)
         Bytes.
+    pairs : ndarray of uint16, shape (65536,)
+        See `table_of_pairs`.
+    """
+    codes = _looked_up(_equal_lines_joined(body), pairs)
+    if len(codes) and codes.max() >= _LINE_END:
+        codes = _looked_up(body[(body != _NEWLINE) & (body != _RETURN)], pairs)
+    return codes
+
+
+def table_of_pairs(table: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Return the codes of all pairs of bytes: two are looked up in hardly more time than one.
+
+    Parameters
+    ----------
     table : ndarray of uint8, shape (256,)
         Code of each byte; 254 for one that ends a line, 255 for an illegal one.
-    codes : ndarray of uint8, shape (n,)
-        Filled, line ends left out.
-
-    Returns
-    -------
-    tuple of (int, int, bool)
-        Number of codes, number of newlines, and whether a byte is illegal.
     """
-    made, lines, illegal = 0, 0, False
-    for k in range(len(body)):
-        byte = simd.element(body, k)
-        code = simd.element(table, np.intp(byte))
-        # no branch: a line end is written, too, and then written over
-        simd.set_element(codes, made, code)
-        made += np.intp(code != _LINE_END)
-        lines += np.intp(byte == _NEWLINE)
-        illegal |= code == _ILLEGAL
-    return made, lines, illegal
+    pairs = np.empty((256, 256, 2), dtype=np.uint8)
+    pairs[..., 0], pairs[..., 1] = table, table[:, None]
+    return pairs.view("<u2").ravel()
+
+
+def _looked_up(symbols: NDArray[np.uint8], pairs: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    even = np.resize(symbols, len(symbols) + 1) if len(symbols) % 2 else symbols
+    return pairs.take(even.view("<u2"), mode="clip").view(np.uint8)[: len(symbols)]
+
+
+def _equal_lines_joined(body: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the bytes between line ends; with them if not all lines are as long as the second."""
+    body = body[: len(body) - int((body[-1:] == _NEWLINE).any())]
+    ends = np.flatnonzero(body[:_LINES] == _NEWLINE)[:2].tolist()
+    if len(ends) < 2:
+        return body
+    begin, width = ends[0] + 1, ends[1] - ends[0]
+    count = (len(body) - begin) // width
+    lines = body[begin : begin + count * width].reshape(count, width)
+    if not (lines[:, -1] == _NEWLINE).all():
+        return body
+    middle = begin - 1 + count * (width - 1)
+    joined = np.empty(len(body) - 1 - count, dtype=np.uint8)
+    joined[: begin - 1] = body[: begin - 1]
+    joined[begin - 1 : middle].reshape(count, width - 1)[:] = lines[:, :-1]
+    joined[middle:] = body[begin + count * width :]
+    return joined
 
 
 class _Reader:
@@ -124,22 +153,23 @@ class _Reader:
 
     def __init__(self, path, table: NDArray[np.uint8], expected: str, pool: ThreadPoolExecutor):
         self.path, self.expected, self.pool = path, expected, pool
-        self.table = table.copy()
-        self.table[list(_LINE_ENDS)] = _LINE_END
+        table = table.copy()
+        table[[_NEWLINE, _RETURN]] = _LINE_END
+        self.pairs = table_of_pairs(table)
         self.line, self.name, self.header_line, self.symbols = 1, None, 0, 0
         self.names: set[str] = set()
         self.closed = True
 
-    def chunks(self, stream: BinaryIO) -> Iterator[SequenceChunk]:
-        """Yield all records."""
+    def chunks(self, blocks: Iterator[bytes]) -> Iterator[SequenceChunk]:
+        """Yield all records of a file that comes in blocks."""
         line_start = True
-        while block := stream.read(BYTES_PER_CHUNK):
+        for block in blocks:
             at = 0
             while at < len(block):
                 if line_start and block[at : at + 1] == b">":
                     if not self.closed:
                         yield self._end()
-                    block, at = self._header(stream, block, at)
+                    block, at = self._header(blocks, block, at)
                     continue
                 following = _next_header(block, at)
                 stop = len(block) if following < 0 else following
@@ -153,11 +183,11 @@ class _Reader:
         if not self.closed:
             yield self._end()
 
-    def _header(self, stream: BinaryIO, block: bytes, at: int) -> tuple[bytes, int]:
+    def _header(self, blocks: Iterator[bytes], block: bytes, at: int) -> tuple[bytes, int]:
         """Take a header line; return the block that holds what follows, and where."""
         end = block.find(b"\n", at)
         while end < 0:
-            more = stream.read(BYTES_PER_CHUNK)
+            more = next(blocks, b"")
             block, at, searched = block[at:] + more, 0, len(block) - at
             end = block.find(b"\n", searched) if more else len(block)
         self.name, _ = parse_header(self.path, self.line, block[at:end], self.names)
@@ -167,14 +197,12 @@ class _Reader:
 
     def _body(self, body: bytes, last: bool) -> Iterator[SequenceChunk]:
         """Yield the codes of a body; `last` if the record ends with it."""
-        view = memoryview(body)
-        parts = [
-            view[first : first + BYTES_PER_TASK] for first in range(0, len(body), BYTES_PER_TASK)
-        ]
+        whole = np.frombuffer(body, dtype=np.uint8)
+        parts = [whole[k : k + BYTES_PER_TASK] for k in range(0, len(whole), BYTES_PER_TASK)]
         encoded = self.pool.map(self._encoded, parts)
         for number, (part, (codes, lines, illegal)) in enumerate(zip(parts, encoded, strict=True)):
             if illegal:
-                raise self._illegal(bytes(part), int(np.argmax(codes == _ILLEGAL)))
+                raise self._illegal(part, int(np.argmax(codes == _ILLEGAL)))
             self.line += lines
             self.symbols += len(codes)
             self.closed = last and number == len(parts) - 1
@@ -182,10 +210,10 @@ class _Reader:
                 self._check_symbols()
             yield SequenceChunk(self.name, codes, self.closed)
 
-    def _encoded(self, part: memoryview) -> tuple[NDArray[np.uint8], int, bool]:
-        codes = np.empty(len(part), dtype=np.uint8)
-        made, lines, illegal = encode_lines(np.frombuffer(part, np.uint8), self.table, codes)
-        return codes[:made], lines, illegal
+    def _encoded(self, part: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], int, bool]:
+        codes = encode_lines(part, self.pairs)
+        illegal = bool(len(codes)) and codes.max() == _ILLEGAL
+        return codes, np.count_nonzero(part == _NEWLINE), illegal
 
     def _before_first(self, body: bytes) -> None:
         if body.strip():
@@ -196,15 +224,14 @@ class _Reader:
             )  # fmt: skip
         self.line += body.count(b"\n")
 
-    def _illegal(self, body: bytes, illegal: int) -> InputError:
-        raw = np.frombuffer(body, dtype=np.uint8)
-        places = np.flatnonzero(~np.isin(raw, np.frombuffer(_LINE_ENDS, dtype=np.uint8)))
+    def _illegal(self, raw: NDArray[np.uint8], illegal: int) -> InputError:
+        places = np.flatnonzero(~np.isin(raw, [_NEWLINE, _RETURN]))
         place = int(places[illegal])
         shown = repr(chr(raw[place])) if 32 <= raw[place] < 127 else f"0x{raw[place]:02x}"
         return InputError(
             f"illegal symbol {shown}", path=self.path, record=self.name,
-            line=self.line + body[:place].count(b"\n"), position=self.symbols + illegal + 1,
-            expected=self.expected,
+            line=self.line + int(np.count_nonzero(raw[:place] == _NEWLINE)),
+            position=self.symbols + illegal + 1, expected=self.expected,
         )  # fmt: skip
 
     def _check_symbols(self) -> None:

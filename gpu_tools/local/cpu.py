@@ -29,6 +29,17 @@ _PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
 """Symbols that are equal to none."""
 
 
+class Costs(NamedTuple):
+    """Match, mismatch (with a profile, what padding scores), the gaps' scores, and 0.
+
+    `profile` holds the scores by code, shape (codes, codes), of shape (0,) where equality is all
+    that counts.
+    """
+
+    weights: NDArray
+    profile: NDArray
+
+
 class Border(NamedTuple):
     """Best scores, and scores that end in a gap of the query, of one column, by row."""
 
@@ -76,17 +87,17 @@ def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | N
     block = block_of(columns, lanes, side)
     n_stripes = -(-columns // (lanes * block))
     down, across = -(-rows // side), -(-columns // side)
-    weights, bounds = weights_of(problem, dtype), np.iinfo(dtype)
+    costs, bounds = costs_of(problem, dtype), np.iinfo(dtype)
     most = np.full((down, n_stripes * lanes), bounds.min, dtype=dtype)
-    symbols = reversed_symbols(problem.query, dtype)
+    symbols = reversed_symbols(problem.query, costs.weights)
     border, following = (
         Border(*(np.full(rows, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
     )
     for number in range(n_stripes):
         cells = [np.full(lanes * block, bounds.min, dtype=dtype) for _ in "HF"]
-        stripe = Stripe(lay_out(problem, number * lanes * block, block, dtype), *cells)
+        stripe = Stripe(lay_out(problem.subject, number * lanes * block, block, costs), *cells)
         tiles = (number * lanes, side)
-        _sweep(symbols, stripe, border, following, weights, most, tiles)
+        _sweep(symbols, stripe, border, following, costs.weights, most, tiles)
         if most.max() == bounds.max:
             return None
         border, following = following, border
@@ -96,7 +107,8 @@ def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | N
     return blocks.reshape(down, across, -1).max(axis=2).astype(np.int32) - bounds.min
 
 
-def block_of(columns: int, lanes: int, side: int) -> int:
+@njit(cache=True, nogil=True)
+def block_of(columns, lanes, side):
     """Return the columns of a lane, a power of two."""
     block = 1
     while block < min(side, LONGEST_BLOCK) and block * lanes < columns:
@@ -109,35 +121,54 @@ def _by_equality(problem: Problem) -> bool:
     return len(problem.table) == OTHER + 1 and problem.table[0, 1] <= 0
 
 
-def weights_of(problem: Problem, dtype) -> NDArray:
-    """Return match, mismatch (with a profile, what padding scores), the gaps' scores, and 0."""
+def costs_of(problem: Problem, dtype: np.dtype) -> Costs:
+    """Return the problem's scores and penalties as elements of a vector."""
     match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
+    profile = np.empty(0, dtype=dtype)
     if not _by_equality(problem):
         mismatch = -int(np.abs(problem.table).max())
+        profile = problem.table.astype(dtype)
     gaps = (-problem.gap_open, -problem.gap_extend)
-    return np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype)
+    return Costs(np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype), profile)
 
 
-def lay_out(problem: Problem, first: int, block: int, dtype) -> NDArray:
+def _laid_out(subject, first, block, weights, profile):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_laid_out)
+def _overload_laid_out(subject, first, block, weights, profile):
+    def by_equality(subject, first, block, weights, profile):
+        lanes = simd.VECTOR_BYTES // weights.itemsize
+        columns = np.full(lanes * block, _PAD_COLUMN, weights.dtype)
+        for column in range(min(lanes * block, len(subject) - first)):
+            code = subject[first + column]
+            place = column % block * lanes + column // block
+            columns[place] = _OTHER_COLUMN if code == OTHER else code
+        return columns
+
+    def by_profile(subject, first, block, weights, profile):
+        lanes = simd.VECTOR_BYTES // weights.itemsize
+        columns = np.full((len(profile), lanes * block), weights[_OTHERWISE], weights.dtype)
+        for column in range(min(lanes * block, len(subject) - first)):
+            place = column % block * lanes + column // block
+            columns[:, place] = profile[:, subject[first + column]]
+        return columns
+
+    return by_equality if profile.ndim == 1 else by_profile
+
+
+@njit(cache=True, nogil=True)
+def lay_out(subject, first, block, costs):
     """Return a stripe's columns from column `first` on, `block` a lane; see `Stripe`."""
-    lanes = simd.VECTOR_BYTES // dtype.itemsize
-    codes = np.full(lanes * block, _PAD_COLUMN, dtype=np.uint8)
-    part = problem.subject[first : first + len(codes)]
-    codes[: len(part)] = part
-    laid_out = np.ascontiguousarray(codes.reshape(lanes, -1).T).ravel()
-    if _by_equality(problem):
-        laid_out[laid_out == OTHER] = _OTHER_COLUMN
-        return laid_out.astype(dtype)
-    padding = laid_out == _PAD_COLUMN
-    scores = problem.table[:, np.where(padding, 0, laid_out)]
-    scores[:, padding] = -np.abs(problem.table).max()
-    return np.ascontiguousarray(scores, dtype=dtype)
+    return _laid_out(subject, first, block, costs.weights, costs.profile)
 
 
-def reversed_symbols(codes: NDArray[np.uint8], dtype) -> NDArray:
+@njit(cache=True, nogil=True)
+def reversed_symbols(codes, weights):
     """Return the codes of rows, last first, with a vector of padding at both ends."""
-    lanes = simd.VECTOR_BYTES // dtype.itemsize
-    symbols = np.full(len(codes) + 2 * lanes, _PAD_ROW, dtype=dtype)
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    symbols = np.full(len(codes) + 2 * lanes, _PAD_ROW, weights.dtype)
     symbols[lanes : lanes + len(codes)] = codes[::-1]
     return symbols
 

@@ -8,11 +8,13 @@ from itertools import cycle
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
+from gpu_tools.local.cuda_memory import device_arrays
 from gpu_tools.local.problem import Problem
 from gpu_tools.ptx import WARP
 from gpu_tools.sequences import OTHER
@@ -21,9 +23,11 @@ PACKED_CAPABILITY = (9, 0)
 _STEPS_BEHIND = 3 * WARP + 8
 """By how many steps a strip follows the one above, about."""
 _BLOCKS_PER_MULTIPROCESSOR = 4
-NEAR = WARP
+NEAR = packed.UNROLLED
 _OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x88], dtype=np.int32)
 """By query code: which byte is the score's, and its sign; of others the sign alone, which is 0."""
+_LOOK_UP = (1, WARP) if simulated() else (512, 256)
+"""Blocks and threads that look up codes."""
 _KERNELS = {}
 Passes = list[NDArray[np.int32]]
 
@@ -45,9 +49,9 @@ def score_passes(
     Returns
     -------
     list of ndarray of int32, shape (tiles down, tiles across)
-        The largest score of each tile, or of cells of its neighbours in the row that are less than
-        `NEAR` columns away, if that is more. Padding behind the last row and column may raise the
-        last tiles' bounds.
+        The largest score of each tile, or of cells of its neighbours in the row that are at most
+        `NEAR` columns away, if that is more. Padding behind the last row and column, where
+        scores fall no faster than by mismatches, counts as cells.
     """
     with cuda.gpus[ordinals[0]]:
         rows = rows_per_lane(problems)
@@ -71,17 +75,24 @@ def rows_per_lane(problems: list[Problem]) -> int | None:
     if not (by_equality and small and capable):
         return None
     able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
-    return min(able, key=lambda rows: _estimate(problems, rows), default=None)
+    lengths = _lengths(problems)
+    return min(able, key=lambda rows: _estimate(*lengths, rows), default=None)
 
 
-def _estimate(problems: list[Problem], rows: int) -> float:
-    """Return about how many cycles pass until the problems are done.
+def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the problems' rows and columns."""
+    return tuple(
+        np.array(n, dtype=np.int64) for n in zip(*(p.shape for p in problems), strict=True)
+    )
+
+
+def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], rows: int) -> float:
+    """Return about how many cycles pass until problems of these sizes are done.
 
     A step takes a warp alone as long as its instructions wait for each other, and warps that share
     a scheduler as long as all of them issue.
     """
-    strips = np.array([_strips(p, rows) for p in problems])
-    columns = np.array([p.shape[1] for p in problems])
+    strips = _strips(n_rows, rows)
     longest = int((strips * _STEPS_BEHIND + columns).max())
     work = float((strips * columns).sum()) / _schedulers()
     sharing = min(-(-int(strips.sum()) // _schedulers()), _BLOCKS_PER_MULTIPROCESSOR)
@@ -120,7 +131,7 @@ def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int
 
     Each GPU hands the row below a band on to the next one through host memory while it is made.
     """
-    n_strips = _strips(problem, rows)
+    n_strips = _strips(problem.shape[0], rows)
     width = packed.stride(problem.shape[1])
     with cuda.gpus[ordinals[0]]:
         at_once = _BLOCKS_PER_MULTIPROCESSOR * _schedulers()
@@ -163,23 +174,33 @@ class PackedLaunch:
     def __init__(self, problems: list[Problem], sides: list[int], rows: int, bands=None):
         level = packed.tilt(problems[0]) == problems[0].gap_extend
         self.kernel = _kernel(rows, level)
-        self.shapes = [_tiles_of(p, side, rows) for p, side in zip(problems, sides, strict=True)]
-        jobs, units = _layout(problems, sides, rows, self.shapes)
-        group, strips, *borders = bands or (1 << 30, None)
-        if strips is not None:
-            units = np.array([(0, strip) for strip in strips], dtype=np.int32).reshape(-1, 2)
+        lengths = _lengths(problems)
+        strips, widths = _strips(lengths[0], rows), packed.stride(lengths[1])
+        self.shapes = _tiles_of(*lengths, np.array(sides), rows)
+        group, own_strips, *borders = bands or (1 << 30, None)
+        units = _units(strips)
+        if own_strips is not None:
+            units = np.array([(0, strip) for strip in own_strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
-        head = np.array([[len(units), 0]], dtype=np.int32)
-        words = np.concatenate([_words(p) for p in problems])
-        self.units_at_start = np.concatenate([head, units])
-        self.units = cuda.to_device(self.units_at_start)
-        self.inputs = [cuda.to_device(a) for a in (_selectors(problems, rows), words)]
-        self.jobs = cuda.to_device(jobs)
-        self.row = cuda.to_device(np.zeros(len(words), dtype=np.int64))
+        self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
+        query = _laid_out(
+            [p.query for p in problems], strips * (rows * packed.VIRTUAL_LANES), 0, OTHER
+        )
+        subject = _laid_out([p.subject for p in problems], widths, packed.LEAD, OTHER + 1)
+        tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
+        looked_up = [(len(query) // 2, np.int32), (len(subject), np.int32)]
+        tables = [_OF_CODE, _words(problems[0])]
+        (
+            self.jobs, self.units, self.scoring, *codes, selectors, words, self.row, self.most
+        ) = device_arrays(
+            [_jobs(lengths[1], strips, rows, sides, self.shapes), self.units_at_start,
+             _scoring(problems[0], rows, group), query, subject, *tables],
+            [*looked_up, (len(subject), np.int64), (tiles, np.int32)],
+        )  # fmt: skip
+        self.inputs = selectors, words
         self.borders = (self.row, *(borders or (self.row, self.row)))
-        tiles = sum(down * across for down, across, _ in self.shapes)
-        self.most = cuda.to_device(np.zeros(tiles, dtype=np.int32))
-        self.scoring = cuda.to_device(_scoring(problems[0], rows, group))
+        packed.look_up_thread[_LOOK_UP](*codes, *self.inputs, rows)
+        self.clear()
 
     def run(self) -> None:
         """Start the kernel; needs fresh rows."""
@@ -199,14 +220,18 @@ class PackedLaunch:
     def reset(self) -> None:
         """Make ready for another run."""
         self.units.copy_to_device(self.units_at_start)
-        self.row.copy_to_device(np.zeros(self.row.shape, dtype=np.int64))
+        self.clear()
+
+    def clear(self) -> None:
+        """Fill in the cells above the matrix, which are worth nothing, and scores of no cell."""
+        for array in (self.row, self.most):
+            device_memset(array, 0, array.nbytes)
 
     def results(self) -> Passes:
         """Return the largest scores, by problem."""
         most, first, results = self.most.copy_to_host(), 0, []
-        for down, across, (used_down, used_across) in self.shapes:
-            part = most[first : first + down * across].reshape(down, across)
-            results.append(part[:used_down, :used_across])
+        for down, across, used in self.shapes.tolist():
+            results.append(most[first : first + used * across].reshape(used, across))
             first += down * across
         return results
 
@@ -217,55 +242,50 @@ def _kernel(rows: int, level: bool):
     return _KERNELS[rows, level]
 
 
-def _strips(problem: Problem, rows: int) -> int:
-    return -(-problem.shape[0] // (rows * packed.VIRTUAL_LANES))
+def _strips(n_rows, rows: int):
+    return -(-n_rows // (rows * packed.VIRTUAL_LANES))
 
 
-def _tiles_of(problem: Problem, side: int, rows: int) -> tuple[int, int, tuple[int, int]]:
-    """Return the tiles down and across that the kernel writes, and those that are used."""
-    used = tuple(-(-n // side) for n in problem.shape)
-    height = _strips(problem, rows) * rows * packed.VIRTUAL_LANES + 1
-    width = packed.chunks(problem.shape[1]) * WARP
-    return -(-height // side), -(-width // side) + 2, used
+def _tiles_of(n_rows, columns, sides, rows: int) -> NDArray[np.int64]:
+    """Return the tiles down and across that the kernel writes, and those down that are used."""
+    height = _strips(n_rows, rows) * rows * packed.VIRTUAL_LANES
+    return np.stack([-(-height // sides), -(-columns // sides), -(-n_rows // sides)], axis=1)
 
 
-def _layout(problems, sides, rows: int, shapes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the job table, and job and strip of each unit."""
-    strips = [_strips(p, rows) for p in problems]
-    widths = [packed.stride(p.shape[1]) for p in problems]
-    tiles = [down * across for down, across, _ in shapes]
-    jobs = np.zeros((len(problems), packed.FIELDS), dtype=np.int64)
+def _units(strips: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return job and strip of each unit."""
+    first = np.cumsum(strips) - strips
+    jobs = np.repeat(np.arange(len(strips)), strips)
+    return np.stack([jobs, np.arange(len(jobs)) - first[jobs]], axis=1).astype(np.int32)
+
+
+def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
+    """Return the job table."""
+    jobs = np.zeros((len(strips), packed.FIELDS), dtype=np.int64)
     for column, sizes in (
-        (packed.SELECTORS, [n * rows * WARP for n in strips]), (packed.COLUMN, widths),
-        (packed.TILES, tiles),
+        (packed.SELECTORS, strips * (rows * WARP)), (packed.COLUMN, packed.stride(columns)),
+        (packed.TILES, shapes[:, 0] * shapes[:, 1]),
     ):  # fmt: skip
         jobs[:, column] = np.cumsum(sizes) - sizes
-    jobs[:, packed.CHUNKS] = [packed.chunks(p.shape[1]) for p in problems]
-    jobs[:, packed.ACROSS] = [across for _, across, _ in shapes]
+    jobs[:, packed.CHUNKS] = packed.chunks(columns)
+    jobs[:, packed.ACROSS] = shapes[:, 1]
     jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
     jobs[:, packed.SIDE] = sides
-    units = [(job, strip) for job, n in enumerate(strips) for strip in range(n)]
-    return jobs, np.array(units, dtype=np.int32)
+    return jobs
 
 
-def _selectors(problems, rows: int) -> NDArray[np.int32]:
-    """Return the selectors of all strips' rows, shape (strips * rows * WARP,)."""
-    selectors = []
-    for problem in problems:
-        codes = np.full(_strips(problem, rows) * rows * packed.VIRTUAL_LANES, OTHER, dtype=np.uint8)
-        codes[: len(problem.query)] = problem.query
-        low, high = codes.reshape(-1, WARP, 2, rows).transpose(2, 0, 3, 1)
-        selectors.append((_OF_CODE[low] | (_OF_CODE[high] | 0x44) << 8).ravel())
-    return np.concatenate(selectors)
+def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
+    """Return codes one after the other, each behind `lead` elements, in space for `sizes`."""
+    codes = np.full(int(sizes.sum()), filling, dtype=np.uint8)
+    for part, first in zip(parts, (np.cumsum(sizes) - sizes + lead).tolist(), strict=True):
+        codes[first : first + len(part)] = part
+    return codes
 
 
 def _words(problem: Problem) -> NDArray[np.int32]:
-    """Return the scores of each column with the four query nucleotides, mismatches around."""
+    """Return, by subject code, the scores with the four query nucleotides, and those of padding."""
     scores = np.ascontiguousarray((problem.table[:4].T + packed.tilt(problem)).astype(np.int8))
-    words = np.zeros(packed.stride(problem.shape[1]), dtype=np.int32)
-    columns = slice(packed.LEAD, packed.LEAD + problem.shape[1])
-    words[columns] = scores.view(np.int32).ravel()[problem.subject]
-    return words
+    return np.append(scores.view(np.int32).ravel(), np.int32(0))
 
 
 def _scoring(problem: Problem, rows: int, group: int) -> NDArray[np.int32]:

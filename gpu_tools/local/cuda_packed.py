@@ -159,20 +159,53 @@ def _hand_on(out, own, target, outgoing, terms):
 
 
 @cuda.jit(device=True)
-def _note(most, tiles, largest, chunk, span, final):
-    """Raise a lane's tile at its end; return the largest score since then.
+def _largest_half(highest, lift, slope):
+    """Return the larger score; the virtual lane in the upper half is a column behind."""
+    low, high = _halves(highest)
+    return int32(max(low, int32(high + slope)) + lift)
 
-    During one chunk, the first of a tile, a lane is in two tiles; its cells count for both.
+
+@cuda.jit(device=True)
+def _note(most, tiles, largest, chunk, span):
+    """Raise the tile of a lane's chunk of columns if that is the tile's last one.
+
+    `tiles` are the number of the row's first tile, and how many come after it, the last one of
+    which takes in what is behind it. Returned is the largest score since then.
     """
-    last = int32((1 << span) - 1)
-    within = int32(chunk & last)
-    if within == last or within == 0 or final:
-        tile = int64(tiles + max(chunk >> span, int32(0)))
-        cuda.atomic.max(most, tile, largest)
-        if within == 0 and chunk > last:
-            cuda.atomic.max(most, tile - 1, largest)
+    first, others = tiles
+    if chunk >= 0 and int32((chunk + int32(1)) & int32((1 << span) - 1)) == 0:
+        cuda.atomic.max(most, int64(first + min(int32(chunk >> span), others)), largest)
         return int32(0)
     return largest
+
+
+@cuda.jit
+def look_up_thread(queries, subjects, of_query, of_subject, selectors, words, rows):
+    """Translate codes, a thread an element at a time.
+
+    Parameters
+    ----------
+    queries, subjects : uint8 array
+        Codes of all strips' rows, and of all columns.
+    of_query, of_subject : int32 array
+        A row's part of a selector by code; a column's word.
+    selectors : int32 array
+        Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
+        words.
+    words : int32 array
+        Of each column four scores, one byte a query symbol, plus what a mismatch costs.
+    rows : int
+        Rows of a virtual lane.
+    """
+    start, step = cuda.grid(1), cuda.gridsize(1)
+    for column in range(start, len(subjects), step):
+        words[column] = of_subject[subjects[column]]
+    for k in range(start, len(selectors), step):
+        # of the strips before and of the lanes before, then of the lane itself
+        lane, row = k % WARP, k // WARP % rows
+        low = (k // (WARP * rows) * VIRTUAL_LANES + 2 * lane) * rows + row
+        both = of_query[queries[low]] | (of_query[queries[low + rows]] | 0x44) << 8
+        selectors[k] = both
 
 
 def make_kernel(rows: int, level: bool):
@@ -195,8 +228,11 @@ def make_kernel(rows: int, level: bool):
 
     @cuda.jit(device=True)
     def step(k, arriving, words, strip, penalties, place):
-        """Move all lanes on by one column; lane 0 takes what arrives for column `k`."""
-        cells, gaps, chosen, diagonal, falling, floor, tilted, highest = strip
+        """Move all lanes on by one column; lane 0 takes what arrives for column `k`.
+
+        Also returned is the largest cell, less the tilt since column 0.
+        """
+        cells, gaps, chosen, diagonal, falling, floor, tilted = strip
         lane, step_up, out, slot, scratch = place
         bottom = cells[rows - 1]
         up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
@@ -207,10 +243,10 @@ def make_kernel(rows: int, level: bool):
         falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
         state = (words[0], words[1], diagonal, falling, floor)
         cells, gaps, falling, peak = affine_column(cells, gaps, chosen, state, penalties)
-        highest = max2(highest, int32(peak - tilted))
+        peak = int32(peak - tilted)
         out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
         floor, tilted = int32(floor + step_up), int32(tilted + step_up)
-        return cells, gaps, chosen, above, falling, floor, tilted, highest
+        return (cells, gaps, chosen, above, falling, floor, tilted), peak
 
     @cuda.jit(device=True)
     def sweep(strip, job, inputs, borders, most, scoring, shared):
@@ -229,13 +265,17 @@ def make_kernel(rows: int, level: bool):
         base = int32(-slope * int32(VIRTUAL_LANES) - scoring[FLOOR])
         column = int32(-2 * lane - 1)
         empty = _both(slope * column - base, slope * (column - int32(1)) - base)
-        cells, gaps = repeated(slots, empty), repeated(slots, empty)
+        # a gap open there was opened a column sooner, where nothing is worth less when tilted
+        cells, gaps = repeated(slots, empty), repeated(slots, int32(empty - _both(slope, slope)))
         diagonal, falling, largest, late = empty, empty, int32(0), int32(0)
         n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
         tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
         row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
-        tiles = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
-        behind = int32(0) if lane < WARP // 2 else int32(1)  # chunks
+        first_tile = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
+        tiles = (first_tile, int32(job[ACROSS] - 1))
+        # a lane enters its chunk, one or two behind the warp's, within this group of steps
+        behind = int32(1) if lane < WARP // 2 else int32(2)
+        enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
         outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
@@ -261,7 +301,8 @@ def make_kernel(rows: int, level: bool):
                 max(slope * own_column - base, scoring[FLOOR]),
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
-            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0), int32(0))
+            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
+            before, highest = int32(0), int32(0)
             for group in range(int32(0), int32(WARP // UNROLLED)):
                 if group == ASKS:  # what comes in next; sooner it would seldom be there
                     score, rest = load_pair(source, incoming)
@@ -269,19 +310,24 @@ def make_kernel(rows: int, level: bool):
                 w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
                 w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
                 at += uint64(UNROLLED)
-                state = step(k, arriving, (w0, late), state, penalties, place)
-                state = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
-                state = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
-                state = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+                state, peak0 = step(k, arriving, (w0, late), state, penalties, place)
+                state, peak1 = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
+                state, peak2 = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
+                state, peak3 = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+                peak = max2(max2(peak0, peak1), max2(peak2, peak3))
+                highest = max2(highest, peak)
+                if group == enters:  # these steps count for both
+                    before, highest = highest, peak
                 late, w0 = w3, w4
-            cells, gaps, chosen, diagonal, falling, floor, _, highest = state
+            cells, gaps, chosen, diagonal, falling, floor, _ = state
             offset = int32(base - slope * (last_column + lane))
             _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
             outgoing += uint32(WARP)
-            low, high = _halves(highest)
-            highest = max(low, int32(high + slope))
-            largest = max(largest, int32(highest + base - slope * own_column))
-            largest = _note(most, tiles, largest, chunk - behind, span, chunk == n_chunks + 1)
+            lift = int32(base - slope * own_column)
+            largest = max(largest, _largest_half(before, lift, slope))
+            largest = _note(most, tiles, largest, int32(chunk - behind), span)
+            largest = max(largest, _largest_half(highest, lift, slope))
+        cuda.atomic.max(most, first_tile + tiles[1], largest)
 
     @cuda.jit
     def fill_strips(jobs, units, selectors, words, borders, most, scoring):
@@ -292,15 +338,12 @@ def make_kernel(rows: int, level: bool):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 7)
+        jobs : int64 array, shape (J, 8)
             Where the parts of each job lie, and its shape.
         units : int32 array, shape (1 + U, 2)
             The number of units and of those begun, then job and strip of each.
-        selectors : int32 array
-            Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
-            words.
-        words : int32 array
-            Of each column four scores, one byte a query symbol, plus what a mismatch costs.
+        selectors, words : int32 array
+            As `look_up_thread` makes them.
         borders : tuple of int64 array
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.results import CigarOperation
 
 _END = 2**62
+_LETTER_D, _LETTER_I = b"DI"
 
 
 class ForbiddenPairs:
@@ -23,24 +25,51 @@ class ForbiddenPairs:
         self.rows = np.array([-_END, _END], dtype=np.int64)
         self.columns = np.array([-_END, _END], dtype=np.int64)
 
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows and columns."""
+        return self.rows, self.columns
+
     def add(self, start: tuple[int, int], cigar: Iterable[CigarOperation]) -> None:
         """Forbid the pairs of an alignment that begins at `start`."""
-        rows, columns = aligned_pairs(start, cigar)
-        rows, columns = np.append(self.rows, rows), np.append(self.columns, columns)
-        order = np.lexsort((columns, rows))
-        self.rows, self.columns = rows[order], columns[order]
+        self.rows, self.columns = _merged(self.pairs, aligned_pairs(start, cigar))
 
 
 def aligned_pairs(
     start: tuple[int, int], cigar: Iterable[CigarOperation]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return rows and columns of the pairs of an alignment that begins at `start`."""
-    row, column = start
-    rows, columns = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for operation, n in cigar:
-        if operation in "=X":
-            rows.append(np.arange(row, row + n))
-            columns.append(np.arange(column, column + n))
-        row += n if operation in "=XI" else 0
-        column += n if operation in "=XD" else 0
-    return np.concatenate(rows), np.concatenate(columns)
+    operations, lengths = zip(*cigar, strict=True)
+    letters = np.frombuffer("".join(operations).encode(), dtype=np.uint8)
+    return _pairs(start[0], start[1], letters, np.array(lengths, dtype=np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _pairs(row, column, letters, lengths):
+    rows, columns = np.empty(lengths.sum(), np.int64), np.empty(lengths.sum(), np.int64)
+    filled = 0
+    for k in range(len(letters)):
+        letter, n = letters[k], lengths[k]
+        if letter != _LETTER_D and letter != _LETTER_I:
+            rows[filled : filled + n] = np.arange(row, row + n)
+            columns[filled : filled + n] = np.arange(column, column + n)
+            filled += n
+        row += n if letter != _LETTER_D else 0
+        column += n if letter != _LETTER_I else 0
+    return rows[:filled], columns[:filled]
+
+
+@njit(cache=True, nogil=True)
+def _merged(old, new):
+    """Return pairs by row, then column, of two sorted lists of them; the first never ends."""
+    n = len(old[0]) + len(new[0])
+    rows, columns = np.empty(n, np.int64), np.empty(n, np.int64)
+    i = j = 0
+    for k in range(n):
+        if j == len(new[0]) or (old[0][i], old[1][i]) < (new[0][j], new[1][j]):
+            rows[k], columns[k] = old[0][i], old[1][i]
+            i += 1
+        else:
+            rows[k], columns[k] = new[0][j], new[1][j]
+            j += 1
+    return rows, columns

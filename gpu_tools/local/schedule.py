@@ -16,7 +16,7 @@ from gpu_tools.sequences import Sequence
 BYTES_PER_BATCH = 1 << 30
 """What the score passes of one batch may keep in GPU memory."""
 TILES_IN_HOST_MEMORY = 1 << 20
-TILES_FROM_GPU = 1 << 23
+TILES_FROM_GPU = 1 << 24
 """Small tiles make the search for alignments short; on a GPU they cost nothing."""
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
 

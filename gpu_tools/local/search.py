@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpu_tools.local.corridor import find_start, whole
+from gpu_tools.local.corridor import whole
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.local.tiles import Tiles
-from gpu_tools.local.traceback import align
+from gpu_tools.local.traceback import align, trace
 from gpu_tools.results import CigarOperation
 
 
@@ -32,17 +32,26 @@ def best_alignments(tiles: Tiles, least: int) -> Iterator[Found]:
     least : int
         Smallest score, at least 1.
     """
-    problem = tiles.problem
     while (best := tiles.best_end(least)) is not None:
         score, (row, column) = best
-        end = row + 1, column + 1
-        start, corridor = find_start(problem, end, score, tiles.bounds, tiles.forbidden)
+        found = _ending(tiles, (row + 1, column + 1), score)
+        yield found
+        tiles.use_up(found.start, found.end, found.cigar)
+
+
+def _ending(tiles: Tiles, end: tuple[int, int], score: int) -> Found:
+    """Return the alignment of `score` that ends at the place `end`."""
+    problem, forbidden = tiles.problem, tiles.forbidden
+    if (far := tiles.traced(end)) is not None:
+        start, corridor = far
         region = (start[0], end[0], start[1], end[1])
-        found, cigar = align(problem, region, tiles.forbidden, corridor)
-        if found != score:  # the passes contradict each other
-            raise AssertionError(f"alignment {region} scores {found}, its cell {score}")
-        yield Found(score, start, end, cigar)
-        tiles.use_up(start, end, cigar)
+        found, cigar = align(problem, region, forbidden, corridor)
+    else:
+        bounds, scratch = tiles.bounds, tiles.scratch
+        start, found, cigar = trace(problem, end, score, bounds, forbidden, scratch)
+    if found != score:  # the passes contradict each other
+        raise AssertionError(f"alignment from {start} to {end} scores {found}, its cell {score}")
+    return Found(score, start, end, cigar)
 
 
 def global_alignment(problem: Problem) -> Found:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.local.corridor import Bounds, find_end
+from gpu_tools.local import near
+from gpu_tools.local.corridor import Bounds, Corridor, find, make_scratch
+from gpu_tools.local.cpu import costs_of
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
-from gpu_tools.local.window import bound_window
 
 SMALLEST_TILE = 64
 _SMALLEST_MARGIN = 128
+_MOST_EXACT = 1 << 12
 
 
 def tile_side(rows: int, columns: int, most: int) -> int:
@@ -40,44 +42,41 @@ class Tiles:
     """
 
     def __init__(self, problem: Problem, side: int, upper: NDArray[np.int32]):
-        self.problem, self.side, self.upper = problem, side, upper
-        self.highest = upper.max(axis=1)
-        """Of each row of tiles, for there can be millions of them."""
-        self.forbidden = ForbiddenPairs()
-        self.exact: dict[tuple[int, int], tuple[int, int, int]] = {}
-        """By tile whose bound is its score: the end's cell, the first tile of its window."""
+        self.problem, self.side = problem, side
+        self.known = near.make_known(np.ascontiguousarray(upper), _MOST_EXACT)
+        self.costs = costs_of(problem, np.dtype(np.int16)), costs_of(problem, np.dtype(np.int32))
+        self.forbidden, self.scratch = ForbiddenPairs(), make_scratch(*problem.shape)
+        self.far: tuple[tuple[int, int], tuple[int, int], Corridor] | None = None
+        """Start, end and corridor that were found last of what no window shows."""
 
     def best_end(self, least: int) -> tuple[int, tuple[int, int]] | None:
         """Return the best score and the first cell that has it, or None if it is under `least`."""
+        sizes = self.side, _margin(self.side)
         while True:
-            down = int(self.highest.argmax())
-            score = int(self.highest[down])
-            if score < least:
+            how, score, place = near.next_end(
+                self.problem, self.known, sizes, self.forbidden.pairs, self.costs[0], least
+            )
+            if how == near.FOUND:
+                return score, divmod(place, self.problem.shape[1])
+            if how == near.NOTHING:
                 return None
-            row = [(down, int(across)) for across in np.flatnonzero(self.upper[down] == score)]
-            unsure = [tile for tile in row if tile not in self.exact]
-            if not unsure:
-                cell = min(self.exact[tile][0] for tile in row)
-                return score, divmod(cell, self.problem.shape[1])
-            self._settle(unsure[0])
+            self._settle(divmod(place, self.known.upper.shape[1]))
 
     @property
     def bounds(self) -> Bounds:
         """What the tiles tell of all alignments."""
-        return Bounds(self.upper, self.side.bit_length() - 1)
+        return Bounds(self.known.upper, self.side.bit_length() - 1)
+
+    def traced(self, end: tuple[int, int]) -> tuple[tuple[int, int], Corridor] | None:
+        """Return start and corridor of the alignment that ends there, if they are known."""
+        return (self.far[0], self.far[2]) if self.far and self.far[1] == end else None
 
     def use_up(self, start: tuple[int, int], end: tuple[int, int], cigar) -> None:
         """Forbid the pairs of an alignment; forget what might have rested on them."""
         self.forbidden.add(start, cigar)
+        self.far = None
         first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
-        self.exact = {
-            tile: known
-            for tile, known in self.exact.items()
-            if not (
-                first[0] <= tile[0] and first[1] <= tile[1]
-                and last[0] >= known[1] and last[1] >= known[2]
-            )
-        }  # fmt: skip
+        near.forget(self.known, first, last)
         if max(last[0] - first[0], last[1] - first[1]) > _margin(self.side):
             self._refresh(first, last)
 
@@ -86,54 +85,34 @@ class Tiles:
 
     def _refresh(self, first: tuple[int, int], last: tuple[int, int]) -> None:
         """Lower the bounds around a long alignment and in its shadow at once."""
-        reach = int(self.upper[last]) // max(self.problem.gap_extend, 1) // self.side + 1
-        down, across = (min(t + reach, n - 1) for t, n in zip(last, self.upper.shape, strict=True))
+        upper = self.known.upper
+        reach = int(upper[last]) // max(self.problem.gap_extend, 1) // self.side + 1
+        down, across = (min(t + reach, n - 1) for t, n in zip(last, upper.shape, strict=True))
         self._bound((max(first[0] - 1, 0), max(first[1] - 1, 0)), (down, across))
 
     def _settle(self, tile: tuple[int, int]) -> None:
-        """Make the bound of a tile exact."""
-        score, rows, columns = int(self.upper[tile]), *self.problem.shape
+        """Make the bound of a tile sharp, from however far its score comes."""
+        score, rows, columns = int(self.known.upper[tile]), *self.problem.shape
         top, left = (t * self.side for t in tile)
         ends = top + 1, min(top + self.side, rows), left + 1, min(left + self.side, columns)
-        place = find_end(self.problem, ends, score, self.bounds, self.forbidden)
-        if place is not None:
-            self.exact[tile] = ((place[0] - 1) * columns + place[1] - 1, 0, 0)
+        self.far = find(self.problem, ends, score, self.bounds, self.forbidden, self.scratch)
+        if self.far is not None:
+            row, column = self.far[1]
+            near.remember(self.known, tile, (row - 1) * columns + column - 1, (0, 0))
             return
         # an alignment of that score is no shorter
-        shortest = int(self.upper[tile]) // max(int(self.problem.table.max()), 1) // self.side
+        shortest = score // max(int(self.problem.table.max()), 1) // self.side
         margin = max(_margin(self.side), shortest + 1)
-        while tile not in self.exact:
-            self._bound((max(tile[0] - margin, 0), max(tile[1] - margin, 0)), tile)
+        while not self._bound((max(tile[0] - margin, 0), max(tile[1] - margin, 0)), tile):
             margin *= 2
 
-    def _bound(self, first: tuple[int, int], last: tuple[int, int]) -> None:
-        """Bound the tiles of a window from tile `first` to tile `last`."""
-        rows, columns = self.problem.shape
-        top, left = first[0] * self.side, first[1] * self.side
-        window = (
-            top, min((last[0] + 1) * self.side, rows),
-            left, min((last[1] + 1) * self.side, columns),
-        )  # fmt: skip
-        border = self._border(first, window)
-        found = bound_window(self.problem, window, self.side, border, self.forbidden)
-        inside = self.upper[first[0] : last[0] + 1, first[1] : last[1] + 1]
-        np.minimum(inside, found.upper, out=inside, casting="unsafe")
-        self.highest[first[0] : last[0] + 1] = self.upper[first[0] : last[0] + 1].max(axis=1)
-        if found.lower[-1, -1] == found.upper[-1, -1] and found.end == found.possible:
-            self.exact[last] = (found.end, *first)
-
-    def _border(self, first: tuple[int, int], window) -> tuple[NDArray, NDArray]:
-        """Return upper bounds of the cells above (from the corner on) and left of a window."""
-        top, bottom, left, right = window
-        above = np.zeros(right - left + 1, dtype=np.int64)
-        beside = np.zeros(bottom - top, dtype=np.int64)
-        if top:
-            over = self.upper[first[0] - 1]
-            above[1:] = over[np.arange(left, right) // self.side]
-            above[0] = over[first[1] - 1] if left else 0
-        if left:
-            beside[:] = self.upper[np.arange(top, bottom) // self.side, first[1] - 1]
-        return above, beside
+    def _bound(self, first: tuple[int, int], last: tuple[int, int]) -> bool:
+        """Bound the tiles of a window, and tell whether the last one's are exact."""
+        for costs in self.costs:  # in wide cells if need be
+            corners, used = (first, last), self.forbidden.pairs
+            if near.bound_tiles(self.problem, self.known, self.side, corners, used, costs):
+                break
+        return near.is_exact(self.known, last)
 
 
 def _margin(side: int) -> int:

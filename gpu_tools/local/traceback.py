@@ -13,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gpu_tools.local import core
-from gpu_tools.local.corridor import Corridor
+from gpu_tools.local.corridor import Bounds, Corridor, Scratch, search
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.results import CigarOperation
 
-CELLS_AT_ONCE = 1 << 22
+CELLS_AT_ONCE = 1 << 25
 """Cells whose steps back are kept, a byte each."""
 _FEW_ROWS = 4
 NEVER = -(2**60)
@@ -71,17 +72,79 @@ def align(
     """
     top, bottom, left, right = region
     whole = Region(top, bottom, left, right, BEST, BEST)
-    letters = np.concatenate(list(_letters(problem, whole, forbidden, corridor)))
-    ends = np.append(np.flatnonzero(letters[1:] != letters[:-1]) + 1, len(letters))
-    runs = zip(letters[ends - 1].tolist(), np.diff(ends, prepend=0).tolist(), strict=True)
-    return int(_score_of(problem, top, left, letters)), tuple((chr(c), n) for c, n in runs)
+    letters = _letters(problem, whole, forbidden.pairs, corridor)
+    return _as_cigar(_summary(problem, top, left, letters))
+
+
+def trace(
+    problem: Problem, end: tuple[int, int], score: int, bounds: Bounds,
+    forbidden: ForbiddenPairs, scratch: Scratch,
+) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:  # fmt: skip
+    """Return start, score and CIGAR of the alignment of `score` that ends at `end`.
+
+    Its start is the last one from which there is one; the bounds are those of all alignments.
+    """
+    arrays = (problem.identical, *forbidden.pairs)
+    options = (score, CELLS_AT_ONCE)
+    start, corridor, summary = _trace(problem, end, options, bounds, arrays, scratch)
+    if start[0] < 0:  # bounds and scores contradict each other
+        raise AssertionError(f"no alignment of score {score} ends at {end}")
+    if len(summary[1]):
+        return start, *_as_cigar(summary)
+    region = (start[0], end[0], start[1], end[1])
+    return start, *align(problem, region, forbidden, corridor)
+
+
+def _as_cigar(summary) -> tuple[int, tuple[CigarOperation, ...]]:
+    score, operations, lengths = summary
+    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
 
 
 @njit(cache=True, nogil=True)
-def _score_of(problem, row, column, letters):
-    """Return the score of an alignment from its letters; neighbouring equal ones are one gap."""
+def _trace(problem, end, options, bounds, arrays, scratch):
+    """Return start, corridor and, if all its steps can be kept, the alignment's summary."""
+    score, most = options
+    ends = (end[0], end[0], end[1], end[1])
+    start, _, corridor = search(problem, ends, score, bounds, arrays[1:], scratch)
+    letters = np.empty(0, np.uint8)
+    if start[0] >= 0:
+        region = Region(start[0], end[0], start[1], end[1], BEST, BEST)
+        _, letters = _at_once(problem, region, corridor, arrays, most)
+    return start, corridor, _summary(problem, start[0], start[1], letters)
+
+
+def _letters(problem: Problem, region: Region, used, corridor: Corridor) -> NDArray[np.uint8]:
+    """Return the letters of the region's alignment."""
+    waiting, pieces, identical = [region], [], problem.identical
+    while waiting:
+        part = waiting.pop()
+        small, letters = _at_once(problem, part, corridor, (identical, *used), CELLS_AT_ONCE)
+        if small:
+            pieces.append(letters)
+            continue
+        middle = (part.top + part.bottom) // 2
+        column, state = _crossing(problem, part, corridor, middle, used)
+        waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
+        waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
+    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+
+
+@njit(cache=True, nogil=True)
+def _at_once(problem, region, corridor, arrays, most):
+    """Return whether all cells' steps can be kept, and if so the letters."""
+    offsets = _offsets(region, corridor)
+    if region.bottom - region.top >= _FEW_ROWS and offsets[-1] > most:
+        return False, np.empty(0, np.uint8)
+    steps = np.empty(offsets[-1], np.uint8)
+    return True, _walk_back(problem, region, corridor, arrays, (offsets, steps))
+
+
+@njit(cache=True, nogil=True)
+def _summary(problem, row, column, letters):
+    """Return score, operations and their lengths; neighbouring equal letters are one gap."""
     query, subject, table = problem.query, problem.subject, problem.table
-    total, before = 0, 0
+    operations, lengths = np.empty(len(letters), np.uint8), np.empty(len(letters), np.int64)
+    total, runs, before = 0, 0, 0
     for letter in letters:
         if letter in (_LETTER_D, _LETTER_I):
             total -= problem.gap_extend if letter == before else problem.gap_open
@@ -91,26 +154,12 @@ def _score_of(problem, row, column, letters):
             total += table[query[row], subject[column]]
             row += 1
             column += 1
+        if letter != before:
+            operations[runs], lengths[runs] = letter, 0
+            runs += 1
+        lengths[runs - 1] += 1
         before = letter
-    return total
-
-
-def _letters(problem: Problem, region: Region, forbidden: ForbiddenPairs, corridor: Corridor):
-    """Yield the letters of the region's alignment in pieces."""
-    waiting = [region]
-    while waiting:
-        part = waiting.pop()
-        offsets = _offsets(part, corridor)
-        if part.bottom - part.top < _FEW_ROWS or offsets[-1] <= CELLS_AT_ONCE:
-            steps = np.empty(offsets[-1], dtype=np.uint8)
-            arrays = (problem.identical, forbidden.rows, forbidden.columns)
-            yield _walk_back(problem, part, corridor, arrays, (offsets, steps))
-        else:
-            middle = (part.top + part.bottom) // 2
-            used = (forbidden.rows, forbidden.columns)
-            column, state = _crossing(problem, part, corridor, middle, used)
-            waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
-            waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
+    return total, operations[:runs], lengths[:runs].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -17,15 +17,14 @@ from gpu_tools.local import cpu
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 
-_NO_LANE = 1 << 30
-
 
 class TileBounds(NamedTuple):
     """Of each tile of a window, shape (tiles down, tiles across).
 
     `lower` and `upper` bound its largest score; `end` and `possible` are the first cell of the last
     tile, by row, then column, that has its lower and its upper bound, as row * columns of the
-    matrix + column. Where bounds and cells agree, both are exact.
+    matrix + column, or -1 if that is less than asked for. Where bounds and cells agree, both are
+    exact.
     """
 
     lower: NDArray[np.int64]
@@ -59,88 +58,100 @@ def bound_window(
     -------
     TileBounds
     """
-    top, bottom, left, right = window
-    largest = max(int(border[0].max()), int(border[1].max(initial=0)))
-    largest += min(bottom - top, right - left) * max(int(problem.table.max()), 0)
-    steepest = max(int(np.abs(problem.table).max()), problem.gap_open)
-    narrow = largest + steepest < np.iinfo(np.int16).max
-    sweep = _Window(problem, window, tile, forbidden, np.dtype(np.int16 if narrow else np.int32))
-    nothing = np.zeros_like(border[0]), np.zeros_like(border[1])
-    lower, end = sweep.fill(nothing)
-    upper, possible = sweep.fill(border)
+    narrow = is_narrow(problem, window, border)
+    costs = cpu.costs_of(problem, np.dtype(np.int16 if narrow else np.int32))
+    used, nothing = (forbidden.rows, forbidden.columns), tuple(map(np.zeros_like, border))
+    lower, end = fill(problem, window, (tile, 1), nothing, used, costs)
+    upper, possible = fill(problem, window, (tile, 1), border, used, costs)
     return TileBounds(lower, upper, end, possible)
 
 
-class _Window:
-    """A window, laid out for vectors of `dtype`; see `bound_window`."""
+@njit(cache=True, nogil=True)
+def is_narrow(problem, window, border):
+    """Tell whether 16 bits hold all scores of a window."""
+    top, bottom, left, right = window
+    steepest = max(np.abs(problem.table).max(), problem.gap_open)
+    largest = max(border[0].max(), border[1].max())
+    largest += min(bottom - top, right - left) * max(problem.table.max(), 0)
+    return largest + steepest < np.iinfo(np.int16).max
 
-    def __init__(self, problem: Problem, window, tile: int, forbidden: ForbiddenPairs, dtype):
-        self.problem, self.window, self.dtype = problem, window, dtype
-        top, bottom, left, right = window
-        self.lanes = simd.VECTOR_BYTES // dtype.itemsize
-        self.tile = min(tile, 1 << max(bottom - top, right - left, 1).bit_length())
-        self.block = cpu.block_of(right - left, self.lanes, self.tile)
-        self.stripes = range(left, right, self.lanes * self.block)
-        self.symbols = cpu.reversed_symbols(problem.query[top:bottom], dtype)
-        self.weights = cpu.weights_of(problem, dtype)
-        self.columns = [cpu.lay_out(problem, first, self.block, dtype) for first in self.stripes]
-        self.bars = [self._bars(first, forbidden) for first in self.stripes]
 
-    def _bars(self, first: int, forbidden: ForbiddenPairs) -> tuple[NDArray, NDArray]:
-        """Return steps and positions of a stripe's forbidden pairs by step, then one of never."""
-        top, bottom, _, right = self.window
-        begin, end = np.searchsorted(forbidden.rows, (top, bottom))
-        rows, columns = forbidden.rows[begin:end] - top, forbidden.columns[begin:end] - first
-        width = min(right - first, self.lanes * self.block)
-        inside = (columns >= 0) & (columns < width)
-        lanes, within = np.divmod(columns[inside], self.block)
-        steps, positions = rows[inside] + lanes, within * self.lanes + lanes
-        order = np.argsort(steps, kind="stable")
-        return np.append(steps[order], _NO_LANE), np.append(positions[order], 0)
+@njit(cache=True, nogil=True)
+def fill(problem, window, asked, border, used, costs):
+    """Return the largest score of each tile, and the first cell that has the last one's.
 
-    def fill(self, border) -> tuple[NDArray[np.int64], int]:
-        """Return the largest score of each tile, and the first cell that has the last one's."""
-        top, bottom, left, right = self.window
-        zero, tile = int(np.iinfo(self.dtype).min), self.tile
-        down, across = (-(-n // tile) for n in (bottom - top, right - left))
-        width = len(self.stripes) * self.lanes * self.block
-        most = np.full((down, width // self.block), zero, dtype=self.dtype)
-        above = np.full(width + 1, zero, dtype=self.dtype)
-        above[: right - left + 1] = border[0] + zero
-        beside = (border[1] + zero).astype(self.dtype)
-        sides = beside, beside.copy()
-        best, last = (0, 0, 0), ((down - 1) * tile, (across - 1) * tile, right - left)
-        for number, columns in enumerate(self.columns):
-            first = number * self.lanes * self.block
-            sides, found = _sweep(
-                self.symbols, columns, above[first : first + self.lanes * self.block + 1], sides,
-                self.bars[number], self.weights, most[:, first // self.block :],
-                (tile, last[0], last[1] - first, last[2] - first),
-            )  # fmt: skip
-            best = min(best, (-found[0], found[1], found[2] + first))
-        blocks = np.full((down, across * (tile // self.block)), zero, dtype=self.dtype)
-        taken = min(blocks.shape[1], most.shape[1])
-        blocks[:, :taken] = most[:, :taken]
-        largest = blocks.reshape(down, across, -1).max(axis=2).astype(np.int64) - zero
-        if not best[0]:
-            return largest, 0
-        return largest, (top + best[1]) * self.problem.shape[1] + left + best[2]
+    `asked` is the side of a tile, and from which score on the last one's first cell is looked for;
+    the cell is -1 if there is none. `costs` are of a type wide enough.
+    """
+    weights, (tile, least) = costs.weights, asked
+    top, bottom, left, right = window
+    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[cpu.ZERO])
+    down, across = -(-(bottom - top) // tile), -(-(right - left) // tile)
+    block = cpu.block_of(right - left, lanes, tile)
+    stripe = lanes * block
+    width = -(-(right - left) // stripe) * stripe
+    symbols = cpu.reversed_symbols(problem.query[top:bottom], weights)
+    above = np.full(width + 1, weights[cpu.ZERO], weights.dtype)
+    above[: right - left + 1] = border[0] + zero
+    beside = (border[1] + zero).astype(weights.dtype)
+    sides = (beside, beside.copy())
+    most = np.full((down, width // block), weights[cpu.ZERO], weights.dtype)
+    score, row, column = np.int64(least), np.int64(-1), np.int64(0)
+    for first in range(0, width, stripe):
+        columns = cpu.lay_out(problem.subject, left + first, block, costs)
+        bars = _bars(used, (top, bottom, left + first, right), lanes, block)
+        target = (tile, (down - 1) * tile, (across - 1) * tile - first, right - left - first, score)
+        blocks = most[:, first // block :]
+        over = above[first : first + stripe + 1]
+        sides, found = _sweep(symbols, columns, over, sides, bars, weights, blocks, target)
+        place = found[1], found[2] + first
+        if found[1] >= 0 and (row < 0 or found[0] > score or place < (row, column)):
+            score, row, column = found[0], place[0], place[1]
+    largest = np.zeros((down, across), np.int64)
+    for i in range(down):
+        for j in range(min(most.shape[1], across * (tile // block))):
+            at = j * block // tile
+            largest[i, at] = max(largest[i, at], most[i, j] - zero)
+    return largest, (top + row) * len(problem.subject) + left + column if row >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def _bars(used, window, lanes, block):
+    """Return positions of a stripe's forbidden pairs by step, and where each step's begin."""
+    f_rows, f_columns = used
+    top, bottom, left, right = window
+    begin, end = np.searchsorted(f_rows, top), np.searchsorted(f_rows, bottom)
+    right = min(right, left + lanes * block)
+    begins = np.zeros(bottom - top + lanes + 1, np.int64)
+    for k in range(begin, end):
+        if left <= f_columns[k] < right:
+            begins[f_rows[k] - top + (f_columns[k] - left) // block + 1] += 1
+    begins = np.cumsum(begins)
+    positions, filled = np.empty(begins[-1], np.int64), begins.copy()
+    for k in range(begin, end):
+        if left <= f_columns[k] < right:
+            lane, within = divmod(f_columns[k] - left, block)
+            step = f_rows[k] - top + lane
+            positions[filled[step]] = within * lanes + lane
+            filled[step] += 1
+    return begins, positions
 
 
 @njit(cache=True, nogil=True)
 def _sweep(symbols, columns, above, sides, bars, weights, most, target):
     """Sweep a stripe of a window, as `gpu_tools.local.cpu` does, with what lies around it.
 
-    `target` is the side of a tile, the first row and the first and end column of the last tile.
-    Returned are the best scores and gaps of the last column, and the target's largest score, its
-    row and column, the first by row, then column.
+    `target` is the side of a tile, the first row and the first and end column of the last tile, and
+    the score from which on it is of interest. Returned are the best scores and gaps of the last
+    column, and the target's largest score, its row and column, the first by row, then column; the
+    row is -1 if the score is less.
     """
-    steps, positions = bars
-    tile, target_row, target_first, target_end = target
+    begins, positions = bars
+    tile, target_row, target_first, target_end, least = target
     lanes = simd.VECTOR_BYTES // weights.itemsize
     size = len(above) - 1
     block, rows, zero = size // lanes, len(sides[0]), weights[cpu.ZERO]
-    largest_of_all = np.iinfo(weights.dtype).max
+    largest_of_all, none_has = np.iinfo(weights.dtype).max, np.iinfo(weights.dtype).max - 1
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
     barred = np.zeros(size, weights.dtype)
     for column in range(max(target_end, 0), size):  # these are not in the window
@@ -149,27 +160,25 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
     edge = np.full(3 * lanes, zero, weights.dtype)  # diagonals, last columns' scores and gaps
     largest = np.full(lanes, zero, weights.dtype)
     bar = np.full(lanes, largest_of_all, weights.dtype)  # cells as high as that are looked at
-    found, found_row, found_column = zero, 0, 0
+    found, found_row, found_column = weights.dtype.type(min(least + zero, none_has)), -1, 0
     first_lane, end_lane = max(target_first, 0) // block, min(-(-target_end // block), lanes)
-    at = 0
     for step in range(rows + lanes - 1):
         if step < lanes:  # the lane begins: what it did before was with nothing
             for c in range(block):
                 best[c * lanes + step] = falling[c * lanes + step] = above[step * block + c + 1]
             edge[step], largest[step] = above[step * block], zero
-        for lane in range(step % tile, min(step, lanes), tile):  # those that enter a tile
+        for lane in range(step & (tile - 1), min(step, lanes), tile):  # those that enter a tile
             if step - lane < rows:
                 cpu.close_tile(most, (step - lane) // tile - 1, 0, largest, lane, zero)
         if first_lane <= step - target_row < end_lane:
-            bar[step - target_row] = max(found, zero + 1)
+            bar[step - target_row] = found
         if 0 <= step - rows < lanes:
             lane = step - rows
             cpu.close_tile(most, (rows - 1) // tile, 0, largest, lane, zero)
             bar[lane] = largest_of_all
-        begin = at
-        while steps[at] == step:
-            barred[positions[at]] = zero
-            at += 1
+        begin, end = begins[step], begins[step + 1]
+        for k in range(begin, end):
+            barred[positions[k]] = zero
         row = simd.load(symbols, rows + lanes - 1 - step)
         beside = min(step, rows - 1)
         left = simd.shift_in(simd.load(edge, lanes), sides[0][beside])
@@ -183,7 +192,7 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
         if step >= lanes - 1:
             out_best[step - lanes + 1] = simd.last_lane(last)
             out_gap[step - lanes + 1] = simd.last_lane(last_gap)
-        for k in range(begin, at):
+        for k in range(begin, end):
             barred[positions[k]] = 0
         if simd.any_at_most(simd.load(bar, 0), highest):
             for lane in range(first_lane, end_lane):
@@ -193,9 +202,9 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
                     value, column = best[c * lanes + lane], lane * block + c
                     if value < bar[lane] or not target_first <= column < target_end:
                         continue
-                    place, known = (step - lane, column), (found_row, found_column)
-                    if value > found or (value == found and place < known):
-                        found, found_row, found_column = value, place[0], place[1]
+                    before = found_row < 0 or (step - lane, column) < (found_row, found_column)
+                    if value > found or before:
+                        found, found_row, found_column = value, step - lane, column
             for lane in range(first_lane, end_lane):
                 if bar[lane] != largest_of_all:
                     bar[lane] = found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 
-from gpu_tools.device import Device, cpu_threads, resolve_if_asked
+from gpu_tools.ahead import ahead
+from gpu_tools.device import Device, cpu_threads, resolve
 from gpu_tools.errors import InputError
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.alphabet import ALPHABETS
@@ -12,12 +14,14 @@ from gpu_tools.matching.ends import Find, Finder, Hits
 from gpu_tools.matching.exact_cpu import Searcher
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
-from gpu_tools.matching.pieces import Context, Piece, ahead, pieces
+from gpu_tools.matching.pieces import Context, Piece, pieces
 from gpu_tools.matching.traceback import Tables
 from gpu_tools.results import ApproximateMatch, ExactMatches
 from gpu_tools.scoring import EditCosts
 from gpu_tools.sequences import Sequence, SequenceChunk
 
+PIECES_AHEAD = {"cpu": 2, "cuda": 32}
+"""Pieces of a text that are made before they are searched: many while a GPU gets ready."""
 Texts = Iterable[Sequence | SequenceChunk]
 Progress = Callable[[int], None]
 
@@ -41,7 +45,6 @@ def match_exact(
         fit into memory as chunks.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        ``auto`` is the CPU here.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
@@ -110,12 +113,13 @@ def scan_exact(
     """
     probes = patterns.probes()
     names = [] if text_names is None else text_names
-    searcher = _searcher(
-        library(probes, patterns.matches), resolve_if_asked(device), cpu_threads(threads)
-    )
     after = max(len(probe.symbols) for probe in probes) - 1
-    made = _reported(ahead(pieces(texts, Context(after=after), names)), progress)
-    yield from exact.occurrences(made, searcher.find, probes, patterns.names, names)
+    where, found = resolve(device), library(probes, patterns.matches)
+    made = ahead(pieces(texts, Context(after=after), names), PIECES_AHEAD[where.kind])
+    with closing(made):
+        find = _searcher(found, where, cpu_threads(threads)).find
+        reported = _reported(made, progress)
+        yield from exact.occurrences(reported, find, probes, patterns.names, names)
 
 
 def match_approximate(
@@ -188,8 +192,7 @@ def match_approximate(
     Examples
     --------
     >>> patterns = PatternSet.from_texts({"p": "ACGT"})
-    >>> match, = match_approximate(patterns, [Sequence.from_text("t", "TTACTTT")], device="cpu",
-    ...                            max_distance=1)
+    >>> match, = match_approximate(patterns, [Sequence.from_text("t", "TTACTCC")], device="cpu")
     >>> match.start, match.end, match.distance, match.cigar
     (2, 5, 1, (('=', 2), ('I', 1), ('=', 1)))
     """
@@ -242,17 +245,18 @@ def scan_approximate(
     limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
     tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
     approximate.check(probes, pattern_names, limits, tables, costs)
-    count = cpu_threads(threads)
-    errors = seeds.most_errors(costs, patterns.matches, max_distance)
-    finder = Finder(probes, patterns.matches, costs, limits, count)
-    find = _find(finder, errors, resolve_if_asked(device))
-    tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
+    count, where = cpu_threads(threads), resolve(device)
     before = approximate.context(probes, limits, costs)
-    made = _reported(ahead(pieces(texts, Context(before=before), names)), progress)
-    if max_distance is None:
-        yield approximate.best(made, find, tracer)
-    else:
-        yield from approximate.within(made, find, tracer)
+    made = ahead(pieces(texts, Context(before=before), names), PIECES_AHEAD[where.kind])
+    with closing(made):
+        errors = seeds.most_errors(costs, patterns.matches, max_distance)
+        find = _find(Finder(probes, patterns.matches, costs, limits, count), errors, where)
+        tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
+        reported = _reported(made, progress)
+        if max_distance is None:
+            yield approximate.best(reported, find, tracer)
+        else:
+            yield from approximate.within(reported, find, tracer)
 
 
 def _searcher(found: Library, where: Device, threads: int):

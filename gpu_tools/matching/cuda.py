@@ -209,9 +209,11 @@ class UnitKernels:
         What a lane may own, in words.
     parts : int
         Parts of a text that a group of lanes works on at once.
+    warps : int
+        Warps that keep a multiprocessor busy.
     """
 
-    parts = 1
+    parts, warps = 1, 8
 
     def __init__(self, matches: NDArray[np.bool_]):
         self.matches = matches
@@ -266,7 +268,7 @@ class UnitKernels:
         return lambda: find(text, *arrays, longest // BLOCK + 2, *found)
 
 
-def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
+def resident(codes: NDArray[np.uint8], multiple: int = BLOCK, room=None):
     """Return a text on the device, 8 codes a word, padded by the code 4.
 
     Parameters
@@ -275,8 +277,12 @@ def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
         Of nucleotides 0 to 3, and 4 for what matches nothing.
     multiple : int
         Pad to a multiple of so many symbols, itself one of 8.
+    room : device array of uint8, optional
+        Where to put it, if it is large enough.
     """
-    text = cuda.device_array(-(-len(codes) // multiple) * multiple, np.uint8)
+    size = -(-len(codes) // multiple) * multiple
+    fits = room is not None and len(room) >= size
+    text = room[:size] if fits else cuda.device_array(size, np.uint8)
     whole = len(codes) // multiple * multiple
     if whole:
         text[:whole].copy_to_device(np.ascontiguousarray(codes[:whole]))

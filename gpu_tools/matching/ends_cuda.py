@@ -17,7 +17,6 @@ from gpu_tools.matching.cuda_costs import CostKernels, CostProbes
 from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.pieces import Piece
 
-WARPS_PER_MULTIPROCESSOR = 8
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 QUERIES_PER_LAUNCH = 4096
 LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
@@ -94,7 +93,7 @@ class DeviceFinder:
     def _plan(self, numbers: list[int], total: int):
         symbols = self._symbols(numbers)
         warm = -(-max(map(self.finder.warm, numbers)) // cuda.BLOCK) * cuda.BLOCK
-        at_once = len(self.ordinals) * cuda.multiprocessors() * WARPS_PER_MULTIPROCESSOR
+        at_once = len(self.ordinals) * cuda.multiprocessors() * self.kernels.warps
         load = -(-total * len(numbers) // at_once)
         size, length = plan(self.kernels, max(map(len, symbols)), warm, load)
         return self.kernels.table(numbers, symbols, size, warm), length
@@ -123,9 +122,11 @@ class DeviceFinder:
         limits = numba_cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
         rows = launch(self.kernels, text, parts, probes, limits)
         rows[:, 2] += lifts[rows[:, 0]]
-        for pattern, limit in zip(patterns, limits.copy_to_host()[:, 0] + lifts, strict=True):
-            self.finder.limits.lower(pattern, int(limit))
-        return rows
+        least = limits.copy_to_host()[:, 0] + lifts
+        for pattern, limit in zip(patterns, least.tolist(), strict=True):
+            self.finder.limits.lower(pattern, limit)
+        # most of what is found while a limit falls is above it in the end
+        return rows[rows[:, 2] <= least[rows[:, 0]]]
 
 
 def sample(count: int) -> int:

@@ -24,7 +24,7 @@ _HITS = 1 << 16
 @njit(cache=True, nogil=True)
 def _occurs(codes, start, probe, library):
     """Tell whether a probe occurs at `start`."""
-    symbols, bounds, matches, recode = library
+    symbols, bounds, matches, recode, _ = library
     first = bounds[probe]
     for k in range(bounds[probe + 1] - first):
         if not matches[symbols[first + k], recode[codes[start + k]]]:

@@ -19,6 +19,7 @@ from gpu_tools.matching.pattern import Probe
 
 KEY_BITS = 32
 FEW_CODES, FEW_CODE_BITS = 4, 2
+BYTE_BITS = 8
 MULTIPLIER = np.uint32(0x9E3779B1)
 SECOND_BIT = np.uint32(8)
 MAX_WORDS = 1024
@@ -80,17 +81,15 @@ class Library(NamedTuple):
         Which symbols match which codes, in the codes of `recode`.
     recode : ndarray of uint8, shape (C',)
         Code for each of the alphabet's: those that occur in patterns first, all others the last.
+    n_codes : int
+        Codes that occur in patterns.
     """
 
     symbols: NDArray[np.uint8]
     bounds: NDArray[np.int64]
     matches: NDArray[np.bool_]
     recode: NDArray[np.uint8]
-
-    @property
-    def n_codes(self) -> int:
-        """Codes that occur in patterns."""
-        return self.matches.shape[1] - 1
+    n_codes: int
 
 
 def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
@@ -110,16 +109,24 @@ def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
     own[:, :-1] = matches[:, used]
     recode = np.full(matches.shape[1], min(len(used), 255), dtype=np.uint8)
     recode[used] = np.arange(len(used))
-    return Library(symbols, bounds, own, recode)
+    return Library(symbols, bounds, own, recode, len(used))
 
 
-def indexes(library: Library) -> list[Index]:
+def in_bytes(library: Library) -> Library:
+    """Return a library in the alphabet's own codes: a text need not be written anew for it."""
+    matches = np.zeros((len(library.matches), len(library.recode) + 1), dtype=bool)
+    matches[:, :-1] = library.matches[:, library.recode]
+    return library._replace(matches=matches, recode=np.arange(len(library.recode)))
+
+
+def indexes(library: Library, bits: int | None = None) -> list[Index]:
     """Return indexes that together hold each probe once.
 
     Probes share an index, with as long windows as its shortest probe allows, unless its words
-    would then be too common; each index costs a scan of the text.
+    would then be too common; each index costs a scan of the text. Symbols take as few bits as
+    they can, or `bits`.
     """
-    bits = max((library.n_codes - 1).bit_length(), FEW_CODE_BITS)
+    bits = bits or max((library.n_codes - 1).bit_length(), FEW_CODE_BITS)
     n_probes = len(library.bounds) - 1
     sizes = library.matches.sum(axis=1)[library.symbols]
     windows = np.array([

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -163,12 +162,3 @@ def _chunks(texts, size: int) -> Iterator[SequenceChunk]:
         for first in range(0, max(n, 1), size):
             codes = text.codes[first : first + size]
             yield SequenceChunk(text.name, codes, last and first + size >= n)
-
-
-def ahead(made: Iterator[Piece]) -> Iterator[Piece]:
-    """Yield pieces; while one is worked on, the next one is made by a thread."""
-    with ThreadPoolExecutor(1) as maker:
-        following = maker.submit(next, made, None)
-        while (piece := following.result()) is not None:
-            following = maker.submit(next, made, None)
-            yield piece

@@ -123,42 +123,14 @@ def keep_open(prefix, starts, ends, base, count, first, last):
     return kept
 
 
-def drop_closed(lows, at, state, low):
-    """Take segments that begin no lower than `low`, a sum that follows, from the chain.
-
-    Parameters
-    ----------
-    lows : array
-        Sums before the open segments of `append_open`'s list.
-    at : int
-        Where the list begins.
-    state : tuple
-        See `append_open`.
-    low : int
-        A sum behind all of them.
-
-    Returns
-    -------
-    tuple
-        The state without them. One that can grow to the left stays in the list, though not in the
-        chain.
-    """
-    base, entered, count, record = state
-    while count > base and lows[at + count - 1] >= low:
-        if count == base + 1 and entered > base:
-            base += 1
-        else:
-            count -= 1
-    return base, entered, count, record
-
-
 def append_open(columns, at, state, segment):
-    """Append a segment to the list of those that may grow beyond what has been read.
+    """Take one step to append a segment to the list of those that may grow beyond what was read.
 
     A segment that comes in from the left ends where the sum is larger than everywhere before; one
     that goes out to the right starts where it is smaller than everywhere after. The former kind
     stands before the latter, the *chain*, whose starts rise and whose ends do not; one segment may
-    be both. Segments of neither kind are not in the list.
+    be both. Segments of neither kind are not in the list. A step takes the chain's last segment
+    away or appends the new one, so that threads with much and with little to do stay together.
 
     Parameters
     ----------
@@ -168,27 +140,34 @@ def append_open(columns, at, state, segment):
         Where the list begins.
     state : tuple of int
         Where in the list the chain begins, how many segments come in from the left, how many there
-        are, and the largest sum so far: (0, 0, 0, 0) for the empty list. `drop_closed` has had the
-        sum before the segment.
+        are, and the largest sum so far: (0, 0, 0, 0) for the empty list.
     segment : tuple of int
-        Start, end, sum before and after; of positive sum, behind all others.
+        Start, end, sum before and after; of positive sum, behind all others. Or an end of -1,
+        and the last sum of all twice: what begins no lower is taken away, nothing is appended.
 
     Returns
     -------
     state : tuple of int
-        The longer list's.
-    start : int
-        Where the segment starts that ends where this one does: earlier, if it was merged with
-        others.
+        The list's after the step.
+    segment : tuple of int
+        It starts earlier if another one was merged with it.
+    done : bool
+        Whether no further step is due.
     """
     starts, ends, lows, highs = columns
     start, end, low, high = segment
     base, entered, count, record = state
-    while count > base and highs[at + count - 1] < high:
-        count -= 1
-        start, low = starts[at + count], lows[at + count]
-    starts[at + count], ends[at + count] = start, end
-    lows[at + count], highs[at + count] = low, high
+    last = at + count - 1
+    if count > base and lows[last] >= low:
+        if count == base + 1 and entered > base:  # it stays, though not in the chain
+            return (base + 1, entered, count, record), segment, False
+        return (base, entered, count - 1, record), segment, False
+    if count > base and highs[last] < high:
+        return (base, entered, count - 1, record), (starts[last], end, lows[last], high), False
+    if end < 0:
+        return state, segment, True
+    starts[last + 1], ends[last + 1] = start, end
+    lows[last + 1], highs[last + 1] = low, high
     if high > record:  # nothing of the chain ends as high: it is the chain's first
         entered, record = base + 1, high
-    return (base, entered, count + 1, record), start
+    return (base, entered, count + 1, record), segment, True

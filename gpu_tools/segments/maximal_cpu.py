@@ -8,6 +8,7 @@ crosses an end of the chunk. Those are found among the few segments of each chun
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +17,10 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.segments import core
-from gpu_tools.segments.cpu import in_shares
 
 CHUNK = 1 << 13
+SHARES_PER_THREAD = 4
+"""More shares than threads, so that a thread that is held up holds up a part of its work only."""
 CHUNK_INDEX, START, END, LOW, HIGH = range(5)
 """Columns of the open segments; positions count from the chunk's start, sums too."""
 
@@ -208,6 +210,14 @@ def collect(chunks, firsts, counts, offsets, first, last, result):
             sums[target + k] = scores[source + k]
 
 
+def _in_shares(pool: ThreadPoolExecutor, threads: int, count: int, work) -> list:
+    """Call ``work(first, last)`` on equal shares of `count`, in order; return what they return."""
+    shares = SHARES_PER_THREAD * threads
+    bounds = [count * k // shares for k in range(shares + 1)]
+    pairs = [(a, b) for a, b in pairwise(bounds) if a < b]
+    return list(pool.map(lambda pair: work(*pair), pairs))
+
+
 def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ...]:
     """Return starts, ends and sums in units of all maximal scoring segments, in order.
 
@@ -227,7 +237,7 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
     with ThreadPoolExecutor(threads) as pool:
 
         def shared(work):
-            return in_shares(pool, threads, n_chunks, work)
+            return _in_shares(pool, threads, n_chunks, work)
 
         opened = shared(lambda a, b: list_chunks(values, scale, a, b, chunks))
         crossing = cross(np.concatenate(opened), chunks.totals)

@@ -2,23 +2,25 @@
 
 Arrays that several kernels share:
 
-words : uint32 array, shape (tiles, words of a tile)
-    Bits of starts and of last values, by kind, piece and lane.
-lists : int64 array, shape (lists, 3)
+spans : uint16 array, shape (runs, slots)
+    First and last value of each segment that is maximal in its run, a byte each.
+sums : int32 or int64 array, shape (runs, slots)
+    Their sums.
+lists : int64 array, shape (lists, 8)
     Lists of open segments, those of the runs first, then level by level those that they are merged
-    into: where they stand in the rows, how many they are, the sum of all their values.
+    into: where they stand in the rows, how many they are, the sum of all their values. Of runs
+    only: how many segments are maximal in the run; start, end and sum of a segment that starts in
+    it and goes on beyond its end, the end 0 if there is none; how many of the run's own are maximal
+    in all values.
 rows : int64 array, shape (2, 4, capacity)
     Open segments of a level, of even and of odd number: start, end, sums before and after.
     Positions count from value 0, sums from the list's first value.
-crossing : int64 array, shape (runs, 3)
-    Start, end and sum of a segment beyond its run, by the run that it starts in; end 0 if there is
-    none.
-by_tile : int64 array, shape (4, tiles + 1)
-    The largest end of segments in `crossing` that start in the tile; where the last one from the
-    left ends; how many segments start in the tile, and how many before it.
+by_tile : int64 array, shape (4, tiles)
+    The largest end of segments across runs' ends that start in the tile; where the last one from
+    the left ends; how many segments start in the tile, and how many before it.
 counters : int64 array
-    Whether a value is too large for the cells and whether a list is too long for shared memory;
-    then how many rows each level takes.
+    Whether a value is too large for the cells and whether a list is too long for shared memory; how
+    many segments there are; then how many rows each level takes.
 deep : int64 array, shape (3, slots, runs)
     Room for long lists of runs: sums before and after, and spans. Most kernels have another array
     in its place, which they leave alone.
@@ -39,34 +41,30 @@ from gpu_tools.segments.staging import (
     STRIDE,
     THREADS,
     TILE,
-    fetch,
-    put,
+    fill,
 )
 
 NARROW = 2**30 // RUN
 """Values below this magnitude cannot overflow 32 bits within a run."""
-WIDE = 2**63 - 1
 FAN = 2 if simulated() else 8
 """Lists that one thread merges into one."""
-KEPT = 2 * PIECES * THREADS
-"""Words of a tile."""
-_LIMITS = {} if simulated() else {"max_registers": 96}
-"""More would leave a multiprocessor with fewer warps than shared memory has room for."""
-DEPTH = 4 if simulated() else 16
-"""Open segments of a run that shared memory has room for; random values seldom have 12."""
 SLOTS = RUN // 2
-"""Open segments that a run can have."""
-_STACK = (DEPTH, THREADS)
-_SPAN = 8  # bits of a place in a run
-_START_MASK = (1 << _SPAN) - 1
+"""Segments that a run can have: between two of them lies a value that is not positive."""
+DEPTH = 5 if simulated() else 12
+"""Open segments of a run that shared memory has room for, and two places more."""
+DEEPEST = SLOTS + 2
+_STACK = (3, DEPTH, THREADS)
+_REGISTERS = {int32: 80, int64: 128}
+"""By type of the sums: more would leave fewer warps than shared memory has room for."""
+BYTE = 8  # bits of a place in a run
+START_BYTE, _START_AND_SLOT = 0xFF, 0xFF00FF
 START, END, LOW, HIGH = range(4)
-OFFSET, COUNT, TOTAL = range(3)
-TOO_LARGE, TOO_DEEP, USED = range(3)
-CROSS_START, CROSS_END, CROSS_SCORE = range(3)
+OFFSET, COUNT, TOTAL, SIZE, CROSS_START, CROSS_END, CROSS_SCORE, KEPT = range(8)
+LIST_COLUMNS = 8
+TOO_LARGE, TOO_DEEP, FOUND, USED = range(4)
 FARTHEST, ENTERS, COUNTS, OFFSETS = range(4)
 
 to_units = cuda.jit(device=True)(core.to_units)
-drop_closed = cuda.jit(device=True)(core.drop_closed)
 append_open = cuda.jit(device=True)(core.append_open)
 
 
@@ -76,39 +74,13 @@ def _as_it_is(value, scale):
 
 
 @cuda.jit(device=True)
-def slot(which, piece):
-    """Return where a word of the lane's bits stands: starts (0) or last values (1) of a piece."""
-    return uint32((uint32(which * PIECES) + piece) * uint32(THREADS) + uint32(cuda.threadIdx.x))
+def _too_large(value):
+    return value >= NARROW or value <= -NARROW
 
 
 @cuda.jit(device=True)
-def _bit(place):
-    return uint32(uint32(1) << uint32(place % uint32(PIECE)))
-
-
-@cuda.jit(device=True)
-def _mark(kept, filled, span):
-    """Set the bits of a segment; return `filled`, whose bit k tells that piece k has any."""
-    start, last = uint32(span & _START_MASK), uint32(uint32(span) >> uint32(_SPAN))
-    first_piece, last_piece = uint32(start // uint32(PIECE)), uint32(last // uint32(PIECE))
-    kept[slot(0, first_piece)] |= _bit(start)
-    kept[slot(1, last_piece)] |= _bit(last)
-    return uint32(filled | _bit(first_piece) | _bit(last_piece))
-
-
-@cuda.jit(device=True)
-def _clear(kept, filled, start):
-    """Clear the bits from a value on; return `filled`."""
-    piece = uint32(uint32(start) // uint32(PIECE))
-    below = uint32(_bit(uint32(start)) - uint32(1))
-    kept[slot(0, piece)] &= below
-    kept[slot(1, piece)] &= below
-    up_to_here = uint32(_bit(piece) * uint32(2) - uint32(1))
-    if filled > up_to_here:
-        for behind in range(piece + 1, PIECES):
-            kept[slot(0, uint32(behind))] = uint32(0)
-            kept[slot(1, uint32(behind))] = uint32(0)
-    return uint32(filled & up_to_here)
+def _fits(value):
+    return False
 
 
 @cuda.jit(device=True)
@@ -129,121 +101,163 @@ def _reserve(counts, counters, count):
 
 
 @cuda.jit(device=True)
-def _write_open(columns, count, total, lists, rows, counts, counters):
-    """Write the open segments of the lanes' runs; lists without room are empty."""
-    lows, highs, spans = columns
-    run, offset = int64(cuda.grid(1)), _reserve(counts, counters, count)
+def _write_open(stack, chain, total, lists, rows, counts, counters):
+    """Write the open segments of the lanes' runs; lists without room are empty.
+
+    `chain`: where it begins on the stack, behind two places that hold none, and how long it is.
+    """
+    begin, length = chain
+    run, count = int64(cuda.grid(1)), int64(begin + length)
+    offset = _reserve(counts, counters, count)
     lists[run, OFFSET], lists[run, TOTAL] = offset, total
-    if offset + count > rows.shape[1]:
+    if offset + count > rows.shape[2]:
         count = 0
     lists[run, COUNT] = count
     for k in range(count):
-        rows[START, offset + k] = run * RUN + (spans[k] & _START_MASK)
-        rows[END, offset + k] = run * RUN + (spans[k] >> _SPAN) + 1
-        rows[LOW, offset + k], rows[HIGH, offset + k] = lows[k], highs[k]
+        low, high, info = _load(stack, uint32(k if k < begin else k + 2))
+        rows[0, START, offset + k] = run * RUN + (info & START_BYTE)
+        rows[0, END, offset + k] = run * RUN + (info >> BYTE & START_BYTE) + 1
+        rows[0, LOW, offset + k], rows[0, HIGH, offset + k] = low, high
 
 
 @cuda.jit(device=True)
-def _in_shared_memory(lows, highs, spans, deep):
-    """Return the lane's arrays for its list: a bank of its own, whichever place it is at."""
-    lane = cuda.threadIdx.x
-    return lows[:, lane], highs[:, lane], spans[:, lane]
+def _in_shared_memory(shared, deep):
+    """Return where the lane's list is: an array and a column of it, in a bank of its own."""
+    return shared, uint32(cuda.threadIdx.x)
 
 
 @cuda.jit(device=True)
-def _in_device_memory(lows, highs, spans, deep):
-    run = cuda.grid(1)
-    return deep[0, :, run], deep[1, :, run], deep[2, :, run]
+def _in_device_memory(shared, deep):
+    return deep, cuda.grid(1)
 
 
-def _list_kernel(dtype, cell, unit, limit, depth):
-    stack = _in_shared_memory if depth == DEPTH else _in_device_memory
+@cuda.jit(device=True)
+def _load(stack, place):
+    """Return a segment: the sums before and after it, and its description."""
+    columns, lane = stack
+    return columns[0, place, lane], columns[1, place, lane], int32(columns[2, place, lane])
 
-    @cuda.jit(**_LIMITS)
-    def list_runs_warp(values, scale, words, lists, rows, crossing, by_tile, counters, deep):
+
+@cuda.jit(device=True)
+def _store(stack, place, segment):
+    columns, lane = stack
+    columns[0, place, lane], columns[1, place, lane], columns[2, place, lane] = segment
+
+
+@cuda.jit(device=True)
+def _describe(start, last, slot):
+    return int32(start | last << int32(BYTE) | slot << int32(2 * BYTE))
+
+
+@cuda.jit(device=True)
+def _slot(info):
+    return int32(info >> int32(2 * BYTE))
+
+
+@cuda.jit(device=True)
+def _ends_at(info, last):
+    """Return the description of a segment with another last value."""
+    return int32(info & int32(_START_AND_SLOT) | last << int32(BYTE))
+
+
+@cuda.jit(device=True)
+def _keep(spans, sums, segment):
+    """Write a segment that is maximal in its run to its slot of the run's."""
+    low, high, info = segment
+    slot = uint32(_slot(info))
+    spans[slot], sums[slot] = uint16(info), high - low
+
+
+def _list_kernel(dtype, cell, unit, too_large, depth):
+    where = _in_shared_memory if depth == DEPTH else _in_device_memory
+    # what stands where the chain has no segment: sums neither fall to its start nor exceed its end
+    lowest, highest = int(np.iinfo(str(cell)).min), int(np.iinfo(str(cell)).max)
+
+    @cuda.jit(**({} if simulated() else {"max_registers": _REGISTERS[cell]}))
+    def list_runs_warp(values, scale, spans, sums, lists, rows, by_tile, counters, deep):
         """List the maximal segments of the lanes' runs, one tile a block.
 
-        The list is that of `core.append_open`; a lane makes one comparison a step, whichever value
-        it is at, so that lanes with much and with little to merge stay together.
+        The chain is that of `core.append_open`; its last two segments are in registers. A lane
+        takes at most one of it a step: the last, if the sum has fallen to its start, or the second
+        last, if the last has outgrown it. Few values need a further step, so that lanes with much
+        and with little to merge stay together.
         """
         stage = cuda.shared.array(STAGED, dtype)
-        kept = cuda.shared.array(KEPT, uint32)
         counts = cuda.shared.array(THREADS, int64)
-        lows = cuda.shared.array(_STACK, cell)
-        highs = cuda.shared.array(_STACK, cell)
-        spans = cuda.shared.array(_STACK, uint16)  # start and last value
-        lows, highs, spans = stack(lows, highs, spans, deep)
-        for k in range(cuda.threadIdx.x, KEPT, THREADS):
-            kept[k] = uint32(0)
-        first, begin = int64(cuda.blockIdx.x) * TILE, uint32(cuda.threadIdx.x * STRIDE)
-        whole, too_large, growing = first + TILE <= len(values), False, False
-        base, entered, count, start = int32(0), int32(0), int32(0), int32(0)
-        total, record, low, filled = cell(0), cell(0), cell(0), uint32(0)
-        top_low, top_high, top_span = cell(0), cell(0), int32(0)  # the chain's last
+        stack = where(cuda.shared.array(_STACK, cell), deep)
+        run, begin = int64(cuda.grid(1)), uint32(cuda.threadIdx.x * STRIDE)
+        own_spans, own_sums, first = spans[run], sums[run], int64(cuda.blockIdx.x) * TILE
+        whole, again = first + TILE <= len(values), False
+        base, height, size, position = int32(0), int32(0), int32(0), int32(-1)
+        total, record = cell(0), cell(0)
+        low, high, info = cell(lowest), cell(highest), int32(0)  # the chain's last
+        second = low, high, info
         for piece in range(PIECES):
-            put(stage, fetch(values, first + piece * PIECE, whole))
-            k, position = uint32(0), int32(piece * PIECE - 1)  # of the value read last
-            while growing or k < uint32(PIECE):
-                if not growing:
+            fill(stage, values, first + piece * PIECE, whole)
+            k = uint32(0)
+            while again or k < uint32(PIECE):
+                value = cell(0)
+                if not again:
                     value = cell(unit(stage[uint32(begin + k)], scale))
-                    too_large |= value >= limit or value <= -limit
+                    if too_large(value):  # the search is done again
+                        value, counters[TOO_LARGE] = cell(0), 1
                     k, position = uint32(k + uint32(1)), int32(position + 1)
-                    start, low, total = position, total, cell(total + value)
-                    growing = value > 0
-                if growing:
-                    if count == base or (top_low < low and top_high >= total):
-                        if count > base:
-                            place = uint32(count - 1)
-                            lows[place], highs[place], spans[place] = top_low, top_high, top_span
-                        top_low, top_high = low, total
-                        top_span = int32(start | position << _SPAN)
-                        count, growing = int32(count + 1), False
-                        if count > depth:  # the search is done again: go on somehow
-                            count, base, entered = int32(0), int32(0), int32(0)
-                            counters[TOO_DEEP] = 1
-                        if total > record:
-                            entered, record = int32(base + 1), total
+                    total = cell(total + value)
+                if value > 0 and high < total:
+                    high, info = total, _ends_at(info, position)
+                    size = int32(_slot(info) + 1)
+                elif value > 0 and height == depth - 2:
+                    counters[TOO_DEEP] = 1  # the search is done again
+                elif value > 0:
+                    _store(stack, uint32(height), second)
+                    second = low, high, info
+                    low, high = cell(total - value), total
+                    info = _describe(position, position, size)
+                    height, size = int32(height + 1), int32(size + 1)
+                if total <= low or second[1] < high:
+                    place, enters = uint32(height - 1), False
+                    if total <= low:
+                        _keep(own_spans, own_sums, (low, high, info))
+                        enters = height == int32(base + 1) and high > record
+                        if enters:  # it may grow to the left: it stays, though not in the chain
+                            _store(stack, place, (low, high, info))
+                            base, record = height, high
+                        low, high, info = second
                     else:
-                        closed = top_low >= low
-                        if closed:
-                            filled = _mark(kept, filled, top_span)
-                        else:
-                            start, low = int32(top_span & _START_MASK), top_low
-                            filled = _clear(kept, filled, start)
-                        if closed and count == base + 1 and entered > base:
-                            place = uint32(base)
-                            lows[place], highs[place], spans[place] = top_low, top_high, top_span
-                            base = int32(base + 1)
-                        else:
-                            count = int32(count - 1)
-                            place = uint32(max(count - 1, 0))
-                            top_low, top_high = cell(lows[place]), cell(highs[place])
-                            top_span = int32(spans[place])
-        if count > base:
-            lows[count - 1], highs[count - 1], spans[count - 1] = top_low, top_high, top_span
-        for k in range(base, count):
-            filled = _mark(kept, filled, int32(spans[k]))
-        state = drop_closed(lows, 0, (base, entered, count, record), total)
-        if too_large:
-            counters[TOO_LARGE] = 1
-        for k in range(cuda.threadIdx.x, KEPT, THREADS):  # the lane's own words
-            words[cuda.blockIdx.x, k] = kept[k]
-        _write_open((lows, highs, spans), state[2], total, lists, rows[0], counts, counters)
-        crossing[cuda.grid(1), CROSS_END] = 0
+                        low, info = second[0], _ends_at(second[2], position)
+                        size = int32(_slot(info) + 1)
+                    if not enters:
+                        second, height = _load(stack, place), int32(height - 1)
+                again = total <= low or second[1] < high
+        _store(stack, uint32(height), second)
+        _store(stack, uint32(height + 1), (low, high, info))
+        for place in range(base + 2, height + 2):
+            _keep(own_spans, own_sums, _load(stack, uint32(place)))
+        lists[run, SIZE], lists[run, CROSS_END] = size, 0
         if cuda.threadIdx.x == 0:
             by_tile[FARTHEST, cuda.blockIdx.x] = 0
+        _write_open(stack, (base, height - base), total, lists, rows, counts, counters)
 
     return list_runs_warp
 
 
 KINDS = (int32, int64, float32, float64)
-LIST_NARROW = _list_kernel(int32, int32, _as_it_is, NARROW, DEPTH)
-LIST_WIDE = {np.dtype(str(k)): _list_kernel(k, int64, to_units, WIDE, DEPTH) for k in KINDS}
-LIST_DEEP = {np.dtype(str(k)): _list_kernel(k, int64, to_units, WIDE, SLOTS) for k in KINDS}
+LIST_NARROW = _list_kernel(int32, int32, _as_it_is, _too_large, DEPTH)
+LIST_WIDE = {np.dtype(str(k)): _list_kernel(k, int64, to_units, _fits, DEPTH) for k in KINDS}
+LIST_DEEP = {np.dtype(str(k)): _list_kernel(k, int64, to_units, _fits, DEEPEST) for k in KINDS}
+
+
+@cuda.jit(device=True)
+def _note_crossing(segment, lists, by_tile):
+    """Write a segment across runs' ends to the run that it starts in."""
+    start, end, low, high = segment
+    run = start // RUN
+    lists[run, CROSS_START], lists[run, CROSS_END], lists[run, CROSS_SCORE] = start, end, high - low
+    cuda.atomic.max(by_tile, (FARTHEST, start // TILE), end)
 
 
 @cuda.jit
-def merge_lists_thread(lists, rows, crossing, by_tile, counters, level):
+def merge_lists_thread(lists, rows, by_tile, counters, level):
     """Merge `FAN` neighbouring lists a thread, and tell which segments cross their ends.
 
     `level`: the level's number, its first list, the first one to be made and how many.
@@ -252,26 +266,29 @@ def merge_lists_thread(lists, rows, crossing, by_tile, counters, level):
     group = int64(cuda.grid(1))
     if group >= n_made:
         return
-    first, size = first_list + group * FAN, int64(0)
-    last = min(first + FAN, first_made)
-    for child in range(first, last):
-        size += lists[child, COUNT]
+    child, size = first_list + group * FAN, int64(0)
+    last = min(child + FAN, first_made)
+    for other in range(child, last):
+        size += lists[other, COUNT]
     at = cuda.atomic.add(counters, USED + number + 1, size)
     given, made = rows[number % 2], rows[(number + 1) % 2]
     columns = (made[START], made[END], made[LOW], made[HIGH])
-    before, state = int64(0), (0, 0, 0, int64(0))
-    for child in range(first, last):
-        offset = lists[child, OFFSET]
-        for k in range(offset, offset + lists[child, COUNT]):
-            end, low, high = given[END, k], before + given[LOW, k], before + given[HIGH, k]
-            state = drop_closed(columns[LOW], at, state, low)
-            state, start = append_open(columns, at, state, (given[START, k], end, low, high))
-            if start != given[START, k]:
-                run = start // RUN
-                crossing[run, CROSS_START], crossing[run, CROSS_END] = start, end
-                crossing[run, CROSS_SCORE] = high - columns[LOW][at + state[2] - 1]
-                cuda.atomic.max(by_tile, (FARTHEST, start // TILE), end)
-        before += lists[child, TOTAL]
-    state = drop_closed(columns[LOW], at, state, before)
+    before, state, done = int64(0), (int64(0), int64(0), int64(0), int64(0)), True
+    k, end_of_list = lists[child, OFFSET], lists[child, OFFSET] + lists[child, COUNT]
+    start, segment = int64(0), (int64(0), int64(0), int64(0), int64(0))
+    while not done or child < last:
+        if done and k < end_of_list:
+            start = given[START, k]
+            segment = (start, given[END, k], before + given[LOW, k], before + given[HIGH, k])
+            k, done = k + 1, False
+        elif done:
+            before, child = before + lists[child, TOTAL], child + 1
+            start, segment, done = int64(0), (int64(0), int64(-1), before, before), child < last
+            if child < last:
+                k, end_of_list = lists[child, OFFSET], lists[child, OFFSET] + lists[child, COUNT]
+        if not done:
+            state, segment, done = append_open(columns, at, state, segment)
+            if done and segment[0] != start:
+                _note_crossing(segment, lists, by_tile)
     lists[first_made + group, OFFSET], lists[first_made + group, COUNT] = at, state[2]
     lists[first_made + group, TOTAL] = before

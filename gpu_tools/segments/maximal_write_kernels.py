@@ -5,23 +5,25 @@ The arrays are those of `maximal_kernels`.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, int64
 
 from gpu_tools.device import simulated
 from gpu_tools.segments.maximal_kernels import (
+    BYTE,
+    COUNT,
     COUNTS,
     CROSS_END,
     CROSS_START,
     ENTERS,
     FARTHEST,
-    KINDS,
+    FOUND,
+    KEPT,
     OFFSET,
     OFFSETS,
-    slot,
-    to_units,
+    SIZE,
+    START_BYTE,
 )
-from gpu_tools.segments.staging import PIECE, PIECES, RUN, STAGED, STRIDE, THREADS, TILE, fetch, put
+from gpu_tools.segments.staging import RUN, THREADS
 
 SCAN_THREADS = 4 if simulated() else 1024
 
@@ -33,7 +35,7 @@ def enter_block(by_tile, seed):
     `seed`: where one from before value 0 ends, 0 if there is none.
     """
     ends = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
+    thread, tiles = cuda.threadIdx.x, by_tile.shape[1]
     share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
     first, last = thread * share, min((thread + 1) * share, tiles)
     largest = int64(0)
@@ -55,57 +57,55 @@ def enter_block(by_tile, seed):
 
 
 @cuda.jit(device=True)
-def _ones(first, after):
-    """Return a word with the bits `first` to ``after - 1``, of any integers, as far as it goes."""
-    low, high = min(max(first, int64(0)), int64(PIECE)), min(max(after, int64(0)), int64(PIECE))
-    return uint32((int64(1) << high) - (int64(1) << low)) if low < high else uint32(0)
+def _before(spans, run, size, place):
+    """Return how many of a run's `size` segments start before a place in the run."""
+    low, high = int32(0), int32(size)
+    while low < high:
+        middle = int32((low + high) // 2)
+        if spans[run, middle] & START_BYTE < place:
+            low = int32(middle + 1)
+        else:
+            high = middle
+    return low
 
 
 @cuda.jit
-def count_runs_warp(words, lists, crossing, by_tile):
-    """Mask what lies in a segment across an end of its run, and count the rest, one tile a block.
+def count_runs_warp(spans, lists, by_tile):
+    """Count what lies in no segment across an end of its run, one tile a block.
 
-    The offset in a run's list becomes the number of segments that start in the tile's earlier runs.
-    Of `crossing`, what lies within others gets the end 0.
+    Of the run's list, which has been merged, the offset becomes the number of segments that start
+    in the tile's earlier runs, and the count the first of its own that are kept.
     """
     ends = cuda.shared.array(THREADS, int64)
     sizes = cuda.shared.array(THREADS, int32)
     lane, tile, run = cuda.threadIdx.x, cuda.blockIdx.x, int64(cuda.grid(1))
-    begin = run * RUN
-    start, end = crossing[run, CROSS_START], crossing[run, CROSS_END]
+    start, end, size = lists[run, CROSS_START], lists[run, CROSS_END], lists[run, SIZE]
     ends[lane] = end
     cuda.syncthreads()
-    enter = by_tile[ENTERS, tile]
+    enter, begin = by_tile[ENTERS, tile], run * RUN
     for other in range(lane):
         enter = max(enter, ends[other])
-    leave = begin + RUN
-    if end > 0 and start < enter:
-        crossing[run, CROSS_END] = 0
-    elif end > 0:
-        leave = start
-    size = int32(1 if leave < begin + RUN else 0)
-    for piece in range(PIECES):
-        position = begin + piece * PIECE
-        ones = _ones(enter - position, leave - position)
-        starts = words[tile, slot(0, uint32(piece))] & ones
-        words[tile, slot(0, uint32(piece))] = starts
-        words[tile, slot(1, uint32(piece))] &= ones
-        size = int32(size + int32(cuda.popc(starts)))
-    sizes[lane] = size
+    leaves = end > 0 and start >= enter
+    first = _before(spans, run, size, enter - begin) if enter > begin else int32(0)
+    if leaves:
+        size = _before(spans, run, size, start - begin)
+    size = max(size - first, 0)
+    lists[run, COUNT], lists[run, KEPT] = first, size
+    sizes[lane] = int32(size + (1 if leaves else 0))
     cuda.syncthreads()
     before = int32(0)
     for other in range(lane):
         before = int32(before + sizes[other])
     lists[run, OFFSET] = before
     if lane == THREADS - 1:
-        by_tile[COUNTS, tile] = before + size
+        by_tile[COUNTS, tile] = before + sizes[lane]
 
 
 @cuda.jit
-def offsets_block(by_tile):
-    """Write how many segments start before each tile, and behind the last one; one block."""
+def offsets_block(by_tile, counters):
+    """Write how many segments start before each tile, and how many there are; one block."""
     sums = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1] - 1
+    thread, tiles = cuda.threadIdx.x, by_tile.shape[1]
     share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
     first, last = thread * share, min((thread + 1) * share, tiles)
     total = int64(0)
@@ -125,43 +125,40 @@ def offsets_block(by_tile):
         by_tile[OFFSETS, tile] = before
         before += by_tile[COUNTS, tile]
     if thread == SCAN_THREADS - 1:
-        by_tile[OFFSETS, tiles] = before
+        counters[FOUND] = before
 
 
-def _write_kernel(dtype):
-    @cuda.jit
-    def write_runs_warp(values, scale, words, lists, crossing, by_tile, result):
-        """Write the segments that start in one tile a block: rows of starts, ends and sums."""
-        stage = cuda.shared.array(STAGED, dtype)
-        lane, tile, run = cuda.threadIdx.x, cuda.blockIdx.x, int64(cuda.grid(1))
-        if by_tile[COUNTS, tile] == 0:
-            return
-        first, position = int64(tile) * TILE, run * RUN
-        place = by_tile[OFFSETS, tile] + lists[run, OFFSET]
-        whole, total = first + TILE <= len(values), int64(0)
-        fetched = fetch(values, first, whole)
-        for piece in range(PIECES):
-            put(stage, fetched)
-            if piece + 1 < PIECES:
-                fetched = fetch(values, first + (piece + 1) * PIECE, whole)
-            starts, lasts = (
-                words[tile, slot(0, uint32(piece))],
-                words[tile, slot(1, uint32(piece))],
-            )
-            for k in range(PIECE):
-                if starts & uint32(1):
-                    result[0, place], total = position, int64(0)
-                total += to_units(stage[lane * STRIDE + k], scale)
-                position += 1
-                if lasts & uint32(1):
-                    result[1, place], result[2, place] = position, total
-                    place += 1
-                starts, lasts = starts >> uint32(1), lasts >> uint32(1)
-        if crossing[run, CROSS_END] > 0:
+@cuda.jit(device=True)
+def _run_of(offsets, place):
+    """Return the last run whose segments begin at a place or before."""
+    low, high = int32(0), int32(THREADS)
+    while high - low > 1:
+        middle = int32((low + high) // 2)
+        if offsets[middle] <= place:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@cuda.jit
+def write_tile_warp(spans, sums, lists, by_tile, result):
+    """Write the segments that start in one tile a block: rows of starts, ends and sums."""
+    offsets = cuda.shared.array(THREADS, int32)
+    lane, tile = cuda.threadIdx.x, cuda.blockIdx.x
+    offsets[lane] = lists[int64(cuda.grid(1)), OFFSET]
+    cuda.syncthreads()
+    to = by_tile[OFFSETS, tile]
+    for place in range(lane, by_tile[COUNTS, tile], THREADS):
+        lane_of_run = _run_of(offsets, place)
+        run = int64(tile) * THREADS + lane_of_run
+        k = place - offsets[lane_of_run]
+        if k < lists[run, KEPT]:
+            slot = lists[run, COUNT] + k
+            span = spans[run, slot]
+            result[0, to + place] = run * RUN + (span & START_BYTE)
+            result[1, to + place] = run * RUN + (span >> BYTE) + 1
+            result[2, to + place] = sums[run, slot]
+        else:
             for column in range(3):
-                result[column, place] = crossing[run, column]
-
-    return write_runs_warp
-
-
-WRITE = {np.dtype(str(kind)): _write_kernel(kind) for kind in KINDS}
+                result[column, to + place] = lists[run, CROSS_START + column]

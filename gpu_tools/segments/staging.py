@@ -6,7 +6,7 @@ piece by piece, so that whole lines are read. The next piece can be fetched mean
 
 from __future__ import annotations
 
-from numba import cuda, int32
+from numba import cuda, uint32
 
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP, load4
@@ -24,10 +24,21 @@ STAGED = THREADS * STRIDE
 
 
 @cuda.jit(device=True)
+def _run_and_fours(part):
+    """Return which run the lane reads for one of eight parts of the pieces, and which four of it.
+
+    What depends on the part is a constant, so that the eight share their address.
+    """
+    lane, before = uint32(cuda.threadIdx.x), uint32(part * WARP)
+    run = uint32(lane // uint32(8)) + uint32(before // uint32(8))
+    return uint32(run), uint32(uint32(lane % uint32(8)) + uint32(before % uint32(8)))
+
+
+@cuda.jit(device=True)
 def _at(first, part):
     """Return where the lane's four values of one of eight parts of the pieces stand."""
-    fours = int32(cuda.threadIdx.x) + int32(part * WARP)
-    return first + (fours // 8) * RUN + (fours % 8) * 4
+    run, fours = _run_and_fours(part)
+    return first + (run * uint32(RUN) + fours * uint32(4))
 
 
 @cuda.jit(device=True)
@@ -64,9 +75,9 @@ def fetch(values, first, whole):
 
 @cuda.jit(device=True)
 def _put(stage, part, four):
-    fours = int32(cuda.threadIdx.x) + int32(part * WARP)
-    to = (fours // 8) * int32(STRIDE) + (fours % 8) * int32(4)
-    stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = four
+    run, fours = _run_and_fours(part)
+    to = uint32(run * uint32(STRIDE) + fours * uint32(4))
+    stage[to], stage[to + uint32(1)], stage[to + uint32(2)], stage[to + uint32(3)] = four
 
 
 @cuda.jit(device=True)
@@ -81,4 +92,18 @@ def put(stage, fetched):
     _put(stage, 5, fetched[5])
     _put(stage, 6, fetched[6])
     _put(stage, 7, fetched[7])
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def fill(stage, values, first, whole):
+    """Fetch a piece of all runs and put it into shared memory; little code where not `whole`."""
+    if whole:
+        put(stage, fetch(values, first, True))
+        return
+    cuda.syncthreads()
+    for k in range(cuda.threadIdx.x, THREADS * PIECE, THREADS):
+        at = first + k // PIECE * RUN + k % PIECE
+        value = values[at] if at < len(values) else values.dtype.type(0)
+        stage[k // PIECE * STRIDE + k % PIECE] = value
     cuda.syncthreads()

@@ -66,6 +66,21 @@ def sums_by_sign(matrix, scale):
 
 
 @njit(cache=True, nogil=True)
+def largest_of_pairs(lows, highs):
+    """Return the largest sum of a run for each pair of lines, all of them side by side."""
+    running = np.zeros((lows.shape[1], highs.shape[1]), np.int64)
+    largest = np.zeros((lows.shape[1], highs.shape[1]), np.int64)
+    for step in range(lows.shape[0]):
+        for low in range(lows.shape[1]):
+            below = lows[step, low]
+            for high in range(highs.shape[1]):
+                total = max(running[low, high] + (highs[step, high] - below), int64(0))
+                running[low, high] = total
+                largest[low, high] = max(largest[low, high], total)
+    return largest
+
+
+@njit(cache=True, nogil=True)
 def runs_of_sum(lows, highs, first_low, first_high, lines, best):
     """Return the first run of sum `best` of each pair of lines that has one.
 
@@ -85,11 +100,12 @@ def runs_of_sum(lows, highs, first_low, first_high, lines, best):
     int64 array, shape (pairs, 4)
         Start of the run, lower line index, end of the run, upper line index.
     """
-    found, count = np.empty((lows.shape[1] * highs.shape[1], 4), np.int64), 0
+    reach = largest_of_pairs(lows, highs)
+    found, count = np.empty((reach.size, 4), np.int64), 0
     for low in range(lows.shape[1]):
         for high in range(highs.shape[1]):
             g, h = first_low + low, first_high + high
-            if g >= h or h > lines:
+            if g >= h or h > lines or reach[low, high] != best:
                 continue
             running, start = int64(0), 0
             for step in range(lows.shape[0]):

@@ -15,7 +15,7 @@ from numba import cuda, float32, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import kadane, kadane_above, load4
+from gpu_tools.ptx import WARP, kadane, kadane_above, load4, shuffle, shuffle_up_by
 from gpu_tools.segments import core
 from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
@@ -23,16 +23,16 @@ from gpu_tools.segments.submatrix_cpu import LIMIT_INT32
 
 CELLS = 8
 """Lower lines of a thread, and as many upper ones."""
-LOW_GROUPS, HIGH_GROUPS = (2, 2) if simulated() else (16, 16)
-LOW_WIDTH, HIGH_WIDTH = CELLS * LOW_GROUPS, CELLS * HIGH_GROUPS
-THREADS = LOW_GROUPS * HIGH_GROUPS
+GROUPS = 2 if simulated() else 16
+WIDTH = CELLS * GROUPS
+THREADS = GROUPS * GROUPS
 STEPS = 2 if simulated() else 16
 """Steps that are in shared memory at a time: 16 values a thread, which `_fetch_rows` reads."""
 SCAN_THREADS = 4 if simulated() else 256
 LIMIT_FLOAT32 = 2**24
 _LIMITS = {} if simulated() else {"max_registers": 128}
 """With more a multiprocessor would have room for one block only."""
-_ROW = LOW_WIDTH + HIGH_WIDTH
+_ROW = 2 * WIDTH
 _STAGED = STEPS * _ROW
 _ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
 
@@ -40,19 +40,25 @@ to_units = cuda.jit(device=True)(core.to_units)
 
 
 class OnGpu(NamedTuple):
-    """A matrix on one GPU, and the sums of the positive and negative values of each step."""
+    """A matrix on one GPU, cells' types to try, and room there for prefix sums of the first."""
 
     steps: object
-    positive: NDArray[np.int64]
-    negative: NDArray[np.int64]
+    cells: list[np.dtype]
+    room: object
 
-    def cell_types(self) -> list[np.dtype]:
-        """Return the types to try, the fastest first; the last one cannot overflow."""
-        positive, negative = self.positive, -self.negative
-        fits = max(int(positive.sum()), int(negative.sum())) < LIMIT_INT32
-        safe = np.dtype(np.int32 if fits else np.int64)
-        narrow = max(positive.max(), negative.max()) < LIMIT_FLOAT32
-        return [np.dtype(np.float32), safe] if narrow else [safe]
+
+def cell_types(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> list[np.dtype]:
+    """Return the types to try, the fastest first; the last one cannot overflow.
+
+    Parameters
+    ----------
+    positive, negative : int64 array
+        Sums of the positive and of the negative values of each step.
+    """
+    fits = max(int(positive.sum()), -int(negative.sum())) < LIMIT_INT32
+    safe = np.dtype(np.int32 if fits else np.int64)
+    narrow = max(positive.max(), -negative.min()) < LIMIT_FLOAT32
+    return [np.dtype(np.float32), safe] if narrow else [safe]
 
 
 @cuda.jit
@@ -74,47 +80,54 @@ def sums_by_sign_block(steps, scale, sums):
         cuda.syncthreads()
 
 
-@cuda.jit
-def prefix_block(steps, scale, cell_scale, prefix):
-    """Write the prefix sums of one step a block; behind the last line stands the smallest cell."""
-    sums = cuda.shared.array(SCAN_THREADS, int64)
-    thread, step = cuda.threadIdx.x, cuda.blockIdx.x
-    lines, before = steps.shape[1], int64(0)
-    if thread == 0:
-        prefix[step, 0] = 0
-    for first in range(0, lines, SCAN_THREADS):
-        line = first + thread
-        total = to_units(steps[step, line], scale) if line < lines else int64(0)
-        width = 1
-        while width < SCAN_THREADS:
-            sums[thread] = total
-            cuda.syncthreads()
-            if thread >= width:
-                total += sums[thread - width]
-            cuda.syncthreads()
-            width *= 2
-        if line < lines:
-            prefix[step, line + 1] = (before + total) * cell_scale
-        sums[thread] = total
-        cuda.syncthreads()
-        before += sums[SCAN_THREADS - 1]
-        cuda.syncthreads()
+@cuda.jit(device=True)
+def _units_at(steps, scale, line):
+    """Return the value of the block's step at a line, 0 behind the last one."""
+    step = cuda.blockIdx.x
+    return to_units(steps[step, line], scale) if line < steps.shape[1] else int64(0)
+
+
+@cuda.jit(device=True)
+def _put_sums(prefix, line, value, before, cell_scale, lines):
+    """Write the sums up to the lanes' lines; return the lane's, and the last lane's."""
+    scratch = cuda.shared.array(WARP, int64)
+    lane, distance = cuda.threadIdx.x, 1
+    while distance < WARP:
+        left = shuffle_up_by(value, distance, scratch)
+        value += left if lane >= distance else int64(0)
+        distance *= 2
+    value += before
+    if line < lines:
+        prefix[cuda.blockIdx.x, line + 1] = value * cell_scale
+    return value, shuffle(value, WARP - 1, scratch)
 
 
 @cuda.jit
-def pad_block(prefix, lines):
-    """Fill in the indices behind the last line so that no pair gains by them, a step a block."""
-    lowest = cuda.shared.array(SCAN_THREADS, int64)
-    thread, row = cuda.threadIdx.x, prefix[cuda.blockIdx.x]
-    where = int64(0)
-    for index in range(thread, lines + 1, SCAN_THREADS):
-        where = index if row[index] < row[where] else where
-    lowest[thread] = where
-    cuda.syncthreads()
-    for other in range(SCAN_THREADS):
-        where = lowest[other] if row[lowest[other]] < row[where] else where
-    for index in range(lines + 1 + thread, len(row), SCAN_THREADS):
-        row[index] = row[where]
+def prefix_warp(steps, scale, cell_scale, prefix):
+    """Write the prefix sums of one step a block, and behind the last line the smallest of them.
+
+    No pair gains by a line of these. Four lines of memory are on their way at once.
+    """
+    lane, lines, total, smallest = cuda.threadIdx.x, steps.shape[1], int64(0), int64(0)
+    if lane == 0:
+        prefix[cuda.blockIdx.x, 0] = 0
+    for line in range(lane, lines + lane, 4 * WARP):
+        one, two = _units_at(steps, scale, line), _units_at(steps, scale, line + WARP)
+        three = _units_at(steps, scale, line + 2 * WARP)
+        four = _units_at(steps, scale, line + 3 * WARP)
+        own, total = _put_sums(prefix, line, one, total, cell_scale, lines)
+        smallest = min(smallest, own)
+        own, total = _put_sums(prefix, line + WARP, two, total, cell_scale, lines)
+        smallest = min(smallest, own)
+        own, total = _put_sums(prefix, line + 2 * WARP, three, total, cell_scale, lines)
+        smallest = min(smallest, own)
+        own, total = _put_sums(prefix, line + 3 * WARP, four, total, cell_scale, lines)
+        smallest = min(smallest, own)
+    scratch = cuda.shared.array(WARP, int64)
+    for other in range(WARP):
+        smallest = min(smallest, shuffle(smallest, other, scratch))
+    for index in range(lines + 1 + lane, prefix.shape[1], WARP):
+        prefix[cuda.blockIdx.x, index] = smallest * cell_scale
 
 
 @cuda.jit(device=True)
@@ -122,7 +135,7 @@ def _fetch_four(prefix, begin, part, first_low, first_high):
     """Return four neighbouring prefix sums of the thread's `part` of the next steps."""
     place = 4 * int32(cuda.threadIdx.x + part * THREADS)
     step, column = begin + place // _ROW, place % _ROW
-    column += first_low if column < LOW_WIDTH else first_high - LOW_WIDTH
+    column += first_low if column < WIDTH else first_high - WIDTH
     return load4(prefix[min(step, prefix.shape[0] - 1)], column)
 
 
@@ -167,10 +180,10 @@ def _kernel(cell):
         stage = cuda.shared.array(_STAGED, cell, alignment=_ALIGNMENT)
         thread = int32(cuda.threadIdx.x)
         first_low, first_high = tiles[cuda.blockIdx.x, 0], tiles[cuda.blockIdx.x, 1]
-        at_low = int32((thread // HIGH_GROUPS) * CELLS)
-        at_high = int32((thread % HIGH_GROUPS) * CELLS)
+        at_low = int32((thread // GROUPS) * CELLS)
+        at_high = int32((thread % GROUPS) * CELLS)
         ahead = (first_high + at_high) - (first_low + at_low)
-        at_high = int32(at_high + LOW_WIDTH)
+        at_high = int32(at_high + WIDTH)
         none = cell(0)
         two = (none, none)
         four = two + two
@@ -215,32 +228,30 @@ def columns_thread(prefix, first, cell_scale, columns):
 
 
 def tiles_of(n_lines: int) -> NDArray[np.int32]:
-    """Return the first lower and upper line index of every tile that holds a pair."""
-    uppers = range(0, n_lines + 1, HIGH_WIDTH)
-    pairs = [(low, high) for high in uppers for low in range(0, high + HIGH_WIDTH, LOW_WIDTH)]
-    return np.array(pairs, dtype=np.int32)
+    """Return the first lower and upper line index of every tile that holds a pair.
 
-
-def load(oriented: Oriented, scale) -> OnGpu:
-    """Copy a matrix to the current GPU and sum up its steps."""
-    return measure(cuda.to_device(np.ascontiguousarray(oriented.steps)), scale)
+    Those on the diagonal, with half the pairs, come last: a GPU runs out of work in small steps.
+    """
+    uppers = range(0, n_lines + 1, WIDTH)
+    whole = [(low, high) for high in uppers for low in range(0, high, WIDTH)]
+    return np.array(whole + [(high, high) for high in uppers], dtype=np.int32)
 
 
 def measure(steps, scale) -> OnGpu:
-    """Sum up the steps of a matrix on the current GPU."""
-    sums = cuda.device_array((steps.shape[0], 2), np.int64)
-    sums_by_sign_block[steps.shape[0], SCAN_THREADS](steps, scale, sums)
-    positive, negative = sums.copy_to_host().T
-    return OnGpu(steps, positive, negative)
-
-
-def prefix_of(steps, scale, cell: np.dtype):
-    """Return the prefix sums across the lines as cells, on the current GPU."""
+    """Choose cells for a matrix on the current GPU, and reserve room for its prefix sums."""
     n_steps, n_lines = steps.shape
-    width = (n_lines // HIGH_WIDTH + 1) * HIGH_WIDTH
-    prefix = cuda.device_array((n_steps, width), cell)
-    prefix_block[n_steps, SCAN_THREADS](steps, scale, cell_scale(cell), prefix)
-    pad_block[n_steps, SCAN_THREADS](prefix, n_lines)
+    sums = cuda.device_array((n_steps, 2), np.int64)
+    sums_by_sign_block[n_steps, SCAN_THREADS](steps, scale, sums)
+    cells = cell_types(*sums.copy_to_host().T)
+    width = (n_lines // WIDTH + 1) * WIDTH
+    return OnGpu(steps, cells, cuda.device_array((n_steps, width), cells[0]))
+
+
+def prefix_of(gpu: OnGpu, scale, cell: np.dtype):
+    """Return the prefix sums across the lines as cells, on the current GPU."""
+    room = gpu.room
+    prefix = room if room.dtype == cell else cuda.device_array(room.shape, cell)
+    prefix_warp[gpu.steps.shape[0], WARP](gpu.steps, scale, cell_scale(cell), prefix)
     return prefix
 
 
@@ -249,12 +260,50 @@ def cell_scale(cell: np.dtype) -> np.int64 | np.float32:
     return np.float32(1 / LIMIT_FLOAT32) if cell.kind == "f" else np.int64(1)
 
 
-def bests_of(prefix, tiles: NDArray[np.int32]) -> NDArray:
-    """Return the largest sum of each thread's pairs for some tiles, in cells."""
-    bests = cuda.device_array((len(tiles), THREADS), prefix.dtype)
-    kernel = KERNELS[prefix.dtype]
-    kernel[len(tiles), THREADS](prefix, cuda.to_device(tiles), bests)
-    return bests.copy_to_host()
+@cuda.jit
+def largest_block(bests, largest):
+    """Write the largest element of one row a block."""
+    parts = cuda.shared.array(THREADS, bests.dtype)
+    thread, block = cuda.threadIdx.x, cuda.blockIdx.x
+    parts[thread] = bests[block, thread]
+    width = THREADS // 2
+    while width > 0:
+        cuda.syncthreads()
+        if thread < width:
+            parts[thread] = max(parts[thread], parts[thread + width])
+        width //= 2
+    if thread == 0:
+        largest[block] = parts[0]
+
+
+class Share(NamedTuple):
+    """One GPU's tiles, with the prefix sums and the largest sums on that GPU, all in cells.
+
+    ``bests`` are the threads', shape (tiles, threads), ``largest`` the tiles'.
+    """
+
+    tiles: NDArray[np.int32]
+    prefix: object
+    bests: object
+    largest: object
+
+
+def search_share(gpu: OnGpu, scale, cell: np.dtype, tiles: NDArray[np.int32]) -> Share:
+    """Have the current GPU search some tiles; it is not waited for, others may start meanwhile."""
+    on_gpu = cuda.to_device(tiles)
+    prefix = prefix_of(gpu, scale, cell)
+    bests = cuda.device_array((len(tiles), THREADS), cell)
+    largest = cuda.device_array(len(tiles), cell)
+    KERNELS[cell][len(tiles), THREADS](prefix, on_gpu, bests)
+    largest_block[len(tiles), THREADS](bests, largest)
+    return Share(tiles, prefix, bests, largest)
+
+
+def shares_of(n_lines: int, n_gpus: int) -> list[NDArray[np.int32]]:
+    """Deal the tiles out to GPUs in turn, at most one GPU a tile."""
+    tiles = tiles_of(n_lines)
+    n_gpus = min(n_gpus, len(tiles))
+    return [np.ascontiguousarray(tiles[k::n_gpus]) for k in range(n_gpus)]
 
 
 def best_rectangle(
@@ -274,37 +323,40 @@ def best_rectangle(
     tuple or None
         Sum and (row start, row end, column start, column end); None if no sum is positive.
     """
-    loaded = on_each(ordinals, lambda _: load(oriented, scale), ordinals)
+    ordinals = ordinals[: len(shares_of(oriented.n_lines, len(ordinals)))]
+    steps = np.ascontiguousarray(oriented.steps)
+    loaded = on_each(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
     return search(oriented, loaded, scale, ordinals)
 
 
 def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, ...]):
     """Search a matrix that has been loaded onto each of some GPUs; see `best_rectangle`."""
-    tiles = tiles_of(oriented.n_lines)
-    shares = [tiles[k :: len(loaded)] for k in range(len(loaded))]
-    for cell in loaded[0].cell_types():
-        prefixes = on_each(
-            ordinals, lambda gpu, cell=cell: prefix_of(gpu.steps, scale, cell), loaded
-        )
-        bests = on_each(ordinals, bests_of, prefixes, shares)
-        best = max(part.max() for part in bests if part.size)
+    tiles = shares_of(oriented.n_lines, len(loaded))
+    for cell in loaded[0].cells:
+        shares = on_each(
+            ordinals,
+            lambda gpu, own, cell=cell: search_share(gpu, scale, cell, own),
+            loaded, tiles,
+        )  # fmt: skip
+        largest = on_each(ordinals, lambda share: share.largest.copy_to_host(), shares)
+        best = max(part.max() for part in largest)
         if cell.kind != "f" or best < 1:
             break
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    parts = zip(prefixes, shares, bests, strict=True)
-    found = on_each(ordinals, lambda part: _tiles_with(*part, best), parts)
+    found = on_each(ordinals, lambda share, own: _tiles_with(share, own, best), shares, largest)
     return total, first_rectangle([tile for part in found for tile in part], oriented, total)
 
 
-def _tiles_with(prefix, tiles: NDArray[np.int32], bests: NDArray, best) -> list[Tile]:
+def _tiles_with(share: Share, largest: NDArray, best) -> list[Tile]:
     """Return the threads' tiles that reach `best`."""
     found = []
-    for block, thread in np.argwhere(bests == best).tolist():
-        low = int(tiles[block, 0]) + thread // HIGH_GROUPS * CELLS
-        high = int(tiles[block, 1]) + thread % HIGH_GROUPS * CELLS
-        found.append(Tile(low, _columns(prefix, low), high, _columns(prefix, high)))
+    for block in np.flatnonzero(largest == best).tolist():
+        for thread in np.flatnonzero(share.bests[block].copy_to_host() == best).tolist():
+            low = int(share.tiles[block, 0]) + thread // GROUPS * CELLS
+            high = int(share.tiles[block, 1]) + thread % GROUPS * CELLS
+            found.append(Tile(low, _columns(share.prefix, low), high, _columns(share.prefix, high)))
     return found
 
 

@@ -18,6 +18,7 @@ from gpu_tools.spliced.traceback import (
     align_exon,
     cigar_of,
     entered_at,
+    pair_scores,
     previous_row,
     with_leading_gap,
 )  # fmt: skip
@@ -51,14 +52,14 @@ def trace_coding(
     -------
     SiteTrace
     """
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    lifted, profile = pair_scores(target, scoring)
     blocks = Blocks(sweep, sweep.column + 1)
     end, column, frame = sweep.end, sweep.column, sweep.end % FRAMES
     value = sweep.score - int(table.last_exit[end]) - scoring.gap * column
     firsts = firsts_of(table, column + 1, scoring)
     chain, parts = [], []
     while True:
-        rows = ExonRows(codes[:end], target[:column], lifted, scoring.gap)
+        rows = ExonRows(codes[:end], target[:column], lifted, profile, scoring.gap)
         exon = _trace_exon(rows, blocks, firsts, value, _Reading(frame, not chain, table.stops))
         chain.append((exon.start, end))
         parts.append(exon.operations)
@@ -101,7 +102,7 @@ def _search(rows, gain, kept, span, inner, firsts, value, reading):
     completes, and in the chain's last exon for another one.
     """
     left, low = span
-    base, target, lifted, gap = rows.base, rows.target, rows.lifted, np.int32(rows.gap)
+    base, columns, profile, gap = rows.base, len(rows.target), rows.profile, np.int32(rows.gap)
     boundaries, entries = inner
     empty, first_entry = firsts
     end, n_kept, k = len(base), 0, len(boundaries) - 1
@@ -133,7 +134,7 @@ def _search(rows, gain, kept, span, inner, firsts, value, reading):
         if left % ROWS_BETWEEN_CHECKPOINTS == 0:
             kept[n_kept] = gain
             n_kept += 1
-        previous_row(lifted[base[here - 1]], target, gap, gain, 0, following)
+        previous_row(profile[base[here - 1]], columns, gap, gain, 0, following)
         gain[:] = following
         left += 1
     return left, -1, 0, False

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from gpu_tools.device import resolve
+import numpy as np
+
+from gpu_tools.device import cpu_threads, resolve
 from gpu_tools.errors import DeviceError, ScoringError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
 from gpu_tools.spliced.case import Case, Preparation
+from gpu_tools.spliced.columns import CaseColumns, case_columns
 
 
 def spliced_align(
@@ -42,7 +44,7 @@ def spliced_align(
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
-        Called with the number of nominal cells of each case that is done.
+        Called with the number of nominal cells of one or more cases when they are done.
     reading : {"any", "complete", "incomplete"}
         ``complete`` admits only chains that translate: ATG, whole codons, no stop codon but the
         last one. ``incomplete``: they may also begin and end with any other codon. The first and
@@ -88,19 +90,91 @@ def spliced_align(
     >>> result.score, result.chain
     (3, ((0, 2), (2, 4), (7, 9)))
     """
-    cases = list(cases)
-    for case in cases:
-        case.check()
-    scoring = scoring or SplicedScoring()
-    threads = threads or len(os.sched_getaffinity(0))
+    options = {"device": device, "threads": threads, "progress": progress, "reading": reading}
+    return list(spliced_align_many(cases, scoring, **options))
+
+
+def spliced_align_many(
+    cases: Iterable[Case] | CaseColumns,
+    scoring: SplicedScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+    reading: str = "any",
+) -> Sequence[SplicedAlignment]:
+    """Align as `spliced_align` does, for cases so many that Python objects cost more than the work.
+
+    Chains and alignments of all cases are worked out, but on a GPU they stay in arrays, and a
+    result is made of them each time it is asked for.
+
+    Parameters
+    ----------
+    cases : iterable of Case or CaseColumns
+        `case_columns` may be called ahead, if the same cases are aligned more than once.
+    scoring, device, threads, progress, reading
+        As `spliced_align` has them.
+
+    Returns
+    -------
+    sequence of SplicedAlignment
+        One for each case, in order.
+
+    Raises
+    ------
+    InputError, ScoringError, DeviceError
+        As `spliced_align` does.
+    """
+    columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
+    scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
     done = progress or (lambda cells: None)
     if scoring.ends == "free" or reading != "any":
         align = _one_case(scoring, reading)
-        return _one_by_one(cases, align, scoring, device, threads, done)
+        return _one_by_one(columns.cases, align, scoring, device, threads, done)
     where = resolve(device)
     if where.kind == "cpu":
-        return schedule.on_cpu(cases, scoring, threads, done)
-    return schedule.on_cuda(cases, scoring, where.ordinals, threads, done)
+        return schedule.on_cpu(columns.cases, scoring, threads, done)
+    from gpu_tools.spliced.cuda_schedule import on_cuda
+
+    return on_cuda(columns, scoring, where.ordinals, threads, done)
+
+
+def spliced_scores(
+    cases: Iterable[Case] | CaseColumns,
+    scoring: SplicedScoring | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+) -> np.ma.MaskedArray:
+    """Return the scores of the best chains alone, as `spliced_align` gives them.
+
+    Parameters
+    ----------
+    cases : iterable of Case or CaseColumns
+        As `spliced_align_many` has them.
+    scoring, device, threads
+        As `spliced_align` has them.
+
+    Returns
+    -------
+    masked array of int64, shape (C,)
+        The score of each case, masked where it has no candidate.
+
+    Raises
+    ------
+    InputError, ScoringError, DeviceError
+        As `spliced_align` does.
+    """
+    columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
+    scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
+    where = resolve(device)
+    if where.kind == "cpu" or scoring.ends == "free":
+        found = spliced_align_many(columns, scoring, device=device, threads=threads)
+        scores = [result.score for result in found]
+        return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
+    from gpu_tools.spliced.cuda_schedule import NO_CHAIN, scores_on_cuda
+
+    return np.ma.masked_equal(scores_on_cuda(columns, scoring, where.ordinals, threads), NO_CHAIN)
 
 
 def _one_case(scoring: SplicedScoring, reading: str):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from gpu_tools.errors import InputError
 from gpu_tools.exons import ExonSet
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import Sequence
-from gpu_tools.spliced.core import Sweep
 from gpu_tools.spliced.program import SweepProgram, compile_program
-from gpu_tools.spliced.traceback import BestEnd, best_end, trace
+from gpu_tools.spliced.traceback import Chain
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,16 @@ class Case:
         if not len(self.target):
             raise InputError("empty target", record=self.target.name, expected="nucleotides")
         self.exons.check_within(len(self.base), self.base.name)
+
+
+def check_cases(cases: list[Case]) -> None:
+    """Raise the `InputError` of the first wrong case; what cases share is looked at once."""
+    seen: set[tuple[int, int, bool]] = set()
+    for case in cases:
+        key = id(case.base), id(case.exons), len(case.target) > 0
+        if key not in seen:
+            case.check()
+            seen.add(key)
 
 
 @dataclass(frozen=True)
@@ -91,42 +101,32 @@ class Preparation:
                 yield compile_program(case.base.codes, exons, self.scoring, strand == "-")
 
 
-def finish(prepared: PreparedCase, sweeps: list[Sweep], scoring: SplicedScoring):
-    """Return the result of a case from the sweeps of its programs.
+class Outcome(Protocol):
+    """What a sweep has come to."""
 
-    Parameters
-    ----------
-    prepared : PreparedCase
-    sweeps : list of Sweep
-        In the order of the programs.
-    scoring : SplicedScoring
+    score: int
 
-    Returns
-    -------
-    SplicedAlignment
-    """
-    length = len(prepared.case.target)
-    best = [best_end(sweep.ends, length, scoring) for sweep in sweeps]
-    if not best:
+    def chain(self) -> Chain:
+        """Return the best chain; it is asked for only where the case has no better one."""
+
+
+def finish(prepared: PreparedCase, outcomes: list[Outcome]) -> SplicedAlignment:
+    """Return the result of a case from the outcomes of its programs, in their order."""
+    if not outcomes:
         return result_of(prepared)
-    winner = max(range(len(best)), key=lambda k: best[k].score)  # the first of equals: + before -
-    return _aligned(prepared, prepared.programs[winner], sweeps[winner], best[winner], scoring)
-
-
-def _aligned(
-    prepared: PreparedCase, program: SweepProgram, sweep: Sweep, best: BestEnd, scoring
-) -> SplicedAlignment:
-    exons, first_column, cigar = trace(program, sweep, prepared.case.target.codes, best, scoring)
+    # the first of equals: + before -
+    winner = max(range(len(outcomes)), key=lambda k: outcomes[k].score)
+    program, chain = prepared.programs[winner], outcomes[winner].chain()
     return result_of(
         prepared,
         strand="-" if program.reverse else "+",
-        score=best.score,
+        score=outcomes[winner].score,
         n_exons=program.n_exons,
-        chain=tuple(program.exon(k) for k in exons),
-        target_start=first_column,
-        target_end=best.column,
-        cigar=cigar,
-        exon_scores=tuple(float(program.exon_scores[k]) for k in exons),
+        chain=tuple(program.exon(k) for k in chain.exons),
+        target_start=chain.columns[0],
+        target_end=chain.columns[1],
+        cigar=chain.cigar,
+        exon_scores=tuple(float(program.exon_scores[k]) for k in chain.exons),
     )
 
 

@@ -1,139 +1,127 @@
-"""The sweep on a GPU: chooses the kernel for each job, lays out its buffers and runs it."""
+"""The packed sweep of many jobs on a GPU: lays out its buffers and runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
+from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_packed as packed
-from gpu_tools.spliced import cuda_wide as wide
-from gpu_tools.spliced.case import BASES_KEPT
-from gpu_tools.spliced.core import Sweep
-from gpu_tools.spliced.pieces import Pieces, Rows, Tables, arrange, cut_into_pieces, fill_warps
-from gpu_tools.spliced.program import SweepProgram
-from gpu_tools.spliced.widths import bounds
+from gpu_tools.spliced import cuda_programs as of
+from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced.columns import Jobs
+from gpu_tools.spliced.cuda_programs import Programs, place_sources
+from gpu_tools.spliced.widths import Extent, bound_cells
 
 PACKED_CAPABILITY = (9, 0)
 BLOCKS_PER_MULTIPROCESSOR = 28
 """Blocks of one warp that a launch brings along for each multiprocessor."""
 BLOCKS_APART = 12
 """Blocks of two warps that run on a multiprocessor at the same time."""
+_THREADS = 4 if simulated() else 128
 
 
-class Job:
-    """One strand of one case.
-
-    Parameters
-    ----------
-    program : SweepProgram
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-    """
-
-    def __init__(self, program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring):
-        self.program, self.target, self.scoring = program, target, scoring
-
-    @cached_property
-    def fits_packed(self) -> bool:
-        """Whether 16-bit cells and byte scores provably suffice."""
-        lifted = self.scoring.substitution() - self.scoring.gap
-        bound = bounds(self.program, self.stride, self.scoring)
-        return bool(
-            np.abs(lifted).max() <= 127
-            and self.scoring.gap <= 0
-            and not (self.program.codes == OTHER).any()
-            and bound.lowest > packed.NEVER + 256
-            and bound.highest < 2**15 - 256
-            and self.stored_rows * self.stride < 2**31
-        )
-
-    @cached_property
-    def pieces(self) -> Pieces:
-        """The program's pieces."""
-        return _pieces_of(self.program)
-
-    @property
-    def stride(self) -> int:
-        """Elements of a stored row: columns 0 to n, and what steps too early or late write."""
-        columns = len(self.target) + 1 + packed.LEAD + packed.TAIL
-        return -(-columns // packed.UNROLLED) * packed.UNROLLED
-
-    @property
-    def stored_rows(self) -> int:
-        """Rows that the packed kernel stores."""
-        return len(self.pieces.stops.ends) + self.pieces.n_kept
-
-    @property
-    def work(self) -> int:
-        """Cells to compute."""
-        return self.program.n_rows * self.stride
-
-    @property
-    def device_bytes(self) -> int:
-        """Device memory that the job takes at most."""
-        program, rows = self.program, self.stored_rows
-        if not self.fits_packed:
-            small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
-            return 4 * rows * wide.stride(self) + small
-        stops, segments = self.pieces.stops, self.pieces.segments
-        tables = 16 * len(segments.sources) + 20 * len(segments.ticks) + 12 * len(stops.ends)
-        words = 4 * (len(self.target) + 2 * packed.WORD_TAIL)
-        return 2 * rows * self.stride + tables + words + program.n_rows
+def strides(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return elements of stored rows: columns 0 to n, and what steps too early or late write."""
+    columns = lengths + 1 + packed.LEAD + packed.TAIL
+    return -(-columns // packed.UNROLLED) * packed.UNROLLED
 
 
-@lru_cache(maxsize=BASES_KEPT)
-def _pieces_of(program: SweepProgram) -> Pieces:
-    return cut_into_pieces(program, packed.CAPACITY)
-
-
-def sweep_all(
-    jobs: list[Job], scoring: SplicedScoring, ordinal: int = 0, spread: Callable = map
-) -> list[Sweep]:
-    """Sweep jobs that together fit into the memory of one GPU.
+def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray[np.bool_]:
+    """Tell of which jobs 16-bit cells and byte scores provably suffice.
 
     Parameters
     ----------
-    jobs : list of Job
+    table : ndarray of int64, shape (J, cuda_programs.FIELDS)
+        The row of each job's program.
+    lengths, base_lengths : ndarray of int64, shape (J,)
+        Of targets and bases.
     scoring : SplicedScoring
-    ordinal : int
-        The GPU.
-    spread : callable
-        Used like `map` for work of the CPU that may go to several threads.
-
-    Returns
-    -------
-    list of Sweep
-        In the order of `jobs`.
     """
-    with cuda.gpus[ordinal]:
-        can_pack = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
-        kinds = [job.fits_packed and can_pack for job in jobs]
-        narrow = iter(
-            _sweep_packed([j for j, fits in zip(jobs, kinds, strict=True) if fits], scoring, spread)
-        )
-        broad = iter(
-            wide.sweep([j for j, fits in zip(jobs, kinds, strict=True) if not fits], scoring)
-        )
-        return [next(narrow if fits else broad) for fits in kinds]
+    lifted = scoring.substitution() - scoring.gap
+    extent = Extent(*table[:, [of.LONGEST_TRACK, of.MOST_BONUS, of.BEST_BONUS]].T, base_lengths)
+    low, high = bound_cells(extent, strides(lengths), scoring)
+    rows = table[:, of.N_STOPS] + table[:, of.N_KEPT]
+    return (
+        (np.abs(lifted).max() <= 127)
+        & (scoring.gap <= 0)
+        & (table[:, of.AMBIGUOUS] == 0)
+        & (low > packed.NEVER + 256)
+        & (high < 2**15 - 256)
+        & (rows * strides(lengths) < 2**31)
+    )
 
 
-def _sweep_packed(jobs: list[Job], scoring: SplicedScoring, spread: Callable) -> list[Sweep]:
-    if not jobs:
-        return []
-    launch = PackedLaunch(jobs, scoring)
-    launch.run()
-    host = launch.cells.copy_to_host()
-    parts = (host[first:] for first in launch.layout[:, packed.CELLS])
-    return list(spread(_sweep_of, jobs, parts))
+class Sizes(NamedTuple):
+    """Elements that each job takes in the buffers of a launch and of `cuda_trace.trace_chains`."""
+
+    cells: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    words: NDArray[np.int64]
+    strips: NDArray[np.int64]
+    borders: NDArray[np.int64]
+    ways: NDArray[np.int64]
+    found: NDArray[np.int64]
+
+    @property
+    def bytes(self) -> NDArray[np.int64]:
+        """Device memory that each job takes; what was found is there twice."""
+        return 2 * self.cells + 4 * (sum(self[1:]) + self.found)
+
+
+def sizes_of(table, lengths) -> Sizes:
+    """Return the sizes of jobs, from their programs' rows of the table and targets' lengths."""
+    columns = lengths + 1
+    strips = table[:, of.LONGEST_EXON] // trace.STRIP + table[:, of.MOST_EXITS] + 1
+    lanes = table[:, of.LONGEST_EXON] // trace.SLOTS + strips
+    # runs that are no deletions take a target symbol each, and a deletion follows one or begins
+    runs = 2 * columns + table[:, of.N_ENDS] * (trace.HEAD + 2)
+    return Sizes(
+        cells=(table[:, of.N_STOPS] + table[:, of.N_KEPT]) * strides(lengths),
+        sources=4 * table[:, of.N_SOURCES],
+        words=lengths + packed.WORD_LEAD + 1 + packed.WORD_TAIL,
+        strips=2 * strips,
+        borders=2 * (columns + 2 * WARP),
+        ways=lanes * (columns // 2 + 2 * WARP),
+        found=1 + runs,
+    )
+
+
+def run_apart(segments: int, multiprocessors: int) -> bool:
+    """Tell whether so many segments can all run at the same time.
+
+    Then dependent exons hold the jobs up, not the arithmetic, and every segment is a piece.
+    """
+    return segments <= BLOCKS_APART * multiprocessors
+
+
+def multiprocessors() -> int:
+    """Return the number of multiprocessors of the current GPU."""
+    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+class Resident(NamedTuple):
+    """Programs and targets in the memory of a GPU, for all its launches."""
+
+    programs: Programs
+    numbers: object
+    sources: object
+    exits: object
+    symbols: object
+    targets: object
+
+    @classmethod
+    def copy(cls, programs: Programs, targets: NDArray[np.uint8]) -> Resident:
+        """Copy programs and targets to the current GPU."""
+        exits = programs.exits.reshape(-1, 8)
+        arrays = programs.numbers, programs.sources, exits, programs.symbols, targets
+        return cls(programs, *(cuda.to_device(array) for array in arrays))
 
 
 class PackedLaunch:
@@ -141,52 +129,53 @@ class PackedLaunch:
 
     Parameters
     ----------
-    jobs : list of Job
+    resident : Resident
+    jobs : Jobs
         All of which fit the packed kernel.
     scoring : SplicedScoring
+    apart : bool
+        Whether the programs were laid out with each segment a piece.
     """
 
-    def __init__(self, jobs: list[Job], scoring: SplicedScoring):
-        first_segments, apart = _fill(jobs)
+    def __init__(self, resident: Resident, jobs: Jobs, scoring: SplicedScoring, apart: bool):
         # the simulator gets by with one warp, which does the work of both
         self.warps = 2 if apart and not simulated() else 1
-        tables = [_tables(job, first) for job, first in zip(jobs, first_segments, strict=True)]
-        words = [_words(job) for job in jobs]
-        pieces = np.array([len(first) - 1 for first in first_segments])
-        self.layout = _layout(jobs, pieces, tables, words)
-        n_cells = int(self.layout[-1, packed.CELLS]) + jobs[-1].stored_rows * jobs[-1].stride
-        self.cells = cuda.device_array(n_cells, dtype=np.int16)
-        self.counters = cuda.device_array(len(jobs), dtype=np.int32)
-        team = _team(np.array([job.work for job in jobs]), pieces, apart)
+        self.table = resident.programs.table[jobs.programs]
+        self.sizes = sizes_of(self.table, jobs.lengths)
+        self.layout = _layout(self.table, jobs, self.sizes)
+        work = self.table[:, of.N_ROWS] * strides(jobs.lengths)
+        team = _team(work, self.table[:, of.N_PIECES], apart)
         self.blocks = len(team)
-        inputs = (self.layout, team, *_joined(jobs, tables, words))
-        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.cells = cuda.device_array(int(self.sizes.cells.sum()), dtype=np.int16)
+        self.counters = cuda.device_array(jobs.count, dtype=np.int32)
+        self.words = cuda.device_array(int(self.sizes.words.sum()), dtype=np.int32)
+        # the kernel looks at four sources at once, and never uses what lies behind the last
+        self.sources = cuda.device_array(int(self.sizes.sources.sum()) + 16, dtype=np.int32)
+        self.jobs, self.team = cuda.to_device(self.layout), cuda.to_device(team)
         constants = [scoring.gap, int(scoring.ends != "global")]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
+        self.resident = resident
+        self._place(jobs, scoring)
+
+    def _place(self, jobs: Jobs, scoring: SplicedScoring) -> None:
+        """Write the sources' places and the targets' words."""
+        parts = self.table[:, of.N_SOURCES], self.table[:, of.SOURCES], jobs.targets
+        programs = cuda.to_device(np.stack([*parts, self.sizes.words], axis=1))
+        lifted = (scoring.substitution() - scoring.gap)[:4].astype(np.int8)
+        of_symbol = cuda.to_device(np.ascontiguousarray(lifted.T).view(np.int32).ravel())
+        place_sources[jobs.count, _THREADS](
+            self.jobs, programs, self.resident.sources, self.resident.targets, of_symbol,
+            self.sources, self.words,
+        )  # fmt: skip
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
         device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
         device_memset(self.counters, 0, self.counters.nbytes)
         packed.sweep_pieces[self.blocks, (packed.WARP, self.warps)](
-            *self.inputs, self.cells, self.counters, self.scoring
-        )
-
-
-def _fill(jobs: list[Job]) -> tuple[list[NDArray[np.int32]], bool]:
-    """Return where the pieces of each job begin, and whether every segment is one.
-
-    It is if all segments can run at the same time: then dependent exons hold the jobs up, not the
-    arithmetic.
-    """
-    segments = sum(len(job.pieces.order) for job in jobs)
-    apart = segments <= BLOCKS_APART * _multiprocessors()
-    capacity = packed.APART if apart else packed.CAPACITY
-    return [fill_warps(job.pieces.order, job.pieces.segments, capacity) for job in jobs], apart
-
-
-def _multiprocessors() -> int:
-    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+            self.jobs, self.team, self.resident.numbers, self.sources, self.resident.symbols,
+            self.words, self.cells, self.counters, self.scoring,
+        )  # fmt: skip
 
 
 def _team(work, pieces, apart: bool) -> NDArray[np.int32]:
@@ -195,68 +184,24 @@ def _team(work, pieces, apart: bool) -> NDArray[np.int32]:
     If segments are apart every piece gets a block. Else a job gets blocks by its share of the work,
     at least one and at most one a piece.
     """
-    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * _multiprocessors()
+    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors()
     shares = np.ceil(work * (blocks / work.sum())).astype(np.int64)
     sizes = pieces if apart else np.clip(shares, 1, pieces)
     order = np.argsort(-work / sizes, kind="stable")
     return np.repeat(order, sizes[order]).astype(np.int32)
 
 
-def _layout(jobs: list[Job], pieces, tables: list[Tables], words) -> NDArray[np.int64]:
+def _layout(table, jobs: Jobs, sizes: Sizes) -> NDArray[np.int64]:
     """Return the job table of the packed kernel."""
-    table = np.zeros((len(jobs), 9), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
-    for k, job in enumerate(jobs):
-        segments, stops = len(job.pieces.order), len(job.pieces.stops.ends)
-        table[k, :4] = len(job.target) + 1, pieces[k], segments, stops
-        sizes[k] = (
-            len(tables[k].numbers), tables[k].sources.size, job.program.n_rows, len(words[k]),
-            job.stored_rows * job.stride,
-        )  # fmt: skip
-    table[:, packed.NUMBERS :] = np.cumsum(sizes, axis=0) - sizes
-    return table
-
-
-def _joined(jobs: list[Job], tables: list[Tables], words) -> list[NDArray]:
-    # the kernel looks at four sources at once, and never uses what lies behind the last
-    beyond = np.zeros((4, 4), dtype=np.int32)
-    return [
-        np.concatenate([table.numbers for table in tables]),
-        np.concatenate([*(table.sources for table in tables), beyond]).ravel(),
-        np.concatenate([job.program.codes for job in jobs]),
-        np.concatenate(words),
-    ]
-
-
-def _tables(job: Job, first_segments: NDArray[np.int32]) -> Tables:
-    rows = Rows(job.stride, packed.LEAD, packed.UNROLLED)
-    bonuses = job.program.exit_bonus - job.scoring.intron_penalty
-    return arrange(job.pieces, first_segments, packed.CAPACITY, rows, bonuses)
-
-
-def _words(job: Job) -> NDArray[np.int32]:
-    """Return the table word of each target column, neutral ones around them."""
-    lifted = (job.scoring.substitution() - job.scoring.gap)[:4].astype(np.int8)
-    of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-    first = packed.WORD_LEAD + 1
-    words = np.zeros(first + len(job.target) + packed.WORD_TAIL, dtype=np.int32)
-    words[first : first + len(job.target)] = of_symbol[job.target]
-    return words
-
-
-def _sweep_of(job: Job, cells: NDArray[np.int16]) -> Sweep:
-    n_stops, program = len(job.pieces.stops.ends), job.program
-    rows = cells[: job.stored_rows * job.stride].reshape(-1, job.stride)[:, packed.LEAD :]
-    ends = np.full((len(program.ends), len(job.target) + 1), np.iinfo(np.int16).min, dtype=np.int16)
-    shifts = job.pieces.stops.virtual_lanes % packed.UNROLLED
-    _raise_ends(ends, rows, shifts, job.pieces.stops.of_exon, program.exit_ends, program.exit_bonus)
-    return Sweep(ends, rows[n_stops:], job.pieces.entries)
-
-
-@njit(cache=True, nogil=True)
-def _raise_ends(ends, rows, shifts, of_exon, exit_ends, exit_bonus):
-    for exon in range(len(of_exon)):
-        stop = of_exon[exon]
-        row, end, bonus = rows[stop, shifts[stop] :], ends[exit_ends[exon]], exit_bonus[exon]
-        for c in range(len(end)):
-            end[c] = max(end[c], row[c] + bonus)
+    layout = np.empty((jobs.count, packed.FIELDS), dtype=np.int64)
+    layout[:, packed.COLUMNS], layout[:, packed.STRIDE] = jobs.lengths + 1, strides(jobs.lengths)
+    for column, own in (
+        (packed.PIECES, of.N_PIECES), (packed.SEGMENTS, of.N_SEGMENTS), (packed.STOPS, of.N_STOPS),
+        (packed.NUMBERS, of.NUMBERS), (packed.SYMBOLS, of.SYMBOLS),
+    ):  # fmt: skip
+        layout[:, column] = table[:, own]
+    for column, size in (
+        (packed.SOURCES, sizes.sources), (packed.WORDS, sizes.words), (packed.CELLS, sizes.cells),
+    ):  # fmt: skip
+        layout[:, column] = np.cumsum(size) - size
+    return layout

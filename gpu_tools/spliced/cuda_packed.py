@@ -41,6 +41,7 @@ CHUNK = WARP
 """Columns that come in together, one a lane."""
 UNROLLED = 4
 """Steps that are written out one after the other, whose values are stored together."""
+_SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
     lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
 )
@@ -65,7 +66,9 @@ _HALF = CAPACITY.segments * _STAGED
 _STAGE = 2 * _HALF
 
 # columns of the job table
-COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS = range(9)
+(
+    COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS, STRIDE, FIELDS,
+) = range(11)  # fmt: skip
 # elements of the scoring
 GAP, FREE = range(2)
 
@@ -78,15 +81,21 @@ empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
 @cuda.jit(device=True)
+def place_of(row, stride):
+    """Return where column 0 of a stored row is, see `pieces.stored_row`."""
+    return int32(int32(LEAD) + (row >> int32(_SHIFT_BITS)) * stride + (row & int32(UNROLLED - 1)))
+
+
+@cuda.jit(device=True)
 def _locate(virtual_lane, segments, first_stops, stops):
     """Return what a virtual lane holds.
 
-    `segments` is where the piece's segments begin and end; `stops` are first rows, ends and places
-    of stops. Returned are the stream row of its first slot, the first real one, the place of its
-    stop or -1, its segment, and its number in the segment. A lane that is not used has no real row
-    and segment -1.
+    `segments` is where the piece's segments begin and end; `stops` are first rows, ends and stored
+    rows of stops, and the elements of a stored row. Returned are the stream row of its first slot,
+    the first real one, the place of its stop or -1, its segment, and its number in the segment. A
+    lane that is not used has no real row and segment -1.
     """
-    begins, ends, places = stops
+    begins, ends, stored, stride = stops
     row, real, place, own, number = int32(0), int32(1 << 30), int32(-1), int32(-1), int32(0)
     first = int32(0)
     for segment in range(segments[0], segments[1]):
@@ -98,7 +107,7 @@ def _locate(virtual_lane, segments, first_stops, stops):
                 row = int32(end - (after - virtual_lane) * int32(SLOTS))
                 real = begin
                 if virtual_lane == after - 1:
-                    place = places[uint32(stop)]
+                    place = place_of(stored[uint32(stop)], stride)
             used = after
         used = int32((used + int32(1)) & int32(~1))
         if virtual_lane >= first and virtual_lane < used:
@@ -305,15 +314,15 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 9)
-        Counts and where the job's parts lie in the buffers.
+    jobs : int64 array, shape (J, FIELDS)
+        Counts, where the job's parts lie in the buffers, and the elements of a stored row.
     team : int32 array
         The job of each block.
     numbers : int32 array
         Of each program, in the order of its pieces: the first segment of each piece and their
         number; the steps of each piece beyond its columns; the first source of each piece and their
         number; the first stop of each segment and their number, and the steps that each is behind;
-        of each stop its first row, its end and its place.
+        of each stop its first row, its end and its stored row.
     sources : int32 array
         Of each source of a segment the steps that the segment is behind, its place, what it adds,
         and -1, or if it is the segment's last, the place of the row above, 0 if that is not kept.
@@ -342,7 +351,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     first_stops = first_sources[n_pieces + 1 :]
     delays = first_stops[n_segments + 1 :]
     begins = delays[n_segments:]
-    stops = begins, begins[n_stops:], begins[2 * n_stops :]
+    stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
     table = sources[job[SOURCES] :]
     data = symbols[job[SYMBOLS] :], words[job[WORDS] :], address(cells[job[CELLS] :])
     while True:

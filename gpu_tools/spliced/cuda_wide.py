@@ -9,6 +9,8 @@ warp owns is swept in stripes, one after the other; the border between them goes
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import cuda, int32
 from numpy.typing import NDArray
@@ -35,24 +37,38 @@ cell = cuda.jit(device=True)(core.cell)
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
-def stripes(job) -> int:
+class Job(NamedTuple):
+    """A program and an encoded target."""
+
+    program: SweepProgram
+    target: NDArray[np.uint8]
+
+
+def stripes(job: Job) -> int:
     """Return the number of stripes of a job's target columns."""
     return max(-(-len(job.target) // STRIPE), 1)
 
 
-def stride(job) -> int:
+def stride(job: Job) -> int:
     """Return the elements of a stored row."""
     return LEAD + stripes(job) * STRIPE
 
 
-def _stored_rows(job) -> int:
+def _stored_rows(job: Job) -> int:
     """Return the rows of `ends` and `entries` together."""
     return len(job.program.ends) + len(job.program.starts)
 
 
-def _border(job) -> int:
+def _border(job: Job) -> int:
     """Return the elements of one border: a value a stream row and a value a track."""
     return job.program.n_rows + len(job.program.starts)
+
+
+def device_bytes(job: Job) -> int:
+    """Return the device memory that a job takes."""
+    program = job.program
+    small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
+    return 4 * _stored_rows(job) * stride(job) + small
 
 
 # columns of the job table: counts, then where the job's parts begin in the buffers
@@ -178,13 +194,12 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
         cuda.syncthreads()
 
 
-def sweep(jobs: list, scoring: SplicedScoring) -> list[Sweep]:
+def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
     """Sweep jobs that together fit into the memory of the current GPU.
 
     Parameters
     ----------
     jobs : list of Job
-        With a `program` and a `target`.
     scoring : SplicedScoring
 
     Returns

@@ -27,6 +27,7 @@ from gpu_tools.spliced.traceback import (
     align_exon,
     cigar_of,
     entered_at,
+    pair_scores,
     previous_row,
     with_leading_gap,
 )  # fmt: skip
@@ -176,7 +177,7 @@ def free_trace(
     -------
     FreeTrace
     """
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    lifted, profile = pair_scores(target, scoring)
     candidate = int(leave_bonus(program)[1][sweep.row])
     track = program.exit_tracks[candidate]
     end = int(program.starts[track] + sweep.row - program.track_rows[track] + 1)
@@ -185,7 +186,9 @@ def free_trace(
     chain, chosen, parts = [], [], []
     while True:
         tracks = program.exit_tracks[candidates]
-        rows = ExonRows(_bases(program, tracks[-1], end), target[:column], lifted, scoring.gap)
+        rows = ExonRows(
+            _bases(program, tracks[-1], end), target[:column], lifted, profile, scoring.gap
+        )
         found, left, column, whole, operations = _trace_exon(
             rows, _empty(column + 1, scoring.gap), sweep.entries, tracks,
             end - program.starts[tracks], value - program.exit_bonus[candidates],
@@ -229,8 +232,8 @@ def _trace_exon(rows, empty, entries, tracks, lengths, values):
     for left in range(1, n_rows + 1):
         if (left - 1) % every == 0:
             checkpoints[(left - 1) // every] = gain
-        scores = rows.lifted[rows.base[n_rows - left]]
-        previous_row(scores, rows.target, gap, gain, 0, following)
+        scores = rows.profile[rows.base[n_rows - left]]
+        previous_row(scores, columns - 1, gap, gain, 0, following)
         gain[:] = following
         best, candidate, whole = columns, -1, False
         for k in range(len(tracks)):

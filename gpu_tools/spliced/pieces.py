@@ -24,6 +24,8 @@ from gpu_tools.spliced.program import SweepProgram
 
 EMPTY = -1
 """Stands for the empty chain among the rows that a segment reads."""
+NOT_THE_LAST, NOT_KEPT = -1, -2
+"""Stand, with a source, for the row above its segment: not complete yet, and not to be kept."""
 _RECOMPUTED = 4
 """Up to so many exons before a track are read by each track they precede, more by the first one."""
 _FOLDED = 6
@@ -34,8 +36,8 @@ class Capacity(NamedTuple):
     """What one warp holds, and how its lanes keep time.
 
     A lane holds two *virtual lanes* of `slots` rows each, one column apart. `chunk` columns come in
-    together; `late` steps pass until a value is stored. The segments of a piece are at most `span`
-    chunks apart and at most `segments`, and read at most `sources` rows.
+    together; values are stored when there are `late` of them. The segments of a piece are at most
+    `span` chunks apart and at most `segments`, and read at most `sources` rows.
     """
 
     lanes: int
@@ -123,19 +125,33 @@ class Pieces(NamedTuple):
 
 def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
     """Cut the tracks of a program into segments that a warp can hold."""
-    by_end = np.argsort(program.exit_ends, kind="stable")
-    committed = np.searchsorted(program.exit_ends[by_end], program.track_commits)
-    stops, of_track = _find_stops(
-        program.exit_rows, program.exit_tracks, 2 * capacity.lanes * capacity.slots
-    )
+    committed = program.first_by_end[program.track_commits]
+    return _cut(program.exit_rows, program.exit_tracks, program.by_end, committed, capacity)
+
+
+@njit(cache=True, nogil=True)
+def _cut(exit_rows, exit_tracks, by_end, committed, capacity):
+    # see program.py: what Python calls must not be called from another compiled function
+    return cut(exit_rows, exit_tracks, by_end, committed, capacity)
+
+
+@njit(cache=True, nogil=True)
+def cut(exit_rows, exit_tracks, by_end, committed, capacity):
+    """Cut tracks into segments; `committed` counts the exons that may precede each track."""
+    stops, of_track = _find_stops(exit_rows, exit_tracks, 2 * capacity.lanes * capacity.slots)
     draft, due = _room(len(of_track), len(by_end))
     n, entries, n_kept = _find_segments(draft, due, stops, of_track, committed, by_end, capacity)
     segments = _without_spare_room(draft, n)
-    order = np.argsort(segments.ticks, kind="stable").astype(np.int32)
-    return Pieces(stops, segments, entries, n_kept, order)
+    return Pieces(stops, segments, entries, n_kept, _by_tick(segments.ticks))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _by_tick(ticks):
+    """Return the order of the ticks, equal ones as they come."""
+    return np.argsort(ticks.astype(np.int64) * len(ticks) + np.arange(len(ticks))).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
 def _find_stops(exit_rows, exit_tracks, longest):
     """Return the stops, their virtual lanes still open, and each stop's track."""
     most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
@@ -152,7 +168,8 @@ def _find_stops(exit_rows, exit_tracks, longest):
     return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
 
 
-def _room(n_stops: int, n_exons: int) -> tuple[Segments, NDArray[np.int32]]:
+@njit(cache=True, nogil=True)
+def _room(n_stops, n_exons):
     """Return room for all segments, and for when the rows of stops, then the kept ones, are there.
 
     There are at most as many segments with rows as stops, and a fold puts one row in place of
@@ -168,7 +185,8 @@ def _room(n_stops: int, n_exons: int) -> tuple[Segments, NDArray[np.int32]]:
     return segments, np.zeros(n_stops + most, dtype=np.int32)
 
 
-def _without_spare_room(segments: Segments, n: int) -> Segments:
+@njit(cache=True, nogil=True)
+def _without_spare_room(segments, n):
     n_sources = segments.first_sources[n]
     return Segments(
         segments.first_stops[: n + 1], segments.lanes[:n], segments.ticks[:n], segments.kept[:n],
@@ -176,7 +194,7 @@ def _without_spare_room(segments: Segments, n: int) -> Segments:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
     """Write the segments; return their number, the kept row above each track, and of kept rows.
 
@@ -219,13 +237,13 @@ def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
     return n, entries, n_kept
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _wanted(due, row, exon):
     """Return when a row is there, the row, and the exon whose last row it is, or -1."""
     return np.int64(due[row] if row != EMPTY else 0), np.int64(row), np.int64(exon)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _add_segment(segments, due, n, stop, wanted, kept):
     """Add a segment that reads the `wanted` rows; the row above is kept as row `kept`."""
     read = segments.first_sources[n]
@@ -239,7 +257,7 @@ def _add_segment(segments, due, n, stop, wanted, kept):
         due[kept] = segments.ticks[n] + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _place_stops(stops, of_track, stop, due, tick, capacity):
     """Put stops of a track side by side as long as a warp has room; return the first left out."""
     used, track = 0, of_track[stop]
@@ -254,7 +272,7 @@ def _place_stops(stops, of_track, stop, due, tick, capacity):
     return stop
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def fill_warps(order, segments, capacity):
     """Return where pieces begin in the order of the segments, and last, the number of segments.
 
@@ -287,22 +305,14 @@ def fill_warps(order, segments, capacity):
 
 
 class Tables(NamedTuple):
-    """Pieces as the kernel reads them, see `cuda_packed.sweep_pieces`."""
+    """Pieces as the kernels read them, see `cuda_packed.sweep_pieces`."""
 
     numbers: NDArray[np.int32]
     sources: NDArray[np.int32]
 
 
-class Rows(NamedTuple):
-    """How rows are stored: elements of one, those before column 0, columns stored together."""
-
-    stride: int
-    lead: int
-    together: int
-
-
 @njit(cache=True, nogil=True)
-def arrange(pieces, first_segments, capacity, rows, bonuses):
+def arrange(pieces, first_segments, capacity, bonuses):
     """Return the pieces as tables in the pieces' order.
 
     Parameters
@@ -311,7 +321,6 @@ def arrange(pieces, first_segments, capacity, rows, bonuses):
     first_segments : ndarray of int32, shape (P + 1,)
         Where each piece begins, see `fill_warps`.
     capacity : Capacity
-    rows : Rows
     bonuses : ndarray of int64, shape (B,)
         What an exon adds to what follows it.
 
@@ -327,7 +336,7 @@ def arrange(pieces, first_segments, capacity, rows, bonuses):
     first_stops = first_sources[n_pieces + 1 :]
     delays = first_stops[n_segments + 1 :]
     begins = delays[n_segments:]
-    ends, places = begins[n_stops:], begins[2 * n_stops :]
+    ends, rows = begins[n_stops:], begins[2 * n_stops :]
     sources = np.empty((len(segments.sources), 4), dtype=np.int32)
     read, stop = 0, 0
     for piece in range(n_pieces):
@@ -341,23 +350,26 @@ def arrange(pieces, first_segments, capacity, rows, bonuses):
             first_stops[k] = stop
             for own in range(segments.first_stops[s], segments.first_stops[s + 1]):
                 begins[stop], ends[stop] = stops.begins[own], stops.ends[own]
-                places[stop] = _place(own, stops, rows)
+                rows[stop] = stored_row(own, stops, capacity)
                 stop += 1
             for source in range(segments.first_sources[s], segments.first_sources[s + 1]):
                 row, exon = segments.sources[source]
                 sources[read, 0] = delays[k]
-                sources[read, 1] = EMPTY if row == EMPTY else _place(row, stops, rows)
+                sources[read, 1] = EMPTY if row == EMPTY else stored_row(row, stops, capacity)
                 sources[read, 2] = bonuses[exon] if exon >= 0 else 0
-                sources[read, 3] = -1
+                sources[read, 3] = NOT_THE_LAST
                 read += 1
             kept = segments.kept[s]
-            sources[read - 1, 3] = _place(kept, stops, rows) if kept >= 0 else 0
+            sources[read - 1, 3] = stored_row(kept, stops, capacity) if kept >= 0 else NOT_KEPT
     first_sources[n_pieces], first_stops[n_segments] = read, stop
     return Tables(numbers, sources)
 
 
 @njit(cache=True, nogil=True)
-def _place(row, stops, rows):
-    """Return where column 0 of a stored row lies; steps that store together store aligned."""
-    shift = stops.virtual_lanes[row] % rows.together if row < len(stops.ends) else 0
-    return rows.lead + rows.stride * row + shift
+def stored_row(row, stops, capacity):
+    """Return the number of a stored row times `late`, plus the columns it is shifted by.
+
+    Steps that store together store aligned.
+    """
+    shift = stops.virtual_lanes[row] % capacity.late if row < len(stops.ends) else 0
+    return row * capacity.late + shift

@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.exons import ExonSet
 from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import reverse_complement
+from gpu_tools.sequences import COMPLEMENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,10 @@ class SweepProgram:
         Score added once when the exon is taken.
     exon_scores : ndarray of float64, shape (B,)
         The candidates' own scores.
+    by_end : ndarray of int64, shape (B,)
+        The exons ordered by end, those with equal ends by start.
+    first_by_end : ndarray of int64, shape (D + 1,)
+        Where each end's exons begin in `by_end`; last, B.
     """
 
     length: int
@@ -59,6 +64,8 @@ class SweepProgram:
     exit_tracks: NDArray[np.int64]
     exit_bonus: NDArray[np.int64]
     exon_scores: NDArray[np.float64]
+    by_end: NDArray[np.int64]
+    first_by_end: NDArray[np.int64]
 
     @property
     def n_exons(self) -> int:
@@ -102,33 +109,96 @@ def compile_program(
     -------
     SweepProgram
     """
-    length = len(codes)
-    left, right = (length - exons.ends, length - exons.starts) if reverse else (
-        exons.starts, exons.ends,
-    )  # fmt: skip
-    order = np.lexsort((right, left))
+    order, *arrays, by_end, first_by_end = _laid_out(codes, exons.starts, exons.ends, reverse)
+    scores = exons.scores[order]
+    bonus = scoring.exon_bonus(scores)
+    return SweepProgram(len(codes), reverse, *arrays, bonus, scores, by_end, first_by_end)
+
+
+@njit(cache=True, nogil=True)
+def _laid_out(codes, exon_starts, exon_ends, reverse):
+    # numba loads a function from its cache once: what Python calls must not be called from another
+    return lay_out(codes, exon_starts, exon_ends, reverse)
+
+
+@njit(cache=True, nogil=True)
+def lay_out(codes, exon_starts, exon_ends, reverse):
+    """Lay out the tracks of one strand.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (m,)
+        Forward strand of the base sequence, fewer than 2^31 symbols.
+    exon_starts, exon_ends : ndarray of int64, shape (B,)
+        Distinct exons on the forward strand.
+    reverse : bool
+
+    Returns
+    -------
+    order : ndarray of int64, shape (B,)
+        The exons by start and end in transcript direction.
+    codes, starts, track_rows, track_commits, ends, exit_rows, exit_ends, exit_tracks : ndarray
+    by_end, first_by_end : ndarray
+        See `SweepProgram`.
+    """
+    length, n = len(codes), len(exon_starts)
+    left = length - exon_ends if reverse else exon_starts
+    right = length - exon_starts if reverse else exon_ends
+    order = np.argsort((left << 31) + right)
     left, right = left[order], right[order]
-    starts, first_exon, exit_tracks = np.unique(left, return_index=True, return_inverse=True)
-    last_exon = np.append(first_exon[1:], len(left))[: len(starts)] - 1
-    ends, exit_ends = np.unique(right, return_inverse=True)
-    track_rows = np.concatenate(([0], np.cumsum(right[last_exon] - starts)))
-    stream = reverse_complement(codes) if reverse else codes
-    return SweepProgram(
-        length=length,
-        reverse=reverse,
-        codes=stream[_stream_positions(starts, track_rows)],
-        starts=starts,
-        track_rows=track_rows,
-        track_commits=np.searchsorted(ends, starts, side="right"),
-        ends=ends,
-        exit_rows=track_rows[exit_tracks] + (right - left) - 1,
-        exit_ends=exit_ends,
-        exit_tracks=exit_tracks,
-        exit_bonus=scoring.exon_bonus(exons.scores[order]),
-        exon_scores=exons.scores[order],
-    )
+    exit_tracks, exit_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    starts, track_rows = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    track = -1
+    for k in range(n):
+        if k == 0 or left[k] != left[k - 1]:
+            track += 1
+            starts[track] = left[k]
+            track_rows[track + 1] = track_rows[track]
+        exit_tracks[k], exit_rows[k] = track, track_rows[track] + right[k] - left[k] - 1
+        track_rows[track + 1] = exit_rows[k] + 1
+    starts, track_rows = starts[: track + 1], track_rows[: track + 2]
+    by_end = np.argsort((right << 31) + np.arange(n))
+    ends, first_by_end, exit_ends = _number_ends(right, by_end)
+    return (
+        order, _stream(codes, starts, track_rows, reverse), starts, track_rows,
+        _count_before(ends, starts), ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end,
+    )  # fmt: skip
 
 
-def _stream_positions(starts, track_rows) -> NDArray[np.int64]:
-    lengths = np.diff(track_rows)
-    return np.arange(track_rows[-1]) + np.repeat(starts - track_rows[:-1], lengths)
+@njit(cache=True, nogil=True)
+def _number_ends(right, by_end):
+    """Return the distinct ends, where the exons of each begin in `by_end`, and each exon's end."""
+    ends, first = np.empty(len(right), np.int64), np.empty(len(right) + 1, np.int64)
+    exit_ends, n = np.empty(len(right), dtype=np.int64), 0
+    for k in range(len(by_end)):
+        if k == 0 or right[by_end[k]] != ends[n - 1]:
+            ends[n], first[n] = right[by_end[k]], k
+            n += 1
+        exit_ends[by_end[k]] = n - 1
+    first[n] = len(by_end)
+    return ends[:n], first[: n + 1], exit_ends
+
+
+@njit(cache=True, nogil=True)
+def _count_before(ends, starts):
+    """Return how many of the rising ends lie at or before each of the rising starts."""
+    counts, n = np.empty(len(starts), dtype=np.int64), 0
+    for k in range(len(starts)):
+        while n < len(ends) and ends[n] <= starts[k]:
+            n += 1
+        counts[k] = n
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _stream(codes, starts, track_rows, reverse):
+    stream = np.empty(track_rows[-1], dtype=np.uint8)
+    for track in range(len(starts)):
+        first, past = track_rows[track], track_rows[track + 1]
+        if reverse:
+            last = len(codes) - 1 - starts[track]
+            for row in range(first, past):
+                stream[row] = COMPLEMENT[codes[last - (row - first)]]
+        else:
+            stream[first:past] = codes[starts[track] : starts[track] + past - first]
+    return stream

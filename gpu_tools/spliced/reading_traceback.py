@@ -31,6 +31,7 @@ from gpu_tools.spliced.traceback import (
     best_end,
     cigar_of,
     entered_at,
+    pair_scores,
     previous_row,
     with_leading_gap,
 )  # fmt: skip
@@ -163,9 +164,13 @@ def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, en
     ways, exons, starts = ways[order], exons[order], starts[order]
     boundary = sweep.ways.exit_ends[exit_]
     row = program.track_rows[program.exit_tracks[exons[-1]]]
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    lifted, profile = pair_scores(target, scoring)
     rows = ExonRows(
-        program.codes[row : row + boundary - starts[-1]], target[:column], lifted, scoring.gap
+        program.codes[row : row + boundary - starts[-1]],
+        target[:column],
+        lifted,
+        profile,
+        scoring.gap,
     )
     values = sweep.exits[exit_, column] - program.exit_bonus[exons]
     k, entered, operations = _trace_exon(rows, boundary - starts, sweep.entries, ways, values)
@@ -187,8 +192,8 @@ def _trace_exon(rows, lengths, entries, ways, values):
         while left < lengths[k]:
             if left % every == 0:
                 checkpoints[left // every] = gain
-            scores = rows.lifted[rows.base[n_rows - 1 - left]]
-            previous_row(scores, rows.target, gap, gain, 0, following)
+            scores = rows.profile[rows.base[n_rows - 1 - left]]
+            previous_row(scores, columns - 1, gap, gain, 0, following)
             gain[:] = following
             left += 1
         best, found = columns, -1

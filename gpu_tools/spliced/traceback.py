@@ -23,13 +23,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import core
 from gpu_tools.spliced.program import SweepProgram
 
 ROWS_BETWEEN_CHECKPOINTS = 64
-_EQUAL, _UNEQUAL, _INSERTION, _DELETION, _INTRON = range(5)
-_LETTERS = "=XIDN"
+_LANES = simd.VECTOR_BYTES // 4
+_EQUAL, _UNEQUAL, _INSERTION, _DELETION, INTRON = range(5)
+LETTERS = "=XIDN"
+_TO_LETTERS = LETTERS.encode("ascii").ljust(256)
 
 
 class BestEnd(NamedTuple):
@@ -41,12 +44,23 @@ class BestEnd(NamedTuple):
 
 
 class ExonRows(NamedTuple):
-    """What one backward pass needs: base symbols up to the end, target symbols up to the column."""
+    """What one backward pass needs, up to the cell where the exon ends.
+
+    `lifted` are pairs' scores by symbols, `profile` by base symbol and target column; see
+    `pair_scores`.
+    """
 
     base: NDArray[np.uint8]
     target: NDArray[np.uint8]
     lifted: NDArray[np.int32]
+    profile: NDArray[np.int32]
     gap: int
+
+
+def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return lifted scores of all pairs of symbols, and of each symbol with the target's."""
+    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    return lifted, np.take(lifted, target, axis=1)  # C-contiguous, unlike what indexing gives
 
 
 def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> BestEnd:
@@ -72,8 +86,20 @@ def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> Best
     return BestEnd(int(values[end, column]), end, first + column)
 
 
-def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scoring: SplicedScoring):
-    """Recover the best chain and its alignment.
+class Chain(NamedTuple):
+    """A chain and its alignment.
+
+    `exons` are indices of the program's exons in transcript order, `columns` the aligned part of
+    the target, `cigar` as in `gpu_tools.results.SplicedAlignment`.
+    """
+
+    exons: list[int]
+    columns: tuple[int, int]
+    cigar: tuple[tuple[str, int], ...]
+
+
+class Swept:
+    """A sweep whose rows are in host memory.
 
     Parameters
     ----------
@@ -82,31 +108,38 @@ def trace(program: SweepProgram, sweep: core.Sweep, target, best: BestEnd, scori
         What it left behind.
     target : ndarray of uint8, shape (n,)
         Encoded target.
-    best : BestEnd
     scoring : SplicedScoring
-
-    Returns
-    -------
-    exons : list of int
-        Indices of the program's exons, in transcript order.
-    first_column : int
-        Target symbols before the alignment.
-    cigar : tuple of (str, int)
-        Runs in transcript order, see `gpu_tools.results.SplicedAlignment`.
     """
-    by_end = np.argsort(program.exit_ends, kind="stable")
-    first_by_end = np.searchsorted(program.exit_ends[by_end], np.arange(len(program.ends) + 1))
-    graph = _Graph(
-        program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
-        program.exit_rows, program.exit_tracks, program.exit_bonus, by_end, first_by_end,
-    )  # fmt: skip
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
-    costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
-    exons, start, letters, lengths = _trace_chain(
-        graph, sweep, target, lifted, costs, best.end, best.column
-    )
-    runs = zip(map(_LETTERS.__getitem__, letters.tolist()), lengths.tolist(), strict=True)
-    return exons.tolist(), start, tuple(runs)
+
+    def __init__(self, program: SweepProgram, sweep: core.Sweep, target, scoring: SplicedScoring):
+        self.program, self.sweep, self.target, self.scoring = program, sweep, target, scoring
+        self.best = best_end(sweep.ends, len(target), scoring)
+
+    @property
+    def score(self) -> int:
+        """Score of the best chain."""
+        return self.best.score
+
+    def chain(self) -> Chain:
+        """Recover the best chain and its alignment."""
+        program, scoring, best = self.program, self.scoring, self.best
+        graph = _Graph(
+            program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
+            program.exit_rows, program.exit_tracks, program.exit_bonus, program.by_end,
+            program.first_by_end,
+        )  # fmt: skip
+        costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
+        exons, start, letters, lengths = _trace_chain(
+            graph, self.sweep, self.target, pair_scores(self.target, scoring), costs,
+            best.end, best.column,
+        )  # fmt: skip
+        return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
+
+
+def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
+    """Return operations as numbered here, and their lengths, as runs with letters."""
+    text = letters.tobytes().translate(_TO_LETTERS).decode("ascii")
+    return tuple(zip(text, lengths.tolist(), strict=True))
 
 
 class _Graph(NamedTuple):
@@ -125,13 +158,14 @@ class _Graph(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _trace_chain(graph, sweep, target, lifted, costs, end, column):
+def _trace_chain(graph, sweep, target, pairs, costs, end, column):
     """Walk the best chain backwards.
 
-    `costs` are gap score, intron penalty and whether ends are free. Returns the exons in transcript
-    order, the target symbols before the alignment, and the runs of the operations.
+    `pairs` are from `pair_scores`; `costs` are gap score, intron penalty and whether ends are free.
+    Returns the exons in transcript order, the target symbols before the alignment, and the runs of
+    the operations.
     """
-    gap, penalty, free = costs
+    (lifted, profile), (gap, penalty, free) = pairs, costs
     ends, entries, entry_of_track = sweep.ends, sweep.entries, sweep.entry_of_track
     exons, parts, introns = [end for _ in range(0)], [graph.codes[:0] for _ in range(0)], [0][:0]
     while True:
@@ -140,7 +174,7 @@ def _trace_chain(graph, sweep, target, lifted, costs, end, column):
         longest = candidates[-1]
         base = graph.codes[graph.track_rows[tracks[-1]] : graph.exit_rows[longest] + 1]
         found, column, operations = _trace_exon(
-            ExonRows(base, target[:column], lifted, gap), entry_of_track[tracks],
+            ExonRows(base, target[:column], lifted, profile, gap), entry_of_track[tracks],
             graph.exit_bonus[candidates], graph.ends[end] - graph.starts[tracks],
             entries, np.int64(ends[end, column]),
         )  # fmt: skip
@@ -194,20 +228,32 @@ def _runs_of(parts, introns, unpaired):
                 letters[n], lengths[n] = operation, 1
                 n += 1
         if k > 0 and introns[k - 1] > 0:
-            letters[n], lengths[n] = _INTRON, introns[k - 1]
+            letters[n], lengths[n] = INTRON, introns[k - 1]
             n += 1
     return letters[:n], lengths[:n]
 
 
 @njit(cache=True)
-def previous_row(scores, target, gap, before, first, out):
-    """Fill W(r, c) for c from `first` on from W(r - 1, .); `scores` are the base symbol's."""
-    columns = len(target)
-    right = np.int32(before[columns] + gap)
-    out[columns] = right
-    for c in range(columns - 1, first - 1, -1):
-        paired = np.int32(before[c + 1] + scores[target[c]])
-        right = max(right, max(paired, np.int32(before[c] + gap)))
+def previous_row(scores, columns, gap, before, first, out):
+    """Fill W(r, c) for c from `columns` down to `first` from W(r - 1, .).
+
+    `scores` are the base symbol's with each target symbol; all arrays are of int32.
+    """
+    c = columns
+    right = np.int32(before[c] + gap)
+    out[c] = right
+    gaps, carry = simd.splat(gap), simd.splat(right)
+    while c - first >= _LANES:
+        c -= _LANES
+        paired = simd.add(simd.load(before, c + 1), simd.load(scores, c))
+        best = simd.maximum(paired, simd.add(simd.load(before, c), gaps))
+        best = simd.maximum(simd.suffix_maximum(best), carry)
+        simd.store(out, c, best)
+        carry = simd.splat(simd.first_lane(best))
+    right = out[c]
+    while c > first:
+        c -= 1
+        right = max(right, np.int32(before[c + 1] + scores[c]), np.int32(before[c] + gap))
         out[c] = right
 
 
@@ -259,8 +305,8 @@ def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
         while left < lengths[candidate]:
             if left % every == 0:
                 checkpoints[left // every, first:] = gain[first:]
-            scores = rows.lifted[rows.base[n_rows - 1 - left]]
-            previous_row(scores, rows.target, np.int32(rows.gap), gain, first, next_gain)
+            scores = rows.profile[rows.base[n_rows - 1 - left]]
+            previous_row(scores, columns - 1, np.int32(rows.gap), gain, first, next_gain)
             gain, next_gain = next_gain, gain
             left += 1
         missing = value - bonuses[candidate]
@@ -282,8 +328,8 @@ def align_exon(rows, checkpoints, left, column):
         bottom = (left - 1) // every * every
         block[0, column:] = checkpoints[bottom // every, column:]
         for r in range(1, left - bottom + 1):
-            scores = rows.lifted[rows.base[len(rows.base) - bottom - r]]
-            previous_row(scores, rows.target, np.int32(rows.gap), block[r - 1], column, block[r])
+            scores = rows.profile[rows.base[len(rows.base) - bottom - r]]
+            previous_row(scores, columns, np.int32(rows.gap), block[r - 1], column, block[r])
         while left > bottom:
             here, below = block[left - bottom], block[left - bottom - 1]
             symbol = rows.base[len(rows.base) - left]
@@ -319,7 +365,7 @@ def cigar_of(parts, exons) -> list[tuple[str, int]]:
 
 def _runs(operations) -> list[tuple[str, int]]:
     bounds = [0, *(np.flatnonzero(np.diff(operations)) + 1).tolist(), len(operations)]
-    letters = [_LETTERS[k] for k in operations[bounds[:-1]].tolist()]
+    letters = [LETTERS[k] for k in operations[bounds[:-1]].tolist()]
     return [(x, b - a) for x, (a, b) in zip(letters, pairwise(bounds), strict=True)]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.scoring import LIMIT_INT32, SplicedScoring
-from gpu_tools.spliced.core import empty_chain
 from gpu_tools.spliced.program import SweepProgram
 
 LIMIT_INT16 = 2**15 - 1
@@ -29,7 +30,33 @@ class Bounds:
 
 
 def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Bounds:
-    """Bound every value of a sweep over `columns` target columns, padding included.
+    """Bound every value of a program's sweep over `columns` target columns, padding included."""
+    penalty, n_ends = scoring.intron_penalty, len(program.ends)
+    chain = best_bonus(
+        program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus, n_ends,
+        penalty,
+    )  # fmt: skip
+    longest = int(np.diff(program.track_rows).max(initial=0))
+    bonus = int(np.abs(program.exit_bonus).max(initial=0))
+    low, high = bound_cells(Extent(longest, bonus, chain, program.length), columns, scoring)
+    return Bounds(int(low), int(high))
+
+
+class Extent(NamedTuple):
+    """What bounds the cells of a program, or of several: numbers, or arrays of them.
+
+    `longest` is the rows of the longest track, `bonus` the largest magnitude of an exon's bonus,
+    `chain` the most that a chain's bonuses come to, and `length` that of the base.
+    """
+
+    longest: NDArray[np.int64] | int
+    bonus: NDArray[np.int64] | int
+    chain: NDArray[np.int64] | int
+    length: NDArray[np.int64] | int
+
+
+def bound_cells(extent: Extent, columns, scoring: SplicedScoring):
+    """Return the lowest and the highest value of sweeps, see `bounds`.
 
     A cell is at least what an exon gives that follows the empty chain and leaves all its symbols
     unaligned. It is at most the best start, plus the best pair in every column, plus the best
@@ -39,27 +66,17 @@ def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Boun
     """
     gap = scoring.gap
     lifted = scoring.substitution() - gap
-    longest = int(np.diff(program.track_rows).max(initial=0))
-    bonus = int(np.abs(program.exit_bonus).max(initial=0))
-    step = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty), bonus)
-    start = max(empty_chain(column, gap, scoring.ends != "global") for column in (0, columns))
-    chain = best_bonus_chain(program, scoring.intron_penalty)
-    highest = start + columns * max(int(lifted.max()), 0) + chain + program.length * max(gap, 0)
-    return Bounds(min(gap, 0) * longest - bonus - step, highest + step)
+    most = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty))
+    step = np.maximum(most, extent.bonus)
+    start = np.maximum(-gap * columns, 0) if scoring.ends != "global" else 0
+    pairs = columns * max(int(lifted.max()), 0)
+    highest = start + pairs + extent.chain + extent.length * max(gap, 0)
+    return min(gap, 0) * extent.longest - extent.bonus - step, highest + step
 
 
-def best_bonus_chain(program: SweepProgram, intron_penalty: int) -> int:
+@njit(cache=True, nogil=True)
+def best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
     """Return the largest sum of bonuses less intron penalties of any chain, at least 0."""
-    return int(
-        _best_bonus_chain(
-            program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus,
-            len(program.ends), intron_penalty,
-        )
-    )  # fmt: skip
-
-
-@njit(cache=True)
-def _best_bonus_chain(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
     at_end = np.full(n_ends, -(2**62), dtype=np.int64)
     best, committed = 0, 0
     for exon in range(len(exit_tracks)):

@@ -1,0 +1,162 @@
+"""Cases as columns: distinct strands and targets once, and the jobs that put them together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.exons import ExonSet
+from gpu_tools.spliced.case import Case, check_cases
+
+
+class Strands(NamedTuple):
+    """Strands of bases with their distinct candidate exons, on the forward strand.
+
+    Attributes
+    ----------
+    addresses, lengths : ndarray of int64, shape (P,)
+        Where in memory the symbols of each strand's base are, see `simd.bytes_at`, and how many:
+        bases are long, and only their exons are looked at.
+    reverse : ndarray of bool, shape (P,)
+    first_exons : ndarray of int64, shape (P + 1,)
+        Where each strand's exons begin; at least one each.
+    starts, ends : ndarray of int64, shape (B,)
+    scores : ndarray of float64, shape (B,)
+        The candidates' own scores.
+    """
+
+    addresses: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    reverse: NDArray[np.bool_]
+    first_exons: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @property
+    def count(self) -> int:
+        """Number of strands."""
+        return len(self.addresses)
+
+
+class Jobs(NamedTuple):
+    """Strands of cases, each with a target, as columns.
+
+    Attributes
+    ----------
+    programs, cases : ndarray of int64, shape (J,)
+        Numbers of the strand and of the case; jobs of a case follow each other, ``+`` first.
+    targets, lengths : ndarray of int64, shape (J,)
+        Where the target begins among all targets' symbols, and its length.
+    """
+
+    programs: NDArray[np.int64]
+    cases: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        """Number of jobs."""
+        return len(self.programs)
+
+    def take(self, chosen) -> Jobs:
+        """Return the jobs that a mask or an array of indices chooses."""
+        return Jobs(*(column[chosen] for column in self))
+
+
+class CaseColumns(NamedTuple):
+    """Cases as columns, see `case_columns`.
+
+    Attributes
+    ----------
+    cases : list of Case
+    strands : Strands
+    bases : list of ndarray of uint8
+        Keeps their symbols where they are.
+    jobs : Jobs
+        By case.
+    targets : ndarray of uint8
+        Symbols of all distinct targets.
+    cells : ndarray of int64, shape (C,)
+        Nominal cells of each case.
+    """
+
+    cases: list[Case]
+    strands: Strands
+    bases: list[NDArray[np.uint8]]
+    jobs: Jobs
+    targets: NDArray[np.uint8]
+    cells: NDArray[np.int64]
+
+
+def case_columns(cases: Iterable[Case]) -> CaseColumns:
+    """Return cases as columns, which functions for many cases take as well.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        Bases, targets and sets of exons that are the same object are there once.
+
+    Returns
+    -------
+    CaseColumns
+
+    Raises
+    ------
+    InputError
+        If a target is empty or an exon does not lie within its base: that of the first such case.
+    """
+    cases = list(cases)
+    firsts, of_case = _number([(id(case.base), id(case.exons)) for case in cases])
+    bases = [np.ascontiguousarray(cases[k].base.codes) for k in firsts]
+    strands, n_strands, nominal = _strands(bases, [cases[k].exons.unique() for k in firsts])
+    chosen, target_of_case = _number([id(case.target) for case in cases])
+    texts = [cases[k].target.codes for k in chosen]
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    symbols = np.concatenate([np.empty(0, dtype=np.uint8), *texts])
+    within = (strands.starts >= 0) & (strands.starts < strands.ends)
+    within &= strands.ends <= np.repeat(strands.lengths, np.diff(strands.first_exons))
+    if not (lengths.all() and within.all()):
+        check_cases(cases)
+    counts = n_strands[of_case]
+    owners = np.repeat(np.arange(len(cases)), counts)
+    nth = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    programs = (np.cumsum(n_strands) - n_strands)[of_case[owners]] + nth
+    target = target_of_case[owners]
+    jobs = Jobs(programs, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
+    return CaseColumns(
+        cases, strands, bases, jobs, symbols, nominal[of_case] * lengths[target_of_case]
+    )
+
+
+def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
+    """Return where each distinct key comes first, and the number of every key among those."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    of_key = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
+    return np.unique(of_key, return_index=True)[1].tolist(), of_key
+
+
+def _strands(
+    bases: list[NDArray[np.uint8]], sets: list[ExonSet]
+) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the strands with candidates, and of each base how many it has, and nominal rows."""
+    reverse = [int(np.count_nonzero(exons.reverse)) for exons in sets]
+    # a set has its exons of + first
+    counts = np.array([(len(s) - n, n) for s, n in zip(sets, reverse, strict=True)], dtype=np.int64)
+    counts = counts.reshape(-1, 2)
+    there = np.flatnonzero(counts)
+    starts, ends, scores = (
+        np.concatenate([np.empty(0, dtype=dtype), *(getattr(s, name) for s in sets)])
+        for name, dtype in (("starts", np.int64), ("ends", np.int64), ("scores", np.float64))
+    )
+    first = np.concatenate(([0], np.cumsum(counts.ravel()[there])))
+    places = [(base.__array_interface__["data"][0], len(base)) for base in bases]
+    addresses, lengths = np.array(places, dtype=np.int64).reshape(-1, 2)[there // 2].T.copy()
+    strands = Strands(addresses, lengths, there % 2 == 1, first, starts, ends, scores)
+    rows = np.concatenate(([0], np.cumsum(ends - starts)))
+    nominal = np.diff(rows[np.concatenate(([0], np.cumsum(counts.sum(axis=1))))])
+    return strands, np.count_nonzero(counts, axis=1), nominal

@@ -1,0 +1,208 @@
+"""Chains of many jobs from the rows that a packed launch has left on the GPU."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, njit
+from numpy.typing import NDArray
+
+from gpu_tools.device import simulated
+from gpu_tools.ptx import WARP
+from gpu_tools.scoring import SplicedScoring
+from gpu_tools.spliced import cuda_ends as ends
+from gpu_tools.spliced import cuda_packed as packed
+from gpu_tools.spliced import cuda_programs as of
+from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced.columns import Jobs
+from gpu_tools.spliced.cuda import PackedLaunch
+from gpu_tools.spliced.traceback import INTRON
+
+_THREADS = 4 if simulated() else 128
+
+
+class Chains(NamedTuple):
+    """Best chains of jobs, as columns.
+
+    Attributes
+    ----------
+    scores, first_columns, last_columns : ndarray of int64, shape (J,)
+        Of the chain; the aligned part of the target.
+    first_exons : ndarray of int64, shape (J + 1,)
+        Where each job's exons begin in `exons`; a job that another one of its case beats has none.
+    exons : ndarray of int64
+        Numbers of exons among those of all strands, in transcript order.
+    first_runs : ndarray of int64, shape (J + 1,)
+        Where each job's runs begin in the next two.
+    letters : ndarray of uint8
+        Operations, as `traceback` numbers them.
+    run_lengths : ndarray of int64
+    """
+
+    scores: NDArray[np.int64]
+    first_columns: NDArray[np.int64]
+    last_columns: NDArray[np.int64]
+    first_exons: NDArray[np.int64]
+    exons: NDArray[np.int64]
+    first_runs: NDArray[np.int64]
+    letters: NDArray[np.uint8]
+    run_lengths: NDArray[np.int64]
+
+
+class ChainSearch:
+    """Finds best ends and chains where a launch has run, on the same GPU.
+
+    Parameters
+    ----------
+    launch : PackedLaunch
+    jobs : Jobs
+        Those of the launch.
+    scoring : SplicedScoring
+    """
+
+    def __init__(self, launch: PackedLaunch, jobs: Jobs, scoring: SplicedScoring):
+        self.launch, self.scoring, self.lengths = launch, scoring, jobs.lengths
+        self.layout = _layout(launch, jobs)
+        self.jobs = cuda.to_device(self.layout)
+        self.best = cuda.to_device(np.zeros(jobs.count, dtype=np.int64))
+        most = max(int((scoring.substitution() - scoring.gap).max()), 0)
+        free = int(scoring.ends != "global")
+        constants = [scoring.gap, free, scoring.intron_penalty, most]
+        self.constants = cuda.to_device(np.array(constants, dtype=np.int32))
+        self.written = cuda.device_array(jobs.count, dtype=np.int32)
+
+    @cached_property
+    def space(self):
+        """Room for the search for chains, on the GPU."""
+        sizes = self.launch.sizes
+        parts = sizes.strips, sizes.borders, sizes.ways
+        return cuda.device_array(sum(int(part.sum()) for part in parts), dtype=np.int32)
+
+    @cached_property
+    def found(self):
+        """Where chains are written, on the GPU."""
+        return cuda.device_array(int(self.launch.sizes.found.sum()), dtype=np.int32)
+
+    def find_ends(self) -> None:
+        """Start the search for best ends."""
+        ends.find_ends[len(self.layout), ends.FINDERS](
+            self.jobs, self.launch.resident.exits, self.launch.cells, self.best, self.constants
+        )
+
+    def scores(self) -> NDArray[np.int64]:
+        """Return the best score of each job."""
+        return ends.score_of(self.best.copy_to_host())
+
+    def find_chains(self) -> None:
+        """Start the search for the chains that win their cases."""
+        launch, resident = self.launch, self.launch.resident
+        trace.trace_chains[len(self.layout), WARP](
+            self.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
+            launch.cells, self.best, self.space, self.written, self.found, self.constants,
+        )  # fmt: skip
+
+    def chains(self) -> Chains:
+        """Return the chains that win their cases, once they are found."""
+        firsts = np.concatenate(([0], np.cumsum(self.written.copy_to_host(), dtype=np.int64)))
+        gathered = cuda.device_array(int(firsts[-1]), dtype=np.int32)
+        trace.gather[len(self.layout), _THREADS](
+            self.found, self.jobs, cuda.to_device(firsts), gathered
+        )
+        return self._decoded(gathered.copy_to_host(), firsts)
+
+    def _decoded(self, found, firsts) -> Chains:
+        best, table = self.best.copy_to_host(), self.launch.table
+        if (found[firsts[:-1]] < 0).any():
+            raise ValueError("no exon explains a value of a row: the sweep is wrong")
+        # free ends leave the symbols before the first exon out, unless gaps are worth taking
+        keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
+        programs = self.launch.resident.programs
+        numbers = programs.exon_of_exit, table[:, of.EXITS] // 8
+        columns = decode(found, firsts, numbers, programs.starts, programs.ends, keeps_start)
+        return Chains(ends.score_of(best), columns[0], ends.column_of(best), *columns[1:])
+
+
+def _layout(launch: PackedLaunch, jobs: Jobs) -> NDArray[np.int64]:
+    """Return the table of jobs, see `cuda_ends`."""
+    layout, table = np.empty((jobs.count, ends.FIELDS), dtype=np.int64), launch.table
+    layout[:, ends.N_EXITS], layout[:, ends.EXITS] = table[:, of.N_EXITS], table[:, of.EXITS] // 8
+    layout[:, ends.TARGET] = jobs.targets
+    for name in ("COLUMNS", "SYMBOLS", "WORDS", "CELLS", "STRIDE"):
+        layout[:, getattr(ends, name)] = launch.layout[:, getattr(packed, name)]
+    room = np.stack(launch.sizes[3:6], axis=1)
+    after = np.cumsum(room).reshape(-1, 3)
+    layout[:, [ends.STRIPS, ends.BORDERS, ends.WAYS]] = after - room
+    layout[:, ends.FOUND] = np.cumsum(launch.sizes.found) - launch.sizes.found
+    layout[:, ends.FIRST_RIVAL] = np.searchsorted(jobs.cases, jobs.cases, side="left")
+    layout[:, ends.PAST_RIVALS] = np.searchsorted(jobs.cases, jobs.cases, side="right")
+    return layout
+
+
+@njit(cache=True, nogil=True)
+def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
+    """Put what the kernel found into columns, see `Chains`.
+
+    Parameters
+    ----------
+    found : ndarray of int32
+    firsts : ndarray of int64, shape (J + 1,)
+        Where each job's part of `found` begins.
+    numbers : tuple of ndarray of int64
+        Of each exit its exon, and where the exits of each job begin.
+    exon_starts, exon_ends : ndarray of int64
+        Exons on the forward strand.
+    keeps_start : bool
+        Whether the target's symbols before the first exon are aligned.
+
+    Returns
+    -------
+    first_columns, first_exons, exons, first_runs, letters, run_lengths : ndarray
+    """
+    exon_of_exit, first_exits = numbers
+    count = len(first_exits)
+    first_columns = np.zeros(count, dtype=np.int64)
+    first_exons, first_runs = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    exons = np.empty(found[firsts[:-1]].sum(), dtype=np.int64)
+    # an exon's head has more elements than an intron and the first symbols have runs
+    letters, lengths = np.empty(len(found), np.uint8), np.empty(len(found), np.int64)
+    n = 0
+    for job in range(count):
+        own, n_exons, begin = found[firsts[job] :], found[firsts[job]], first_exons[job]
+        at, first = np.empty(n_exons, dtype=np.int64), 1
+        for k in range(n_exons - 1, -1, -1):  # the last exon was found first
+            at[k] = first
+            exons[begin + k] = exon_of_exit[first_exits[job] + own[first]]
+            first += trace.HEAD + own[first + 2]
+        if n_exons and keeps_start:
+            n = _add_run(letters, lengths, n, first_runs[job], trace.INSERTION, own[at[0] + 1])
+        elif n_exons:
+            first_columns[job] = own[at[0] + 1]
+        for k in range(n_exons):
+            if k > 0:
+                one, other = exons[begin + k - 1], exons[begin + k]
+                right = max(exon_starts[one], exon_starts[other])
+                intron = right - min(exon_ends[one], exon_ends[other])
+                n = _add_run(letters, lengths, n, first_runs[job], INTRON, intron)
+            for run in own[at[k] + trace.HEAD : at[k] + trace.HEAD + own[at[k] + 2]]:
+                letter = run & ((1 << trace.OPERATION_BITS) - 1)
+                length = run >> trace.OPERATION_BITS
+                n = _add_run(letters, lengths, n, first_runs[job], letter, length)
+        first_exons[job + 1], first_runs[job + 1] = begin + n_exons, n
+    return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
+
+
+@njit(cache=True, nogil=True)
+def _add_run(letters, lengths, n, first, letter, length):
+    """Add a run behind a job's other ones, the first of which is `first`; return how many follow.
+
+    A run without symbols is none, and one like the last one makes that longer.
+    """
+    if length == 0:
+        return n
+    if n > first and letters[n - 1] == letter:
+        lengths[n - 1] += length
+        return n
+    letters[n], lengths[n] = letter, length
+    return n + 1

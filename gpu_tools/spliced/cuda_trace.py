@@ -1,0 +1,356 @@
+"""Best chains and their alignments, found on the GPU in the rows that the packed sweep left there.
+
+The same as `traceback`, with the same ties: of the exons that end where a chain's exon ends, the
+rows of W are computed backwards from that cell, and the shortest exon that explains its value is
+entered at its smallest column. One warp follows one chain.
+
+Rows of W go in *strips* of what a warp holds: a lane owns neighbouring rows, and the columns pass
+from right to left, each lane one column behind the lane before. A strip ends where a candidate
+does, so its last row is all that has to be looked at. How each cell came about is kept in two bits,
+16 for the rows of a lane, and followed from the exon's entry to its end.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64, uint32
+
+from gpu_tools.ptx import WARP, any_lane, permute, shuffle, shuffle_up, sync_lanes
+from gpu_tools.spliced import core
+from gpu_tools.spliced import cuda_ends as ends
+from gpu_tools.spliced.cuda_packed import FREE, GAP, WORD_LEAD, place_of
+
+SLOTS = 8
+"""Rows of a lane."""
+STRIP = WARP * SLOTS
+"""Rows of a strip at most."""
+HEAD = 3
+"""Elements before the runs of an exon: its number by end, the column it is entered at, its runs."""
+EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
+"""Operations, as `traceback` numbers them."""
+OPERATION_BITS = 3
+_NEVER = -(1 << 29)
+_FAR = 1 << 30
+
+# further elements of the scoring
+PENALTY, MOST = 2, 3
+
+_SIGNED_BYTE, _NOTHING = 0x8880, 0x4444
+
+empty_chain = cuda.jit(device=True)(core.empty_chain)
+
+
+_score = cuda.jit(device=True)(ends.score_of)
+_column = cuda.jit(device=True)(ends.column_of)
+_exit = cuda.jit(device=True)(ends.exit_of)
+
+
+@cuda.jit(device=True)
+def _cell(rows, stored, column):
+    """Return a stored row's cell; `rows` are a job's cells and the elements of a row."""
+    cells, stride = rows
+    return int32(cells[place_of(stored, stride) + column])
+
+
+@cuda.jit(device=True)
+def _largest(value, lane, scratch):
+    distance = int32(WARP // 2)
+    while distance > 0:
+        value = max(value, shuffle(value, int32(lane ^ distance), scratch))
+        distance >>= int32(1)
+    return value
+
+
+@cuda.jit(device=True)
+def _first_at_least(row, wanted, past, lane, scratch):
+    """Return the first column before `past` at which a rising row is not below `wanted`."""
+    low, high = int32(0), past
+    while low < high:
+        step = int32((high - low + int32(WARP - 1)) // int32(WARP))
+        probe = int32(low + lane * step)
+        below = probe < high and int32(row[probe]) < wanted
+        reached = probe < high and not below
+        low = _largest(int32(probe + 1) if below else low, lane, scratch)
+        high = int32(-_largest(int32(-probe) if reached else int32(-high), lane, scratch))
+    return high
+
+
+@cuda.jit(device=True)
+def _value_at(table, rows, group, column, lane, scratch):
+    """Return the most that an exon with an end has at a column, its bonus added."""
+    value = int32(_NEVER)
+    for k in range(group[0] + lane, group[1], WARP):
+        value = max(value, _cell(rows, table[k, ends.ROW], column) + table[k, ends.BONUS])
+    return _largest(int32(value), lane, scratch)
+
+
+@cuda.jit(device=True)
+def _first_column(table, rows, group, end, most, lane, scratch):
+    """Return the first column at which any exon of a group could have been entered."""
+    (column, value), (cells, stride) = end, rows
+    first = column
+    for k in range(group[0], group[1]):
+        wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
+        entry = cells[place_of(table[k, ends.ENTRY], stride) :]
+        first = _first_at_least(entry, wanted, first, lane, scratch)
+    return first
+
+
+@cuda.jit(device=True)
+def _sweep_strip(texts, borders, ways, strip, gap, lane, scratch):
+    """Compute a strip of rows of W; return the lanes that it takes.
+
+    `strip` holds where the strip's first base symbol and the word of the last column's right
+    neighbour are, its rows and steps, where the row before is in `borders`, or -1 if it is all
+    zeros, and where the last row goes. Of each two steps a lane writes one word of `ways`.
+    """
+    symbols, words, _ = texts
+    first_symbol, first_word, n_rows, steps, source, target = strip
+    used = int32((n_rows + int32(SLOTS - 1)) // int32(SLOTS))
+    spare, behind = int32(used * int32(SLOTS) - n_rows), int32(used - 1)
+    row = cuda.local.array(SLOTS, int32)
+    selectors = cuda.local.array(SLOTS, int32)
+    gaps = cuda.local.array(SLOTS, int32)
+    for i in range(SLOTS):
+        # rows that the first lane lacks come first and do nothing
+        number = int32(lane * int32(SLOTS) + i - spare)
+        real = number >= 0 and number < n_rows
+        code = int32(symbols[uint32(first_symbol - number)]) if real else int32(0)
+        selectors[i] = int32(_SIGNED_BYTE + code * int32(0x1111)) if real else int32(_NOTHING)
+        gaps[i] = gap if real else int32(0)
+        row[i] = int32(_NEVER)
+    below_right, even = int32(_NEVER), int32(0)
+    at = uint32(first_word + lane)
+    out = uint32(lane * _ways_of(steps))
+    for first in range(int32(0), steps, int32(WARP)):
+        arriving = borders[uint32(source + first + lane)] if source >= 0 else int32(0)
+        for k in range(int32(0), int32(WARP)):
+            word = words[at]
+            at -= uint32(1)
+            below = shuffle_up(row[SLOTS - 1], scratch)
+            top = shuffle(arriving, k, scratch)
+            if lane == 0:
+                below = top
+            up, diagonal, bits = below, below_right, int32(0)
+            for i in range(SLOTS):
+                paired = int32(diagonal + permute(word, int32(0), selectors[i]))
+                dropped = int32(up + gaps[i])
+                diagonal = row[i]
+                up = max(max(paired, diagonal), dropped)
+                row[i] = up
+                bits |= int32((1 if up != paired else 0) << (2 * i))
+                bits |= int32((1 if up != dropped else 0) << (2 * i + 1))
+            below_right = below
+            column = int32(first + k - behind)
+            if lane == behind and column >= 0:
+                borders[uint32(target + column)] = row[SLOTS - 1]
+            if k & 1 == 0:
+                even = bits
+            elif lane < used:
+                ways[out] = int32(even | int32(bits << int32(16)))
+                out += uint32(1)
+    sync_lanes()
+    return used
+
+
+@cuda.jit(device=True)
+def _ways_of(steps):
+    """Return the words that a lane writes in so many steps."""
+    return int32((steps + int32(WARP - 1)) // int32(WARP) * int32(WARP // 2))
+
+
+@cuda.jit(device=True)
+def _entered_at(entry, gains, columns, missing, lane, scratch):
+    """Return the smallest column at which an exon's entry and W give what is missing, or -1."""
+    first, last = columns
+    for start in range(first, int32(last + 1), int32(WARP)):
+        column = int32(start + lane)
+        hit = column <= last and int32(entry[column]) + gains[last - column] == missing
+        if any_lane(hit):
+            return int32(-_largest(int32(-column) if hit else int32(-_FAR), lane, scratch))
+    return int32(-1)
+
+
+@cuda.jit(device=True)
+def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
+    """Return the exon that ends with a value, the column it is entered at, strips and steps.
+
+    `end` is the group of exits with that end, and the column. Of each strip the rows and lanes
+    before it, and how its cells came about, are left in the room.
+    """
+    strips, borders, ways, stride = room
+    (group, column), (cells, stored) = end, rows
+    value = _value_at(table, rows, group, column, lane, scratch)
+    first = _first_column(table, rows, group, (column, value), scoring[MOST], lane, scratch)
+    last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
+    steps = int32(column - first + int32(WARP))
+    n_strips, swept, lanes, target = int32(0), int32(0), int32(0), int32(0)
+    for k in range(group[1] - 1, group[0] - 1, -1):
+        while swept < table[k, ends.LENGTH]:
+            n_rows = min(int32(table[k, ends.LENGTH] - swept), int32(STRIP))
+            source = target if n_strips > 0 else int32(-1)
+            target = int32(stride - target)
+            if lane == 0:
+                strips[uint32(2 * n_strips)], strips[uint32(2 * n_strips + 1)] = swept, lanes
+            strip = int32(last_row - swept), first_word, n_rows, steps, source, target
+            own = ways[int64(lanes) * _ways_of(steps) :]
+            lanes += _sweep_strip(texts, borders, own, strip, scoring[GAP], lane, scratch)
+            swept += n_rows
+            n_strips += int32(1)
+        missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
+        entry = cells[place_of(table[k, ends.ENTRY], stored) :]
+        entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
+        if entered >= 0:
+            return int32(k), entered, n_strips, steps
+    return int32(-1), int32(-1), n_strips, steps
+
+
+@cuda.jit(device=True)
+def _way(ways, steps, lanes, slot, column):
+    """Return the two bits of a row's cell, `column` columns before the last."""
+    lane = int32(slot >> 3)
+    step = int32(column + lane)
+    word = ways[int64(lanes + lane) * _ways_of(steps) + (step >> 1)]
+    shift = int32(((step & int32(1)) << 4) + ((slot & int32(SLOTS - 1)) << 1))
+    return int32((word >> shift) & int32(3))
+
+
+@cuda.jit(device=True)
+def _walk(found, texts, room, exon, end_column, strips_and_steps):
+    """Write the runs of operations from an exon's entry to its end; return their number.
+
+    `exon` is where its last base symbol is, its length, and the column it is entered at.
+    """
+    symbols, _, target = texts
+    strips, _, ways, _ = room
+    last_row, left, column = exon
+    strip, steps = strips_and_steps
+    rows_before, spare, lanes = left, int32(0), int32(0)
+    runs, length, current = uint32(0), int32(0), int32(-1)
+    while left > 0:
+        if left <= rows_before:
+            strip -= int32(1)
+            past, rows_before = rows_before, strips[uint32(2 * strip)]
+            lanes = strips[uint32(2 * strip + 1)]
+            spare = int32((rows_before - past) & int32(SLOTS - 1))
+        slot = int32(left - 1 - rows_before + spare)
+        way = _way(ways, steps, lanes, slot, int32(end_column - column))
+        paired, dropped = way & 1 == 0, way & 3 == 1
+        operation = int32(DELETION) if dropped else int32(INSERTION)
+        if paired:
+            same = symbols[uint32(last_row - left + 1)] == target[uint32(column)]
+            operation = int32(EQUAL) if same else int32(UNEQUAL)
+        left -= int32(1) if paired or dropped else int32(0)
+        column += int32(0) if dropped else int32(1)
+        if operation != current and length > 0:
+            found[runs] = int32(length << OPERATION_BITS) | current
+            runs, length = uint32(runs + 1), int32(0)
+        current = operation
+        length += int32(1)
+    if length > 0 and (current != INSERTION or column == end_column):
+        found[runs] = int32(length << OPERATION_BITS) | current
+        runs, length = uint32(runs + 1), int32(0)
+    if column < end_column:
+        length += int32(end_column - column)
+        found[runs] = int32(length << OPERATION_BITS) | int32(INSERTION)
+        runs = uint32(runs + 1)
+    return int32(runs)
+
+
+@cuda.jit(device=True)
+def _exit_before(table, rows, committed, column, wanted, lane, scratch):
+    """Return the last of the committed exits that has the wanted value at a column, or -1."""
+    for start in range(committed, int32(0), int32(-WARP)):
+        k = int32(start - 1 - lane)
+        hit = k >= 0 and _cell(rows, table[k, ends.ROW], column) + table[k, ends.BONUS] == wanted
+        if any_lane(hit):
+            return _largest(k if hit else int32(-1), lane, scratch)
+    return int32(-1)
+
+
+@cuda.jit(device=True)
+def _beaten(best, number, job):
+    """Tell whether another strand of the case has a better chain, or as good a one and is first."""
+    ours = _score(best[number])
+    for rival in range(job[ends.FIRST_RIVAL], job[ends.PAST_RIVALS]):
+        theirs = _score(best[rival])
+        if theirs > ours or (theirs == ours and rival < number):
+            return True
+    return False
+
+
+@cuda.jit
+def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, written, found, scoring):
+    """Follow the best chain of each job back to its start, one warp a job.
+
+    Parameters
+    ----------
+    jobs : int64 array, shape (J, FIELDS)
+        Counts, where the job's parts lie in the buffers, and the jobs of its case.
+    exits : int32 array, shape (B, 8)
+        Of each exon, ordered by end, then start: its last stored row, its bonus, its length, its
+        last base symbol, the stored row above its first one, how many exits may precede it, the
+        first exit with its end, and the first behind those.
+    symbols, words, cells : array
+        As `cuda_packed.sweep_pieces` has them.
+    targets : uint8 array
+        Encoded targets.
+    best : int64 array, shape (J,)
+        From `find_ends`.
+    space : int32 array
+        Room to work in.
+    written : int32 array, shape (J,)
+        Written: elements of `found` that are.
+    found : int32 array
+        Written, of each job: the number of its chain's exons, 0 if another job of the case wins
+        and -1 if nothing explains a value; then of each, last exon first, its number among the
+        exits, the column it is entered at, and its runs: their number, then each as its length and
+        operation.
+    scoring : int32 array, shape (4,)
+        Gap, whether ends are free, intron penalty, the most that a pair adds, at least 0.
+    """
+    scratch = cuda.shared.array(WARP, int32)
+    lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
+    job = jobs[number]
+    table, out = exits[job[ends.EXITS] :], found[job[ends.FOUND] :]
+    rows = cells[job[ends.CELLS] :], int32(job[ends.STRIDE])
+    texts = symbols[job[ends.SYMBOLS] :], words[job[ends.WORDS] :], targets[job[ends.TARGET] :]
+    stride = int32(job[ends.COLUMNS] + 2 * WARP)
+    room = space[job[ends.STRIPS] :], space[job[ends.BORDERS] :], space[job[ends.WAYS] :], stride
+    column, chain, n = int32(_column(best[number])), int32(0), int32(1)
+    end = int32(_exit(best[number]))
+    if _beaten(best, number, job):
+        end = int32(-1)
+    while end >= 0:
+        group = table[end, ends.FIRST], table[end, ends.BEHIND]
+        exon, entered, n_strips, steps = _find_exon(
+            table, rows, texts, room, (group, column), scoring, lane, scratch
+        )
+        if exon < 0:
+            chain = int32(-1)
+            break
+        sync_lanes()
+        runs = int32(0)
+        if lane == 0:
+            walked = table[exon, ends.LAST_ROW], table[exon, ends.LENGTH], entered
+            runs = _walk(out[n + HEAD :], texts, room, walked, column, (n_strips, steps))
+            out[n], out[n + 1], out[n + 2] = exon, entered, runs
+        n += int32(HEAD) + shuffle(runs, int32(0), scratch)
+        chain, column = int32(chain + 1), entered
+        before = _cell(rows, table[exon, ends.ENTRY], column)
+        end = int32(-1)
+        if before != empty_chain(column, scoring[GAP], scoring[FREE] != 0):
+            wanted, committed = int32(before + scoring[PENALTY]), table[exon, ends.COMMITTED]
+            end = _exit_before(table, rows, committed, column, wanted, lane, scratch)
+            if end < 0:
+                chain = int32(-1)
+    if lane == 0:
+        out[0], written[number] = chain, n
+
+
+@cuda.jit
+def gather(found, jobs, firsts, gathered):
+    """Put what was found next to each other, from ``firsts[j]`` on for job j; a block a job."""
+    number = cuda.blockIdx.x
+    source, first = jobs[number, ends.FOUND], firsts[number]
+    for k in range(cuda.threadIdx.x, firsts[number + 1] - first, cuda.blockDim.x):
+        gathered[first + k] = found[source + k]
