@@ -36,7 +36,8 @@ def max_segment(
     Raises
     ------
     InputError
-        If there is no value, one is NaN or infinite, or sums of integers could exceed 64 bits.
+        If there is no value, one is NaN or infinite, sums of integers could exceed 64 bits, or a
+        sum of floats is infinite.
     DeviceError
         If the device asked for cannot be used.
 
