@@ -1,5 +1,6 @@
 """Kernels of the other tools compile for a GPU, also where there is none; see `tests.kernels`."""
 
+import numpy as np
 import pytest
 from numba import types
 
@@ -10,22 +11,11 @@ pytest.importorskip("numba_cuda")
 from gpu_tools.local import cuda_packed as local_packed
 from gpu_tools.matching.cuda import find_words
 from gpu_tools.matching.cuda_costs import find_costs
-from gpu_tools.spliced import cuda_packed as spliced_packed
-from gpu_tools.spliced import cuda_wide as spliced_wide
+from gpu_tools.segments.submatrix_cuda import KERNELS
 
-INT32, INT64, INT16 = array(types.int32), array(types.int64), array(types.int16)
-UINT8, UINT32, UINT64 = array(types.uint8), array(types.uint32), array(types.uint64)
+INT32, INT64 = array(types.int32), array(types.int64)
+UINT32, UINT64 = array(types.uint32), array(types.uint64)
 TABLE32, TABLE64 = array(types.int32, 2), array(types.int64, 2)
-
-
-def test_packed_sweep_of_listed_exons(to_ptx):
-    given = TABLE64, INT32, INT32, INT32, UINT8, INT32, INT16, INT32, INT32
-    assert "max.s16x2" in to_ptx(spliced_packed.sweep_pieces, *given)
-
-
-def test_wide_sweep_of_listed_exons(to_ptx):
-    given = TABLE64, UINT8, INT32, INT32, INT32, INT32
-    assert ".entry" in to_ptx(spliced_wide.sweep_warp, *given)
 
 
 @pytest.mark.parametrize("level", [False, True])
@@ -45,3 +35,11 @@ def test_matching_with_unit_costs(words, to_ptx):
 def test_matching_with_costs(to_ptx):
     given = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
     assert "min.s16x2" in to_ptx(find_costs(8, 8), *given)
+
+
+@pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
+def test_submatrix(cell, to_ptx):
+    cells = array(getattr(types, cell), 2)
+    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, array(types.int32, 2), cells)
+    assert ".local" not in ptx
+    assert ("add.sat.f32" in ptx) == (cell == "float32")
