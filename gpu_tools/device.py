@@ -131,15 +131,6 @@ def resolve(specification: str = "auto") -> Device:
     return Device("cuda", _chosen(specification, available))
 
 
-def resolve_if_asked(specification: str) -> Device:
-    """Return what `resolve` does, but take ``auto`` for the CPU.
-
-    For kernels that have changed since they were last compared with the CPU on a GPU: they run for
-    those who ask for CUDA.
-    """
-    return resolve("cpu" if specification == "auto" else specification)
-
-
 def _chosen(specification: str, available: set[int]) -> tuple[int, ...]:
     listed = specification.partition(":")[2]
     ordinals = tuple(dict.fromkeys(int(part) for part in listed.split(","))) if listed else (0,)

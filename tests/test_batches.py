@@ -1,11 +1,12 @@
 """Even batches against all ways to split the cases."""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
 
-from gpu_tools.spliced.batches import even_batches
+from gpu_tools.spliced.batches import even_batches, within_limit
 
 
 def smallest_largest(cells, n_batches):
@@ -41,3 +42,12 @@ def test_cases_without_work_fill_batches_too(cells):
 def test_no_batch_is_empty(n_batches):
     with pytest.raises(ValueError, match="3 cases cannot make"):
         even_batches([1, 2, 3], n_batches)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_within_a_limit(seed):
+    sizes = random.Random(seed).choices(range(1, 12), k=30)
+    groups = list(within_limit(iter(sizes), lambda size: size, 10))
+    assert list(itertools.chain(*groups)) == sizes
+    assert all(sum(group) <= 10 or len(group) == 1 for group in groups)
+    assert all(sum(one) + other[0] > 10 for one, other in itertools.pairwise(groups))

@@ -132,6 +132,12 @@ def test_values_in_text_and_binary(run, tmp_path):
     ]  # fmt: skip
 
 
+def test_integers_of_64_bits_in_a_text(run, tmp_path):
+    (tmp_path / "v.tsv").write_text(f"{-(2**63 - 2)}\n+{2**63 - 1}\n-{'0' * 30}1\n")
+    found = rows(run("max-segments", "--values", "v.tsv")[1])[1:]
+    assert found == [["v", "1", "2", "2", str(2**63 - 1)]]
+
+
 def test_no_positive_value_gives_no_row(run, tmp_path):
     (tmp_path / "v.tsv").write_text("-1\n0\n")
     for more in ((), ("--all",)):
@@ -178,6 +184,11 @@ def test_shipped_scales():
          "v.tsv, line 3: row 2, column 1: 'x' is not a number"),
         ({"v.tsv": "1\t2\n"}, ["--values", "v.tsv"], 1, "v.tsv, line 1: 2 columns; expected one"),
         ({"v.tsv": ""}, ["--values", "v.tsv"], 1, "v.tsv: no numbers"),
+        ({"v.tsv": f"1\n{2**63}\n"}, ["--values", "v.tsv"], 1,
+         "v.tsv, line 2: row 2, column 1: '9223372036854775808' is out of range; expected an int"),
+        ({"v.tsv": f"-1{'0' * 5000}\n"}, ["--values", "v.tsv"], 1, "' is out of range"),
+        ({"v.tsv": "1e308\n1e308\n"}, ["--values", "v.tsv"], 1, "v.tsv: a sum exceeds 64-bit fl"),
+        ({"v.tsv": "1e308\n1e308\n"}, ["--values", "v.tsv", "--all"], 1, "v.tsv: a sum exceeds"),
         ({"v.npy": "text"}, ["--values", "v.npy"], 1, "v.npy: not an array of numbers"),
         ({}, ["--values", "v.npy"], 1, "v.npy: cannot be read (No such file or directory)"),
         ({}, [], 2, "give either --sequence with --scale or --values"),

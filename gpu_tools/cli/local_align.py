@@ -37,7 +37,7 @@ from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statisti
     help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
 )  # fmt: skip
 @options.output
-@options.device_if_asked
+@options.device
 @options.common
 def command(
     query, subject, k, min_score, both_strands, statistics, alignments, dot_plot, output, device,

@@ -114,7 +114,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     help="Type of the features in GFF3, a term of the Sequence Ontology.",
 )  # fmt: skip
 @options.output
-@options.device_unless(lambda given: given["every"] and given["device"] == "auto")
+@options.device
 @options.common
 def command(
     sequence, scale, values, subtract, every, min_score, min_length, significance,

@@ -88,14 +88,6 @@ def device_unless(cpu_only: Callable[[dict], bool]) -> Callable:
     return decorate
 
 
-def device_if_asked(function: Callable) -> Callable:
-    """Add --device and --threads as `device` does, but hold no GPU for ``auto``.
-
-    See `gpu_tools.device.resolve_if_asked`.
-    """
-    return device_unless(lambda options: options["device"] == "auto")(function)
-
-
 def common(function: Callable) -> Callable:
     """Add --quiet, --log-level and --debug to a command; it receives ``quiet``."""
     return _quiet(_log_level(_debug(function)))

@@ -104,11 +104,7 @@ def _finite(context, parameter, value: float | None) -> float | None:
 )  # fmt: skip
 @options.output
 @options.device_unless(
-    lambda given: (
-        given["device"] == "auto"
-        if given["site_model"]
-        else given["coding"] or given["ends"] == "free"
-    )
+    lambda given: not given["site_model"] and (given["coding"] or given["ends"] == "free")
 )
 @options.common
 def command(

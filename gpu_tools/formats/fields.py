@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from gpu_tools.errors import InputError
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DIGITS = 19  # of the largest integer of 64 bits
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _STRANDS = {"+": False, "-": True, ".": False}
 
@@ -38,9 +40,13 @@ class Place:
         return float(text)
 
     def whole_or_number(self, text: str, what: str) -> float | int:
-        """Return a finite number, as an integer if it is written as one."""
+        """Return a finite number, as an integer of 64 bits if it is written as one."""
         word = text.strip()
-        return int(word) if _INTEGER.fullmatch(word) else self.number(word, what)
+        if not _WHOLE.fullmatch(word):
+            return self.number(word, what)
+        if len(word.lstrip("+-0")) > _DIGITS or not -(2**63) <= int(word) < 2**63:
+            raise self.error(f"{what} {text!r} is out of range", "an integer of 64 bits")
+        return int(word)
 
     def score(self, text: str | None) -> float:
         """Return a score; ``.`` or none at all is 0."""

@@ -11,7 +11,7 @@ from itertools import islice, repeat
 
 import numpy as np
 
-from gpu_tools.device import resolve, resolve_if_asked
+from gpu_tools.device import resolve
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.local.problem import make_problem
 from gpu_tools.local.schedule import Task, in_order
@@ -62,7 +62,6 @@ def local_align(
         Alignments of different strands share no pair.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        ``auto`` is the CPU here.
     threads : int, optional
         Pairs that are aligned at once, all that the process may use by default.
     progress : callable, optional
@@ -119,7 +118,7 @@ def local_align(
     strands = "+-" if both_strands else "+"
     finish = partial(_k_best, k=k, least=min_score, strands=strands)
     tasks = [_task(query, subject, scoring, strands) for query, subject in pairs]
-    where = resolve_if_asked(device)
+    where = resolve(device)
     return in_order(tasks, finish, where, _threads(threads), progress or _ignore)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from gpu_tools.device import cpu_threads, resolve, resolve_if_asked
+from gpu_tools.device import cpu_threads, resolve
 from gpu_tools.results import Segment, Segments, Submatrix
 from gpu_tools.segments import cpu, maximal_cpu, submatrix_cpu
 from gpu_tools.segments.locate import locate
@@ -36,7 +36,8 @@ def max_segment(
     Raises
     ------
     InputError
-        If there is no value, one is NaN or infinite, or sums of integers could exceed 64 bits.
+        If there is no value, one is NaN or infinite, sums of integers could exceed 64 bits, or a
+        sum of floats is infinite.
     DeviceError
         If the device asked for cannot be used.
 
@@ -96,7 +97,6 @@ def max_segments(
         Keep the segments with at least this sum.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        ``auto`` is the CPU here.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
 
@@ -131,7 +131,7 @@ def max_segments(
     """
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
-    where = resolve_if_asked(device)
+    where = resolve(device)
     if where.kind == "cpu":
         starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, cpu_threads(threads))
     else:

@@ -16,7 +16,10 @@ from numba import int64, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.segments import core
+
+LANES = simd.VECTOR_BYTES // 8
 
 to_units = register_jitable(core.to_units)
 
@@ -65,18 +68,23 @@ def sums_by_sign(matrix, scale):
     return positive, negative
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def largest_of_pairs(lows, highs):
-    """Return the largest sum of a run for each pair of lines, all of them side by side."""
-    running = np.zeros((lows.shape[1], highs.shape[1]), np.int64)
-    largest = np.zeros((lows.shape[1], highs.shape[1]), np.int64)
-    for step in range(lows.shape[0]):
-        for low in range(lows.shape[1]):
-            below = lows[step, low]
-            for high in range(highs.shape[1]):
-                total = max(running[low, high] + (highs[step, high] - below), int64(0))
-                running[low, high] = total
-                largest[low, high] = max(largest[low, high], total)
+    """Return the largest sum of a run for each pair of lines, of a multiple of `LANES` upper ones.
+
+    A vector's lanes are the pairs of a lower line with neighbouring upper ones.
+    """
+    width, zero = highs.shape[1], simd.splat(np.int64(0))
+    largest = np.empty((lows.shape[1], width), np.int64)
+    for low in range(lows.shape[1]):
+        for high in range(0, width, LANES):
+            running, best = zero, zero
+            for step in range(lows.shape[0]):
+                below = simd.splat(-lows[step, low])
+                gain = simd.add(simd.load(highs, step * width + high), below)
+                running = simd.maximum(simd.add(running, gain), zero)
+                best = simd.maximum(best, running)
+            simd.store(largest, low * width + high, best)
     return largest
 
 

@@ -15,7 +15,8 @@ from numba import cuda, float32, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, kadane, kadane_above, load4, shuffle, shuffle_up_by
+from gpu_tools.ptx import WARP, load4, shuffle, shuffle_up_by
+from gpu_tools.ptx_sums import kadane, kadane_above
 from gpu_tools.segments import core
 from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle

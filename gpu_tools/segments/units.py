@@ -32,15 +32,24 @@ class Units:
         return np.int64(1) if self.exponent is None else np.float64(math.ldexp(1, self.exponent))
 
     def score(self, sum_of_units: int) -> int | float:
-        """Return a sum in the values' own terms."""
-        total = int(sum_of_units)
-        return total if self.exponent is None else math.ldexp(float(total), -self.exponent)
+        """Return a sum in the values' own terms; see `scores`."""
+        return self.scores(np.array([sum_of_units], np.int64))[0].item()
 
     def scores(self, sums_of_units: NDArray[np.int64]) -> NDArray:
-        """Return sums in the values' own terms."""
+        """Return sums in the values' own terms.
+
+        Raises
+        ------
+        InputError
+            If a sum of floats is too large for one.
+        """
         if self.exponent is None:
             return sums_of_units
-        return np.ldexp(sums_of_units.astype(np.float64), -self.exponent)
+        with np.errstate(over="ignore"):
+            scores = np.ldexp(sums_of_units.astype(np.float64), -self.exponent)
+        if not np.isfinite(scores).all():
+            raise InputError("a sum exceeds 64-bit floats", expected="smaller values")
+        return scores
 
 
 def as_numbers(values: ArrayLike, dimensions: int) -> NDArray:

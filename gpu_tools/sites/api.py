@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gpu_tools.device import resolve_if_asked
+from gpu_tools.device import resolve
 from gpu_tools.errors import InputError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
@@ -120,7 +120,6 @@ def site_align(
         Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
-        ``auto`` is the CPU here.
     threads : int, optional
         Threads of the CPU, all that the process may use by default.
     progress : callable, optional
@@ -164,7 +163,7 @@ def site_align(
     scoring = scoring or SplicedScoring()
     threads = threads or len(os.sched_getaffinity(0))
     done = progress or (lambda cells: None)
-    where = resolve_if_asked(device)
+    where = resolve(device)
     if where.kind == "cpu":
         return _on_cpu(cases, scoring, threads, done)
     from gpu_tools.sites.cuda_schedule import align_on_gpus

@@ -22,7 +22,16 @@ from gpu_tools import simd
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.cpu import ROWS_PER_BLOCK
 from gpu_tools.sites.rows import advance, column_of, final_score, put, raise_to, settle
-from gpu_tools.sites.state import Sites, Stripe, by_column, lanes_of, padded, sites_of, stripe_of
+from gpu_tools.sites.state import (
+    Sites,
+    Stripe,
+    by_column,
+    capacity_of,
+    lanes_of,
+    padded,
+    sites_of,
+    stripe_of,
+)
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
 from gpu_tools.sites.widths import Limits, limits
 from gpu_tools.spliced.cpu import blocks_of
@@ -286,7 +295,7 @@ class CodingSweep:
     def block(self, number: int, columns: int) -> CodingBlock:
         """Compute a block again; all target columns, whatever `columns` asks for."""
         low, high = self.blocks[number]
-        state = _restored(self.snapshots[number], _capacity(self.sites, self.blocks))
+        state = _restored(self.snapshots[number], capacity_of(self.sites, self.blocks))
         sweep_coding_block(self.sites, self.stops, self.stripe, state, self.weights, (low, high))
         flags, lanes = self.sites.flags[low:high], lanes_of(self.weights.dtype)
         entry_rows = np.flatnonzero(flags & INNER_ENTRY) + low
@@ -325,7 +334,7 @@ def coding_sweep(
     sites, stops = sites_of(codes, table, dtype), table.stops
     blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
-    state = fresh_state(sites, len(stripe.start), _capacity(sites, blocks), weights[1])
+    state = fresh_state(sites, len(stripe.start), capacity_of(sites, blocks), weights[1])
     snapshots, block_exits = [], []
     for bounds in blocks:
         snapshots.append(_snapshot(state))
@@ -342,16 +351,6 @@ def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -
     """Return the score, or None if only a path from the floor has it: then there is no chain."""
     unaligned = scoring.gap * columns if scoring.ends == "global" else 0
     return score if score >= limit.least + unaligned else None
-
-
-def _capacity(sites: Sites, blocks) -> tuple[int, int]:
-    longest = int(sites.intron_lengths.max(initial=0))
-    exits = np.concatenate(([0], np.cumsum(sites.flags & INNER_EXIT != 0)))
-    entries = np.concatenate(([0], np.cumsum(sites.flags & INNER_ENTRY != 0)))
-    return (
-        max(int(exits[high] - exits[max(low - longest, 0)]) for low, high in blocks),
-        max(int(entries[high] - entries[low]) for low, high in blocks),
-    )
 
 
 def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> CodingState:

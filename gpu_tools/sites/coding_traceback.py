@@ -11,17 +11,8 @@ from numpy.typing import NDArray
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.coding import FRAMES, CodingSweep, completes, split_class
 from gpu_tools.sites.table import CLOSED, SiteTable
-from gpu_tools.sites.traceback import Blocks, Exon, Firsts, SiteTrace, firsts_of
-from gpu_tools.spliced.traceback import (
-    ROWS_BETWEEN_CHECKPOINTS,
-    ExonRows,
-    align_exon,
-    cigar_of,
-    entered_at,
-    pair_scores,
-    previous_row,
-    with_leading_gap,
-)  # fmt: skip
+from gpu_tools.sites.traceback import Exon, SiteTrace, Steps, followed
+from gpu_tools.spliced.traceback import ROWS_BETWEEN_CHECKPOINTS, entered_at, previous_row
 
 
 class _Reading(NamedTuple):
@@ -52,46 +43,47 @@ def trace_coding(
     -------
     SiteTrace
     """
-    lifted, profile = pair_scores(target, scoring)
-    blocks = Blocks(sweep, sweep.column + 1)
-    end, column, frame = sweep.end, sweep.column, sweep.end % FRAMES
-    value = sweep.score - int(table.last_exit[end]) - scoring.gap * column
-    firsts = firsts_of(table, column + 1, scoring)
-    chain, parts = [], []
-    while True:
-        rows = ExonRows(codes[:end], target[:column], lifted, profile, scoring.gap)
-        exon = _trace_exon(rows, blocks, firsts, value, _Reading(frame, not chain, table.stops))
-        chain.append((exon.start, end))
-        parts.append(exon.operations)
-        column = exon.column
-        if exon.first:
-            break
-        end, frame, value = _predecessor(blocks, table, codes, exon, frame)
-    first = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    cigar = cigar_of(parts[::-1], chain[::-1])
-    return SiteTrace(chain[::-1], first, with_leading_gap(cigar, column - first))
+    return followed(sweep, codes, target, scoring, _FramedSteps(table, codes, sweep.end))
 
 
-def _trace_exon(
-    rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int, reading: _Reading
-) -> Exon:
-    """Return the exon that ends with `value`."""
-    end, columns = len(rows.base), len(rows.target) + 1
-    gain, checkpoints, left = np.zeros(columns, dtype=np.int32), [], 0
-    for number in range(blocks.sweep.block_of(max(end - 1, 0)), -1, -1):
-        block = blocks[number]
-        low = blocks.sweep.blocks[number][0]
-        kept = np.empty(((end - low) // ROWS_BETWEEN_CHECKPOINTS + 2, columns), dtype=np.int32)
-        inner = block.entry_rows[: np.searchsorted(block.entry_rows, end)]
-        before = -(-left // ROWS_BETWEEN_CHECKPOINTS)
-        left, column, entry, first = _search(
-            rows, gain, kept, (left, low), (inner, block.entries), firsts, value, reading
-        )
-        checkpoints.append(kept[: -(-left // ROWS_BETWEEN_CHECKPOINTS) - before])
-        if column >= 0:
-            operations = align_exon(rows, np.concatenate(checkpoints), left, column)
-            return Exon(end - left, int(column), int(entry), first, operations)
-    raise ValueError("no exon explains the value at its end: the sweep is wrong")
+class _FramedSteps(Steps):
+    """Exons that translate: their frame is known from the one behind.
+
+    Parameters
+    ----------
+    table : SiteTable
+    codes : ndarray of uint8, shape (m,)
+    end : int
+        Boundary at which the chain ends.
+    """
+
+    tracks = FRAMES
+
+    def __init__(self, table: SiteTable, codes: NDArray[np.uint8], end: int):
+        super().__init__(table)
+        self.codes, self.frame, self.last = codes, end % FRAMES, True
+
+    def search(self, *where):
+        """Look for an exon's entry in a block, see `_search`."""
+        return _search(*where, _Reading(self.frame, self.last, self.table.stops))
+
+    def chosen(self, exon: Exon, rows: NDArray[np.int64], explains: NDArray[np.bool_]):
+        """Return the nearest exit in whose frame the codon across the intron is no stop."""
+        for k in np.flatnonzero(explains.any(axis=1))[::-1]:
+            end = int(rows[k])
+            frame = (end - (exon.start - self.frame)) % FRAMES
+            if explains[k, frame] and self._joins(end, exon.start):
+                self.frame, self.last = frame, False
+                return k, frame
+        return None
+
+    def _joins(self, end: int, start: int) -> bool:
+        """Return whether the codon that an intron splits is no stop."""
+        split = (start - self.frame) % FRAMES
+        if split > end:
+            return False
+        before = split_class(self.codes, end, split)
+        return bool(completes(self.codes, self.table.stops, before, start))
 
 
 @njit(cache=True, nogil=True)
@@ -138,35 +130,3 @@ def _search(rows, gain, kept, span, inner, firsts, value, reading):
         gain[:] = following
         left += 1
     return left, -1, 0, False
-
-
-def _predecessor(blocks: Blocks, table: SiteTable, codes, exon: Exon, frame: int):
-    """Return end, frame and last value of the nearest exon that explains an entry."""
-    start, column = exon.start, exon.column
-    wanted = exon.entry - int(table.inner_entry[start])
-    least = min(intron.penalty for intron in table.introns)
-    for number in range(blocks.sweep.block_of(start), -1, -1):
-        if blocks.sweep.best_exit(number, column) - least < wanted:
-            continue
-        block = blocks[number]
-        values = block.exits[:, column].astype(np.int64).reshape(-1, FRAMES)
-        explains = np.zeros(values.shape, dtype=bool)
-        for intron in table.introns:
-            near = block.exit_rows <= start - intron.min_length
-            near &= table.exit_kind[block.exit_rows] == intron.kind
-            near &= table.entry_kind[start] == intron.kind
-            explains |= near[:, None] & (values - intron.penalty == wanted)
-        for k in np.flatnonzero(explains.any(axis=1))[::-1]:
-            end = int(block.exit_rows[k])
-            before = (end - (start - frame)) % FRAMES
-            if explains[k, before] and _joins(codes, table, end, start, frame):
-                return end, before, int(values[k, before]) - int(table.inner_exit[end])
-    raise ValueError("no exit explains the value of an entry: the sweep is wrong")
-
-
-def _joins(codes, table: SiteTable, end: int, start: int, frame: int) -> bool:
-    """Return whether the codon that an intron splits is no stop."""
-    split = (start - frame) % FRAMES
-    return bool(
-        split <= end and completes(codes, table.stops, split_class(codes, end, split), start)
-    )

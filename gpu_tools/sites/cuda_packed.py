@@ -42,7 +42,7 @@ from gpu_tools.sites.cuda_strips import (
 )
 
 HOT_PLACES = (
-    {1: 4, 2: 3} if simulated() else {4: 52, 8: 26, 12: 17, 16: 13, 20: 10, 24: 8, 32: 6}
+    {1: 4, 2: 3} if simulated() else {4: 52, 8: 26, 16: 13, 24: 8, 32: 6}
 )  # fmt: skip
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
 

@@ -57,13 +57,17 @@ class PackedLaunch:
         ]
 
     def run(self) -> None:
-        """Clear what the kernels write and start them, each on a stream."""
+        """Clear what the kernels write and start them, each on a stream.
+
+        Everything is cleared first: that runs on the default stream, which waits for the others.
+        """
         borders = self.memory[: self.border_words]
         device_memset(borders, NEVER_BYTE, borders.nbytes)
         device_memset(self.ends, 0x80, self.ends.nbytes)
-        for size, blocks, strips, stream in self.kernels:
+        for _, _, strips, _ in self.kernels:
             counter = strips[-1]
             device_memset(counter, 0, counter.nbytes)
+        for size, blocks, strips, stream in self.kernels:
             packed.sweep_of(size)[blocks, packed.WARP, stream](
                 self.jobs, strips, *self.inputs, self.memory, self.scoring
             )

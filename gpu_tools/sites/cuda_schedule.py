@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from numba import cuda
@@ -10,7 +10,7 @@ from numba import cuda
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.cuda import Sweeps
 from gpu_tools.sites.cuda_job import Job, Strand
-from gpu_tools.spliced.batches import shares
+from gpu_tools.spliced.batches import shares, within_limit
 
 BYTES_PER_BATCH = 8 << 30
 """What the sweeps of one batch may keep in GPU memory, at most."""
@@ -47,7 +47,7 @@ def align_on_gpus(
         def drive(ordinal: int, share: list[int]) -> None:
             with cuda.gpus[ordinal]:
                 made = workers.map(lambda k: (k, _jobs(cases[k], scoring, strands)), share)
-                for batch in _batches(made, _limit()):
+                for batch in within_limit(made, _bytes, _limit()):
                     found = list(_sweep(batch, scoring, workers.map))
                     ends = workers.map(lambda each: finish(cases[each[0]], *each[1:]), found)
                     for (k, *_), result in zip(found, ends, strict=True):
@@ -78,18 +78,8 @@ def _limit() -> float:
     )
 
 
-def _batches(made: Iterable[tuple[int, dict[str, Job]]], limit: float) -> Iterator[list]:
-    """Group cases so that what a group keeps on the GPU stays within a limit."""
-    batch, used = [], 0
-    for k, jobs in made:
-        size = sum(job.device_bytes for job in jobs.values())
-        if batch and used + size > limit:
-            yield batch
-            batch, used = [], 0
-        batch.append((k, jobs))
-        used += size
-    if batch:
-        yield batch
+def _bytes(numbered: tuple[int, dict[str, Job]]) -> int:
+    return sum(job.device_bytes for job in numbered[1].values())
 
 
 def _sweep(batch: list, scoring: SplicedScoring, spread: Callable) -> Iterator[tuple]:

@@ -68,6 +68,34 @@ class Blocks:
         return self.kept
 
 
+class Steps:
+    """What a chain's exons are asked for on the way back, whatever they may be.
+
+    Parameters
+    ----------
+    table : SiteTable
+    """
+
+    tracks = 1
+    """Rows of an exit."""
+
+    def __init__(self, table: SiteTable):
+        self.table = table
+
+    def search(self, *where):
+        """Look for an exon's entry in a block, see `_search`."""
+        return _search(*where)
+
+    def chosen(self, exon: Exon, rows: NDArray[np.int64], explains: NDArray[np.bool_]):
+        """Return which of a block's exits at boundaries `rows` precedes an exon, and its track.
+
+        The nearest one; None if there is none. `explains`, shape (exits, tracks), says which
+        could for their values.
+        """
+        nearest = np.flatnonzero(explains[:, 0])
+        return (nearest[-1], 0) if len(nearest) else None
+
+
 def trace(
     sweep: SiteSweep, table: SiteTable, codes: NDArray[np.uint8], target, scoring: SplicedScoring
 ) -> SiteTrace:
@@ -87,35 +115,40 @@ def trace(
     -------
     SiteTrace
     """
+    return followed(sweep, codes, target, scoring, Steps(table))
+
+
+def followed(sweep, codes, target, scoring: SplicedScoring, steps: Steps) -> SiteTrace:
+    """Follow the best chain of a sweep backwards."""
     lifted, profile = pair_scores(target, scoring)
-    blocks = Blocks(sweep, sweep.column + 1)
+    blocks, table = Blocks(sweep, sweep.column + 1), steps.table
     end, column = sweep.end, sweep.column
     value = sweep.score - int(table.last_exit[end]) - scoring.gap * column
-    firsts = firsts_of(table, column + 1, scoring)
+    firsts = _firsts(table, column + 1, scoring)
     chain, parts = [], []
     while True:
         rows = ExonRows(codes[:end], target[:column], lifted, profile, scoring.gap)
-        exon = _trace_exon(rows, blocks, firsts, value)
+        exon = _trace_exon(rows, blocks, firsts, value, steps)
         chain.append((exon.start, end))
         parts.append(exon.operations)
+        column = exon.column
         if exon.first:
             break
-        column = exon.column
-        end, value = _predecessor(blocks, table, exon)
+        end, value = _predecessor(blocks, exon, steps)
     cigar = cigar_of(parts[::-1], chain[::-1])
     # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    first = exon.column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return SiteTrace(chain[::-1], first, with_leading_gap(cigar, exon.column - first))
+    first = column if scoring.ends != "global" and scoring.gap <= 0 else 0
+    return SiteTrace(chain[::-1], first, with_leading_gap(cigar, column - first))
 
 
-def firsts_of(table: SiteTable, columns: int, scoring: SplicedScoring) -> Firsts:
+def _firsts(table: SiteTable, columns: int, scoring: SplicedScoring) -> Firsts:
     """Return what a traceback needs to know of first entries."""
     free = scoring.ends != "global"
     empty = [empty_chain(column, scoring.gap, free) for column in range(columns)]
     return Firsts(np.array(empty, dtype=np.int32), table.first_entry)
 
 
-def _trace_exon(rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int) -> Exon:
+def _trace_exon(rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int, steps: Steps) -> Exon:
     """Return the exon that ends with `value`."""
     end, columns = len(rows.base), len(rows.target) + 1
     gain, checkpoints, left = np.zeros(columns, dtype=np.int32), [], 0
@@ -125,7 +158,7 @@ def _trace_exon(rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int) -> E
         kept = np.empty(((end - low) // ROWS_BETWEEN_CHECKPOINTS + 2, columns), dtype=np.int32)
         inner = block.entry_rows[: np.searchsorted(block.entry_rows, end)]
         before = -(-left // ROWS_BETWEEN_CHECKPOINTS)
-        left, column, entry, first = _search(
+        left, column, entry, first = steps.search(
             rows, gain, kept, (left, low), (inner, block.entries), firsts, value
         )
         checkpoints.append(kept[: -(-left // ROWS_BETWEEN_CHECKPOINTS) - before])
@@ -174,26 +207,30 @@ def _search(rows, gain, kept, span, inner, firsts, value):
     return left, -1, 0, False
 
 
-def _predecessor(blocks: Blocks, table: SiteTable, exon: Exon) -> tuple[int, int]:
-    """Return the nearest exit that explains the value of an entry, and the exon's last value."""
-    start, column = exon.start, exon.column
-    wanted = exon.entry - int(table.inner_entry[start])
+def _predecessor(blocks: Blocks, exon: Exon, steps: Steps) -> tuple[int, int]:
+    """Return the exit that explains the value of an entry, and the exon's last value there."""
+    table, column = steps.table, exon.column
+    wanted = exon.entry - int(table.inner_entry[exon.start])
     least = min(intron.penalty for intron in table.introns)
-    for number in range(blocks.sweep.block_of(start), -1, -1):
+    for number in range(blocks.sweep.block_of(exon.start), -1, -1):
         if blocks.sweep.best_exit(number, column) - least < wanted:
             continue
         block = blocks[number]
-        values = block.exits[:, column].astype(np.int64)
-        explains = np.zeros(len(values), dtype=bool)
-        for intron in table.introns:
-            explains |= (
-                (values - intron.penalty == wanted)
-                & (block.exit_rows <= start - intron.min_length)
-                & (table.exit_kind[block.exit_rows] == intron.kind)
-                & (table.entry_kind[start] == intron.kind)
-            )
-        if explains.any():
-            nearest = np.flatnonzero(explains)[-1]
-            end = int(block.exit_rows[nearest])
-            return end, int(values[nearest]) - int(table.inner_exit[end])
+        values = block.exits[:, column].astype(np.int64).reshape(-1, steps.tracks)
+        explains = _explains(table, exon.start, block.exit_rows, values - wanted)
+        chosen = steps.chosen(exon, block.exit_rows, explains)
+        if chosen is not None:
+            end = int(block.exit_rows[chosen[0]])
+            return end, int(values[chosen]) - int(table.inner_exit[end])
     raise ValueError("no exit explains the value of an entry: the sweep is wrong")
+
+
+def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
+    """Return which exits, at boundaries `rows`, an intron takes to an entry for their surplus."""
+    explains = np.zeros(surplus.shape, dtype=bool)
+    for intron in table.introns:
+        admitted = rows <= start - intron.min_length
+        admitted &= table.exit_kind[rows] == intron.kind
+        admitted &= table.entry_kind[start] == intron.kind
+        explains |= admitted[:, None] & (surplus == intron.penalty)
+    return explains

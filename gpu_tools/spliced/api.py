@@ -112,7 +112,11 @@ def spliced_align_many(
     ----------
     cases : iterable of Case or CaseColumns
         `case_columns` may be called ahead, if the same cases are aligned more than once.
-    scoring, device, threads, progress, reading
+    scoring : SplicedScoring, optional
+    device : str
+    threads : int, optional
+    progress : callable, optional
+    reading : {"any", "complete", "incomplete"}
         As `spliced_align` has them.
 
     Returns
@@ -152,7 +156,9 @@ def spliced_scores(
     ----------
     cases : iterable of Case or CaseColumns
         As `spliced_align_many` has them.
-    scoring, device, threads
+    scoring : SplicedScoring, optional
+    device : str
+    threads : int, optional
         As `spliced_align` has them.
 
     Returns

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def even_batches(cells: Sequence[int], n_batches: int) -> list[slice]:
@@ -58,3 +61,19 @@ def shares(cells: list[int], count: int) -> list[list[int]]:
         dealt[least].append(k)
         loads[least] += cells[k]
     return dealt
+
+
+def within_limit(
+    items: Iterable[T], size_of: Callable[[T], int], limit: float
+) -> Iterator[list[T]]:
+    """Group what comes in, in its order, so that no group of several is larger than the limit."""
+    batch, used = [], 0
+    for item in items:
+        size = size_of(item)
+        if batch and used + size > limit:
+            yield batch
+            batch, used = [], 0
+        batch.append(item)
+        used += size
+    if batch:
+        yield batch

@@ -71,7 +71,7 @@ class Jobs(NamedTuple):
 class CaseColumns(NamedTuple):
     """Cases as columns, see `case_columns`.
 
-    Attributes
+    Parameters
     ----------
     cases : list of Case
     strands : Strands

@@ -27,7 +27,8 @@ from gpu_tools.spliced.core import Sweep
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds, narrowest
 
-STEPS_PER_BLOCK = 1 << 14
+STEPS_PER_BLOCK = 1 << 11
+"""Steps after which a stripe lets the next one follow; fewer are not worth a signal."""
 _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
 _TARGET_OTHER = OTHER + 1
 _TARGET_PAD = OTHER + 2
@@ -276,9 +277,10 @@ def sweep(
     borders = [_border(stream, dtype) for _ in range(threads + 1)]
     fill_column_zero(program, result, borders[0], scoring)
     stripes = _stripes(target, columns, threads, scoring, dtype)
+    n_steps = stream.n_rows + _lanes(dtype) - 1
     run_stripes(lambda k, steps: sweep_block(
         stream, stripes[k], result, borders[k], borders[k + 1], weights, steps,
-    ), threads, blocks_of(stream.n_rows + _lanes(dtype) - 1, STEPS_PER_BLOCK))  # fmt: skip
+    ), threads, blocks_of(n_steps, STEPS_PER_BLOCK if threads > 1 else n_steps))  # fmt: skip
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_wide as wide
-from gpu_tools.spliced.batches import shares
+from gpu_tools.spliced.batches import shares, within_limit
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_chains import Chains, ChainSearch
@@ -203,7 +203,7 @@ def wide_results(
     """Align cases with 32-bit sweeps on the current GPU; chains are followed on the CPU."""
     prepare_case = Preparation(scoring)
     made = ((k, prepare_case(columns.cases[k])) for k in chosen)
-    for batch in _wide_batches(made):
+    for batch in within_limit(made, _wide_bytes, WIDE_BYTES_PER_BATCH):
         jobs = [
             wide.Job(program, prepared.case.target.codes)
             for _, prepared in batch
@@ -216,19 +216,10 @@ def wide_results(
             yield k, finish(prepared, swept)
 
 
-def _wide_batches(made: Iterable[tuple[int, PreparedCase]]) -> Iterator[list]:
-    """Group prepared cases so that what a group keeps on the GPU stays within a limit."""
-    batch, used = [], 0
-    for k, prepared in made:
-        target = prepared.case.target.codes
-        size = sum(wide.device_bytes(wide.Job(p, target)) for p in prepared.programs)
-        if batch and used + size > WIDE_BYTES_PER_BATCH:
-            yield batch
-            batch, used = [], 0
-        batch.append((k, prepared))
-        used += size
-    if batch:
-        yield batch
+def _wide_bytes(numbered: tuple[int, PreparedCase]) -> int:
+    _, prepared = numbered
+    target = prepared.case.target.codes
+    return sum(wide.device_bytes(wide.Job(p, target)) for p in prepared.programs)
 
 
 class Alignments(Sequence[SplicedAlignment]):

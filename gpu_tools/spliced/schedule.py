@@ -11,8 +11,10 @@ from gpu_tools.spliced import cpu
 from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
 from gpu_tools.spliced.traceback import Swept
 
-COLUMNS_PER_STRIPE = 256
+COLUMNS_PER_STRIPE = 512
 """Fewer target columns than this are not worth a thread of their own."""
+CELLS_FOR_STRIPES = 1 << 27
+"""Fewer nominal cells than this are not worth several threads: a core does them in some 6 ms."""
 
 
 def on_cpu(
@@ -20,7 +22,7 @@ def on_cpu(
 ) -> list[SplicedAlignment]:
     """Align all cases on the CPU.
 
-    A case that is more than half a thread's share of the work is spread over all threads, by
+    A large case that is more than half a thread's share of the work is spread over all threads, by
     stripes of its target; the others run side by side.
 
     Parameters
@@ -39,7 +41,7 @@ def on_cpu(
     """
     prepare = Preparation(scoring)
     cells = [case.cells for case in cases]
-    alone = sum(cells) / (2 * threads)
+    alone = max(sum(cells) / (2 * threads), CELLS_FOR_STRIPES)
     results: dict[int, SplicedAlignment] = {}
     for k in (k for k, n in enumerate(cells) if n > alone):
         results[k] = _align(prepare(cases[k]), scoring, threads)

@@ -1,0 +1,45 @@
+"""Kernels of the other tools compile for a GPU, also where there is none; see `tests.kernels`."""
+
+import numpy as np
+import pytest
+from numba import types
+
+from tests.kernels import array
+
+pytest.importorskip("numba_cuda")
+
+from gpu_tools.local import cuda_packed as local_packed
+from gpu_tools.matching.cuda import find_words
+from gpu_tools.matching.cuda_costs import find_costs
+from gpu_tools.segments.submatrix_cuda import KERNELS
+
+INT32, INT64 = array(types.int32), array(types.int64)
+UINT32, UINT64 = array(types.uint32), array(types.uint64)
+TABLE32, TABLE64 = array(types.int32, 2), array(types.int64, 2)
+
+
+@pytest.mark.parametrize("level", [False, True])
+def test_packed_fill_of_local_alignment(level, to_ptx):
+    borders = types.UniTuple(INT64, 3)
+    given = TABLE64, TABLE32, INT32, INT32, borders, INT32, INT32
+    kernel = local_packed.make_kernel(max(local_packed.ROWS), level)
+    assert "max.s16x2" in to_ptx(kernel, *given)
+
+
+@pytest.mark.parametrize("words", [1, 4])
+def test_matching_with_unit_costs(words, to_ptx):
+    given = UINT64, TABLE64, UINT32, TABLE32, types.int64, TABLE32, TABLE64, INT32
+    assert ".entry" in to_ptx(find_words(words, 5), *given)
+
+
+def test_matching_with_costs(to_ptx):
+    given = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
+    assert "min.s16x2" in to_ptx(find_costs(8, 8), *given)
+
+
+@pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
+def test_submatrix(cell, to_ptx):
+    cells = array(getattr(types, cell), 2)
+    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, array(types.int32, 2), cells)
+    assert ".local" not in ptx
+    assert ("add.sat.f32" in ptx) == (cell == "float32")
