@@ -19,7 +19,7 @@ from gpu_tools.formats.matrices import SHIPPED, load_matrix
 from gpu_tools.local import cpu, search, tiles, traceback
 from gpu_tools.local.forbidden import ForbiddenPairs, aligned_pairs
 from gpu_tools.local.problem import make_problem
-from gpu_tools.local.window import bound_window
+from gpu_tools.local.window import fill, is_narrow
 from tests import oracle_local
 from tests.local_cases import (
     oracle_pair,
@@ -134,6 +134,15 @@ def test_global_is_what_the_definition_says(seed, sizes):
     assert (found.score, letters(found)) == (score, text)
 
 
+def whole_window(problem, side, used):
+    """Return the largest score of each tile, and the first cell that has the last one's."""
+    rows, columns = problem.shape
+    window, border = (0, rows, 0, columns), (np.zeros(columns + 1, int), np.zeros(rows, int))
+    dtype = np.int16 if is_narrow(problem, window, border) else np.int32
+    costs = cpu.costs_of(problem, np.dtype(dtype))
+    return fill(problem, window, (side, 1), border, used.pairs, costs)
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("worth", [1, 40, 9000], ids=["8-bit", "16-bit", "32-bit"])
 def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
@@ -145,13 +154,9 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, worth):
         scoring = AffineScoring(2 * worth, -worth if seed % 3 == 1 else 0, 3 * worth, worth)
         query, subject = sequences(*random_pair(rng, 300), scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
-    rows, columns = problem.shape
     gaps = problem.gap_open, problem.gap_extend
     exact = tile_scores(problem.query, problem.subject, problem.table, gaps, 32)
-    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    window = bound_window(problem, (0, rows, 0, columns), 32, border, ForbiddenPairs())
-    assert (window.lower == exact).all()
-    assert (window.upper == exact).all()
+    assert (whole_window(problem, 32, ForbiddenPairs())[0] == exact).all()
     found = cpu.score_pass(problem, 32)
     assert found.max() == exact.max()
     assert (found >= exact).all()
@@ -186,13 +191,12 @@ def test_a_window_is_what_a_plain_fill_says(seed):
     used.rows = np.concatenate([used.rows[:1], pairs[:, 0], used.rows[1:]])
     used.columns = np.concatenate([used.columns[:1], pairs[:, 1], used.columns[1:]])
     cells = filled(problem, (pairs[:, 0], pairs[:, 1]))
-    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
-    found = bound_window(problem, (0, rows, 0, columns), side, border, used)
-    for (down, across), most in np.ndenumerate(found.lower):
+    largest, end = whole_window(problem, side, used)
+    for (down, across), most in np.ndenumerate(largest):
         tile = cells[down * side : (down + 1) * side, across * side : (across + 1) * side]
         assert most == tile.max()
     row, column = np.argwhere(tile == tile.max())[0] + (down * side, across * side)
-    assert found.end == (row * columns + column if tile.max() else -1)
+    assert end == (row * columns + column if tile.max() else -1)
 
 
 def test_a_window_has_no_row_behind_its_last():
@@ -200,10 +204,9 @@ def test_a_window_has_no_row_behind_its_last():
     query, subject = random_codes(np.random.default_rng(0), 17) % 4, np.full(20, 4, dtype=np.uint8)
     subject[:16] = query[1:]
     problem = make_problem(query, subject, AffineScoring(1, -1, 2, 1))
-    border = np.zeros(21, np.int64), np.zeros(17, np.int64)
-    found = bound_window(problem, (0, 17, 0, 20), 16, border, ForbiddenPairs())
-    assert found.lower.tolist() == [[15, 12], [16, 14]]
-    assert found.end == 16 * 20 + 16
+    largest, end = whole_window(problem, 16, ForbiddenPairs())
+    assert largest.tolist() == [[15, 12], [16, 14]]
+    assert end == 16 * 20 + 16
 
 
 def bounded(problem):
@@ -252,12 +255,10 @@ def test_scores_equal_those_of_filling_everything_again(seed):
     subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
     problem = make_problem(query, subject, AffineScoring())
     used = ForbiddenPairs()
-    rows, columns = problem.shape
-    border = np.zeros(columns + 1, np.int64), np.zeros(rows, np.int64)
     for f in islice(search.best_alignments(bounded(problem), 1), 8):
-        whole = bound_window(problem, (0, rows, 0, columns), 1 << 20, border, used)
-        assert f.score == whole.lower[0, 0]
-        assert (f.end[0] - 1) * columns + f.end[1] - 1 == whole.end
+        largest, end = whole_window(problem, 1 << 20, used)
+        assert f.score == largest[0, 0]
+        assert (f.end[0] - 1) * problem.shape[1] + f.end[1] - 1 == end
         used.add(f.start, f.cigar)
 
 

@@ -6,64 +6,11 @@ nothing, at most the upper bounds of the tiles there. Two sweeps carry the one a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from gpu_tools import simd
 from gpu_tools.local import cpu
-from gpu_tools.local.forbidden import ForbiddenPairs
-from gpu_tools.local.problem import Problem
-
-
-class TileBounds(NamedTuple):
-    """Of each tile of a window, shape (tiles down, tiles across).
-
-    `lower` and `upper` bound its largest score; `end` and `possible` are the first cell of the last
-    tile, by row, then column, that has its lower and its upper bound, as row * columns of the
-    matrix + column, or -1 if that is less than asked for. Where bounds and cells agree, both are
-    exact.
-    """
-
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    end: int
-    possible: int
-
-
-def bound_window(
-    problem: Problem,
-    window: tuple[int, int, int, int],
-    tile: int,
-    border: tuple[NDArray[np.int64], NDArray[np.int64]],
-    forbidden: ForbiddenPairs,
-) -> TileBounds:
-    """Bound the scores of a window's tiles.
-
-    Parameters
-    ----------
-    problem : Problem
-    window : tuple of int
-        First and end row, first and end column; it begins at a tile's corner.
-    tile : int
-        Side of a tile, a power of two.
-    border : tuple of ndarray
-        Upper bounds of the cells above the window, from its left corner on (columns + 1), and of
-        those left of it (rows).
-    forbidden : ForbiddenPairs
-
-    Returns
-    -------
-    TileBounds
-    """
-    narrow = is_narrow(problem, window, border)
-    costs = cpu.costs_of(problem, np.dtype(np.int16 if narrow else np.int32))
-    used, nothing = (forbidden.rows, forbidden.columns), tuple(map(np.zeros_like, border))
-    lower, end = fill(problem, window, (tile, 1), nothing, used, costs)
-    upper, possible = fill(problem, window, (tile, 1), border, used, costs)
-    return TileBounds(lower, upper, end, possible)
 
 
 @njit(cache=True, nogil=True)
@@ -78,10 +25,29 @@ def is_narrow(problem, window, border):
 
 @njit(cache=True, nogil=True)
 def fill(problem, window, asked, border, used, costs):
-    """Return the largest score of each tile, and the first cell that has the last one's.
+    """Return each tile's largest score in a window, and the first cell that has the last one's.
 
-    `asked` is the side of a tile, and from which score on the last one's first cell is looked for;
-    the cell is -1 if there is none. `costs` are of a type wide enough.
+    Parameters
+    ----------
+    problem : Problem
+    window : tuple of int
+        First and end row, first and end column; it begins at a tile's corner.
+    asked : tuple of int
+        Side of a tile, a power of two, and the score from which on the last one's cell is wanted.
+    border : tuple of ndarray of int64
+        Scores of the cells above the window, from its left corner on (columns + 1), and of those
+        left of it (rows).
+    used : tuple of ndarray
+        Rows and columns of forbidden pairs.
+    costs : Costs
+        Of a type that is wide enough, see `is_narrow`.
+
+    Returns
+    -------
+    ndarray of int64, shape (tiles down, tiles across)
+    int
+        The first by row, then column, as row * columns of the matrix + column; -1 if the score is
+        less than asked for.
     """
     weights, (tile, least) = costs.weights, asked
     top, bottom, left, right = window
