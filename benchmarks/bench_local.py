@@ -10,7 +10,9 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -216,45 +218,60 @@ def several_gpus(length: int, count: int) -> dict:
             "times_as_fast": round(one / all_of_them, 3), "equal": bool(same)}  # fmt: skip
 
 
-def measure(cpu_length: int, small: int, large: int, related: int) -> dict:
-    """Measure everything on the CPU that this machine can do."""
+Plan = dict[str, Callable[[], dict | None]]
+"""What is measured by name, in order."""
+
+
+def plan_cpu(cpu_length: int, small: int, large: int, related: int) -> Plan:
+    """Return what is measured on the CPU."""
     return {
-        "one_core_score_pass": score_pass_one_core(cpu_length),
-        "one_core_score_pass_small": score_pass_one_core(small),
-        "parasail_one_core": parasail_one_core(cpu_length),
-        "parasail_one_core_small": parasail_one_core(small),
-        "one_core_k_10": whole_call(cpu_length, 10, "cpu"),
-        "one_core_large_k_10": whole_call(large, 10, "cpu"),
-        "one_core_large_k_100": whole_call(large, 100, "cpu"),
-        "one_core_small_k_100": whole_call(small, 100, "cpu"),
-        "one_core_related_k_3": whole_call(related, 3, "cpu", related=True),
-        "memory_k_10": more_memory(large, 10, "cpu"),
-        "memory_double_k_1": more_memory(2 * large, 1, "cpu"),
+        "one_core_score_pass": partial(score_pass_one_core, cpu_length),
+        "one_core_score_pass_small": partial(score_pass_one_core, small),
+        "parasail_one_core": partial(parasail_one_core, cpu_length),
+        "parasail_one_core_small": partial(parasail_one_core, small),
+        "one_core_k_10": partial(whole_call, cpu_length, 10, "cpu"),
+        "one_core_large_k_10": partial(whole_call, large, 10, "cpu"),
+        "one_core_large_k_100": partial(whole_call, large, 100, "cpu"),
+        "one_core_small_k_100": partial(whole_call, small, 100, "cpu"),
+        "one_core_related_k_3": partial(whole_call, related, 3, "cpu", related=True),
+        "memory_k_10": partial(more_memory, large, 10, "cpu"),
+        "memory_double_k_1": partial(more_memory, 2 * large, 1, "cpu"),
     }
 
 
-def measure_gpus(small: int, large: int) -> dict:
-    """Measure on the GPUs of this machine; with two of them, also what both do together."""
-    figures = {
-        "gpu_score_pass": gpu_score_pass(large),
-        "gpu_score_pass_double": gpu_score_pass(2 * large),
-        "gpu_score_pass_related": gpu_score_pass(2 * large, related=True),
-        "gpu_many_pairs": gpu_many_pairs(500, 2000),
-        "gpu_more_pairs": gpu_many_pairs(4000, 2000),
-        "gpu_k_10": whole_call(large, 10, "cuda"),
-        "gpu_k_100": whole_call(large, 100, "cuda"),
-        "gpu_small_k_10": whole_call(small, 10, "cuda"),
-        "gpu_small_k_100": whole_call(small, 100, "cuda"),
-        "gpu_double_k_10": whole_call(2 * large, 10, "cuda"),
-        "gpu_related_k_1": whole_call(2 * large, 1, "cuda", related=True),
-        "memory_double_k_10": more_memory(2 * large, 10, "cuda"),
-        "memory_related_k_1": more_memory(2 * large, 1, "cuda", related=True),
-        "published_forward": published_forward(small),
+def plan_gpus(small: int, large: int) -> Plan:
+    """Return what is measured on GPUs; with two of them, also what both do together."""
+    plan = {
+        "gpu_score_pass": partial(gpu_score_pass, large),
+        "gpu_score_pass_double": partial(gpu_score_pass, 2 * large),
+        "gpu_score_pass_related": partial(gpu_score_pass, 2 * large, related=True),
+        "gpu_many_pairs": partial(gpu_many_pairs, 500, 2000),
+        "gpu_more_pairs": partial(gpu_many_pairs, 4000, 2000),
+        "gpu_k_10": partial(whole_call, large, 10, "cuda"),
+        "gpu_k_100": partial(whole_call, large, 100, "cuda"),
+        "gpu_small_k_10": partial(whole_call, small, 10, "cuda"),
+        "gpu_small_k_100": partial(whole_call, small, 100, "cuda"),
+        "gpu_double_k_10": partial(whole_call, 2 * large, 10, "cuda"),
+        "gpu_related_k_1": partial(whole_call, 2 * large, 1, "cuda", related=True),
+        "published_forward": partial(published_forward, small),
     }
     count = len(list_gpus())
     if count > 1:
-        figures["several_gpus"] = several_gpus(4 * large, count)
-    return figures
+        plan["several_gpus"] = partial(several_gpus, 4 * large, count)
+    plan["memory_double_k_10"] = partial(more_memory, 2 * large, 10, "cuda")
+    plan["memory_related_k_1"] = partial(more_memory, 2 * large, 1, "cuda", related=True)
+    return plan
+
+
+def measure(plan: Plan, path: str | None = None) -> dict:
+    """Measure one after the other; print each and write all so far to a record, if any."""
+    found = {}
+    for name, figure in plan.items():
+        found[name] = figure()
+        print(f"{name}: {found[name]}", flush=True)
+        if path is not None:
+            record.write(path, found)
+    return found
 
 
 def has_gpu() -> bool:
@@ -267,7 +284,7 @@ def has_gpu() -> bool:
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
-    found = measure(400, 300, 400, 200) | (measure_gpus(300, 400) if has_gpu() else {})
+    found = measure(plan_cpu(400, 300, 400, 200) | (plan_gpus(300, 400) if has_gpu() else {}))
     for name, figure in found.items():
         rate = figure["gcups"] if figure else 1.0
         rates = rate.values() if isinstance(rate, dict) else [rate]
@@ -276,10 +293,7 @@ def test_tiny():
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["gpu"]:
-        found = measure_gpus(SMALL_LENGTH, LARGE_LENGTH)
+        chosen = plan_gpus(SMALL_LENGTH, LARGE_LENGTH)
     else:
-        found = measure(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
-    for name, figure in found.items():
-        print(f"{name}: {figure}", flush=True)
-    if len(sys.argv) > 2:
-        record.write(Path(sys.argv[2]), found)
+        chosen = plan_cpu(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
+    measure(chosen, *sys.argv[2:3])
