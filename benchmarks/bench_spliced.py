@@ -154,7 +154,7 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
         some[-1], min(sum(c.cells for c in some), 10**9)
     )
     figures["library_one_core"] = library_call(some, device="cpu", threads=1)
-    figures["library_all_cores"] = library_call(some, device="cpu")
+    figures["library_all_cores"] = library_call(cases, device="cpu")
     if has_gpu():
         figures.update(measure_gpu(cases, large or il1rapl1_like()))
     return figures

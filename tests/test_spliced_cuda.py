@@ -144,8 +144,9 @@ def test_scores_alone():
     assert cuda.tolist() == [result.score for result in spliced_align(made, device="cpu")]
 
 
-@pytest.mark.skipif(simulated(), reason="the simulator has as much memory as it likes")
-def test_a_case_larger_than_the_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda.Sizes.bytes", property(lambda own: own.cells << 50))
-    with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory"):
-        spliced_align([cases.WORKED_EXAMPLE.case()], device="cuda")
+@pytest.mark.parametrize("base", ["ACCGTATGT", "ACCGNATGT"], ids=["packed", "wide"])
+def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.free_memory", lambda: 100)
+    case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
+    with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
+        spliced_align([case], device="cuda")

@@ -68,11 +68,12 @@ def on_cuda(
 
         def drive(ordinal: int, share: Share) -> None:
             with cuda.gpus[ordinal]:
+                broad = prepare_wide(columns, share.broad, scoring)
                 for jobs, search in searches(work, share.narrow, scoring):
                     search.find_chains()
                     found.add(jobs, search.chains())
                     done(int(work.columns.cells[np.unique(jobs.cases)].sum()))
-                for k, result in wide_results(columns, share.broad, scoring):
+                for k, result in wide_results(broad, scoring):
                     found.others[k] = result
                     done(result.cells)
 
@@ -90,9 +91,10 @@ def scores_on_cuda(
 
         def drive(ordinal: int, share: Share) -> None:
             with cuda.gpus[ordinal]:
+                broad = prepare_wide(columns, share.broad, scoring)
                 for jobs, search in searches(work, share.narrow, scoring):
                     np.maximum.at(scores, jobs.cases, search.scores())
-                for k, result in wide_results(columns, share.broad, scoring):
+                for k, result in wide_results(broad, scoring):
                     scores[k] = NO_CHAIN if result.score is None else result.score
 
         list(drivers.map(drive, ordinals, deal_out(work, len(ordinals))))
@@ -176,16 +178,9 @@ def _batches(work: Work, jobs: Jobs) -> Iterator[Jobs]:
     """Split jobs into batches that fit the current GPU, the jobs of a case together."""
     sizes = packed.sizes_of(work.programs.table[jobs.programs], jobs.lengths).bytes
     of_case = np.bincount(jobs.cases, sizes, minlength=len(work.fits)).astype(np.int64)
-    limit, free = BYTES_PER_BATCH, BYTES_PER_BATCH
-    if not simulated():
-        free = cuda.current_context().get_memory_info().free
-        limit = min(limit, free // 2)
-    largest = int(of_case.argmax())
-    if of_case[largest] > free:
-        raise DeviceError(
-            f"case {largest + 1} needs {of_case[largest] >> 20} MB of GPU memory, {free >> 20} MB"
-            " are free; use the CPU (cpu) or a larger GPU"
-        )
+    free, largest = free_memory(), int(of_case.argmax())
+    refuse_beyond(free, largest, int(of_case[largest]))
+    limit = min(BYTES_PER_BATCH, free // 2)
     number, used, numbers = 0, 0, np.zeros(len(of_case), dtype=np.int64)
     for case in np.unique(jobs.cases).tolist():
         used += int(of_case[case])
@@ -197,12 +192,35 @@ def _batches(work: Work, jobs: Jobs) -> Iterator[Jobs]:
         yield jobs.take(own == k)
 
 
-def wide_results(
+def free_memory() -> int:
+    """Return the bytes that are free on the current GPU; the simulator has what it likes."""
+    return 1 << 62 if simulated() else cuda.current_context().get_memory_info().free
+
+
+def refuse_beyond(free: int, case: int, needed: int) -> None:
+    """Raise `DeviceError` if a case needs more memory than is free on its GPU."""
+    if needed > free:
+        raise DeviceError(
+            f"case {case + 1} needs {needed >> 20} MB of GPU memory, {free >> 20} MB are free; use"
+            " the CPU (cpu) or a larger GPU"
+        )
+
+
+def prepare_wide(
     columns: CaseColumns, chosen: list[int], scoring: SplicedScoring
+) -> list[tuple[int, PreparedCase]]:
+    """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
+    prepare_case, free = Preparation(scoring), free_memory() if chosen else 0
+    made = [(k, prepare_case(columns.cases[k])) for k in chosen]
+    for numbered in made:
+        refuse_beyond(free, numbered[0], _wide_bytes(numbered))
+    return made
+
+
+def wide_results(
+    made: list[tuple[int, PreparedCase]], scoring: SplicedScoring
 ) -> Iterator[tuple[int, SplicedAlignment]]:
     """Align cases with 32-bit sweeps on the current GPU; chains are followed on the CPU."""
-    prepare_case = Preparation(scoring)
-    made = ((k, prepare_case(columns.cases[k])) for k in chosen)
     for batch in within_limit(made, _wide_bytes, WIDE_BYTES_PER_BATCH):
         jobs = [
             wide.Job(program, prepared.case.target.codes)
