@@ -1,5 +1,7 @@
 """CUDA and CPU give the same answer, on a GPU or on numba's simulator."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -150,3 +152,29 @@ def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
     case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
     with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
         spliced_align([case], device="cuda")
+
+
+class InThisThread(ThreadPoolExecutor):
+    """A pool whose map works in the thread that asks: the simulator has one set of threads."""
+
+    map = staticmethod(map)
+
+
+def test_shares_of_several_gpus(monkeypatch):
+    """The same GPU twice; both kernels, and cases that neither has to look at."""
+    from gpu_tools.spliced.cuda_schedule import on_cuda, scores_on_cuda
+
+    if simulated():
+        monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.ThreadPoolExecutor", InThisThread)
+    rng = np.random.default_rng(31)
+    rates = (0.0, 0.1) if simulated() else (0.0, 0.1) * 20
+    examples = [cases.random_example(rng, **SIZES, target=7, n_rate=rate) for rate in rates]
+    made = [example.case(f"case{k}") for k, example in enumerate([*examples, cases.WORKED_EXAMPLE])]
+    made.append(cases.Example("ACGT", "AC", []).case("none"))
+    scoring, columns = SplicedScoring(), case_columns(made)
+    found = on_cuda(columns, scoring, (0, 0), 2, lambda cells: None)
+    assert list(found) == spliced_align(made, scoring, device="cpu")
+    assert found[-1].score is None
+    assert found[1:3] == list(found)[1:3]
+    scores = scores_on_cuda(columns, scoring, (0, 0), 2)
+    assert scores[:-1].tolist() == [result.score for result in found[:-1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -252,14 +253,16 @@ class Alignments(Sequence[SplicedAlignment]):
         self.columns = columns
         self.others: dict[int, SplicedAlignment] = {}
         self._parts: list[tuple[Jobs, Chains]] = []
+        self._adding = Lock()
         self._part, self._job = np.full((2, len(columns.cells)), -1)
 
     def add(self, jobs: Jobs, chains: Chains) -> None:
         """Add the chains of jobs; a case is that of its job which has one."""
         winners = np.flatnonzero(np.diff(chains.first_exons))
-        self._job[jobs.cases[winners]] = winners
-        self._part[jobs.cases[winners]] = len(self._parts)
-        self._parts.append((jobs, chains))
+        with self._adding:  # a thread a GPU
+            self._job[jobs.cases[winners]] = winners
+            self._part[jobs.cases[winners]] = len(self._parts)
+            self._parts.append((jobs, chains))
 
     def __len__(self) -> int:
         return len(self.columns.cells)
