@@ -91,6 +91,10 @@ def test_which_kernel_takes_what():
     assert packs("ACGT", match=125)
     assert not packs("ACGT", match=126)  # lifted by the gap it is no signed byte
     assert not packs("ACGT", target_length=12_000)  # 3 a column leave 16 bits
+    assert packs("ACGT", target_length=65_535, match=0, mismatch=0, gap=0)
+    assert not packs(
+        "ACGT", target_length=65_536, match=0, mismatch=0, gap=0
+    )  # too many for a best end
 
 
 def test_case_without_candidates():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
+from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
@@ -55,6 +56,8 @@ def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray
         & (low > packed.NEVER + 256)
         & (high < 2**15 - 256)
         & (rows * strides(lengths) < 2**31)
+        & (lengths < ends.COLUMNS_AT_MOST)
+        & (table[:, of.N_EXITS] <= ends.EXITS_AT_MOST)
     )
 
 

@@ -25,6 +25,8 @@ ROW, BONUS, LENGTH, LAST_ROW, ENTRY, COMMITTED, FIRST, BEHIND = range(8)
 _COLUMN_BITS, _EXIT_BITS = 16, 22
 _BIAS = 1 << 24
 _LAST_COLUMN, _LAST_EXIT = (1 << _COLUMN_BITS) - 1, (1 << _EXIT_BITS) - 1
+COLUMNS_AT_MOST, EXITS_AT_MOST = 1 << _COLUMN_BITS, 1 << _EXIT_BITS
+"""What such a number has room for."""
 
 
 def score_of(best):
