@@ -50,9 +50,10 @@ def find_ends(jobs, exits, cells, best, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 12)
+    jobs : int64 array, shape (J, FIELDS)
     exits : int32 array, shape (B, 8)
     cells : int16 array
+        See `cuda_trace.trace_chains`.
     best : int64 array, zeros, shape (J,)
     scoring : int32 array, shape (4,)
     """

@@ -22,6 +22,8 @@ from gpu_tools.spliced.pieces import (
     arrange,
     cut,
     fill_warps,
+    most_segments,
+    most_sources,
     stored_row,
 )
 from gpu_tools.spliced.program import lay_out
@@ -108,9 +110,9 @@ def _room(strands: Strands) -> NDArray[np.int64]:
     first, lengths = strands.first_exons[:-1], strands.ends - strands.starts
     exons, rows = np.diff(strands.first_exons), np.add.reduceat(lengths, first)
     stops = exons + rows // (2 * packed.CAPACITY.lanes * packed.CAPACITY.slots) + 1
-    segments = stops + exons // 5 + 1
-    sources = 5 * stops + exons + 2 * segments
-    return np.stack([5 * segments + 3 * stops + 3, 4 * sources, 8 * exons, rows], axis=1)
+    # there are no more pieces than segments; see `pieces.arrange`
+    numbers = 5 * most_segments(stops, exons) + 3 * stops + 3
+    return np.stack([numbers, 4 * most_sources(stops, exons), 8 * exons, rows], axis=1)
 
 
 @njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.spliced.program import SweepProgram
@@ -168,15 +169,28 @@ def _find_stops(exit_rows, exit_tracks, longest):
     return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
 
 
+@register_jitable
+def most_segments(n_stops, n_exons):
+    """Return how many segments there are at most.
+
+    There are at most as many with rows as stops, and a fold puts one row in place of several.
+    """
+    return n_stops + n_exons // (_FOLDED - 1) + 1
+
+
+@register_jitable
+def most_sources(n_stops, n_exons):
+    """Return how many sources there are at most.
+
+    Tracks of a group read all its exons only where those are few.
+    """
+    return n_stops * (1 + _RECOMPUTED) + n_exons + 2 * most_segments(n_stops, n_exons)
+
+
 @njit(cache=True, nogil=True)
 def _room(n_stops, n_exons):
-    """Return room for all segments, and for when the rows of stops, then the kept ones, are there.
-
-    There are at most as many segments with rows as stops, and a fold puts one row in place of
-    several. Tracks of a group read all its exons only where those are few.
-    """
-    most = n_stops + n_exons // (_FOLDED - 1) + 1
-    n_sources = n_stops * (1 + _RECOMPUTED) + n_exons + 2 * most
+    """Return room for segments, and for when the rows of stops, then the kept ones, are there."""
+    most, n_sources = most_segments(n_stops, n_exons), most_sources(n_stops, n_exons)
     segments = Segments(
         np.zeros(most + 1, dtype=np.int32), np.zeros(most, dtype=np.int32),
         np.zeros(most, dtype=np.int32), np.full(most, EMPTY, dtype=np.int32),
