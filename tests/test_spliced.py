@@ -5,7 +5,16 @@ import resource
 import numpy as np
 import pytest
 
-from gpu_tools import Case, ExonSet, InputError, Sequence, SplicedScoring, spliced_align
+from gpu_tools import (
+    Case,
+    ExonSet,
+    InputError,
+    Sequence,
+    SplicedScoring,
+    case_columns,
+    spliced_align,
+    spliced_scores,
+)
 from tests import cases, oracles
 
 
@@ -189,3 +198,19 @@ def test_tie_pair_before_base_symbol_before_target_symbol():
     assert align(cases.Example("A", "AA", [(0, 1)])).cigar == (("=", 1), ("I", 1))
     one_of_each = SplicedScoring(mismatch=-9, gap=-1)
     assert align(cases.Example("A", "C", [(0, 1)]), one_of_each).cigar == (("D", 1), ("I", 1))
+
+
+@pytest.mark.parametrize("ends", ["global", "free-target", "free"])
+def test_scores_alone(ends):
+    rng = np.random.default_rng(5)
+    examples = [
+        cases.random_example(rng, base=60, target=20, count=9, longest=12) for _ in range(9)
+    ]
+    made = [example.case(f"case{k}") for k, example in enumerate(examples)]
+    made.append(cases.Example("ACGT", "AC", []).case("none"))
+    scoring = SplicedScoring(ends=ends)
+    scores = spliced_scores(case_columns(made), scoring, device="cpu")
+    aligned = [result.score for result in spliced_align(made, scoring, device="cpu")]
+    assert scores.tolist() == aligned
+    assert aligned[-1] is None
+    assert scores.dtype == np.int64

@@ -174,13 +174,19 @@ def spliced_scores(
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
     scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
     where = resolve(device)
-    if where.kind == "cpu" or scoring.ends == "free":
+    if scoring.ends == "free":
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
-        scores = [result.score for result in found]
-        return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
+        return _masked([result.score for result in found])
+    if where.kind == "cpu":
+        conclude = schedule.best_score
+        return _masked(schedule.on_cpu(columns.cases, scoring, threads, lambda _: None, conclude))
     from gpu_tools.spliced.cuda_schedule import NO_CHAIN, scores_on_cuda
 
     return np.ma.masked_equal(scores_on_cuda(columns, scoring, where.ordinals, threads), NO_CHAIN)
+
+
+def _masked(scores: list[int | None]) -> np.ma.MaskedArray:
+    return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
 
 
 def _one_case(scoring: SplicedScoring, reading: str):
