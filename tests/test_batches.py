@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from gpu_tools.spliced.batches import even_batches, within_limit
+from gpu_tools.batches import even_batches, within_limit
 
 
 def smallest_largest(cells, n_batches):

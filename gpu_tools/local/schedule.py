@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from gpu_tools import simd
+from gpu_tools.batches import within_limit
 from gpu_tools.device import Device
 from gpu_tools.local import cpu
 from gpu_tools.local.problem import Problem
@@ -78,7 +79,7 @@ def _from_gpus(tasks: list[Task], ordinals) -> Iterator[tuple[Task, list[Tiles]]
     """Yield each task with what the GPUs' score passes tell of its tiles."""
     from gpu_tools.local import cuda
 
-    for batch in _batches(tasks):
+    for batch in within_limit(tasks, _bytes_of_task, BYTES_PER_BATCH):
         problems = [problem for task in batch for problem in task.problems]
         sides = [tile_side(*problem.shape, TILES_FROM_GPU) for problem in problems]
         passes = cuda.score_passes(problems, sides, ordinals)
@@ -87,17 +88,8 @@ def _from_gpus(tasks: list[Task], ordinals) -> Iterator[tuple[Task, list[Tiles]]
             yield task, [next(tiles) for _ in task.problems]
 
 
-def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    batch, size = [], 0
-    for task in tasks:
-        needed = len(task.problems) * _bytes(task.problems[0])
-        if batch and size + needed > BYTES_PER_BATCH:
-            yield batch
-            batch, size = [], 0
-        batch.append(task)
-        size += needed
-    if batch:
-        yield batch
+def _bytes_of_task(task: Task) -> int:
+    return len(task.problems) * _bytes(task.problems[0])
 
 
 def _bytes(problem: Problem) -> int:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from numba import cuda
 
+from gpu_tools.batches import shares, within_limit
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.cuda import Sweeps
 from gpu_tools.sites.cuda_job import Job, Strand
-from gpu_tools.spliced.batches import shares, within_limit
 
 BYTES_PER_BATCH = 8 << 30
 """What the sweeps of one batch may keep in GPU memory, at most."""

@@ -31,10 +31,10 @@ from gpu_tools.spliced.widths import best_bonus
 
 # columns of the table of programs: counts, what bounds the cells, where the parts lie
 (
-    N_ROWS, N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS, NOMINAL_ROWS,
+    N_ROWS, N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
     LONGEST_TRACK, LONGEST_EXON, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
     NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
-) = range(20)  # fmt: skip
+) = range(19)  # fmt: skip
 
 _TOGETHER = 16
 """Programs that a thread takes at a time."""
@@ -140,8 +140,7 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
     own[N_SOURCES], own[N_EXITS], own[N_ENDS] = len(tables.sources), len(order), len(ends)
     lengths = ends[exit_ends] - starts[exit_tracks]
-    own[NOMINAL_ROWS], own[LONGEST_EXON] = lengths.sum(), lengths.max()
-    own[LONGEST_TRACK] = np.diff(track_rows).max()
+    own[LONGEST_EXON], own[LONGEST_TRACK] = lengths.max(), np.diff(track_rows).max()
     own[MOST_EXITS], own[MOST_BONUS] = np.diff(first_by_end).max(), np.abs(bonus).max()
     own[BEST_BONUS] = best_bonus(commits, exit_tracks, exit_ends, bonus, len(ends), penalty)
     own[AMBIGUOUS] = (stream == OTHER).any()

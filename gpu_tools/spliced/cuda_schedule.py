@@ -11,6 +11,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
+from gpu_tools.batches import shares, within_limit
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
@@ -18,7 +19,6 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_wide as wide
-from gpu_tools.spliced.batches import shares, within_limit
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_chains import Chains, ChainSearch

@@ -21,8 +21,6 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.spliced.program import SweepProgram
-
 EMPTY = -1
 """Stands for the empty chain among the rows that a segment reads."""
 NOT_THE_LAST, NOT_KEPT = -1, -2
@@ -117,23 +115,6 @@ class Pieces(NamedTuple):
     entries: NDArray[np.int32]
     n_kept: int
     order: NDArray[np.int32]
-
-    @property
-    def ticks(self) -> int:
-        """Chunks until the last segment begins."""
-        return int(self.segments.ticks.max())
-
-
-def cut_into_pieces(program: SweepProgram, capacity: Capacity) -> Pieces:
-    """Cut the tracks of a program into segments that a warp can hold."""
-    committed = program.first_by_end[program.track_commits]
-    return _cut(program.exit_rows, program.exit_tracks, program.by_end, committed, capacity)
-
-
-@njit(cache=True, nogil=True)
-def _cut(exit_rows, exit_tracks, by_end, committed, capacity):
-    # see program.py: what Python calls must not be called from another compiled function
-    return cut(exit_rows, exit_tracks, by_end, committed, capacity)
 
 
 @njit(cache=True, nogil=True)

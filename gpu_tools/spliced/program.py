@@ -77,11 +77,6 @@ class SweepProgram:
         """Number of rows really swept."""
         return len(self.codes)
 
-    @property
-    def nominal_rows(self) -> int:
-        """Sum of the exons' lengths."""
-        return int((self.ends[self.exit_ends] - self.starts[self.exit_tracks]).sum())
-
     def exon(self, index: int) -> tuple[int, int]:
         """Return one exon as a 0-based half-open interval of the forward strand."""
         start = int(self.starts[self.exit_tracks[index]])

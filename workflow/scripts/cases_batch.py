@@ -2,6 +2,7 @@
 
 import click
 
+from gpu_tools.batches import even_batches
 from gpu_tools.cli import options
 from gpu_tools.cli.rule import run_rule
 from gpu_tools.exons import ExonSet
@@ -10,7 +11,6 @@ from gpu_tools.formats.intervals import read_exons
 from gpu_tools.formats.merge import concatenate, merge_gff3
 from gpu_tools.formats.tables import write_table
 from gpu_tools.spliced import Case
-from gpu_tools.spliced.batches import even_batches
 
 OPTIONAL = {"multiple": True, "metavar": "FILE"}
 FILES = OPTIONAL | {"required": True}
