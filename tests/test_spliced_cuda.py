@@ -78,6 +78,31 @@ def test_many_exons_end_before_a_track(segments):
     assert cuda == cpu
 
 
+TIES = {
+    "the nearest end precedes": (
+        cases.Example(
+            "ACT" * 6 + "GT", "ACGT", [(3 * k, 3 * k + 2) for k in range(6)] + [(18, 20)]
+        ),
+        "+",
+        ((15, 17), (18, 20)),
+    ),
+    "the first end is the last": (
+        cases.Example("ACT" * 6, "AC", [(3 * k, 3 * k + 2) for k in range(6)]),
+        "+",
+        ((0, 2),),
+    ),
+    "the shortest exon": (cases.Example("GGAC", "AC", [(2, 4), (1, 4), (0, 4)]), "+", ((2, 4),)),
+    "+ before -": (cases.Example("ACGT", "ACGT", [(0, 4)], [(0, 4)]), "+", ((0, 4),)),
+}
+
+
+@pytest.mark.parametrize("tie", TIES)
+def test_ties(tie):
+    example, strand, chain = TIES[tie]
+    for result in both([example], SplicedScoring(gap=0, mismatch=0)):
+        assert (result[0].strand, result[0].chain) == (strand, chain)
+
+
 def test_which_kernel_takes_what():
     from gpu_tools.spliced.cuda_schedule import prepare
 
