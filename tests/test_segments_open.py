@@ -11,13 +11,14 @@ from tests import oracle_segments as oracle
 
 def open_list(segments, last):
     """Return the open ones of segments (start, end, sums before and after), and what merged."""
-    columns, state, merged = tuple([0] * len(segments) for _ in range(4)), (0, 0, 0, 0), []
+    rows, merged = np.zeros((len(segments), 4), np.int64), []
+    state = latest = (0, 0, 0, 0)
     for segment in [*segments, (0, -1, last, last)]:
         longer, done = segment, False
         while not done:
-            state, longer, done = core.append_open(columns, 0, state, longer)
+            state, latest, longer, done = core.append_open(rows, 0, state, latest, longer)
         merged += [longer[:2]] * (longer != segment)
-    return [tuple(column[k] for column in columns) for k in range(state[2])], merged
+    return [tuple(row) for row in rows[: state[2]].tolist()], merged
 
 
 def outermost(segments):

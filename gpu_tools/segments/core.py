@@ -123,7 +123,7 @@ def keep_open(prefix, starts, ends, base, count, first, last):
     return kept
 
 
-def append_open(columns, at, state, segment):
+def append_open(rows, at, state, last, segment):
     """Take one step to append a segment to the list of those that may grow beyond what was read.
 
     A segment that comes in from the left ends where the sum is larger than everywhere before; one
@@ -134,40 +134,45 @@ def append_open(columns, at, state, segment):
 
     Parameters
     ----------
-    columns : tuple of array
-        Starts and ends, and the sums before and after, of the segments.
+    rows : array, shape (n, 4)
+        Start, end, and the sums before and after, of the segments.
     at : int
         Where the list begins.
     state : tuple of int
         Where in the list the chain begins, how many segments come in from the left, how many there
         are, and the largest sum so far: (0, 0, 0, 0) for the empty list.
+    last : tuple of int
+        The chain's last segment, anything if it is empty.
     segment : tuple of int
         Start, end, sum before and after; of positive sum, behind all others. Or an end of -1,
         and the last sum of all twice: what begins no lower is taken away, nothing is appended.
 
     Returns
     -------
-    state : tuple of int
-        The list's after the step.
+    state, last : tuple of int
+        Those after the step.
     segment : tuple of int
         It starts earlier if another one was merged with it.
     done : bool
         Whether no further step is due.
     """
-    starts, ends, lows, highs = columns
-    start, end, low, high = segment
     base, entered, count, record = state
-    last = at + count - 1
-    if count > base and lows[last] >= low:
-        if count == base + 1 and entered > base:  # it stays, though not in the chain
-            return (base + 1, entered, count, record), segment, False
-        return (base, entered, count - 1, record), segment, False
-    if count > base and highs[last] < high:
-        return (base, entered, count - 1, record), (starts[last], end, lows[last], high), False
+    start, end, low, high = segment
+    closed = count > base and last[2] >= low
+    if closed and count == base + 1 and entered > base:  # it stays, though not in the chain
+        return (base + 1, entered, count, record), last, segment, False
+    if closed or (count > base and last[3] < high):
+        if not closed:
+            start, low = last[0], last[2]
+        count -= 1
+        if count > base:
+            k = at + count - 1
+            last = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
+        return (base, entered, count, record), last, (start, end, low, high), False
     if end < 0:
-        return state, segment, True
-    starts[last + 1], ends[last + 1] = start, end
-    lows[last + 1], highs[last + 1] = low, high
+        return state, last, segment, True
+    rows[at + count, 0], rows[at + count, 1] = start, end
+    rows[at + count, 2], rows[at + count, 3] = low, high
     if high > record:  # nothing of the chain ends as high: it is the chain's first
         entered, record = base + 1, high
-    return (base, entered, count + 1, record), segment, True
+    return (base, entered, count + 1, record), segment, segment, True

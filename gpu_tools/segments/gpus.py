@@ -31,6 +31,8 @@ def on_each(ordinals: tuple[int, ...], work: Callable, *arguments: Iterable) -> 
         with cuda.gpus[ordinal]:
             return work(*own)
 
+    if len(ordinals) == 1:
+        return list(map(bound, ordinals, *arguments))
     # the simulator runs one kernel at a time
     with ThreadPoolExecutor(1 if simulated() else len(ordinals)) as pool:
         return list(pool.map(bound, ordinals, *arguments))

@@ -26,8 +26,6 @@ from gpu_tools.segments.maximal_kernels import (
     CROSS_START,
     END,
     FAN,
-    HIGH,
-    LOW,
     OFFSET,
     START,
     TOTAL,
@@ -90,7 +88,7 @@ def new_part(values, capacity: int | None = None, room: int = 0) -> Part:
         cuda.device_array((runs, kernels.SLOTS), np.uint16),
         cuda.device_array((runs, kernels.SLOTS), np.int32 if narrow else np.int64),
         cuda.device_array((first + made, kernels.LIST_COLUMNS), np.int64),
-        cuda.device_array((2, 4, rows), np.int64),
+        cuda.device_array((2, rows, 4), np.int64),
         cuda.device_array((4, tiles), np.int64),
         cuda.device_array(kernels.USED + 1 + len(levels), np.int64),
         cuda.device_array(3 * room, np.int64),
@@ -107,9 +105,9 @@ def list_part(part: Part, scale) -> tuple[Part, int]:
     kernel = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
     while True:
         too_large, too_deep, found, used = _list_once(part, scale, kernel)
-        if not too_large and not too_deep and used <= part.rows.shape[2]:
+        if not too_large and not too_deep and used <= part.rows.shape[1]:
             return part, found
-        if used > part.rows.shape[2]:
+        if used > part.rows.shape[1]:
             part = new_part(part.values, used, part.room.size // 3)
         if too_large or too_deep:
             kernel = kernels.LIST_DEEP[dtype] if too_deep else kernels.LIST_WIDE[dtype]
@@ -173,10 +171,9 @@ def _open_rows(part: Part, number: int, first: int) -> tuple[NDArray[np.int64], 
     """Return the open segments of a part that begins at value `first`, and its sum, for `cross`."""
     top = part.lists[part.lists.shape[0] - 1 :].copy_to_host()[0]
     begin, end = top[OFFSET], top[OFFSET] + top[COUNT]
-    columns = part.rows[len(_levels(part.runs)) % 2]
-    rows = np.array([columns[k, begin:end].copy_to_host() for k in (START, END, LOW, HIGH)])
-    rows[[START, END]] += first
-    return np.column_stack((np.full(top[COUNT], number), rows.T)), top[TOTAL]
+    rows = part.rows[len(_levels(part.runs)) % 2][begin:end].copy_to_host()
+    rows[:, [START, END]] += first
+    return np.column_stack((np.full(top[COUNT], number), rows)), top[TOTAL]
 
 
 def _enter(part: Part, first: int, crossing: Crossing) -> int:

@@ -12,7 +12,7 @@ lists : int64 array, shape (lists, 8)
     only: how many segments are maximal in the run; start, end and sum of a segment that starts in
     it and goes on beyond its end, the end 0 if there is none; how many of the run's own are maximal
     in all values.
-rows : int64 array, shape (2, 4, capacity)
+rows : int64 array, shape (2, capacity, 4)
     Open segments of a level, of even and of odd number: start, end, sums before and after.
     Positions count from value 0, sums from the list's first value.
 by_tile : int64 array, shape (4, tiles)
@@ -110,14 +110,14 @@ def _write_open(stack, chain, total, lists, rows, counts, counters):
     run, count = int64(cuda.grid(1)), int64(begin + length)
     offset = _reserve(counts, counters, count)
     lists[run, OFFSET], lists[run, TOTAL] = offset, total
-    if offset + count > rows.shape[2]:
+    if offset + count > rows.shape[1]:
         count = 0
     lists[run, COUNT] = count
     for k in range(count):
         low, high, info = _load(stack, uint32(k if k < begin else k + 2))
-        rows[0, START, offset + k] = run * RUN + (info & START_BYTE)
-        rows[0, END, offset + k] = run * RUN + (info >> BYTE & START_BYTE) + 1
-        rows[0, LOW, offset + k], rows[0, HIGH, offset + k] = low, high
+        rows[0, offset + k, START] = run * RUN + (info & START_BYTE)
+        rows[0, offset + k, END] = run * RUN + (info >> BYTE & START_BYTE) + 1
+        rows[0, offset + k, LOW], rows[0, offset + k, HIGH] = low, high
 
 
 @cuda.jit(device=True)
@@ -256,6 +256,13 @@ def _note_crossing(segment, lists, by_tile):
     cuda.atomic.max(by_tile, (FARTHEST, start // TILE), end)
 
 
+@cuda.jit(device=True)
+def _row(rows, k):
+    """Return an open segment; of none, some other one."""
+    k = min(k, int64(rows.shape[0] - 1))
+    return rows[k, START], rows[k, END], rows[k, LOW], rows[k, HIGH]
+
+
 @cuda.jit
 def merge_lists_thread(lists, rows, by_tile, counters, level):
     """Merge `FAN` neighbouring lists a thread, and tell which segments cross their ends.
@@ -267,27 +274,29 @@ def merge_lists_thread(lists, rows, by_tile, counters, level):
     if group >= n_made:
         return
     child, size = first_list + group * FAN, int64(0)
-    last = min(child + FAN, first_made)
-    for other in range(child, last):
+    behind = min(child + FAN, first_made)
+    for other in range(child, behind):
         size += lists[other, COUNT]
     at = cuda.atomic.add(counters, USED + number + 1, size)
     given, made = rows[number % 2], rows[(number + 1) % 2]
-    columns = (made[START], made[END], made[LOW], made[HIGH])
-    before, state, done = int64(0), (int64(0), int64(0), int64(0), int64(0)), True
-    k, end_of_list = lists[child, OFFSET], lists[child, OFFSET] + lists[child, COUNT]
-    start, segment = int64(0), (int64(0), int64(0), int64(0), int64(0))
-    while not done or child < last:
+    none = int64(0), int64(0), int64(0), int64(0)
+    before, state, last, segment, done = int64(0), none, none, none, True
+    start, k = int64(0), lists[child, OFFSET]
+    end_of_list, coming = k + lists[child, COUNT], _row(given, k)
+    while not done or child < behind:
         if done and k < end_of_list:
-            start = given[START, k]
-            segment = (start, given[END, k], before + given[LOW, k], before + given[HIGH, k])
-            k, done = k + 1, False
+            start, end, low, high = coming
+            segment, done = (start, end, before + low, before + high), False
+            k += 1
+            coming = _row(given, k)  # on its way while this one is worked on
         elif done:
             before, child = before + lists[child, TOTAL], child + 1
-            start, segment, done = int64(0), (int64(0), int64(-1), before, before), child < last
-            if child < last:
+            start, segment, done = int64(0), (int64(0), int64(-1), before, before), child < behind
+            if child < behind:
                 k, end_of_list = lists[child, OFFSET], lists[child, OFFSET] + lists[child, COUNT]
+                coming = _row(given, k)
         if not done:
-            state, segment, done = append_open(columns, at, state, segment)
+            state, last, segment, done = append_open(made, at, state, last, segment)
             if done and segment[0] != start:
                 _note_crossing(segment, lists, by_tile)
     lists[first_made + group, OFFSET], lists[first_made + group, COUNT] = at, state[2]

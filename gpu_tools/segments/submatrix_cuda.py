@@ -8,6 +8,7 @@ result, and the search is done again in integers.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -220,12 +221,13 @@ KERNELS = {np.dtype(str(cell)): _kernel(cell) for cell in (float32, int32, int64
 
 
 @cuda.jit
-def columns_thread(prefix, first, cell_scale, columns):
-    """Copy neighbouring columns of the prefix sums, in units, a thread a step."""
+def columns_thread(prefix, firsts, unit, columns):
+    """Copy two times `CELLS` neighbouring columns of the prefix sums, in units, a thread a step."""
     step = cuda.grid(1)
-    if step < columns.shape[0]:
-        for k in range(columns.shape[1]):
-            columns[step, k] = int64(prefix[step, first + k] * cell_scale)
+    if step < prefix.shape[0]:
+        for which in range(2):
+            for k in range(CELLS):
+                columns[which, step, k] = int64(prefix[step, firsts[which] + k] * unit)
 
 
 def tiles_of(n_lines: int) -> NDArray[np.int32]:
@@ -233,9 +235,10 @@ def tiles_of(n_lines: int) -> NDArray[np.int32]:
 
     Those on the diagonal, with half the pairs, come last: a GPU runs out of work in small steps.
     """
-    uppers = range(0, n_lines + 1, WIDTH)
-    whole = [(low, high) for high in uppers for low in range(0, high, WIDTH)]
-    return np.array(whole + [(high, high) for high in uppers], dtype=np.int32)
+    groups = np.arange(n_lines // WIDTH + 1)
+    high, low = np.tril_indices(len(groups), -1)
+    lows, highs = np.concatenate((low, groups)), np.concatenate((high, groups))
+    return np.ascontiguousarray(WIDTH * np.column_stack((lows, highs)), dtype=np.int32)
 
 
 def measure(steps, scale) -> OnGpu:
@@ -278,26 +281,27 @@ def largest_block(bests, largest):
 
 
 class Share(NamedTuple):
-    """One GPU's tiles, with the prefix sums and the largest sums on that GPU, all in cells.
+    """What one GPU found in its tiles, in cells.
 
-    ``bests`` are the threads', shape (tiles, threads), ``largest`` the tiles'.
+    On that GPU are the prefix sums and ``bests``, the largest sums of the threads' pairs, shape
+    (tiles, threads); ``largest`` are the tiles' ones, on the host.
     """
 
     tiles: NDArray[np.int32]
     prefix: object
     bests: object
-    largest: object
+    largest: NDArray
 
 
-def search_share(gpu: OnGpu, scale, cell: np.dtype, tiles: NDArray[np.int32]) -> Share:
-    """Have the current GPU search some tiles; it is not waited for, others may start meanwhile."""
+def search_tiles(gpu: OnGpu, tiles: NDArray[np.int32], scale, cell: np.dtype) -> Share:
+    """Search some tiles on the current GPU."""
     on_gpu = cuda.to_device(tiles)
     prefix = prefix_of(gpu, scale, cell)
     bests = cuda.device_array((len(tiles), THREADS), cell)
     largest = cuda.device_array(len(tiles), cell)
     KERNELS[cell][len(tiles), THREADS](prefix, on_gpu, bests)
     largest_block[len(tiles), THREADS](bests, largest)
-    return Share(tiles, prefix, bests, largest)
+    return Share(tiles, prefix, bests, largest.copy_to_host())
 
 
 def shares_of(n_lines: int, n_gpus: int) -> list[NDArray[np.int32]]:
@@ -332,38 +336,36 @@ def best_rectangle(
 
 def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, ...]):
     """Search a matrix that has been loaded onto each of some GPUs; see `best_rectangle`."""
-    tiles = shares_of(oriented.n_lines, len(loaded))
+    shares = shares_of(oriented.n_lines, len(loaded))
     for cell in loaded[0].cells:
-        shares = on_each(
-            ordinals,
-            lambda gpu, own, cell=cell: search_share(gpu, scale, cell, own),
-            loaded, tiles,
-        )  # fmt: skip
-        largest = on_each(ordinals, lambda share: share.largest.copy_to_host(), shares)
-        best = max(part.max() for part in largest)
+        search_share = partial(search_tiles, scale=scale, cell=cell)
+        found = on_each(ordinals, search_share, loaded, shares)
+        best = max(share.largest.max() for share in found)
         if cell.kind != "f" or best < 1:
             break
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    found = on_each(ordinals, lambda share, own: _tiles_with(share, own, best), shares, largest)
-    return total, first_rectangle([tile for part in found for tile in part], oriented, total)
+    tiles = on_each(ordinals, partial(_tiles_with, best=best), found)
+    return total, first_rectangle([tile for part in tiles for tile in part], oriented, total)
 
 
-def _tiles_with(share: Share, largest: NDArray, best) -> list[Tile]:
+def _tiles_with(share: Share, best) -> list[Tile]:
     """Return the threads' tiles that reach `best`."""
     found = []
-    for block in np.flatnonzero(largest == best).tolist():
+    for block in np.flatnonzero(share.largest == best).tolist():
         for thread in np.flatnonzero(share.bests[block].copy_to_host() == best).tolist():
             low = int(share.tiles[block, 0]) + thread // GROUPS * CELLS
             high = int(share.tiles[block, 1]) + thread % GROUPS * CELLS
-            found.append(Tile(low, _columns(share.prefix, low), high, _columns(share.prefix, high)))
+            lows, highs = _columns(share.prefix, (low, high))
+            found.append(Tile(low, lows, high, highs))
     return found
 
 
-def _columns(prefix, first: int) -> NDArray[np.int64]:
-    columns = cuda.device_array((prefix.shape[0], CELLS), np.int64)
+def _columns(prefix, firsts: tuple[int, int]) -> NDArray[np.int64]:
+    """Return `CELLS` columns from either on, shape (2, steps, cells)."""
+    columns = cuda.device_array((2, prefix.shape[0], CELLS), np.int64)
     unit = np.int64(1) if prefix.dtype.kind != "f" else np.float32(LIMIT_FLOAT32)
     blocks = -(-prefix.shape[0] // SCAN_THREADS)
-    columns_thread[blocks, SCAN_THREADS](prefix, first, unit, columns)
+    columns_thread[blocks, SCAN_THREADS](prefix, firsts, unit, columns)
     return columns.copy_to_host()
