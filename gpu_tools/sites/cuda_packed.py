@@ -8,6 +8,9 @@ its own; then a prefix maximum over their last columns gives what each must be r
 which raises all columns alike; and it is what the next row has to its upper left.
 
 Strips of one job run one behind the other, see `gpu_tools.sites.cuda_strips`.
+
+What a warp does next is put to the vote, though all lanes know it: so the compiler knows too that
+they stay together, and neither guards shuffles nor gathers lanes again behind branches.
 """
 
 from __future__ import annotations
@@ -17,7 +20,17 @@ from functools import cache
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import FOUR_WORDS, WARP, kernel, load4, max2, permute, shuffle, sync_lanes
+from gpu_tools.ptx import (
+    FOUR_WORDS,
+    WARP,
+    any_lane,
+    kernel,
+    load4,
+    max2,
+    permute,
+    shuffle,
+    sync_lanes,
+)
 from gpu_tools.ptx_rows import (
     advanced,
     at_least,
@@ -144,7 +157,7 @@ def _make_operate(size):
                 row = raised(row, other, bonus)
             else:
                 row = rare(row, operation, stored, lane, floor)
-            if code & int32(LAST):
+            if any_lane(code & int32(LAST) != 0):
                 return row, following
 
     return operate
@@ -166,7 +179,7 @@ def _first_operations(todo, shared, lane):
 def _next_operation(following, todo, shared, lane):
     """Return the number of the next operation, which then lies in shared memory."""
     n, own = int32(following[0] + 1), following[1]
-    if n & int32(WARP - 1) == 0:
+    if any_lane(n & int32(WARP - 1) == 0):
         sync_lanes()
         _lay_out(own, shared, lane)
         own = load4(todo, 4 * (n + lane + WARP))
@@ -214,10 +227,10 @@ def _make_step(size, operate):
         settled, arrived = _settled(row[size - 1], before), max2(before, largest)
         carry, left = max2(settled, begins), max2(arrived, begins)
         diagonal = carry
-        if code & int32(SPECIAL):
+        if any_lane(code & int32(SPECIAL) != 0):
             row = at_least(row, settled)
             row, following = operate(row, todo, following, stored, lane, floor)
-            if code & int32(CHANGES):
+            if any_lane(code & int32(CHANGES) != 0):
                 last, carry = row[size - 1], max2(floor, begins)
                 diagonal = corner(last, begins, came, numbers[0], scratch)
                 left = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
@@ -249,10 +262,10 @@ def _make_step_ahead(size, operate):
         before = maximum_before(near, numbers, scratch)
         settled, arrived = _settled(row[size - 1], before), max2(before, largest)
         carry, left = max2(settled, begins), max2(arrived, begins)
-        if code & int32(SPECIAL):
+        if any_lane(code & int32(SPECIAL) != 0):
             row = at_least(row, settled)
             row, following = operate(row, todo, following, stored, lane, floor)
-            if code & int32(CHANGES):
+            if any_lane(code & int32(CHANGES) != 0):
                 last, carry = row[size - 1], max2(floor, begins)
                 diagonal = corner(last, begins, came, numbers[0], scratch)
                 left = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
@@ -307,7 +320,7 @@ def sweep_of(size: int):
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
-            if k < 0:
+            if any_lane(k < 0):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
             n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
@@ -320,7 +333,8 @@ def sweep_of(size: int):
             following = _first_operations(todo, shared, lane)
             info, symbol = infos[lane], infos[min(int32(lane + ahead), int32(n_rows - 1))] & 7
             seen = peek(arriving, strip, lane)
-            for first in range(int32(0), n_rows, int32(WARP)):
+            first = int32(0)
+            while any_lane(first < n_rows):
                 here, at, word = info, int32(first + lane), scoring[uint32(symbol + WORDS)]
                 info = infos[min(int32(at + WARP), int32(n_rows - 1))]
                 symbol = infos[min(int32(at + WARP + ahead), int32(n_rows - 1))] & 7
@@ -341,6 +355,7 @@ def sweep_of(size: int):
                     shared[own_out + uint32(k) + uint32(1)] = out
                 sync_lanes()
                 store_word(leaving, uint32(at), shared[uint32(_OUTS) + uint32(lane)])
+                first = int32(first + WARP)
 
     return sweep_strips_warp
 

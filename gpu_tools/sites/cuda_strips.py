@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, uint32
 
-from gpu_tools.ptx import WARP, max2, permute, shuffle, shuffle_up
+from gpu_tools.ptx import WARP, any_lane, max2, permute, shuffle, shuffle_up
 from gpu_tools.ptx_rows import load_word
 
 NEVER_BYTE = 0x80
@@ -89,7 +89,7 @@ def begin_strip(strips, scratch):
 @cuda.jit(device=True)
 def peek(arriving, strip, at):
     """Look, without waiting, at a border word; the clamped place if there is no such row."""
-    if strip == 0:
+    if any_lane(strip == 0):
         return int32(NEVER)
     return load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
 
@@ -97,10 +97,10 @@ def peek(arriving, strip, at):
 @cuda.jit(device=True)
 def await_word(arriving, strip, at, value, floor):
     """Return a border word once it is there; `value` is what was seen of it last."""
-    if strip == 0:
+    if any_lane(strip == 0):
         return floor
     index = uint32(min(at, int32(arriving.shape[0] - 1)))
-    while value == NEVER:
+    while any_lane(value == NEVER):
         value = load_word(arriving, index)
     return value
 
