@@ -127,6 +127,15 @@ def test_a_chain_over_blocks_and_strips(target, monkeypatch):
     assert result.chain == ((0, 2), (5, 6), (8, 10))
 
 
+@pytest.mark.parametrize("classes", [2, 3], ids=["shared memory", "device memory"])
+def test_a_place_that_is_used_again_forgets(classes):
+    """Else the first donor would fit the last acceptor, which is of the second one's kind."""
+    made = chain_case(["ACGT", "GGG", "CATC"], ["TTTT", "TTTT"], "ACGTCATC")
+    table = replace(made.tables["+"], introns=made.tables["+"].introns[:classes])
+    (result,) = check([replace(made, tables={"+": table})], SplicedScoring())
+    assert result.chain == ((0, 4), (8, 11), (15, 19))
+
+
 def test_a_chain_that_translates(monkeypatch):
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 4)
     made = chain_case(["ATGA", "CCTAA"], ["GG"], "ATGCTAA", stops=STOPS)
