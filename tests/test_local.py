@@ -109,6 +109,14 @@ def test_the_first_of_two_equal_ends_comes_from_before_the_window(texts, monkeyp
     assert aligned(sequences(*texts, scoring), scoring, k=3) == expected
 
 
+def test_a_used_pair_just_left_of_an_alignment(sizes):
+    """It is in the same row as one inside, which must not be used again."""
+    text, scoring = "ACACAAACCCACAAACCAAC", AffineScoring(4, -1, 3, 0)
+    expected = list(oracle_local.k_best(text, text, oracle_pair(scoring), (3, 0), 18))
+    found = aligned(sequences(text, text, scoring), scoring, k=18)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
 @pytest.mark.parametrize("extend", [0, 1])
 def test_gaps_longer_than_tiles(extend, sizes):
     """Tiles that a path crosses in a gap have no higher scores than in it."""

@@ -221,7 +221,7 @@ def _walk_back(problem, region, corridor, used, kept):
         first, last = _limits(corridor, region, row + 1)
         _forget(best, gap, before, (max(first, 1), last))
         before = first, last
-        while f_rows[at] == row and f_columns[at] < region.left + first - 1:
+        while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
         scores, place = table[query[row]], offsets[i] - first
         diagonal, left, running = best[first - 1] if first else NEVER, NEVER, NEVER
@@ -304,7 +304,7 @@ def _crossing(problem, region, corridor, middle, forbidden):
         first, last = _limits(corridor, region, row + 1)
         _forget(best, gap, before, (max(first, 1), last))
         before = first, last
-        while f_rows[at] == row and f_columns[at] < region.left + first - 1:
+        while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
         scores = table[query[row]]
         diagonal, diagonal_crossing = NEVER, 0
