@@ -101,6 +101,11 @@ def _as_cigar(summary) -> tuple[int, tuple[CigarOperation, ...]]:
 
 @njit(cache=True, nogil=True)
 def _trace(problem, end, options, bounds, used, scratch):
+    return trace_back(problem, end, options, bounds, used, scratch)
+
+
+@njit(cache=True, nogil=True)
+def trace_back(problem, end, options, bounds, used, scratch):
     """Return start, corridor and, if all its steps can be kept, the alignment's summary."""
     score, most = options
     ends = (end[0], end[0], end[1], end[1])
