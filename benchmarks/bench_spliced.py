@@ -70,7 +70,7 @@ def gpu_kernels(cases: list[Case]) -> dict:
     work = prepare(case_columns(cases), SCORING, (0,), map)
     jobs = work.columns.jobs
     resident = Resident.copy(work.programs, work.columns.targets)
-    launch = PackedLaunch(resident, jobs, SCORING, work.apart)
+    launch = PackedLaunch(resident, jobs, SCORING)
     search = ChainSearch(launch, jobs, SCORING)
     launch.run()
     times = [milliseconds(launch.run) for _ in range(REPEATS)]

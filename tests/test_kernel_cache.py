@@ -101,7 +101,7 @@ from gpu_tools.spliced.columns import case_columns
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
-lay_out_programs(case_columns([case]).strands, SplicedScoring(), False)
+lay_out_programs(case_columns([case]).strands, SplicedScoring())
 print(spliced_align([case], device="cpu")[0].score)
 """
 

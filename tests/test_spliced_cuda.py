@@ -28,10 +28,15 @@ def test_worked_example():
     assert cuda[0].score == 3
 
 
-@pytest.fixture(params=[0, 10**6], ids=["together", "apart"])
+@pytest.fixture(params=["together", "apart", "every other"])
 def segments(request, monkeypatch):
     """Have the packed kernel put segments together in a warp, or each in one of its own."""
-    monkeypatch.setattr("gpu_tools.spliced.cuda.BLOCKS_APART", request.param)
+    first, step = {"together": (10**9, 1), "apart": (0, 1), "every other": (0, 2)}[request.param]
+
+    def held_up(table, lengths, multiprocessors):
+        return (np.arange(len(table)) >= first) & (np.arange(len(table)) % step == 0)
+
+    monkeypatch.setattr("gpu_tools.spliced.cuda.held_up", held_up)
 
 
 @pytest.mark.parametrize("seed", range(3 if simulated() else 100))

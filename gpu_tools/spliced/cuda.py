@@ -23,8 +23,10 @@ from gpu_tools.spliced.widths import Extent, bound_cells
 PACKED_CAPABILITY = (9, 0)
 BLOCKS_PER_MULTIPROCESSOR = 28
 """Blocks of one warp that a launch brings along for each multiprocessor."""
-BLOCKS_APART = 12
-"""Blocks of two warps that run on a multiprocessor at the same time."""
+CHUNKS_A_TICK = 12
+"""Chunks that a multiprocessor full of warps gets done while one piece waits for another."""
+SLACK = 2.0
+"""Blocks that a job gets for each of its pieces that are at work at the same time."""
 _THREADS = 4 if simulated() else 128
 
 
@@ -96,12 +98,21 @@ def sizes_of(table, lengths) -> Sizes:
     )
 
 
-def run_apart(segments: int, multiprocessors: int) -> bool:
-    """Tell whether so many segments can all run at the same time.
+def held_up(table, lengths, multiprocessors: int) -> NDArray[np.bool_]:
+    """Tell which jobs' dependent segments would take longer than the work of all jobs together.
 
-    Then dependent exons hold the jobs up, not the arithmetic, and every segment is a piece.
+    Parameters
+    ----------
+    table : ndarray of int64, shape (J, cuda_programs.FIELDS)
+        Programs laid out with pieces filled.
+    lengths : ndarray of int64, shape (J,)
+        Of targets.
+    multiprocessors : int
+        Of all GPUs that share the work.
     """
-    return segments <= BLOCKS_APART * multiprocessors
+    chunks = lengths / packed.CHUNK + 2
+    work = (table[:, of.N_PIECES] * chunks).sum()
+    return (table[:, of.LAST_TICK] + chunks) * CHUNKS_A_TICK * multiprocessors > work
 
 
 def multiprocessors() -> int:
@@ -136,25 +147,22 @@ class PackedLaunch:
     jobs : Jobs
         All of which fit the packed kernel.
     scoring : SplicedScoring
-    apart : bool
-        Whether the programs were laid out with each segment a piece.
     """
 
-    def __init__(self, resident: Resident, jobs: Jobs, scoring: SplicedScoring, apart: bool):
-        # the simulator gets by with one warp, which does the work of both
-        self.warps = 2 if apart and not simulated() else 1
+    def __init__(self, resident: Resident, jobs: Jobs, scoring: SplicedScoring):
         self.table = resident.programs.table[jobs.programs]
         self.sizes = sizes_of(self.table, jobs.lengths)
         self.layout = _layout(self.table, jobs, self.sizes)
-        work = self.table[:, of.N_ROWS] * strides(jobs.lengths)
-        team = _team(work, self.table[:, of.N_PIECES], apart)
-        self.blocks = len(team)
+        self.teams = [
+            (warps, cuda.to_device(team))
+            for warps, team in _teams(self.table, jobs.lengths) if len(team)
+        ]  # fmt: skip
         self.cells = cuda.device_array(int(self.sizes.cells.sum()), dtype=np.int16)
         self.counters = cuda.device_array(jobs.count, dtype=np.int32)
         self.words = cuda.device_array(int(self.sizes.words.sum()), dtype=np.int32)
         # the kernel looks at four sources at once, and never uses what lies behind the last
         self.sources = cuda.device_array(int(self.sizes.sources.sum()) + 16, dtype=np.int32)
-        self.jobs, self.team = cuda.to_device(self.layout), cuda.to_device(team)
+        self.jobs = cuda.to_device(self.layout)
         constants = [scoring.gap, int(scoring.ends != "global")]
         self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
         self.resident = resident
@@ -175,23 +183,28 @@ class PackedLaunch:
         """Clear what the kernel writes and start it."""
         device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
         device_memset(self.counters, 0, self.counters.nbytes)
-        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps)](
-            self.jobs, self.team, self.resident.numbers, self.sources, self.resident.symbols,
-            self.words, self.cells, self.counters, self.scoring,
-        )  # fmt: skip
+        for warps, team in self.teams:
+            # streams of their own run side by side, behind what was started before
+            packed.sweep_pieces[len(team), (packed.WARP, warps), cuda.stream()](
+                self.jobs, team, self.resident.numbers, self.sources, self.resident.symbols,
+                self.words, self.cells, self.counters, self.scoring,
+            )  # fmt: skip
 
 
-def _team(work, pieces, apart: bool) -> NDArray[np.int32]:
-    """Return the job of each block, those with the most work a block first.
-
-    If segments are apart every piece gets a block. Else a job gets blocks by its share of the work,
-    at least one and at most one a piece.
-    """
+def _teams(table, lengths):
+    """Return the warps of a block and the job of each block, for the two ways of laying out."""
+    chunks = lengths / packed.CHUNK + 2
+    at_once = SLACK * table[:, of.N_PIECES] * chunks / (table[:, of.LAST_TICK] + chunks)
+    work = table[:, of.N_PIECES] * chunks
     blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors()
-    shares = np.ceil(work * (blocks / work.sum())).astype(np.int64)
-    sizes = pieces if apart else np.clip(shares, 1, pieces)
+    sizes = np.minimum(at_once, work * (blocks / work.sum()))
+    apart = table[:, of.APART] != 0
+    sizes = np.where(apart, at_once, sizes)
+    sizes = np.clip(np.ceil(sizes).astype(np.int64), 1, table[:, of.N_PIECES])
     order = np.argsort(-work / sizes, kind="stable")
-    return np.repeat(order, sizes[order]).astype(np.int32)
+    team = np.repeat(order, sizes[order]).astype(np.int32)
+    # the simulator gets by with one warp, which does the work of both
+    return (1 if simulated() else 2, team[apart[team]]), (1, team[~apart[team]])
 
 
 def _layout(table, jobs: Jobs, sizes: Sizes) -> NDArray[np.int64]:

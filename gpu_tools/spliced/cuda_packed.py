@@ -57,7 +57,6 @@ WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
 NEVER = NOT_LOOKED
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
-_NEVER_SEEN = NEVER & 0xFFFF
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 _STAGED = CHUNK + UNROLLED
@@ -144,7 +143,7 @@ def _look(cells, sources, source, chunk):
 @cuda.jit(device=True)
 def _missing(looked):
     place, seen = looked
-    return place >= 0 and seen == _NEVER_SEEN
+    return place >= 0 and seen == NEVER
 
 
 @cuda.jit(device=True)
@@ -180,7 +179,7 @@ def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
         return staged, row
     behind, place, bonus, kept = load4(table, int64(4) * source)
     column = int32(column - behind)
-    value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
+    value = int32(seen + bonus)
     if place == EMPTY:
         value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
     row = max(row, value)

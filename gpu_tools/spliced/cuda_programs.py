@@ -33,8 +33,8 @@ from gpu_tools.spliced.widths import best_bonus
 (
     N_ROWS, N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
     LONGEST_TRACK, LONGEST_EXON, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
-    NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
-) = range(19)  # fmt: skip
+    LAST_TICK, APART, NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
+) = range(21)  # fmt: skip
 
 _TOGETHER = 16
 """Programs that a thread takes at a time."""
@@ -68,17 +68,13 @@ class Programs(NamedTuple):
     ends: NDArray[np.int64]
 
 
-def lay_out_programs(
-    strands: Strands, scoring: SplicedScoring, apart: bool, spread: Callable = map
-) -> Programs:
-    """Lay out the programs of strands.
+def lay_out_programs(strands: Strands, scoring: SplicedScoring, spread: Callable = map) -> Programs:
+    """Lay out the programs of strands, pieces filled with segments.
 
     Parameters
     ----------
     strands : Strands
     scoring : SplicedScoring
-    apart : bool
-        Whether every segment is a piece.
     spread : callable
         Used like `map`.
 
@@ -86,7 +82,7 @@ def lay_out_programs(
     -------
     Programs
     """
-    room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
+    room = _room(strands)
     programs = Programs(
         np.zeros((strands.count, FIELDS), dtype=np.int64),
         *(np.empty(size, dtype=np.int32) for size in room[:, :3].sum(axis=0)),
@@ -94,15 +90,28 @@ def lay_out_programs(
         np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
     )  # fmt: skip
     programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
-    capacity = packed.APART if apart else packed.CAPACITY
-
-    def lay_out_some(first: int) -> None:
-        span = first, min(first + _TOGETHER, strands.count)
-        _lay_out_some(span, strands, bonus, scoring.intron_penalty, capacity, programs)
-
-    for _ in spread(lay_out_some, range(0, strands.count, _TOGETHER)):
-        pass
+    some = [np.arange(strands.count)[k : k + _TOGETHER] for k in range(0, strands.count, _TOGETHER)]
+    _lay_out_each(some, strands, scoring, programs, packed.CAPACITY, spread)
     return programs
+
+
+def lay_out_apart(
+    programs: Programs, chosen: NDArray[np.int64], strands: Strands, scoring: SplicedScoring,
+    spread: Callable = map,
+) -> None:  # fmt: skip
+    """Lay the `chosen` ones of programs out again, now with every segment a piece."""
+    programs.table[chosen, APART] = 1
+    _lay_out_each(chosen.reshape(-1, 1), strands, scoring, programs, packed.APART, spread)
+
+
+def _lay_out_each(shares, strands, scoring, programs, capacity, spread) -> None:
+    bonus = scoring.exon_bonus(strands.scores)
+
+    def lay_out_some(chosen: NDArray[np.int64]) -> None:
+        _lay_out_some(chosen, strands, bonus, scoring.intron_penalty, capacity, programs)
+
+    for _ in spread(lay_out_some, shares):
+        pass
 
 
 def _room(strands: Strands) -> NDArray[np.int64]:
@@ -116,8 +125,8 @@ def _room(strands: Strands) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_some(span, strands, bonus, penalty, capacity, programs):
-    for k in range(span[0], span[1]):
+def _lay_out_some(chosen, strands, bonus, penalty, capacity, programs):
+    for k in chosen:
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
         exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
         codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
@@ -138,6 +147,7 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
     own = programs.table[k]
     own[N_ROWS], own[N_STOPS], own[N_KEPT] = len(stream), len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
+    own[LAST_TICK] = pieces.segments.ticks.max()
     own[N_SOURCES], own[N_EXITS], own[N_ENDS] = len(tables.sources), len(order), len(ends)
     lengths = ends[exit_ends] - starts[exit_tracks]
     own[LONGEST_EXON], own[LONGEST_TRACK] = lengths.max(), np.diff(track_rows).max()

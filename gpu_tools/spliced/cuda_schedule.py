@@ -17,12 +17,11 @@ from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
-from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_chains import Chains, ChainSearch
-from gpu_tools.spliced.cuda_programs import Programs, lay_out_programs
+from gpu_tools.spliced.cuda_programs import Programs, lay_out_apart, lay_out_programs
 from gpu_tools.spliced.traceback import Swept, runs_of
 
 BYTES_PER_BATCH = 8 << 30
@@ -107,7 +106,6 @@ class Work(NamedTuple):
 
     columns: CaseColumns
     programs: Programs
-    apart: bool
     fits: NDArray[np.bool_]
 
 
@@ -123,17 +121,17 @@ def prepare(columns: CaseColumns, scoring: SplicedScoring, ordinals, spread: Cal
     jobs, strands = columns.jobs, columns.strands
     fits = np.ones(len(columns.cells), dtype=bool)
     if not jobs.count:
-        return Work(columns, None, False, fits)
-    programs = lay_out_programs(strands, scoring, False, spread)
+        return Work(columns, None, fits)
+    programs = lay_out_programs(strands, scoring, spread)
     table = programs.table[jobs.programs]
     suited = packed.fit_packed(table, jobs.lengths, strands.lengths[jobs.programs], scoring)
     fits[jobs.cases[~suited]] = False
     fits &= simulated() or all(_can_pack(ordinal) for ordinal in ordinals)
-    segments = int(table[fits[jobs.cases], of.N_SEGMENTS].sum())
-    apart = packed.run_apart(segments, len(ordinals) * _multiprocessors(ordinals[0]))
-    if apart:
-        programs = lay_out_programs(strands, scoring, True, spread)
-    return Work(columns, programs, apart, fits)
+    narrow, multiprocessors = fits[jobs.cases], len(ordinals) * _multiprocessors(ordinals[0])
+    held_up = packed.held_up(table[narrow], jobs.lengths[narrow], multiprocessors)
+    apart = np.unique(jobs.programs[narrow][held_up])
+    lay_out_apart(programs, apart, strands, scoring, spread)
+    return Work(columns, programs, fits)
 
 
 def _can_pack(ordinal: int) -> bool:
@@ -168,7 +166,7 @@ def searches(work: Work, jobs: Jobs, scoring: SplicedScoring) -> Iterator[tuple[
     batches = list(_batches(work, jobs))
     resident = packed.Resident.copy(work.programs, work.columns.targets)
     for batch in batches:
-        launch = packed.PackedLaunch(resident, batch, scoring, work.apart)
+        launch = packed.PackedLaunch(resident, batch, scoring)
         launch.run()
         search = ChainSearch(launch, batch, scoring)
         search.find_ends()
