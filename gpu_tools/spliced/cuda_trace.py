@@ -348,9 +348,18 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
 
 
 @cuda.jit
-def gather(found, jobs, firsts, gathered):
-    """Put what was found next to each other, from ``firsts[j]`` on for job j; a block a job."""
-    number = cuda.blockIdx.x
-    source, first = jobs[number, ends.FOUND], firsts[number]
-    for k in range(cuda.threadIdx.x, firsts[number + 1] - first, cuda.blockDim.x):
+def gather(found, written, jobs, used, firsts, gathered):
+    """Put what was found next to each other, in any order; a block a job.
+
+    Where the part of each job begins is written to `firsts`, and how much there is of all parts to
+    ``used[0]``, which was 0.
+    """
+    begin = cuda.shared.array(1, int32)
+    number, n = cuda.blockIdx.x, written[cuda.blockIdx.x]
+    if cuda.threadIdx.x == 0:
+        begin[0] = cuda.atomic.add(used, 0, n)
+        firsts[number] = begin[0]
+    cuda.syncthreads()
+    first, source = int64(begin[0]), jobs[number, ends.FOUND]
+    for k in range(cuda.threadIdx.x, n, cuda.blockDim.x):
         gathered[first + k] = found[source + k]
