@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
 
-BYTES_KEPT = 2 << 30
+BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls..."""
 SHARE_KEPT = 16
 """... if this part of the memory is not less."""
@@ -44,7 +44,7 @@ class Buffers:
         """Return the array of a name, with at least `count` elements, or rows of a `width`."""
         if name not in self._arrays or len(self._arrays[name][1]) < count:
             self._arrays.pop(name, None)
-            count = max(count, 1)
+            count = max(int(count), 1)
             flat = cuda.device_array(count * (width or 1), dtype=dtype)
             self._arrays[name] = flat, flat.reshape(count, width) if width else flat
         return self._arrays[name][1]
@@ -76,7 +76,7 @@ class Buffers:
         """Return an array of the host that copies fast; nothing is in it."""
         if name not in self._pinned or len(self._pinned[name]) < count:
             self._pinned.pop(name, None)
-            self._pinned[name] = cuda.pinned_array(max(count, 1), dtype=dtype)
+            self._pinned[name] = cuda.pinned_array(max(int(count), 1), dtype=dtype)
         return self._pinned[name][:count]
 
 

@@ -10,6 +10,7 @@ from numba import cuda, int32, njit
 from numpy.typing import NDArray
 
 from gpu_tools import simd
+from gpu_tools.ptx import kernel
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_ends as exit_columns
@@ -186,7 +187,7 @@ def _put(arena, first, values):
     arena[first : first + len(values)] = values
 
 
-@cuda.jit
+@kernel()
 def place_sources(jobs, programs, sources, targets, of_symbol, placed, words):
     """Write what depends on a job's target: places of the rows it reads, and the table words.
 

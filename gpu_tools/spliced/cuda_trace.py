@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from gpu_tools.ptx import WARP, any_lane, permute, shuffle, shuffle_up, sync_lanes
+from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, sync_lanes
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced.cuda_packed import FREE, GAP, WORD_LEAD, place_of
@@ -278,7 +278,7 @@ def _beaten(best, number, job):
     return False
 
 
-@cuda.jit
+@kernel()
 def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, written, found, scoring):
     """Follow the best chain of each job back to its start, one warp a job.
 
@@ -347,7 +347,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         out[0], written[number] = chain, n
 
 
-@cuda.jit
+@kernel()
 def gather(found, written, jobs, used, firsts, gathered):
     """Put what was found next to each other, in any order; a block a job.
 
