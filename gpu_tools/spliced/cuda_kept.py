@@ -103,10 +103,14 @@ class Keeper:
     """A thread for each GPU, its buffers, and threads of the CPU."""
 
     def __init__(self):
+        self._rooms: dict[int, Room] = {}
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """Begin without threads, as a child process does."""
         self._lock = Lock()
         self._workers: dict[int, ThreadPoolExecutor] = {}
         self._drivers: dict[int, ThreadPoolExecutor] = {}
-        self._rooms: dict[int, Room] = {}
 
     def workers(self, threads: int) -> ThreadPoolExecutor:
         """Return a pool of so many CPU threads; what it runs must not wait for it."""
@@ -152,4 +156,4 @@ def _may_keep() -> int:
 
 
 KEPT = Keeper()
-os.register_at_fork(after_in_child=KEPT.__init__)  # threads do not live on in a child
+os.register_at_fork(after_in_child=KEPT.forget_threads)
