@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 
 BYTES_KEPT = 8 << 30
-"""What the buffers of a GPU may take of its memory between two calls..."""
+"""What the buffers of a GPU may take of its memory between two calls ..."""
 SHARE_KEPT = 16
 """... if this part of the memory is not less."""
 
@@ -37,8 +37,9 @@ class Buffers:
         return sum(flat.nbytes for flat, _ in self._arrays.values())
 
     def clear(self) -> None:
-        """Give what they take of the GPU back."""
+        """Give back what they take."""
         self._arrays.clear()
+        self._pinned.clear()
 
     def array(self, name: str, count: int, dtype: type, width: int = 0):
         """Return the array of a name, with at least `count` elements, or rows of a `width`."""
@@ -93,10 +94,19 @@ class Room:
 
     def empty(self) -> None:
         """Give the batches' buffers back."""
-        for buffers in self.turns:
-            buffers.clear()
-        if not simulated():
-            cuda.current_context().deallocations.clear()
+        _give_back(self.turns)
+
+    def keep(self, most: int) -> None:
+        """Give everything back if it takes more than `most` bytes of the GPU."""
+        if self.bytes + self.stays.bytes > most:
+            _give_back((self.stays, *self.turns))
+
+
+def _give_back(all_buffers: Iterable[Buffers]) -> None:
+    for buffers in all_buffers:
+        buffers.clear()
+    if not simulated():
+        cuda.current_context().deallocations.clear()
 
 
 class Keeper:
@@ -143,10 +153,9 @@ class Keeper:
             try:
                 run(share, room)
             except BaseException:
-                room.empty()
+                room.keep(0)
                 raise
-            if room.bytes > _may_keep():
-                room.empty()
+            room.keep(_may_keep())
 
 
 def _may_keep() -> int:
