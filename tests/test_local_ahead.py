@@ -7,6 +7,8 @@ import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.local import ahead, cpu, places, search, tiles
+from gpu_tools.local.corridor import Corridor
+from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import make_problem
 from tests.local_cases import random_scoring
 
@@ -142,6 +144,31 @@ def test_places_hold_all_high_tiles_and_lie_apart(seed):
         assert (bounds[down:end_down, across:end_across] >= score).sum() == high
     assert (covered[:40, :50][bounds >= score] == 1).all()
     assert found[:, 4].sum() == (bounds >= score).sum() >= 12
+
+
+@pytest.mark.parametrize(("first", "expected"), [(5, []), (4, []), (3, [90])])
+def test_an_alignment_that_begins_in_the_rim_is_not_of_the_place(first, expected):
+    """It begins in the fourth tile of 8 symbols and ends in the sixth."""
+    query, subject = np.zeros(64, dtype=np.uint8), np.ones(64, dtype=np.uint8)
+    query[28:46] = subject[28:46] = 2 + np.arange(18) % 5 // 3
+    problem = make_problem(query, subject, AffineScoring())
+    upper, fresh = cpu.score_pass(problem, 8), np.empty(9, np.int32)
+    box = np.array([[first, 6, first, 6, 1, 0, 0]])
+    asked, costs = places.Asked(8, 3, 1, 80, 5), cpu.costs_of(problem, np.dtype(np.int16))
+    stops, found = places.search_places(
+        problem, upper, ForbiddenPairs().pairs, asked, costs, fresh, box
+    )
+    assert found.items[:, places.SCORE].tolist() == expected
+    assert stops.tolist() == [79 if expected else 90]
+
+
+@pytest.mark.parametrize("corner", [(0, 0), (8, 0), (0, 8), (8, 8)])
+@pytest.mark.parametrize(("top", "left"), [(8, 10), (9, 10), (8, 9), (9, 9)])
+def test_corridors_next_to_the_first_tiles_of_a_rim(top, left, corner):
+    """Places in row or column 9 lie beside a tile of 8 rows that may be cut off."""
+    corridor = Corridor(top, np.array([99, left, 12]), np.array([-1, 12, 15]))
+    touches = (corner[0] > 0 and top + 1 == 9) or (corner[1] > 0 and left == 9)
+    assert places._leaves(corridor, corner, 8) == touches
 
 
 @pytest.mark.parametrize(

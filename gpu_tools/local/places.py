@@ -256,9 +256,12 @@ def _search(place, used, number, asked, costs):
 
 @njit(cache=True, nogil=True)
 def _leaves(corridor, corner, side):
-    """Tell whether a corridor may come from before a place's rim."""
+    """Tell whether a corridor may go on in the first tiles of a place's rim.
+
+    Nothing is known of what comes into these. The corridor's first row of places is empty.
+    """
     above, left = corner[0] > 0, corner[1] > 0
-    return (above and corridor.top < side) or (left and corridor.first.min() <= side)
+    return (above and corridor.top <= side) or (left and corridor.first.min() <= side + 1)
 
 
 @njit(cache=True, nogil=True)
