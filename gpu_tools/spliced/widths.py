@@ -37,9 +37,20 @@ def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Boun
         penalty,
     )  # fmt: skip
     longest = int(np.diff(program.track_rows).max(initial=0))
-    bonus = int(np.abs(program.exit_bonus).max(initial=0))
-    low, high = bound_cells(Extent(longest, bonus, chain, program.length), columns, scoring)
+    bonus, added = int(np.abs(program.exit_bonus).max(initial=0)), _most_added(program)
+    extent = Extent(longest, max(bonus, added), chain + added, program.length)
+    low, high = bound_cells(extent, columns, scoring)
     return Bounds(int(low), int(high))
+
+
+def _most_added(program: SweepProgram) -> int:
+    """Return the most by which a row differs from that of a track which has joined it.
+
+    What one track after the other adds comes to the difference of two exons' bonuses.
+    """
+    runs, bonus = program.runs, program.exit_bonus
+    added = runs.exit_bonus[runs.exit_ends >= len(program.ends)]
+    return int(np.ptp(bonus)) if added.any() else 0
 
 
 class Extent(NamedTuple):
