@@ -37,20 +37,9 @@ def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Boun
         penalty,
     )  # fmt: skip
     longest = int(np.diff(program.track_rows).max(initial=0))
-    bonus, added = int(np.abs(program.exit_bonus).max(initial=0)), _most_added(program)
-    extent = Extent(longest, max(bonus, added), chain + added, program.length)
-    low, high = bound_cells(extent, columns, scoring)
+    bonus = int(np.abs(program.exit_bonus).max(initial=0))
+    low, high = bound_cells(Extent(longest, bonus, chain, program.length), columns, scoring)
     return Bounds(int(low), int(high))
-
-
-def _most_added(program: SweepProgram) -> int:
-    """Return the most by which a row differs from that of a track which has joined it.
-
-    What one track after the other adds comes to the difference of two exons' bonuses.
-    """
-    runs, bonus = program.runs, program.exit_bonus
-    added = runs.exit_bonus[runs.exit_ends >= len(program.ends)]
-    return int(np.ptp(bonus)) if added.any() else 0
 
 
 class Extent(NamedTuple):
@@ -73,7 +62,9 @@ def bound_cells(extent: Extent, columns, scoring: SplicedScoring):
     unaligned. It is at most the best start, plus the best pair in every column, plus the best
     chain of bonuses, plus a positive gap score for every row of a chain (at most the base's
     length). Intermediate values are one operation away from a cell: a pair, a gap, a bonus or
-    an intron penalty more.
+    an intron penalty more. What joins another track (`merging`) is
+    moved by the difference of two exons' bonuses: down by two bonuses at most, and up to what a
+    chain with the first exon comes to, less the second one's bonus.
     """
     gap = scoring.gap
     lifted = scoring.substitution() - gap
