@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 LEAST_ROWS = 16
@@ -38,6 +37,10 @@ class Runs(NamedTuple):
     exit_rows, exit_ends, exit_bonus : ndarray of int64, shape (X,)
         Where rows leave, rising, what for, and the score that is added: the index of an end, or
         behind the last end, the number of what joins another track.
+    exit_of_exon : ndarray of int64, shape (B,)
+        The exit that has each exon's value, its track's or that of a track which its own joins.
+    shifts : ndarray of int64, shape (T,)
+        What makes a row here that of the program's stream, by track.
     n_joins : int
     """
 
@@ -48,6 +51,8 @@ class Runs(NamedTuple):
     exit_rows: NDArray[np.int64]
     exit_ends: NDArray[np.int64]
     exit_bonus: NDArray[np.int64]
+    exit_of_exon: NDArray[np.int64]
+    shifts: NDArray[np.int64]
     n_joins: int
 
 
@@ -65,11 +70,15 @@ class Exits(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Which track each one joins, or -1, at which position, and what is added to its row."""
+    """Which track each one joins, or -1, and at which position.
+
+    `firsts` are the first exits that it leaves to the other one, `stand_ins` the other one's.
+    """
 
     into: NDArray[np.int64]
     at: NDArray[np.int64]
-    bonus: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    stand_ins: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -86,22 +95,29 @@ def merge(program, least):
     -------
     Runs
     """
-    return _runs(program, _find_flows(program, _number_tails(program), least))
+    bonus, steps = program.exit_bonus, np.zeros_like(program.exit_bonus)
+    for k in range(1, len(bonus)):
+        if program.exit_tracks[k] == program.exit_tracks[k - 1]:
+            steps[k - 1] = bonus[k] - bonus[k - 1]
+    return _runs(program, _find_flows(program, _number_tails(program, steps), least))
 
 
 @njit(cache=True, nogil=True)
-def _number_tails(program):
-    """Return the same number for exits behind which a track has the same exits.
+def merge_equal(program, least):
+    """Work out the rows to sweep as `merge` does, but with nothing added to what joins a track."""
+    return _runs(program, _find_flows(program, _number_tails(program, program.exit_bonus), least))
 
-    Their bonuses may differ by a number that is the same for all.
-    """
-    tracks, ends, bonus = program.exit_tracks, program.exit_ends, program.exit_bonus
+
+@njit(cache=True, nogil=True)
+def _number_tails(program, marks):
+    """Return the same number for exits from which on tracks have the same exits, marked alike."""
+    tracks, ends = program.exit_tracks, program.exit_ends
     numbers = np.empty(len(ends), dtype=np.int64)
     seen = {(np.int64(_NONE), np.int64(_NONE), np.int64(0)): np.int64(_NONE)}
     for k in range(len(ends) - 1, -1, -1):
-        key = ends[k], np.int64(_NONE), np.int64(0)
+        key = ends[k], np.int64(_NONE), marks[k]
         if k + 1 < len(ends) and tracks[k + 1] == tracks[k]:
-            key = ends[k], numbers[k + 1], bonus[k + 1] - bonus[k]
+            key = ends[k], numbers[k + 1], marks[k]
         if key not in seen:
             seen[key] = np.int64(len(seen) - 1)
         numbers[k] = seen[key]
@@ -115,15 +131,15 @@ def _find_flows(program, tails, least):
     `following` is the next exit of each track, `owner` the track that has a tail at the position.
     """
     starts, tracks, by_end = program.starts, program.exit_tracks, program.by_end
-    none = np.full(len(starts), _NONE)
-    flows = Flows(none, np.zeros(len(starts), np.int64), np.zeros(len(starts), np.int64))
-    following, owner = np.searchsorted(tracks, np.arange(len(starts))), np.full(len(tails), _NONE)
+    n = len(starts)
+    flows = Flows(np.full(n, _NONE), np.zeros(n, np.int64), np.full(n, _NONE), np.full(n, _NONE))
+    following, owner = np.searchsorted(tracks, np.arange(n)), np.full(len(tails), _NONE)
     done = 0
-    for track in range(len(starts) + 1):
+    for track in range(n + 1):
         while done < len(by_end):
             end = program.exit_ends[by_end[done]]
             position = program.ends[end]
-            if track < len(starts) and position >= starts[track]:
+            if track < n and position >= starts[track]:
                 break
             past = done
             while past < len(by_end) and program.exit_ends[by_end[past]] == end:
@@ -136,7 +152,7 @@ def _find_flows(program, tails, least):
                 if flows.into[own] == _NONE and exon + 1 < len(tracks) and tracks[exon + 1] == own:
                     _meet(program, tails, following, owner, own, position, least, flows)
             done = past
-        if track < len(starts):
+        if track < n:
             _meet(program, tails, following, owner, track, starts[track], least, flows)
     return flows
 
@@ -154,18 +170,16 @@ def _meet(program, tails, following, owner, track, position, least, flows):
         return
     one, two = min(track, other), max(track, other)
     flows.into[one], flows.at[one] = two, position
-    flows.bonus[one] = program.exit_bonus[following[one]] - program.exit_bonus[following[two]]
+    flows.firsts[one], flows.stand_ins[one] = following[one], following[two]
     owner[tail] = two
 
 
 @njit(cache=True, nogil=True)
 def _runs(program, flows):
     """Lay out the runs of the tracks."""
-    starts, ends, tracks = program.starts, program.ends, program.exit_tracks
-    n_tracks, joined = len(starts), flows.into != _NONE
-    lengths = np.where(joined, flows.at - starts, np.diff(program.track_rows))
+    starts, n_tracks, joined = program.starts, len(program.starts), flows.into != _NONE
     rows = np.zeros(n_tracks + 1, dtype=np.int64)
-    rows[1:] = np.cumsum(lengths)
+    rows[1:] = np.cumsum(np.where(joined, flows.at - starts, np.diff(program.track_rows)))
     at = rows[flows.into] + flows.at - starts[flows.into]
     joins = np.unique(at[joined])
     top_rows = np.unique(np.concatenate((rows[:-1], joins)))
@@ -173,25 +187,40 @@ def _runs(program, flows):
     top_tracks[np.searchsorted(top_rows, rows[:-1])] = np.arange(n_tracks)
     top_joins[np.searchsorted(top_rows, joins)] = np.arange(len(joins))
     codes = np.empty(rows[-1], dtype=np.uint8)
-    size, n, exon = len(tracks) + n_tracks, 0, 0
-    exits = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     for track in range(n_tracks):
-        first, past = program.track_rows[track], rows[track + 1]
-        codes[rows[track] : past] = program.codes[first : first + past - rows[track]]
-        while exon < len(tracks) and tracks[exon] == track:
-            row = rows[track] + ends[program.exit_ends[exon]] - starts[track] - 1
-            if row < past:
-                n = _add(exits, n, row, program.exit_ends[exon], program.exit_bonus[exon])
-            exon += 1
-        if joined[track]:
-            number = np.searchsorted(joins, at[track])
-            n = _add(exits, n, past - 1, len(ends) + number, flows.bonus[track])
-    return Runs(
-        codes, top_rows, top_tracks, top_joins, exits[0][:n], exits[1][:n], exits[2][:n], len(joins)
+        first, past = rows[track], rows[track + 1]
+        of_stream = program.track_rows[track]
+        codes[first:past] = program.codes[of_stream : of_stream + past - first]
+    exit_rows, exit_ends, exit_bonus, exit_of_exon = _leave(
+        program, flows, rows, np.searchsorted(joins, at)
     )
+    return Runs(
+        codes, top_rows, top_tracks, top_joins, exit_rows, exit_ends, exit_bonus, exit_of_exon,
+        program.track_rows[:-1] - rows[:-1], len(joins),
+    )  # fmt: skip
 
 
-@register_jitable
-def _add(exits, n, row, end, bonus):
-    exits[0][n], exits[1][n], exits[2][n] = row, end, bonus
-    return n + 1
+@njit(cache=True, nogil=True)
+def _leave(program, flows, rows, joins):
+    """Return row, end and bonus of each exit, `joins` the one of each track, and exons' exits."""
+    tracks, bonus = program.exit_tracks, program.exit_bonus
+    size, n = len(tracks) + len(rows), 0
+    exit_rows, exit_ends = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    exit_bonus, exit_of_exon = np.empty(size, dtype=np.int64), np.full(len(tracks), _NONE)
+    for exon in range(len(tracks)):
+        track, end = tracks[exon], program.exit_ends[exon]
+        first = flows.firsts[track]
+        if first == _NONE or exon < first:
+            exit_rows[n] = rows[track] + program.ends[end] - program.starts[track] - 1
+            exit_ends[n], exit_bonus[n], exit_of_exon[exon] = end, bonus[exon], n
+            n += 1
+        elif exon == first:
+            exit_rows[n], exit_ends[n] = rows[track + 1] - 1, len(program.ends) + joins[track]
+            exit_bonus[n] = bonus[exon] - bonus[flows.stand_ins[track]]
+            n += 1
+    for exon in range(len(tracks) - 1, -1, -1):
+        if exit_of_exon[exon] == _NONE:  # the stand-in belongs to a later track
+            track = tracks[exon]
+            stand_in = flows.stand_ins[track] + exon - flows.firsts[track]
+            exit_of_exon[exon] = exit_of_exon[stand_in]
+    return exit_rows[:n], exit_ends[:n], exit_bonus[:n], exit_of_exon
