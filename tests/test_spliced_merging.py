@@ -20,22 +20,6 @@ def always_merge(monkeypatch):
     monkeypatch.setattr(merging, "LEAST_ROWS", 1)
 
 
-def nested_example(rng, base=60, target=12, starts=5, ends=3):
-    """Return a case whose exons share ends; their scores differ at starts, at ends, or at random.
-
-    Where they are sums of one of the start and one of the end, tracks differ by a constant.
-    """
-    example = cases.random_example(rng, base, target, count=2, longest=base // 2)
-    for strand, exons in (("+", example.plus), ("-", example.minus)):
-        firsts, lasts = rng.integers(0, base - 1, starts), rng.integers(1, base + 1, ends)
-        of_start, of_end = rng.integers(-4, 5, base + 1), rng.integers(-4, 5, base + 1)
-        exons += [(int(s), int(e)) for s in firsts for e in lasts if s < e and rng.random() < 0.8]
-        noise = rng.choice([0, 0, 0, 1], len(exons)) * int(rng.integers(0, 2))
-        for (s, e), more in zip(exons, noise, strict=True):
-            example.scores[strand, (s, e)] = float(of_start[s] + of_end[e] + more)
-    return example
-
-
 def programs_of(example, scoring=None):
     return Preparation(scoring or SplicedScoring())(example.case()).programs
 
@@ -53,7 +37,7 @@ def apart(program, monkeypatch):
 def program(request):
     rng = np.random.default_rng(500 + request.param)
     scoring = SplicedScoring(exon_weight=float(rng.choice([0, 1])))
-    return programs_of(nested_example(rng, starts=9, ends=5), scoring)[0]
+    return programs_of(cases.nested_example(rng, starts=9, ends=5), scoring)[0]
 
 
 def paths(program, track):
@@ -120,7 +104,7 @@ def test_ends_and_entries_are_those_of_tracks_apart(seed, threads, monkeypatch):
     rng = np.random.default_rng([seed, threads])
     scoring, n_joins = cases.random_scoring(rng), 0
     for columns in rng.integers(1, 150, 4):
-        example = nested_example(rng, 200, int(columns), starts=8, ends=4)
+        example = cases.nested_example(rng, 200, int(columns), starts=8, ends=4)
         target = example.case().target.codes
         for program in programs_of(example, scoring):
             n_joins += program.runs.n_joins
@@ -135,14 +119,14 @@ def test_ends_and_entries_are_those_of_tracks_apart(seed, threads, monkeypatch):
 def test_nested_exons_by_enumeration(seed):
     rng = np.random.default_rng(100 + seed)
     base, target = int(rng.integers(4, 25)), int(rng.integers(1, 10))
-    example = nested_example(rng, base, target, starts=3, ends=2)
+    example = cases.nested_example(rng, base, target, starts=3, ends=2)
     check_against_oracle(oracles.spliced_by_enumeration, example, cases.random_scoring(rng))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_nested_exons_by_programme(seed):
     rng = np.random.default_rng(200 + seed)
-    example = nested_example(rng, 200, int(rng.integers(1, 120)), starts=7, ends=4)
+    example = cases.nested_example(rng, 200, int(rng.integers(1, 120)), starts=7, ends=4)
     check_against_oracle(oracles.spliced_by_programme, example, cases.random_scoring(rng))
 
 
@@ -153,7 +137,7 @@ def test_chains_and_alignments_are_those_of_tracks_apart(seed, ends, monkeypatch
     rng = np.random.default_rng(300 + seed)
     weight, gap = float(rng.choice([0, 1])), int(rng.integers(-1, 1))
     scoring = SplicedScoring(1, int(rng.integers(-1, 2)), gap, exon_weight=weight, ends=ends)
-    made = [nested_example(rng, 80, 15).case() for _ in range(6)]
+    made = [cases.nested_example(rng, 80, 15).case() for _ in range(6)]
     merged = spliced_align(made, scoring, device="cpu")
     monkeypatch.setattr(merging, "LEAST_ROWS", NEVER)
     assert merged == spliced_align(made, scoring, device="cpu")
