@@ -44,6 +44,23 @@ def test_random_batches_with_unknown_bases_are_equal(seed):
     _compare_random_batch(np.random.default_rng(seed), n_rate=0.02)
 
 
+@pytest.mark.parametrize("seed", range(3 if simulated() else 40))
+def test_merged_tracks_of_the_32_bit_kernel(seed, monkeypatch):
+    """As on the CPU with every track apart, also where ties decide."""
+    rng = np.random.default_rng(700 + seed)
+    sizes = {"base": 24, "target": 5, "starts": 3, "ends": 2} if simulated() else {
+        "base": 900, "target": int(rng.integers(1, 700)), "starts": 30, "ends": 9,
+    }  # fmt: skip
+    example = cases.nested_example(rng, **sizes, n_rate=0.1)
+    weight = float(rng.choice([0, 1]))
+    scoring = SplicedScoring(1, 0, int(rng.integers(-1, 1)), exon_weight=weight)
+    found = []
+    for least, device in ((1, "cuda"), (1 << 40, "cpu")):
+        monkeypatch.setattr("gpu_tools.spliced.merging.LEAST_ROWS", least)
+        found.append(spliced_align([example.case()], scoring, device=device))
+    assert found[0] == found[1]
+
+
 def _compare_random_batch(rng, n_rate):
     examples = [
         cases.random_example(

@@ -7,7 +7,6 @@ import pytest
 from numba import njit
 
 from gpu_tools import SplicedScoring
-from gpu_tools.spliced import merging
 from gpu_tools.spliced.pieces import (
     EMPTY,
     NOT_KEPT,
@@ -20,7 +19,7 @@ from gpu_tools.spliced.pieces import (
 from gpu_tools.spliced.program import compile_program
 from tests import cases
 
-CAPACITY = Capacity(lanes=4, slots=2, chunk=4, late=4, span=3, segments=3, sources=9, merged=1)
+CAPACITY = Capacity(lanes=4, slots=2, chunk=4, late=4, span=3, segments=3, sources=9)
 
 
 @njit
@@ -30,18 +29,13 @@ def _cut(*given):  # what compiled functions call is not called from Python, see
 
 def cut_into_pieces(program, capacity):
     committed = program.first_by_end[program.track_commits]
-    return _cut(program.runs, program.by_end, committed, capacity)
+    return _cut(program.exit_rows, program.exit_tracks, program.by_end, committed, capacity)
 
 
-@pytest.fixture(params=range(60))
-def program(request, monkeypatch):
-    """Return a program, from seed 40 on one whose exons share ends and that is merged."""
+@pytest.fixture(params=range(40))
+def program(request):
     rng = np.random.default_rng(request.param)
-    monkeypatch.setattr(merging, "LEAST_ROWS", 1 if request.param >= 40 else 1 << 40)
-    if request.param < 40:
-        case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
-    else:
-        case = cases.nested_example(rng, 90, 5, starts=20, ends=6).case()
+    case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
     exons = case.exons.unique().on_strand("+" if len(case.exons.on_strand("+")) else "-")
     return compile_program(case.base.codes, exons, SplicedScoring(), reverse=False)
 
@@ -57,14 +51,9 @@ def readers(pieces):
 
 def test_stops_cover_every_row_once_and_end_with_every_exon(program):
     pieces = cut_into_pieces(program, CAPACITY)
-    runs, stops = program.runs, pieces.stops
-    tracks = np.maximum.accumulate(runs.top_tracks)
-    of_row = np.searchsorted(runs.top_rows, np.arange(len(runs.codes)), side="right") - 1
-    expected = np.arange(len(runs.codes)) + runs.shifts[tracks[of_row]]
-    rows = [np.arange(b, e) for b, e in zip(stops.begins, stops.ends, strict=True)]
-    assert np.concatenate(rows).tolist() == expected.tolist()
-    assert (stops.ends[stops.of_exit] - 1 == expected[runs.exit_rows]).all()
-    assert (program.codes[expected] == runs.codes).all()
+    rows = [np.arange(b, e) for b, e in zip(pieces.stops.begins, pieces.stops.ends, strict=True)]
+    assert np.concatenate(rows).tolist() == list(range(program.n_rows))
+    assert (pieces.stops.ends[pieces.stops.of_exon] - 1 == program.exit_rows).all()
 
 
 def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program):
@@ -81,38 +70,9 @@ def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program):
         return found
 
     assert reached[EMPTY] == frozenset()
-    exits = program.runs.exit_of_exon
     for track, entry in enumerate(pieces.entries):
         ended = np.flatnonzero(program.ends[program.exit_ends] <= program.starts[track])
-        above = sorted(exits[list(exons_above(kept[n_stops + entry]))].tolist())
-        assert above == np.unique(exits[ended]).tolist()
-
-
-def test_what_joins_a_track_is_above_it_and_nowhere_else(program):
-    pieces, runs = cut_into_pieces(program, CAPACITY), program.runs
-    n_stops, segments = len(pieces.stops.ends), pieces.segments
-    kept = dict(zip(segments.kept.tolist(), range(len(segments.kept)), strict=True))
-    sources, flows = readers(pieces), runs.exit_ends >= len(program.ends)
-    joining = set(pieces.stops.of_exit[flows].tolist())
-
-    def stops_above(segment):
-        found = set()
-        for s, row, exon in sources:
-            if s == segment and exon < 0 and row != EMPTY:
-                found |= {row} if row < n_stops else stops_above(kept[row])
-        return found & joining
-
-    begins = np.concatenate(([0], np.cumsum(pieces.stops.ends - pieces.stops.begins)))[:-1]
-    for top, join in zip(runs.top_rows, runs.top_joins, strict=True):
-        (stop,) = np.flatnonzero(begins == top)
-        (segment,) = np.flatnonzero(
-            (segments.first_stops[:-1] == stop) & (segments.first_stops[1:] > stop)
-        )
-        wanted = set(pieces.stops.of_exit[runs.exit_ends == len(program.ends) + join].tolist())
-        before = (
-            {stop - 1} & joining if runs.top_tracks[list(runs.top_rows).index(top)] < 0 else set()
-        )
-        assert stops_above(segment) == (wanted if join >= 0 else set()) | before
+        assert exons_above(kept[n_stops + entry]) == set(ended.tolist())
 
 
 def test_what_a_segment_reads_is_there_before_its_tick(program):
@@ -142,7 +102,7 @@ def test_pieces_keep_to_the_capacity(program):
         assert np.ptp(segments.ticks[own]) <= CAPACITY.span
         assert len(own) <= CAPACITY.segments
         assert read[own].sum() <= CAPACITY.sources or len(own) == 1
-    assert read.max() <= 12
+    assert read.max() <= 6
 
 
 def test_tables_name_rows_and_how_they_are_shifted(program):

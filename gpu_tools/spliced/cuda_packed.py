@@ -42,21 +42,10 @@ CHUNK = WARP
 UNROLLED = 4
 """Steps that are written out one after the other, whose values are stored together."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
-import os
-
-NEVER_MERGED = 1 << 40
-MERGED = int(os.environ.get("MERGED", NEVER_MERGED))
 CAPACITY = Capacity(
-    lanes=WARP,
-    slots=SLOTS,
-    chunk=CHUNK,
-    late=UNROLLED,
-    span=4,
-    segments=16,
-    sources=12,
-    merged=MERGED,
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
 )
-APART = CAPACITY._replace(span=0, segments=1, merged=NEVER_MERGED)
+APART = CAPACITY._replace(span=0, segments=1)
 """A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
 LEAD = 2 * WARP
 """Elements before column 0 of a stored row, for steps that come too early."""

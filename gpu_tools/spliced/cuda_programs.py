@@ -15,7 +15,6 @@ from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_ends as exit_columns
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced.columns import Strands
-from gpu_tools.spliced.merging import Exits, merge_equal
 from gpu_tools.spliced.pieces import (
     EMPTY,
     NOT_KEPT,
@@ -133,13 +132,11 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
         by_end, first_by_end,
     ) = lay_out(codes, exon_starts, exon_ends, reverse)  # fmt: skip
     bonus, committed = bonus[order], first_by_end[commits]
-    tracks = Exits(stream, starts, track_rows, ends, exit_ends, exit_tracks, bonus, by_end)
-    runs = merge_equal(tracks, capacity.merged)
-    pieces = cut(runs, by_end, committed, capacity)
+    pieces = cut(exit_rows, exit_tracks, by_end, committed, capacity)
     first_segments = fill_warps(pieces.order, pieces.segments, capacity)
     tables = arrange(pieces, first_segments, capacity, bonus - penalty)
     own = programs.table[k]
-    own[N_ROWS], own[N_STOPS], own[N_KEPT] = len(runs.codes), len(pieces.stops.ends), pieces.n_kept
+    own[N_ROWS], own[N_STOPS], own[N_KEPT] = len(stream), len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
     own[N_SOURCES], own[N_EXITS], own[N_ENDS] = len(tables.sources), len(order), len(ends)
     lengths = ends[exit_ends] - starts[exit_tracks]
@@ -155,9 +152,7 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
     for place in range(len(by_end)):
         exon = by_end[place]
         end, track, exit_ = exit_ends[exon], exit_tracks[exon], exits[place]
-        exit_[exit_columns.ROW] = stored_row(
-            pieces.stops.of_exit[runs.exit_of_exon[exon]], pieces.stops, capacity
-        )
+        exit_[exit_columns.ROW] = stored_row(pieces.stops.of_exon[exon], pieces.stops, capacity)
         exit_[exit_columns.BONUS], exit_[exit_columns.LENGTH] = bonus[exon], lengths[exon]
         exit_[exit_columns.LAST_ROW] = exit_rows[exon]
         above = len(pieces.stops.ends) + pieces.entries[track]

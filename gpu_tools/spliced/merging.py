@@ -37,10 +37,6 @@ class Runs(NamedTuple):
     exit_rows, exit_ends, exit_bonus : ndarray of int64, shape (X,)
         Where rows leave, rising, what for, and the score that is added: the index of an end, or
         behind the last end, the number of what joins another track.
-    exit_of_exon : ndarray of int64, shape (B,)
-        The exit that has each exon's value, its track's or that of a track which its own joins.
-    shifts : ndarray of int64, shape (T,)
-        What makes a row here that of the program's stream, by track.
     n_joins : int
     """
 
@@ -51,8 +47,6 @@ class Runs(NamedTuple):
     exit_rows: NDArray[np.int64]
     exit_ends: NDArray[np.int64]
     exit_bonus: NDArray[np.int64]
-    exit_of_exon: NDArray[np.int64]
-    shifts: NDArray[np.int64]
     n_joins: int
 
 
@@ -70,15 +64,11 @@ class Exits(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Which track each one joins, or -1, and at which position.
-
-    `firsts` are the first exits that it leaves to the other one, `stand_ins` the other one's.
-    """
+    """Which track each one joins, or -1, at which position, and what is added to its row."""
 
     into: NDArray[np.int64]
     at: NDArray[np.int64]
-    firsts: NDArray[np.int64]
-    stand_ins: NDArray[np.int64]
+    bonus: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -95,29 +85,22 @@ def merge(program, least):
     -------
     Runs
     """
-    bonus, steps = program.exit_bonus, np.zeros_like(program.exit_bonus)
-    for k in range(1, len(bonus)):
-        if program.exit_tracks[k] == program.exit_tracks[k - 1]:
-            steps[k - 1] = bonus[k] - bonus[k - 1]
-    return _runs(program, _find_flows(program, _number_tails(program, steps), least))
+    return _runs(program, _find_flows(program, _number_tails(program), least))
 
 
 @njit(cache=True, nogil=True)
-def merge_equal(program, least):
-    """Work out the rows to sweep as `merge` does, but with nothing added to what joins a track."""
-    return _runs(program, _find_flows(program, _number_tails(program, program.exit_bonus), least))
+def _number_tails(program):
+    """Return the same number for exits behind which a track has the same exits.
 
-
-@njit(cache=True, nogil=True)
-def _number_tails(program, marks):
-    """Return the same number for exits from which on tracks have the same exits, marked alike."""
-    tracks, ends = program.exit_tracks, program.exit_ends
+    Their bonuses may differ by a number that is the same for all.
+    """
+    tracks, ends, bonus = program.exit_tracks, program.exit_ends, program.exit_bonus
     numbers = np.empty(len(ends), dtype=np.int64)
     seen = {(np.int64(_NONE), np.int64(_NONE), np.int64(0)): np.int64(_NONE)}
     for k in range(len(ends) - 1, -1, -1):
-        key = ends[k], np.int64(_NONE), marks[k]
+        key = ends[k], np.int64(_NONE), np.int64(0)
         if k + 1 < len(ends) and tracks[k + 1] == tracks[k]:
-            key = ends[k], numbers[k + 1], marks[k]
+            key = ends[k], numbers[k + 1], bonus[k + 1] - bonus[k]
         if key not in seen:
             seen[key] = np.int64(len(seen) - 1)
         numbers[k] = seen[key]
@@ -130,31 +113,35 @@ def _find_flows(program, tails, least):
 
     `following` is the next exit of each track, `owner` the track that has a tail at the position.
     """
-    starts, tracks, by_end = program.starts, program.exit_tracks, program.by_end
-    n = len(starts)
-    flows = Flows(np.full(n, _NONE), np.zeros(n, np.int64), np.full(n, _NONE), np.full(n, _NONE))
-    following, owner = np.searchsorted(tracks, np.arange(n)), np.full(len(tails), _NONE)
-    done = 0
-    for track in range(n + 1):
-        while done < len(by_end):
-            end = program.exit_ends[by_end[done]]
-            position = program.ends[end]
-            if track < n and position >= starts[track]:
-                break
-            past = done
-            while past < len(by_end) and program.exit_ends[by_end[past]] == end:
-                past += 1
-            # a track that others join at a position must not join one there itself: last ones first
-            for place in range(past - 1, done - 1, -1):
-                exon = by_end[place]
-                own = tracks[exon]
-                following[own] = exon + 1
-                if flows.into[own] == _NONE and exon + 1 < len(tracks) and tracks[exon + 1] == own:
-                    _meet(program, tails, following, owner, own, position, least, flows)
-            done = past
-        if track < n:
-            _meet(program, tails, following, owner, track, starts[track], least, flows)
+    n, n_exons = len(program.starts), len(tails)
+    flows = Flows(np.full(n, _NONE), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    following = np.searchsorted(program.exit_tracks, np.arange(n))
+    owner, done = np.full(n_exons, _NONE), 0
+    for track in range(n):
+        start = program.starts[track]
+        while done < n_exons and program.ends[program.exit_ends[program.by_end[done]]] < start:
+            done = _pass_end(program, tails, following, owner, done, least, flows)
+        _meet(program, tails, following, owner, track, start, least, flows)
+    while done < n_exons:
+        done = _pass_end(program, tails, following, owner, done, least, flows)
     return flows
+
+
+@njit(cache=True, nogil=True)
+def _pass_end(program, tails, following, owner, first, least, flows):
+    """Take the tracks of the exons with an end, `first` by end, past it; return the next exon."""
+    end, past = program.exit_ends[program.by_end[first]], first
+    while past < len(tails) and program.exit_ends[program.by_end[past]] == end:
+        past += 1
+    # a track that others join at a position must not join one there itself: last ones first
+    for place in range(past - 1, first - 1, -1):
+        exon = program.by_end[place]
+        track = program.exit_tracks[exon]
+        following[track] = exon + 1
+        goes_on = exon + 1 < len(tails) and program.exit_tracks[exon + 1] == track
+        if goes_on and flows.into[track] == _NONE:
+            _meet(program, tails, following, owner, track, program.ends[end], least, flows)
+    return past
 
 
 @njit(cache=True, nogil=True)
@@ -170,7 +157,7 @@ def _meet(program, tails, following, owner, track, position, least, flows):
         return
     one, two = min(track, other), max(track, other)
     flows.into[one], flows.at[one] = two, position
-    flows.firsts[one], flows.stand_ins[one] = following[one], following[two]
+    flows.bonus[one] = program.exit_bonus[following[one]] - program.exit_bonus[following[two]]
     owner[tail] = two
 
 
@@ -188,39 +175,28 @@ def _runs(program, flows):
     top_joins[np.searchsorted(top_rows, joins)] = np.arange(len(joins))
     codes = np.empty(rows[-1], dtype=np.uint8)
     for track in range(n_tracks):
-        first, past = rows[track], rows[track + 1]
-        of_stream = program.track_rows[track]
-        codes[first:past] = program.codes[of_stream : of_stream + past - first]
-    exit_rows, exit_ends, exit_bonus, exit_of_exon = _leave(
-        program, flows, rows, np.searchsorted(joins, at)
-    )
-    return Runs(
-        codes, top_rows, top_tracks, top_joins, exit_rows, exit_ends, exit_bonus, exit_of_exon,
-        program.track_rows[:-1] - rows[:-1], len(joins),
-    )  # fmt: skip
+        first, past = program.track_rows[track], rows[track + 1]
+        codes[rows[track] : past] = program.codes[first : first + past - rows[track]]
+    exits = _find_exits(program, flows, rows, np.searchsorted(joins, at))
+    return Runs(codes, top_rows, top_tracks, top_joins, *exits, len(joins))
 
 
 @njit(cache=True, nogil=True)
-def _leave(program, flows, rows, joins):
-    """Return row, end and bonus of each exit, `joins` the one of each track, and exons' exits."""
-    tracks, bonus = program.exit_tracks, program.exit_bonus
-    size, n = len(tracks) + len(rows), 0
+def _find_exits(program, flows, rows, joins):
+    """Return row, end and bonus of each exit; `joins` is what each track takes part in, if any."""
+    size, n, exon = len(program.exit_tracks) + len(flows.into), 0, 0
     exit_rows, exit_ends = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    exit_bonus, exit_of_exon = np.empty(size, dtype=np.int64), np.full(len(tracks), _NONE)
-    for exon in range(len(tracks)):
-        track, end = tracks[exon], program.exit_ends[exon]
-        first = flows.firsts[track]
-        if first == _NONE or exon < first:
-            exit_rows[n] = rows[track] + program.ends[end] - program.starts[track] - 1
-            exit_ends[n], exit_bonus[n], exit_of_exon[exon] = end, bonus[exon], n
-            n += 1
-        elif exon == first:
+    exit_bonus = np.empty(size, dtype=np.int64)
+    for track in range(len(flows.into)):
+        while exon < len(program.exit_tracks) and program.exit_tracks[exon] == track:
+            end = program.exit_ends[exon]
+            row = rows[track] + program.ends[end] - program.starts[track] - 1
+            if row < rows[track + 1]:
+                exit_rows[n], exit_ends[n], exit_bonus[n] = row, end, program.exit_bonus[exon]
+                n += 1
+            exon += 1
+        if flows.into[track] != _NONE:
             exit_rows[n], exit_ends[n] = rows[track + 1] - 1, len(program.ends) + joins[track]
-            exit_bonus[n] = bonus[exon] - bonus[flows.stand_ins[track]]
+            exit_bonus[n] = flows.bonus[track]
             n += 1
-    for exon in range(len(tracks) - 1, -1, -1):
-        if exit_of_exon[exon] == _NONE:  # the stand-in belongs to a later track
-            track = tracks[exon]
-            stand_in = flows.stand_ins[track] + exon - flows.firsts[track]
-            exit_of_exon[exon] = exit_of_exon[stand_in]
-    return exit_rows[:n], exit_ends[:n], exit_bonus[:n], exit_of_exon
+    return exit_rows[:n], exit_ends[:n], exit_bonus[:n]

@@ -1,10 +1,10 @@
 """A sweep program as the pieces that the packed GPU kernel works on.
 
-The rows of a track become *stops*: rows up to the last one of an exon, up to where the track joins
-another one (`merging`), or as many as a warp holds. Stops of a track that a warp can hold together
-and that nothing joins are a *segment*. Where many exons end before a track, segments without rows
-*fold* them: the maximum over a few last rows is a row of its own. A *piece* is what one warp works
-on at a time: segments side by side, each some chunks of columns behind the first.
+The rows of a track become *stops*: runs of rows that end with the last row of an exon, or where a
+track is too long for a warp. Stops of a track that a warp can hold together are a *segment*. Where
+many exons end before a track, segments without rows *fold* them: the maximum over a few last rows
+is a row of its own. A *piece* is what one warp works on at a time: segments side by side, each some
+chunks of columns behind the first.
 
 How far behind is decided here. Every segment gets a *tick*, the number of the chunk in which its
 first columns can be there if every warp works at the same pace. What a segment reads is written by
@@ -28,7 +28,7 @@ NOT_THE_LAST, NOT_KEPT = -1, -2
 _RECOMPUTED = 4
 """Up to so many exons before a track are read by each track they precede, more by the first one."""
 _FOLDED = 6
-"""Rows that a segment reads at most, of those that end before it and of those that join it."""
+"""Rows that a segment reads at most."""
 
 
 class Capacity(NamedTuple):
@@ -36,8 +36,7 @@ class Capacity(NamedTuple):
 
     A lane holds two *virtual lanes* of `slots` rows each, one column apart. `chunk` columns come in
     together; values are stored when there are `late` of them. The segments of a piece are at most
-    `span` chunks apart and at most `segments`, and read at most `sources` rows. Tracks are merged
-    where they have at least `merged` rows left.
+    `span` chunks apart and at most `segments`, and read at most `sources` rows.
     """
 
     lanes: int
@@ -47,7 +46,6 @@ class Capacity(NamedTuple):
     span: int
     segments: int
     sources: int
-    merged: int
 
 
 class Stops(NamedTuple):
@@ -59,14 +57,14 @@ class Stops(NamedTuple):
         Stream rows, half-open, rising.
     virtual_lanes : ndarray of int32, shape (S,)
         Virtual lane of the last row, counted from the segment's first.
-    of_exit : ndarray of int32, shape (X,)
-        Stop that is the last row of each exit.
+    of_exon : ndarray of int32, shape (B,)
+        Stop that is the last row of each exon.
     """
 
     begins: NDArray[np.int32]
     ends: NDArray[np.int32]
     virtual_lanes: NDArray[np.int32]
-    of_exit: NDArray[np.int32]
+    of_exon: NDArray[np.int32]
 
 
 class Segments(NamedTuple):
@@ -120,12 +118,11 @@ class Pieces(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def cut(runs, by_end, committed, capacity):
-    """Cut runs (`merging`) into segments; `committed` counts the exons that may precede a track."""
-    stops, of_top = _find_stops(runs, 2 * capacity.lanes * capacity.slots)
-    draft, due = _room(len(of_top), len(by_end))
-    ended = _one_an_exit(runs, by_end, committed)
-    n, entries, n_kept = _find_segments(draft, due, (stops, of_top), runs, ended, capacity)
+def cut(exit_rows, exit_tracks, by_end, committed, capacity):
+    """Cut tracks into segments; `committed` counts the exons that may precede each track."""
+    stops, of_track = _find_stops(exit_rows, exit_tracks, 2 * capacity.lanes * capacity.slots)
+    draft, due = _room(len(of_track), len(by_end))
+    n, entries, n_kept = _find_segments(draft, due, stops, of_track, committed, by_end, capacity)
     segments = _without_spare_room(draft, n)
     return Pieces(stops, segments, entries, n_kept, _by_tick(segments.ticks))
 
@@ -137,49 +134,29 @@ def _by_tick(ticks):
 
 
 @njit(cache=True, nogil=True)
-def _find_stops(runs, longest):
-    """Return the stops, their virtual lanes still open, and the top that each is below."""
-    exit_rows, top_rows, n_rows = runs.exit_rows, runs.top_rows, len(runs.codes)
-    most = len(exit_rows) + len(top_rows) + n_rows // longest + 1
+def _find_stops(exit_rows, exit_tracks, longest):
+    """Return the stops, their virtual lanes still open, and each stop's track."""
+    most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
     begins, ends = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    of_top, of_exit = np.empty(most, dtype=np.int32), np.empty(len(exit_rows), dtype=np.int32)
-    n, row, top, exit_, shift = 0, 0, -1, 0, np.int64(0)
-    while row < n_rows:
-        if top + 1 < len(top_rows) and top_rows[top + 1] == row:
-            top += 1
-            shift = runs.shifts[runs.top_tracks[top]] if runs.top_tracks[top] >= 0 else shift
-        past = top_rows[top + 1] if top + 1 < len(top_rows) else n_rows
-        past = min(past, exit_rows[exit_] + 1, row + longest)
-        begins[n], ends[n], of_top[n] = row + shift, past + shift, top
-        while exit_ < len(exit_rows) and exit_rows[exit_] < past:
-            of_exit[exit_] = n
-            exit_ += 1
-        row, n = past, n + 1
-    return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exit), of_top[:n]
-
-
-@njit(cache=True, nogil=True)
-def _one_an_exit(runs, by_end, committed):
-    """Return exons by end, of those with the same exit the first, and how many are committed."""
-    counts, seen = np.zeros(len(by_end) + 1, np.int64), np.zeros(len(runs.exit_rows), np.bool_)
-    exons, n = np.empty_like(by_end), 0
-    for place in range(len(by_end)):
-        exit_ = runs.exit_of_exon[by_end[place]]
-        if not seen[exit_]:
-            exons[n] = by_end[place]
+    of_track, of_exon = np.empty(most, dtype=np.int32), np.empty(len(exit_rows), dtype=np.int32)
+    n, row = 0, 0
+    for exon in range(len(exit_rows)):
+        while row <= exit_rows[exon]:
+            begins[n], ends[n] = row, min(exit_rows[exon] + 1, row + longest)
+            of_track[n] = exit_tracks[exon]
+            row = ends[n]
             n += 1
-        seen[exit_], counts[place + 1] = True, n
-    return exons[:n], counts[committed]
+        of_exon[exon] = n - 1
+    return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
 
 
 @register_jitable
 def most_segments(n_stops, n_exons):
     """Return how many segments there are at most.
 
-    There are at most as many with rows as stops, a fold puts one row in place of several, and where
-    tracks join there may be one that keeps the row before that.
+    There are at most as many with rows as stops, and a fold puts one row in place of several.
     """
-    return n_stops + n_exons + n_exons // (_FOLDED - 1) + 1
+    return n_stops + n_exons // (_FOLDED - 1) + 1
 
 
 @register_jitable
@@ -213,75 +190,46 @@ def _without_spare_room(segments, n):
 
 
 @njit(cache=True, nogil=True)
-def _find_segments(segments, due, stops_and_tops, runs, ended, capacity):
+def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
     """Write the segments; return their number, the kept row above each track, and of kept rows.
 
     Tracks with as many exons committed before them are a group. The row above is kept where a group
     begins, and read where the next one does, together with the exons that ended in between.
     """
-    (stops, of_top), (exons, committed) = stops_and_tops, ended
-    n_stops, of_exit, joining = len(of_top), stops.of_exit, _joining_stops(stops, runs)
+    n_stops = len(of_track)
     entries = np.empty(len(committed), dtype=np.int32)
     n, n_kept, stop, group, before, opened = 0, 0, 0, EMPTY, EMPTY, np.int64(0)
     while stop < n_stops:
-        track, join = runs.top_tracks[of_top[stop]], runs.top_joins[of_top[stop]]
-        goes_on = stop > 0 and of_top[stop - 1] == of_top[stop]
-        begins = track >= 0 and not goes_on
-        opens = begins and (track == 0 or committed[track] != committed[track - 1])
+        track = of_track[stop]
+        goes_on = stop > 0 and of_track[stop - 1] == track
+        opens = not goes_on and (track == 0 or committed[track] != committed[track - 1])
         if opens:
             before, opened = group, committed[track - 1] if track > 0 else np.int64(0)
-        if not begins:
+        ended = by_end[opened : committed[track]]
+        if goes_on:
             wanted = [_wanted(due, stop - 1, -1)]
-        elif not opens and committed[track] - opened > _RECOMPUTED:
+        elif not opens and len(ended) > _RECOMPUTED:
             wanted = [_wanted(due, group, -1)]
         else:
             wanted = [_wanted(due, before, -1)]
-            for exon in exons[opened : committed[track]]:
-                wanted.append(_wanted(due, of_exit[runs.exit_of_exon[exon]], exon))
-        wanted, n, n_kept = _fold(segments, due, n, stop, wanted, n_kept, n_stops)
-        joined = [_wanted(due, 0, -1) for _ in range(0)]
-        if join >= 0 and not goes_on:
-            for other in joining[1][joining[0][join] : joining[0][join + 1]]:
-                joined.append(_wanted(due, other, -1))
-        joined, n, n_kept = _fold(segments, due, n, stop, joined, n_kept, n_stops)
+            wanted.extend([_wanted(due, stops.of_exon[exon], exon) for exon in ended])
+        while len(wanted) > _FOLDED:
+            # what is there first is folded first
+            wanted.sort()
+            _add_segment(segments, due, n, stop, wanted[:_FOLDED], n_stops + n_kept)
+            wanted = wanted[_FOLDED:]
+            wanted.append(_wanted(due, n_stops + n_kept, -1))
+            n, n_kept = n + 1, n_kept + 1
         if opens:
             group = n_stops + n_kept
             n_kept += 1
-        if opens and joined:
-            # the kept row is without what joins this track, and does not wait for it
-            _add_segment(segments, due, n, stop, wanted, group)
-            wanted, n, opens = [_wanted(due, group, -1)], n + 1, False
-        _add_segment(segments, due, n, stop, wanted + joined, group if opens else EMPTY)
-        if begins:
-            entries[track] = group - n_stops
-        stop = _place_stops(stops, of_top, stop, due, segments.ticks[n], capacity)
+        _add_segment(segments, due, n, stop, wanted, group if opens else EMPTY)
+        entries[track] = group - n_stops
+        stop = _place_stops(stops, of_track, stop, due, segments.ticks[n], capacity)
         segments.lanes[n] = stops.virtual_lanes[stop - 1] // 2 + 1
         n += 1
     segments.first_stops[n] = n_stops
     return n, entries, n_kept
-
-
-@njit(cache=True, nogil=True)
-def _joining_stops(stops, runs):
-    """Return where the stops of each join begin, and the stops."""
-    # joins have the largest numbers of all that rows leave for
-    first = len(runs.exit_ends) - (runs.exit_ends > runs.exit_ends[runs.exit_of_exon].max()).sum()
-    order = np.argsort(runs.exit_ends, kind="mergesort")[first:]
-    numbers = runs.exit_ends[order] - runs.exit_ends[runs.exit_of_exon].max() - 1
-    return np.searchsorted(numbers, np.arange(runs.n_joins + 1)), stops.of_exit[order]
-
-
-@njit(cache=True, nogil=True)
-def _fold(segments, due, n, stop, wanted, n_kept, n_stops):
-    """Add segments that fold the `wanted` rows; return what is left, and how many there are now."""
-    while len(wanted) > _FOLDED:
-        # what is there first is folded first
-        wanted.sort()
-        _add_segment(segments, due, n, stop, wanted[:_FOLDED], n_stops + n_kept)
-        wanted = wanted[_FOLDED:]
-        wanted.append(_wanted(due, n_stops + n_kept, -1))
-        n, n_kept = n + 1, n_kept + 1
-    return wanted, n, n_kept
 
 
 @njit(cache=True, nogil=True)
@@ -305,10 +253,10 @@ def _add_segment(segments, due, n, stop, wanted, kept):
 
 
 @njit(cache=True, nogil=True)
-def _place_stops(stops, of_top, stop, due, tick, capacity):
-    """Put stops of a top side by side as long as a warp has room; return the first left out."""
-    used, top = 0, of_top[stop]
-    while stop < len(of_top) and of_top[stop] == top:
+def _place_stops(stops, of_track, stop, due, tick, capacity):
+    """Put stops of a track side by side as long as a warp has room; return the first left out."""
+    used, track = 0, of_track[stop]
+    while stop < len(of_track) and of_track[stop] == track:
         used += (stops.ends[stop] - stops.begins[stop] + capacity.slots - 1) // capacity.slots
         if used > 2 * capacity.lanes:
             break
