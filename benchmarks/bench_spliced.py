@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 from benchmarks import record
 from benchmarks.case_sets import (
@@ -39,11 +40,13 @@ from gpu_tools import (
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
-from gpu_tools.spliced import cpu
+from gpu_tools.spliced import cpu, merging
 from gpu_tools.spliced.case import Preparation
 
 REPEATS = 5
 SCORING = SplicedScoring()
+NEVER = 1 << 40
+"""More rows than any track has."""
 
 
 def programs(cases: list[Case]) -> list[tuple]:
@@ -52,11 +55,12 @@ def programs(cases: list[Case]) -> list[tuple]:
     return [(p, case.target.codes) for case in cases for p in prepare(case).programs]
 
 
-def sweep_one_core(cases: list[Case]) -> dict:
-    """Time the sweeps alone on one thread."""
-    made = programs(cases)
-    seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
-    return _rates(seconds, cases, "cpu")
+def sweep_one_core(cases: list[Case], least_rows: int = merging.LEAST_ROWS) -> dict:
+    """Time the sweeps alone on one thread, tracks merged that have at least so many rows left."""
+    with patch.object(merging, "LEAST_ROWS", least_rows):
+        made = programs(cases)
+        seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
+        return _rates(seconds, cases, "cpu")
 
 
 def library_call(
@@ -162,7 +166,9 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
     cases = case_set(shape)
     some = cases[:: max(len(cases) // 40, 1)]
     figures = {"one_core_sweep": sweep_one_core(some)}
+    figures["one_core_sweep_tracks_apart"] = sweep_one_core(some, NEVER)
     figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases()[::10])
+    figures["one_core_sweep_of_the_demo_tracks_apart"] = sweep_one_core(demo_cases()[::10], NEVER)
     figures["parasail_one_core"] = parasail_one_core(
         some[-1], min(sum(c.cells for c in some), 10**9)
     )

@@ -116,7 +116,7 @@ def _find_flows(program, tails, least):
     n, n_exons = len(program.starts), len(tails)
     flows = Flows(np.full(n, _NONE), np.zeros(n, np.int64), np.zeros(n, np.int64))
     following = np.searchsorted(program.exit_tracks, np.arange(n))
-    owner, done = np.full(n_exons, _NONE), 0
+    owner, done = np.full(n_exons, _NONE), np.int64(0)
     for track in range(n):
         start = program.starts[track]
         while done < n_exons and program.ends[program.exit_ends[program.by_end[done]]] < start:
@@ -164,21 +164,42 @@ def _meet(program, tails, following, owner, track, position, least, flows):
 @njit(cache=True, nogil=True)
 def _runs(program, flows):
     """Lay out the runs of the tracks."""
-    starts, n_tracks, joined = program.starts, len(program.starts), flows.into != _NONE
-    rows = np.zeros(n_tracks + 1, dtype=np.int64)
-    rows[1:] = np.cumsum(np.where(joined, flows.at - starts, np.diff(program.track_rows)))
-    at = rows[flows.into] + flows.at - starts[flows.into]
-    joins = np.unique(at[joined])
-    top_rows = np.unique(np.concatenate((rows[:-1], joins)))
-    top_tracks, top_joins = np.full(len(top_rows), _NONE), np.full(len(top_rows), _NONE)
-    top_tracks[np.searchsorted(top_rows, rows[:-1])] = np.arange(n_tracks)
-    top_joins[np.searchsorted(top_rows, joins)] = np.arange(len(joins))
+    starts, n_tracks = program.starts, len(program.starts)
+    rows, joined_rows = np.zeros(n_tracks + 1, np.int64), np.full(n_tracks, _NONE)
+    for track in range(n_tracks):
+        length = program.track_rows[track + 1] - program.track_rows[track]
+        if flows.into[track] != _NONE:
+            length = flows.at[track] - starts[track]
+        rows[track + 1] = rows[track] + length
     codes = np.empty(rows[-1], dtype=np.uint8)
     for track in range(n_tracks):
-        first, past = program.track_rows[track], rows[track + 1]
+        first, past, into = program.track_rows[track], rows[track + 1], flows.into[track]
         codes[rows[track] : past] = program.codes[first : first + past - rows[track]]
-    exits = _find_exits(program, flows, rows, np.searchsorted(joins, at))
-    return Runs(codes, top_rows, top_tracks, top_joins, *exits, len(joins))
+        if into != _NONE:
+            joined_rows[track] = rows[into] + flows.at[track] - starts[into]
+    tops, join_at, n_joins = _find_tops(rows, joined_rows)
+    exits = _find_exits(program, flows, rows, join_at[joined_rows])
+    return Runs(codes, *tops, *exits, n_joins)
+
+
+@njit(cache=True, nogil=True)
+def _find_tops(rows, joined_rows):
+    """Return row, track and join of each top, the join above each row, and how many there are."""
+    track_at, join_at = np.full(rows[-1], _NONE), np.full(rows[-1], _NONE)
+    track_at[rows[:-1]] = np.arange(len(joined_rows))
+    for row in joined_rows:
+        if row != _NONE:
+            join_at[row] = 0
+    n_joins, n, most = 0, 0, 2 * len(joined_rows)
+    tops = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    for row in range(len(join_at)):
+        if join_at[row] != _NONE:
+            join_at[row] = n_joins
+            n_joins += 1
+        if track_at[row] != _NONE or join_at[row] != _NONE:
+            tops[0][n], tops[1][n], tops[2][n] = row, track_at[row], join_at[row]
+            n += 1
+    return (tops[0][:n], tops[1][:n], tops[2][:n]), join_at, n_joins
 
 
 @njit(cache=True, nogil=True)
