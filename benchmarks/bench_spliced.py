@@ -167,8 +167,8 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
     some = cases[:: max(len(cases) // 40, 1)]
     figures = {"one_core_sweep": sweep_one_core(some)}
     figures["one_core_sweep_tracks_apart"] = sweep_one_core(some, NEVER)
-    figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases()[::10])
-    figures["one_core_sweep_of_the_demo_tracks_apart"] = sweep_one_core(demo_cases()[::10], NEVER)
+    figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases())
+    figures["one_core_sweep_of_the_demo_tracks_apart"] = sweep_one_core(demo_cases(), NEVER)
     figures["parasail_one_core"] = parasail_one_core(
         some[-1], min(sum(c.cells for c in some), 10**9)
     )

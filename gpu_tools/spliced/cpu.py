@@ -226,27 +226,31 @@ def sweep_block(stream, stripe, sweep, border, following, weights, steps):
 @njit(cache=True, nogil=True)
 def column_zero(stream, sweep, border, weights):
     """Fill in the column before the first target symbol, where every base symbol is a gap."""
+    # local names for the same reason as above
+    top_rows, top_tracks, top_joins = stream.top_rows, stream.top_tracks, stream.top_joins
+    exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
+    ends, entries, rows, tops = sweep.ends, sweep.entries, border.rows, border.tops
+    track_commits, gap, penalty = stream.track_commits, weights[_GAP], weights[_PENALTY]
     best = value = weights.dtype.type(0)
-    committed, top, exit_ = 0, 0, 0
-    for row in range(stream.n_rows):
-        if top < len(stream.top_rows) and stream.top_rows[top] == row:
-            track, join = stream.top_tracks[top], stream.top_joins[top]
-            if track >= 0:
-                for end in range(committed, stream.track_commits[track]):
-                    best = max(best, weights.dtype.type(sweep.ends[end, 0] - weights[_PENALTY]))
-                committed = stream.track_commits[track]
-                sweep.entries[track, 0] = value = best
-            if join >= 0:
-                value = max(value, sweep.ends[stream.n_ends + join, 0])
-            border.tops[top] = value
-            top += 1
-        value = weights.dtype.type(value + weights[_GAP])
-        border.rows[row] = value
-        while exit_ < len(stream.exit_rows) and stream.exit_rows[exit_] == row:
-            end = stream.exit_ends[exit_]
-            leaving = weights.dtype.type(value + stream.exit_bonus[exit_])
-            sweep.ends[end, 0] = max(sweep.ends[end, 0], leaving)
-            exit_ += 1
+    committed, exit_ = 0, 0
+    for top in range(len(top_rows)):
+        track, join = top_tracks[top], top_joins[top]
+        if track >= 0:
+            for end in range(committed, track_commits[track]):
+                best = max(best, weights.dtype.type(ends[end, 0] - penalty))
+            committed = track_commits[track]
+            entries[track, 0] = value = best
+        if join >= 0:
+            value = max(value, ends[stream.n_ends + join, 0])
+        tops[top] = value
+        past = top_rows[top + 1] if top + 1 < len(top_rows) else stream.n_rows
+        for row in range(top_rows[top], past):
+            value = weights.dtype.type(value + gap)
+            rows[row] = value
+            while exit_ < len(exit_rows) and exit_rows[exit_] == row:
+                leaving = weights.dtype.type(value + exit_bonus[exit_])
+                ends[exit_ends[exit_], 0] = max(ends[exit_ends[exit_], 0], leaving)
+                exit_ += 1
 
 
 def fill_column_zero(
