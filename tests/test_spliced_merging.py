@@ -91,6 +91,9 @@ def test_tracks_with_fewer_rows_left_go_on_apart(program, monkeypatch):
     for least in (1, 8, 20, NEVER):
         monkeypatch.setattr(merging, "LEAST_ROWS", least)
         runs = replace(program).runs
+        begins = runs.top_rows[runs.top_tracks >= 0]
+        saved = np.diff(program.track_rows) - np.diff([*begins, len(runs.codes)])
+        assert ((saved == 0) | (saved >= least)).all()
         rows.append(len(runs.codes))
     assert rows == sorted(rows)
     assert rows[-1] == program.n_rows
