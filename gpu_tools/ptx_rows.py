@@ -45,10 +45,6 @@ def _raised_twin(row, other, bonus):
     return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
 
 
-def _plus_twin(row, bonus):
-    return tuple(add2(here, bonus) for here in row)
-
-
 def _at_least_twin(row, value):
     return tuple(max2(here, value) for here in row)
 
@@ -102,10 +98,10 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, foreseen, raised, plus, at_least, filled, store_words = (
+    advanced, foreseen, raised, at_least, filled, store_words = (
         cuda.jit(device=True)(f)
         for f in (
-            _advanced_twin, _foreseen_twin, _raised_twin, _plus_twin, _at_least_twin, _filled_twin,
+            _advanced_twin, _foreseen_twin, _raised_twin, _at_least_twin, _filled_twin,
             _store_twin,
         )
     )  # fmt: skip
@@ -182,11 +178,6 @@ else:
         return row(row, other, bonus), _word_by_word(_larger_sum)
 
     @intrinsic
-    def plus(typing_context, row, bonus):
-        """Return a row plus a bonus."""
-        return row(row, bonus), _word_by_word(_add)
-
-    @intrinsic
     def at_least(typing_context, row, value):
         """Return a row raised to a value."""
         return row(row, value), _word_by_word(_max)
@@ -208,9 +199,10 @@ else:
 
     def _pointers(context, builder, signature, arguments, count):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        first = builder.gep(data, [arguments[1]])
         for k in range(count):
-            offset = builder.mul(arguments[2], ir.Constant(ir.IntType(32), k))
-            yield builder.gep(data, [builder.add(arguments[1], offset)])
+            # from the first word on: the distance is then part of the instruction
+            yield builder.gep(first, [builder.mul(arguments[2], ir.Constant(ir.IntType(32), k))])
 
     @intrinsic
     def store_words(typing_context, array, index, stride, row):

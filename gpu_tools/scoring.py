@@ -53,9 +53,10 @@ class SplicedScoring:
             raise ScoringError(f"unknown ends {self.ends!r}; expected one of {', '.join(ENDS)}")
         if not np.isfinite(self.exon_weight):
             raise ScoringError(f"exon weight {self.exon_weight} is not a finite number")
-        largest = max(
-            int(np.abs(self.substitution()).max()), abs(self.gap), abs(self.intron_penalty)
-        )
+        pairs = [self.match, self.mismatch]
+        if self.matrix is not None:
+            pairs = self._checked_matrix().ravel().tolist()
+        largest = max(abs(int(score)) for score in (*pairs, self.gap, self.intron_penalty))
         if largest >= LIMIT_INT32:
             raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
 
@@ -167,7 +168,7 @@ class SubstitutionMatrix:
         size = len(self.letters)
         if np.shape(self.scores) != (size, size) or len(set(self.letters)) != size:
             raise ScoringError(f"matrix {self.name} is not square in {size} different letters")
-        if np.abs(self.scores).max(initial=0) >= LIMIT_INT32:
+        if max(int(np.max(self.scores)), -int(np.min(self.scores))) >= LIMIT_INT32:
             raise ScoringError(f"matrix {self.name} has a score too large; expected less than 2^30")
 
     @property

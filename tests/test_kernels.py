@@ -11,6 +11,7 @@ pytest.importorskip("numba_cuda")
 from gpu_tools.local import cuda_packed as local_packed
 from gpu_tools.matching.cuda import find_words
 from gpu_tools.matching.cuda_costs import find_costs
+from gpu_tools.segments import maximal_kernels
 from gpu_tools.segments.submatrix_cuda import KERNELS
 
 INT32, INT64 = array(types.int32), array(types.int64)
@@ -43,3 +44,16 @@ def test_submatrix(cell, to_ptx):
     ptx = to_ptx(KERNELS[np.dtype(cell)], cells, array(types.int32, 2), cells)
     assert ".local" not in ptx
     assert ("add.sat.f32" in ptx) == (cell == "float32")
+
+
+@pytest.mark.parametrize("cell", ["int32", "float64"])
+def test_listing_of_maximal_segments(cell, to_ptx):
+    """Those with lists in shared memory keep the rest in registers."""
+    narrow = cell == "int32"
+    scale, sums = types.int64 if narrow else types.float64, TABLE32 if narrow else TABLE64
+    deep = array(types.int32 if narrow else types.int64, 3)
+    given = array(getattr(types, cell)), scale, array(types.uint16, 2), sums, TABLE64
+    shared = array(types.int64, 3), TABLE64, INT64
+    pair = maximal_kernels.LIST_NARROW if narrow else maximal_kernels.LIST_WIDE[np.dtype(cell)]
+    assert ".local" not in to_ptx(pair[0], *given, *shared, array(types.int64, 3), INT64)
+    assert ".entry" in to_ptx(pair[1], *given, *shared, deep, INT64)

@@ -100,6 +100,43 @@ def test_values_that_take_several_steps(last):
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
 
 
+def values_with_long_lists(dtype):
+    """Return values among which three tiles have more open segments in a run than fit."""
+    from gpu_tools.segments.staging import RUN, TILE
+
+    rng = np.random.default_rng(23)
+    values = rng.integers(-9, 9, 5 * TILE + 3).astype(dtype)
+    open_ones = np.arange(60, 0, -1) * np.array([1, -1] * 30)  # none outgrows the one before
+    for first in (0, TILE + RUN, 2 * TILE + RUN - 20, 4 * TILE + 2 * RUN):
+        values[first : first + 60] = open_ones
+    return values
+
+
+@pytest.mark.parametrize(
+    ("dtype", "at_a_time", "room"), [("int32", 2, None), ("int32", 9, 1), ("float64", 1, None)]
+)
+def test_tiles_with_long_lists_are_listed_again(dtype, at_a_time, room, monkeypatch):
+    from numba import cuda
+
+    from gpu_tools.segments import maximal_cuda, maximal_kernels
+
+    monkeypatch.setattr(maximal_cuda, "DEEP_TILES", at_a_time)
+    values = values_with_long_lists(dtype)
+    part = maximal_cuda.new_part(cuda.to_device(values), room)
+    scale = np.int64(1) if dtype == "int32" else np.float64(1)
+    found = maximal_cuda.search(part, scale).copy_to_host()
+    expected = max_segments(values, device="cpu")
+    assert all(map(np.array_equal, found, (expected.starts, expected.ends, expected.scores)))
+    if room is None:
+        assert part.counters[maximal_kernels.TOO_DEEP] == 1
+
+
+def test_long_lists_and_a_value_too_large_for_narrow_sums():
+    values = values_with_long_lists("int32")
+    values[-1] = 2**31 - 1
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
 def test_search_with_little_room_takes_more():
     from numba import cuda
 

@@ -19,7 +19,7 @@ from gpu_tools.formats import intervals
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
     help="Format of IN; auto tells it from content, then suffix.",
 )  # fmt: skip
-@options.output
+@options.output_of("File")
 @options.common
 def command(exons: str, to_format: str, from_format: str, output: str, quiet: bool) -> None:
     """Convert the candidate exons of IN (- is standard input) to another format.

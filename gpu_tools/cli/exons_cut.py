@@ -50,7 +50,7 @@ KINDS = {"candidates": _candidates, "report": _report, "annotation": _coding_seg
 @click.option("--record", required=True, metavar="NAME", help="Record that the locus is part of.")
 @locus
 @flank
-@options.output
+@options.output_of("GFF3")
 @options.common
 def command(exons, kind, base, record, locus, flank, output, quiet) -> None:
     """Move the exons of a record onto a locus that `gpu-tools sequences cut` made of it.

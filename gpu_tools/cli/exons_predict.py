@@ -56,10 +56,7 @@ def _finite(context: click.Context, param: click.Parameter, value: float | None)
     "--samples", type=click.IntRange(min=1), metavar="N",
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
-@click.option(
-    "--output", "-o", default="-", show_default=True, metavar="FILE",
-    help="GFF3 to write; - is standard output.",
-)  # fmt: skip
+@options.output_of("GFF3")
 @options.common
 def command(base: str, provider: str, output: str, quiet: bool, **settings: object) -> None:
     """Predict candidate exons on both strands of every sequence, as GFF3.

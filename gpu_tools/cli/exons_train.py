@@ -31,10 +31,7 @@ from gpu_tools.formats.files import open_output
     help="Codon usage of the species, columns codon and frequency; helps where genes are few.",
 )
 @click.option("--name", default="trained", show_default=True, help="What the model is called.")
-@click.option(
-    "--output", "-o", default="-", show_default=True, metavar="FILE",
-    help="Model to write, JSON; - is standard output.",
-)  # fmt: skip
+@options.output_of("Model (JSON)")
 @options.common
 def command(
     base: str, annotation: str, codon_usage: str | None, name: str, output: str, quiet: bool

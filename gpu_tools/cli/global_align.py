@@ -23,8 +23,7 @@ def command(query, subject, alignments, output, device, threads, quiet, **scores
     A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
     the work on every device.
     """
-    for path in (output, *alignments):
-        check_writable(path)
+    check_writable(output, *alignments)
     scoring = pairwise.scoring_of(**scores)
     pairs = pairwise.read_pairs(query, subject, scoring)
     with progress("aligning", sum(len(q) * len(s) for q, s in pairs), quiet) as done:

@@ -49,8 +49,7 @@ def command(
     earlier one. A gap of n symbols costs open + (n - 1) * extend. The table has one row an
     alignment, with 1-based inclusive positions on the forward strands.
     """
-    for path in (output, *alignments, *([dot_plot] if dot_plot else [])):
-        check_writable(path)
+    check_writable(output, *alignments, dot_plot)
     scoring = pairwise.scoring_of(**scores)
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")

@@ -60,8 +60,7 @@ def command(
     """
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
-    for path in filter(None, (output, bed)):
-        check_writable(path)
+    check_writable(output, bed)
     costs = _costs(table, alphabet, weights)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     with progress("searching", size(texts), quiet) as done:

@@ -28,8 +28,7 @@ def command(
     compressed, and larger than memory. The table is sorted by text, start and pattern, with 1-based
     inclusive positions on the forward strand; a palindrome is reported on both strands.
     """
-    for path in filter(None, (output, bed)):
-        check_writable(path)
+    check_writable(output, bed)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     with progress("searching", size(texts), quiet) as done:
         found = scan_exact(

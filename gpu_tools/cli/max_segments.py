@@ -127,8 +127,7 @@ def command(
     sequence without a positive score has no row.
     """
     _check_usage(sequence, scale, values, significance)
-    for path in filter(None, (output, bed, gff3)):
-        check_writable(path)
+    check_writable(output, bed, gff3)
     resolve(device)
     used = None if scale is None else load_scale(scale).less(subtract)
     records = _sequences(sequence, used) if used else _tracks(values, subtract)

@@ -52,7 +52,7 @@ def command(matrix, fastas, match, mismatch, alphabet, output, device, threads, 
     if (matrix is None) == (fastas is None):
         raise click.UsageError("give either --matrix or --dot-plot")
     check_writable(output)
-    values = read_matrix(matrix) if matrix else _dot_plot(fastas, match, mismatch, alphabet)
+    values = _dot_plot(fastas, match, mismatch, alphabet) if matrix is None else read_matrix(matrix)
     try:
         found = max_submatrix(values, device=device, threads=threads)
     except InputError as error:

@@ -33,10 +33,15 @@ def _start_logging(context: click.Context, param: click.Parameter, level: str) -
     logging.getLogger("gpu_tools").setLevel(level.upper())
 
 
-output = click.option(
-    "--output", "-o", default="-", show_default=True, metavar="FILE",
-    help="Table to write; - is standard output.",
-)  # fmt: skip
+def output_of(what: str) -> Callable:
+    """Return the option --output of a command that writes `what`."""
+    return click.option(
+        "--output", "-o", default="-", show_default=True, metavar="FILE",
+        help=f"{what} to write; - is standard output.",
+    )  # fmt: skip
+
+
+output = output_of("Table")
 
 _device = click.option(
     "--device", type=DeviceType(), default="auto", show_default=True,

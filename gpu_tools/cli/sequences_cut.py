@@ -46,7 +46,7 @@ flank = click.option(
 @locus
 @flank
 @click.option("--name", help="Name of the sequence written.  [default: the record's]")
-@options.output
+@options.output_of("FASTA")
 @options.common
 def command(fasta, record, locus, flank, name, output, quiet) -> None:
     """Cut a locus with its flanks out of a FASTA record, or take all of it.

@@ -59,9 +59,8 @@ def command(
     large download that was stopped goes on where it stopped. The environment variable
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
-    if provenance:
-        check_writable(provenance)
+    check_writable(provenance)
     settings = Settings(ncbi_url, ensembl_url, flank, Patience(attempts, timeout))
     fetched = fetch(source, output, settings)
-    if provenance:
+    if provenance is not None:
         write_table(provenance, COLUMNS, [astuple(fetched)])

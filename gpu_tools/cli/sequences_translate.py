@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
     "--fasta", required=True, multiple=True, metavar="FILE",
     help="cDNAs, FASTA; plain, gzip or bgzip. May be given several times.",
 )  # fmt: skip
-@options.output
+@options.output_of("FASTA")
 @options.common
 def command(fasta, output, quiet) -> None:
     """Translate the longest open reading frame of each cDNA.

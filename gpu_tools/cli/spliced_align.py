@@ -125,8 +125,7 @@ def command(
     _check_usage(exons, site_model, sites)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
-    for path in (output, *alignments):
-        check_writable(path)
+    check_writable(output, *alignments)
     files = CaseFiles(base, exons, targets, pairs, exons_format)
     if site_model:
         inputs, scoring, align = _with_sites(

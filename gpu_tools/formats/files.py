@@ -85,9 +85,14 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                 raise InputError("not UTF-8 text", path=path, line=number) from None
 
 
-def check_writable(path: str | os.PathLike) -> None:
-    """Raise `OutputError` if a result could not be written to `path`, before work begins."""
-    path = Path(path)
+def check_writable(*paths: str | os.PathLike | None) -> None:
+    """Raise `OutputError` if a result could not be written, before work begins; None is no file."""
+    for path in paths:
+        if path is not None:
+            _check_writable(Path(path))
+
+
+def _check_writable(path: Path) -> None:
     if str(path) == STANDARD_STREAM or _is_stream(path):
         return
     if path.is_dir():

@@ -18,7 +18,7 @@ from gpu_tools.local.schedule import Task, in_order
 from gpu_tools.local.search import Found, best_alignments, global_alignment
 from gpu_tools.local.tiles import Tiles
 from gpu_tools.results import PairwiseAlignment
-from gpu_tools.scoring import AffineScoring
+from gpu_tools.scoring import LIMIT_INT32, AffineScoring
 from gpu_tools.sequences import (
     AMINO_ACIDS,
     ProteinSequence,
@@ -116,7 +116,7 @@ def local_align(
     for query, subject in pairs:
         scoring.check_length(min(len(query), len(subject)))
     strands = "+-" if both_strands else "+"
-    finish = partial(_k_best, k=k, least=min_score, strands=strands)
+    finish = partial(_k_best, k=k, least=min(min_score, LIMIT_INT32), strands=strands)
     tasks = [_task(query, subject, scoring, strands) for query, subject in pairs]
     where = resolve(device)
     return in_order(tasks, finish, where, _threads(threads), progress or _ignore)

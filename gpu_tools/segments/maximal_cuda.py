@@ -34,6 +34,8 @@ from gpu_tools.segments.staging import RUN, THREADS, TILE
 
 VALUES_PER_ROW = 64
 """Room for open segments is reserved for so many values each; random ones need less."""
+DEEP_TILES = 4096
+"""Tiles whose lists are too long for shared memory that are listed at a time, in 0.4 GB."""
 
 
 class Part(NamedTuple):
@@ -89,7 +91,7 @@ def new_part(values, capacity: int | None = None, room: int = 0) -> Part:
         cuda.device_array((runs, kernels.SLOTS), np.int32 if narrow else np.int64),
         cuda.device_array((first + made, kernels.LIST_COLUMNS), np.int64),
         cuda.device_array((2, rows, 4), np.int64),
-        cuda.device_array((4, tiles), np.int64),
+        cuda.device_array((kernels.TILE_ROWS, tiles), np.int64),
         cuda.device_array(kernels.USED + 1 + len(levels), np.int64),
         cuda.device_array(3 * room, np.int64),
     )
@@ -102,36 +104,53 @@ def list_part(part: Part, scale) -> tuple[Part, int]:
     the ends of the array.
     """
     dtype = part.values.dtype
-    kernel = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
+    pair = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
     while True:
-        too_large, too_deep, found, used = _list_once(part, scale, kernel)
-        if not too_large and not too_deep and used <= part.rows.shape[1]:
+        too_large, _, found, used = _list_once(part, scale, pair)
+        if not too_large and used <= part.rows.shape[1]:
             return part, found
-        if used > part.rows.shape[1]:
+        if too_large:
+            pair = kernels.LIST_WIDE[dtype]
+        else:
             part = new_part(part.values, used, part.room.size // 3)
-        if too_large or too_deep:
-            kernel = kernels.LIST_DEEP[dtype] if too_deep else kernels.LIST_WIDE[dtype]
-        if kernel is not kernels.LIST_NARROW:
+        if pair is not kernels.LIST_NARROW:
             part = part._replace(sums=cuda.device_array(part.sums.shape, np.int64))
 
 
-def _list_once(part: Part, scale, kernel) -> list[int]:
+def _list_once(part: Part, scale, pair) -> list[int]:
     """List, merge and count.
 
-    Return whether a value was too large, whether a list was too long, how many segments there are,
-    and the rows of all runs.
+    Return whether a value was too large, whether a list was too long for shared memory, how many
+    segments there are, and the rows of all runs. Nothing is merged if a value was too large.
     """
-    values, spans, sums, lists, rows, by_tile, counters, _ = part
-    deep = rows
-    if kernel is kernels.LIST_DEEP[values.dtype]:
-        deep = cuda.device_array((3, kernels.DEEPEST, part.runs), np.int64)
+    _, _, _, lists, rows, by_tile, counters, _ = part
     counters.copy_to_device(np.zeros(counters.shape, np.int64))
-    shared = (lists, rows, by_tile, counters)
-    kernel[part.runs // THREADS, THREADS](values, scale, spans, sums, *shared, deep)
-    for level in _levels(part.runs):
-        kernels.merge_lists_thread[-(-level[-1] // THREADS), THREADS](*shared, level)
-    _count(part)
+    _list_runs(pair[0], part.runs // THREADS, part, scale, rows, counters)
+    too_large, too_deep = counters[: kernels.FOUND].copy_to_host()
+    if too_deep and not too_large:
+        _list_deep(part, scale, pair[1])
+    if not too_large:
+        for level in _levels(part.runs):
+            blocks = -(-level[-1] // THREADS)
+            kernels.merge_lists_thread[blocks, THREADS](lists, rows, by_tile, counters, level)
+        _count(part)
     return counters.copy_to_host()[: kernels.USED + 1].tolist()
+
+
+def _list_runs(kernel, blocks: int, part: Part, scale, deep, chosen) -> None:
+    values, spans, sums, lists, rows, by_tile, counters, _ = part
+    shared = (lists, rows, by_tile, counters)
+    kernel[blocks, THREADS](values, scale, spans, sums, *shared, deep, chosen)
+
+
+def _list_deep(part: Part, scale, kernel) -> None:
+    """List the runs of those tiles again whose lists did not fit into shared memory."""
+    tiles = np.flatnonzero(part.by_tile[kernels.DEEP].copy_to_host())
+    for first in range(0, len(tiles), DEEP_TILES):
+        chosen = tiles[first : first + DEEP_TILES]
+        room = (3, kernels.DEEPEST, len(chosen) * THREADS)
+        deep = cuda.device_array(room, part.sums.dtype)
+        _list_runs(kernel, len(chosen), part, scale, deep, cuda.to_device(chosen))
 
 
 def _count(part: Part, seed: int = 0) -> None:

@@ -15,15 +15,17 @@ lists : int64 array, shape (lists, 8)
 rows : int64 array, shape (2, capacity, 4)
     Open segments of a level, of even and of odd number: start, end, sums before and after.
     Positions count from value 0, sums from the list's first value.
-by_tile : int64 array, shape (4, tiles)
+by_tile : int64 array, shape (5, tiles)
     The largest end of segments across runs' ends that start in the tile; where the last one from
-    the left ends; how many segments start in the tile, and how many before it.
+    the left ends; how many segments start in the tile, and how many before it; whether one of its
+    lists was too long for shared memory.
 counters : int64 array
     Whether a value is too large for the cells and whether a list is too long for shared memory; how
     many segments there are; then how many rows each level takes.
-deep : int64 array, shape (3, slots, runs)
-    Room for long lists of runs: sums before and after, and spans. Most kernels have another array
-    in its place, which they leave alone.
+deep : int32 or int64 array, shape (3, slots, runs)
+    Room for long lists of the runs of some tiles: sums before and after, and spans.
+chosen : int64 array, shape (tiles,)
+    Those tiles. Kernels without long lists leave this array alone, and the one before.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ START, END, LOW, HIGH = range(4)
 OFFSET, COUNT, TOTAL, SIZE, CROSS_START, CROSS_END, CROSS_SCORE, KEPT = range(8)
 LIST_COLUMNS = 8
 TOO_LARGE, TOO_DEEP, FOUND, USED = range(4)
-FARTHEST, ENTERS, COUNTS, OFFSETS = range(4)
+FARTHEST, ENTERS, COUNTS, OFFSETS, DEEP = range(5)
+TILE_ROWS = 5
 
 to_units = cuda.jit(device=True)(core.to_units)
 append_open = cuda.jit(device=True)(core.append_open)
@@ -101,13 +104,14 @@ def _reserve(counts, counters, count):
 
 
 @cuda.jit(device=True)
-def _write_open(stack, chain, total, lists, rows, counts, counters):
+def _write_open(run, stack, chain, total, shared):
     """Write the open segments of the lanes' runs; lists without room are empty.
 
     `chain`: where it begins on the stack, behind two places that hold none, and how long it is.
     """
+    lists, rows, counts, counters = shared
     begin, length = chain
-    run, count = int64(cuda.grid(1)), int64(begin + length)
+    count = int64(begin + length)
     offset = _reserve(counts, counters, count)
     lists[run, OFFSET], lists[run, TOTAL] = offset, total
     if offset + count > rows.shape[1]:
@@ -121,14 +125,14 @@ def _write_open(stack, chain, total, lists, rows, counts, counters):
 
 
 @cuda.jit(device=True)
-def _in_shared_memory(shared, deep):
-    """Return where the lane's list is: an array and a column of it, in a bank of its own."""
-    return shared, uint32(cuda.threadIdx.x)
+def _in_shared_memory(shared, deep, chosen):
+    """Return the block's tile, and where the lane's list is: an array and a column of it."""
+    return int64(cuda.blockIdx.x), (shared, uint32(cuda.threadIdx.x))
 
 
 @cuda.jit(device=True)
-def _in_device_memory(shared, deep):
-    return deep, cuda.grid(1)
+def _in_device_memory(shared, deep, chosen):
+    return chosen[cuda.blockIdx.x], (deep, cuda.grid(1))
 
 
 @cuda.jit(device=True)
@@ -174,7 +178,7 @@ def _list_kernel(dtype, cell, unit, too_large, depth):
     lowest, highest = int(np.iinfo(str(cell)).min), int(np.iinfo(str(cell)).max)
 
     @cuda.jit(**({} if simulated() else {"max_registers": _REGISTERS[cell]}))
-    def list_runs_warp(values, scale, spans, sums, lists, rows, by_tile, counters, deep):
+    def list_runs_warp(values, scale, spans, sums, lists, rows, by_tile, counters, deep, chosen):
         """List the maximal segments of the lanes' runs, one tile a block.
 
         The chain is that of `core.append_open`; its last two segments are in registers. A lane
@@ -184,10 +188,12 @@ def _list_kernel(dtype, cell, unit, too_large, depth):
         """
         stage = cuda.shared.array(STAGED, dtype)
         counts = cuda.shared.array(THREADS, int64)
-        stack = where(cuda.shared.array(_STACK, cell), deep)
-        run, begin = int64(cuda.grid(1)), uint32(cuda.threadIdx.x * STRIDE)
-        own_spans, own_sums, first = spans[run], sums[run], int64(cuda.blockIdx.x) * TILE
+        tile, stack = where(cuda.shared.array(_STACK, cell), deep, chosen)
+        run, begin = tile * THREADS + cuda.threadIdx.x, uint32(cuda.threadIdx.x * STRIDE)
+        own_spans, own_sums, first = spans[run], sums[run], tile * TILE
         whole, again = first + TILE <= len(values), False
+        if cuda.threadIdx.x == 0:
+            by_tile[FARTHEST, tile], by_tile[DEEP, tile] = 0, 0
         base, height, size, position = int32(0), int32(0), int32(0), int32(-1)
         total, record = cell(0), cell(0)
         low, high, info = cell(lowest), cell(highest), int32(0)  # the chain's last
@@ -207,7 +213,7 @@ def _list_kernel(dtype, cell, unit, too_large, depth):
                     high, info = total, _ends_at(info, position)
                     size = int32(_slot(info) + 1)
                 elif value > 0 and height == depth - 2:
-                    counters[TOO_DEEP] = 1  # the search is done again
+                    by_tile[DEEP, tile], counters[TOO_DEEP] = 1, 1  # the tile is listed again
                 elif value > 0:
                     _store(stack, uint32(height), second)
                     second = low, high, info
@@ -234,17 +240,19 @@ def _list_kernel(dtype, cell, unit, too_large, depth):
         for place in range(base + 2, height + 2):
             _keep(own_spans, own_sums, _load(stack, uint32(place)))
         lists[run, SIZE], lists[run, CROSS_END] = size, 0
-        if cuda.threadIdx.x == 0:
-            by_tile[FARTHEST, cuda.blockIdx.x] = 0
-        _write_open(stack, (base, height - base), total, lists, rows, counts, counters)
+        _write_open(run, stack, (base, height - base), total, (lists, rows, counts, counters))
 
     return list_runs_warp
 
 
+def _list_kernels(dtype, *kind):
+    """Return the kernel for all tiles, and the one for tiles that it cannot list."""
+    return _list_kernel(dtype, *kind, DEPTH), _list_kernel(dtype, *kind, DEEPEST)
+
+
 KINDS = (int32, int64, float32, float64)
-LIST_NARROW = _list_kernel(int32, int32, _as_it_is, _too_large, DEPTH)
-LIST_WIDE = {np.dtype(str(k)): _list_kernel(k, int64, to_units, _fits, DEPTH) for k in KINDS}
-LIST_DEEP = {np.dtype(str(k)): _list_kernel(k, int64, to_units, _fits, DEEPEST) for k in KINDS}
+LIST_NARROW = _list_kernels(int32, int32, _as_it_is, _too_large)
+LIST_WIDE = {np.dtype(str(k)): _list_kernels(k, int64, to_units, _fits) for k in KINDS}
 
 
 @cuda.jit(device=True)

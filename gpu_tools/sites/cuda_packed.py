@@ -28,7 +28,6 @@ from gpu_tools.ptx import (
     load4,
     max2,
     permute,
-    shuffle,
     sync_lanes,
 )
 from gpu_tools.ptx_rows import (
@@ -37,12 +36,16 @@ from gpu_tools.ptx_rows import (
     filled,
     foreseen,
     load_words,
-    plus,
     raised,
     store_word,
-    store_words,
 )
-from gpu_tools.sites.cuda_program import BEGIN, CHANGES, CLEAR, IN_REGISTERS, LAST, RAISE, SPECIAL
+from gpu_tools.sites.cuda_packed_operations import (
+    OUTS_AT,
+    ROWS_AT,
+    first_operations,
+    make_operate,
+)
+from gpu_tools.sites.cuda_program import CHANGES, SPECIAL
 from gpu_tools.sites.cuda_strips import (
     NEVER,
     await_word,
@@ -55,21 +58,19 @@ from gpu_tools.sites.cuda_strips import (
 )
 
 HOT_PLACES = (
-    {1: 4, 2: 3} if simulated() else {4: 52, 8: 26, 16: 13, 24: 8, 32: 6}
+    {1: 4, 2: 3} if simulated() else {4: 52, 16: 13, 24: 8}
 )  # fmt: skip
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
 
 So many that a multiprocessor holds eight strips, two for each of its four schedulers: more would
-add little to the cells a second and much to the time of a row.
+add little to the cells a second and much to the time of a row. The loops of all kernels together
+take less than 32 kB: with more, instructions have to be fetched anew all the time where kernels of
+different widths share a multiprocessor, and rows take up to four times as long.
 """
-WIDEST_AHEAD = 1 if simulated() else 8
+WIDEST_AHEAD = 1 if simulated() else 4
 """Registers of cells a lane up to which rows are computed ahead of their carries."""
 OUTSIDE = 5
 """Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
-FROM_ROW, INTO_ROW = 16, 32
-"""Added to the kind of an operation that raises a place in shared memory to the current row, or
-the current row to such a place: nearly all do.
-"""
 
 # columns of the job table
 FLOOR, ROWS, STRIPS = range(3)
@@ -78,10 +79,6 @@ BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(3, 9)
 GAP, EXTRA, WORDS = range(3)
 LANES = 8
 
-# shared memory: what rows need, what they leave to the next strip, operations, rows in places
-_OUTS = 4 * WARP + 4
-_OPERATIONS = _OUTS + 2 * WARP
-_HOT = _OPERATIONS + 4 * WARP
 _SWAPPED, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x3232, 0x5410, 0x1054
 
 
@@ -99,101 +96,6 @@ def _parts(job, strip, strip_words, buffers):
     )  # fmt: skip
 
 
-def _make_operate(size):
-    """Return the device function that carries out a boundary's operations."""
-    load, stride, hot_places = load_words(size), size * WARP, HOT_PLACES[size]
-
-    @cuda.jit(device=True)
-    def fetch(place, stored, lane):
-        shared, cells = stored
-        if place < hot_places:
-            return load(shared, uint32(_HOT + place * stride + lane), uint32(WARP))
-        return load(cells, uint32((place - hot_places) * stride + lane), uint32(WARP))
-
-    @cuda.jit(device=True)
-    def keep(place, stored, lane, row):
-        shared, cells = stored
-        if place < hot_places:
-            store_words(shared, uint32(_HOT + place * stride + lane), uint32(WARP), row)
-        else:
-            store_words(cells, uint32((place - hot_places) * stride + lane), uint32(WARP), row)
-
-    @cuda.jit(device=True)
-    def rare(row, operation, stored, lane, floor):
-        """Return the row after an operation of any kind."""
-        code, to, source, bonus = operation
-        kind = code & int32(LAST - 1)
-        if kind == BEGIN:
-            return at_least(row, bonus)
-        if kind == CLEAR:
-            keep(to, stored, lane, filled(row, floor))
-            return row
-        other = row
-        if source != IN_REGISTERS:
-            other = fetch(source, stored, lane)
-        if kind != RAISE:
-            keep(to, stored, lane, plus(other, bonus))
-        elif to == IN_REGISTERS:
-            row = raised(row, other, bonus)
-        else:
-            keep(to, stored, lane, raised(fetch(to, stored, lane), other, bonus))
-        return row
-
-    @cuda.jit(device=True)
-    def operate(row, todo, following, stored, lane, floor):
-        """Return the row after a boundary's operations, and what follows them."""
-        shared, _ = stored
-        while True:
-            at = int32(_OPERATIONS + 4 * (following[0] & int32(WARP - 1)))
-            operation = load4(shared, at)
-            code, to, source, bonus = operation
-            following = _next_operation(following, todo, shared, lane)
-            if code & int32(FROM_ROW):
-                place = uint32(_HOT + to * stride + lane)
-                old = load(shared, place, uint32(WARP))
-                store_words(shared, place, uint32(WARP), raised(old, row, bonus))
-            elif code & int32(INTO_ROW):
-                other = load(shared, uint32(_HOT + source * stride + lane), uint32(WARP))
-                row = raised(row, other, bonus)
-            else:
-                row = rare(row, operation, stored, lane, floor)
-            if any_lane(code & int32(LAST) != 0):
-                return row, following
-
-    return operate
-
-
-@cuda.jit(device=True)
-def _first_operations(todo, shared, lane):
-    """Return what `_next_operation` takes and returns: a number, and a lane's own operation.
-
-    As many operations as there are lanes lie in shared memory, as many more in registers: memory
-    is too far away for one to be fetched when it is needed.
-    """
-    sync_lanes()
-    _lay_out(load4(todo, 4 * lane), shared, lane)
-    return int32(0), load4(todo, 4 * (lane + WARP))
-
-
-@cuda.jit(device=True)
-def _next_operation(following, todo, shared, lane):
-    """Return the number of the next operation, which then lies in shared memory."""
-    n, own = int32(following[0] + 1), following[1]
-    if any_lane(n & int32(WARP - 1) == 0):
-        sync_lanes()
-        _lay_out(own, shared, lane)
-        own = load4(todo, 4 * (n + lane + WARP))
-    return n, own
-
-
-@cuda.jit(device=True)
-def _lay_out(operation, shared, lane):
-    at = uint32(_OPERATIONS + 4 * lane)
-    shared[at], shared[at + uint32(1)] = operation[0], operation[1]
-    shared[at + uint32(2)], shared[at + uint32(3)] = operation[2], operation[3]
-    sync_lanes()
-
-
 @cuda.jit(device=True)
 def _largest(last, border):
     """Return the maximum over a lane's last columns and the border."""
@@ -201,9 +103,9 @@ def _largest(last, border):
 
 
 @cuda.jit(device=True)
-def _settled(last, before):
-    """Return what a row's columns are raised to by the columns before each virtual lane."""
-    return max2(before, permute(last, int32(NEVER), int32(_SECOND_THEN_LOW)))
+def _own(last):
+    """Return what a lane's columns are raised to by those of its first virtual lane."""
+    return permute(last, int32(NEVER), int32(_SECOND_THEN_LOW))
 
 
 def _make_step(size, operate):
@@ -217,18 +119,19 @@ def _make_step(size, operate):
         return filled(chosen, floor), floor, floor
 
     @cuda.jit(device=True)
-    def step(state, code, record, following, fixed):
+    def step(state, record, following, fixed):
         row, diagonal, carry = state
-        word, came, border, begins = record
+        word, came, border, code = record
+        begins = permute(code, code, int32(_HIGH_TWICE))
         chosen, extra, gap, floor, lane, numbers, todo, stored, scratch = fixed
         row = advanced(row, chosen, (word, extra), diagonal, carry, floor, gap)
         largest = _largest(row[size - 1], border)
         before = maximum_before(near_maximum(largest, border, numbers, scratch), numbers, scratch)
-        settled, arrived = _settled(row[size - 1], before), max2(before, largest)
-        carry, left = max2(settled, begins), max2(arrived, begins)
+        own, arrived = _own(row[size - 1]), max2(before, largest)
+        carry, left = max2(before, max2(own, begins)), max2(arrived, begins)
         diagonal = carry
         if any_lane(code & int32(SPECIAL) != 0):
-            row = at_least(row, settled)
+            row = at_least(row, max2(before, own))
             row, following = operate(row, todo, following, stored, lane, floor)
             if any_lane(code & int32(CHANGES) != 0):
                 last, carry = row[size - 1], max2(floor, begins)
@@ -251,19 +154,23 @@ def _make_step_ahead(size, operate):
         return filled(chosen, floor), filled(chosen, gap), floor
 
     @cuda.jit(device=True)
-    def step(state, code, record, following, fixed):
+    def step(state, record, following, fixed):
         row, gains, carry = state
-        word, came, border, begins = record
+        word, came, border, code = record
+        begins = permute(code, code, int32(_HIGH_TWICE))
         chosen, extra, gap, floor, lane, numbers, todo, stored, scratch = fixed
         row = raised(row, gains, carry)
         largest = _largest(row[size - 1], border)
-        near = near_maximum(largest, border, numbers, scratch)
         next_row, gains = foreseen(row, chosen, (word, extra), floor, gap)
+        # in lane 0 the border, once these are there: else they would be left until the carry is
+        awaited = permute(next_row[size - 1], border, numbers[1])
+        awaited = permute(gains[size - 1], awaited, numbers[1])
+        near = near_maximum(largest, awaited, numbers, scratch)
         before = maximum_before(near, numbers, scratch)
-        settled, arrived = _settled(row[size - 1], before), max2(before, largest)
-        carry, left = max2(settled, begins), max2(arrived, begins)
+        own, arrived = _own(row[size - 1]), max2(before, largest)
+        carry, left = max2(before, max2(own, begins)), max2(arrived, begins)
         if any_lane(code & int32(SPECIAL) != 0):
-            row = at_least(row, settled)
+            row = at_least(row, max2(before, own))
             row, following = operate(row, todo, following, stored, lane, floor)
             if any_lane(code & int32(CHANGES) != 0):
                 last, carry = row[size - 1], max2(floor, begins)
@@ -278,10 +185,14 @@ def _make_step_ahead(size, operate):
 @cache
 def sweep_of(size: int):
     """Return the kernel for strips of `size` registers a lane: narrow ones are for long bases."""
-    operate, load, ahead = _make_operate(size), load_words(size), int32(size <= WIDEST_AHEAD)
+    operate, load, ahead = (
+        make_operate(size, HOT_PLACES[size]),
+        load_words(size),
+        int32(size <= WIDEST_AHEAD),
+    )
     start, step = (_make_step_ahead if ahead else _make_step)(size, operate)
-    strip_words = size * WARP
-    shared_words = _HOT + HOT_PLACES[size] * strip_words
+    strip_words, turn = size * WARP, int32(ahead + 1)
+    shared_words = ROWS_AT + HOT_PLACES[size] * strip_words
 
     @kernel(size)
     def sweep_strips_warp(jobs, strips, boundaries, operations, selectors, memory, scoring):
@@ -316,7 +227,7 @@ def sweep_of(size: int):
         lane = int32(cuda.threadIdx.x)
         numbers = own_numbers(scoring[LANES:], lane)
         # all lanes store what they leave to the next, without a branch; the last one's is used
-        own_out = uint32(uint32(_OUTS) + uint32(numbers[2]))
+        own_out = uint32(uint32(OUTS_AT) + uint32(numbers[2]))
         gap, extra = scoring[uint32(GAP)], scoring[uint32(EXTRA)]
         while True:
             k = begin_strip(strips, scratch)
@@ -330,7 +241,7 @@ def sweep_of(size: int):
             chosen = load(looked_up, uint32(lane), uint32(WARP))
             fixed = (chosen, extra, gap, floor, lane, numbers, todo, (shared, cells), scratch)
             state = start(chosen, gap, floor)
-            following = _first_operations(todo, shared, lane)
+            following = first_operations(todo, shared, lane)
             info, symbol = infos[lane], infos[min(int32(lane + ahead), int32(n_rows - 1))] & 7
             seen = peek(arriving, strip, lane)
             first = int32(0)
@@ -343,18 +254,23 @@ def sweep_of(size: int):
                 record_at = uint32(4 * lane)
                 shared[record_at], shared[record_at + uint32(1)] = word, border
                 shared[record_at + uint32(2)] = permute(border, border, int32(_HIGH_TWICE))
-                shared[record_at + uint32(3)] = permute(here, here, int32(_HIGH_TWICE))
+                shared[record_at + uint32(3)] = here
                 sync_lanes()
-                record = load4(shared, 0)
-                for k in range(int32(0), int32(WARP), int32(2)):
-                    code, next_record = shuffle(here, k, scratch), load4(shared, 4 * k + 4)
-                    state, following, out = step(state, code, record, following, fixed)
+                record, k, more = load4(shared, 0), int32(0), True
+                while more:
+                    # known long before the branch
+                    more = any_lane(k < int32(WARP - turn))
+                    next_record = load4(shared, 4 * k + 4)
+                    state, following, out = step(state, record, following, fixed)
                     shared[own_out + uint32(k)] = out
-                    code, record = shuffle(here, k + 1, scratch), load4(shared, 4 * k + 8)
-                    state, following, out = step(state, code, next_record, following, fixed)
-                    shared[own_out + uint32(k) + uint32(1)] = out
+                    record, k = next_record, int32(k + 1)
+                    if ahead:  # two rows a turn: nothing need be moved to other registers
+                        next_record = load4(shared, 4 * k + 4)
+                        state, following, out = step(state, record, following, fixed)
+                        shared[own_out + uint32(k)] = out
+                        record, k = next_record, int32(k + 1)
                 sync_lanes()
-                store_word(leaving, uint32(at), shared[uint32(_OUTS) + uint32(lane)])
+                store_word(leaving, uint32(at), shared[uint32(OUTS_AT) + uint32(lane)])
                 first = int32(first + WARP)
 
     return sweep_strips_warp

@@ -12,8 +12,9 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
+from gpu_tools.sites.cuda_packed_operations import HOT, INTO_ROW
 from gpu_tools.sites.cuda_packed_plan import PackedPlan, plan_packed, shared_out, sizes_of
-from gpu_tools.sites.cuda_program import IN_REGISTERS, LAST, NO_SYMBOL, RAISE
+from gpu_tools.sites.cuda_program import CLEAR, IN_REGISTERS, LAST, NO_SYMBOL, PUT, RAISE
 from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_table
 from gpu_tools.sites.table import CLOSED
 
@@ -135,9 +136,11 @@ def _packed_operations(plan: PackedPlan) -> NDArray[np.int32]:
     """Return the operations with their usual kinds marked, and the bonus in both halves."""
     operations, hot = plan.program.operations.copy(), packed.HOT_PLACES[plan.size]
     code, to, source, bonus = operations.T
-    raises = code & (LAST - 1) == RAISE
-    code[raises & (source == IN_REGISTERS) & (to < hot)] |= packed.FROM_ROW
-    code[raises & (to == IN_REGISTERS) & (source < hot)] |= packed.INTO_ROW
+    kind = code & (LAST - 1)
+    usual = np.isin(kind, (RAISE, PUT)) & (source < hot)
+    code[usual & (to >= 0) & (to < hot)] |= HOT
+    code[usual & (to == IN_REGISTERS)] |= INTO_ROW
+    source[kind == CLEAR] = IN_REGISTERS
     bonus[:] = (bonus << 16) | (bonus & 0xFFFF)
     return operations
 

@@ -17,9 +17,12 @@ from gpu_tools.sites.cuda_program import Program, compile_packed
 
 NANOSECONDS_A_ROW = (
     {1: 2, 2: 3} if simulated()
-    else {4: 160, 8: 195, 16: 300, 24: 410, 32: 520}
+    else {4: 180, 16: 305, 24: 390}
 )  # fmt: skip
-"""Time of a row where a multiprocessor holds as many strips as it can, by registers a lane."""
+"""Time of a row where a multiprocessor holds as many strips as it can, by registers a lane.
+
+Measured on an H200, about: benchmarks/results/sites-steps-h200.json.
+"""
 STRIPS_A_MULTIPROCESSOR = 8
 _LONGEST, _TRIED = 64, 40
 """Times that the longest base may take, as multiples of the least: the last one and how many."""
