@@ -45,14 +45,23 @@ from gpu_tools.spliced.case import Preparation
 
 REPEATS = 5
 SCORING = SplicedScoring()
+WEIGHTED = SplicedScoring(exon_weight=0.5, intron_penalty=10)
 NEVER = 1 << 40
 """More rows than any track has."""
 
 
-def programs(cases: list[Case]) -> list[tuple]:
+def programs(cases: list[Case], scoring: SplicedScoring = SCORING) -> list[tuple]:
     """Return (program, target codes) of every strand of every case."""
-    prepare = Preparation(SCORING)
+    prepare = Preparation(scoring)
     return [(p, case.target.codes) for case in cases for p in prepare(case).programs]
+
+
+def computed_shares(cases: list[Case], scoring: SplicedScoring = SCORING) -> dict:
+    """Return the shares of the nominal cells that tracks have, and those left where they merge."""
+    nominal, made = sum(case.cells for case in cases), programs(cases, scoring)
+    tracks = sum(program.n_rows * len(target) for program, target in made)
+    merged = sum(len(program.runs.codes) * len(target) for program, target in made)
+    return {"tracks": round(tracks / nominal, 4), "merged": round(merged / nominal, 4)}
 
 
 def sweep_one_core(cases: list[Case], least_rows: int = merging.LEAST_ROWS) -> dict:
@@ -165,7 +174,10 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
     """Measure everything that this machine can do."""
     cases = case_set(shape)
     some = cases[:: max(len(cases) // 40, 1)]
-    figures = {"one_core_sweep": sweep_one_core(some)}
+    figures = {"computed_share": computed_shares(cases)}
+    figures["computed_share_of_the_demo"] = computed_shares(demo_cases())
+    figures["computed_share_of_the_demo_weighted"] = computed_shares(demo_cases(), WEIGHTED)
+    figures["one_core_sweep"] = sweep_one_core(some)
     figures["one_core_sweep_tracks_apart"] = sweep_one_core(some, NEVER)
     figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases())
     figures["one_core_sweep_of_the_demo_tracks_apart"] = sweep_one_core(demo_cases(), NEVER)
