@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
@@ -64,12 +65,26 @@ def computed_shares(cases: list[Case], scoring: SplicedScoring = SCORING) -> dic
     return {"tracks": round(tracks / nominal, 4), "merged": round(merged / nominal, 4)}
 
 
-def sweep_one_core(cases: list[Case], least_rows: int = merging.LEAST_ROWS) -> dict:
-    """Time the sweeps alone on one thread, tracks merged that have at least so many rows left."""
-    with patch.object(merging, "LEAST_ROWS", least_rows):
-        made = programs(cases)
-        seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
-        return _rates(seconds, cases, "cpu")
+def sweep_one_core(cases: list[Case]) -> dict:
+    """Time the sweeps alone on one thread."""
+    made = programs(cases)
+    seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
+    return _rates(seconds, cases, "cpu")
+
+
+def merged_and_apart(cases: list[Case]) -> dict:
+    """Time the same with tracks merged and apart, in turns; the shortest times, and the cells."""
+    made, cells, seconds = {}, {}, {}
+    for name, least in (("merged", merging.LEAST_ROWS), ("apart", NEVER)):
+        with patch.object(merging, "LEAST_ROWS", least):
+            made[name] = programs(cases)
+            cells[f"{name}_cells"] = sum(len(p.runs.codes) * len(t) for p, t in made[name])
+    for name, own in [*made.items()] * 4 * REPEATS:
+        begin = time.perf_counter()
+        for program, target in own:
+            cpu.sweep(program, target, SCORING)
+        seconds[name] = min(seconds.get(name, 1e9), time.perf_counter() - begin)
+    return cells | {f"{name}_milliseconds": round(1e3 * s, 3) for name, s in seconds.items()}
 
 
 def library_call(
@@ -178,9 +193,9 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
     figures["computed_share_of_the_demo"] = computed_shares(demo_cases())
     figures["computed_share_of_the_demo_weighted"] = computed_shares(demo_cases(), WEIGHTED)
     figures["one_core_sweep"] = sweep_one_core(some)
-    figures["one_core_sweep_tracks_apart"] = sweep_one_core(some, NEVER)
     figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases())
-    figures["one_core_sweep_of_the_demo_tracks_apart"] = sweep_one_core(demo_cases(), NEVER)
+    figures["one_core_merged_and_apart"] = merged_and_apart(some)
+    figures["one_core_merged_and_apart_demo"] = merged_and_apart(demo_cases())
     figures["parasail_one_core"] = parasail_one_core(
         some[-1], min(sum(c.cells for c in some), 10**9)
     )
