@@ -105,12 +105,14 @@ def gpu_kernels(cases: list[Case]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident."""
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
+    from gpu_tools.spliced.cuda_kept import Room
     from gpu_tools.spliced.cuda_schedule import prepare
 
-    work = prepare(case_columns(cases), SCORING, (0,), map)
-    jobs = work.columns.jobs
-    resident = Resident.copy(work.programs, work.columns.targets)
-    launch = PackedLaunch(resident, jobs, SCORING, work.apart)
+    columns, room = case_columns(cases), Room()
+    jobs = columns.jobs
+    work = prepare(columns, jobs, SCORING)
+    resident = Resident.copy(work.programs, columns.targets, room.stays)
+    launch = PackedLaunch(resident, jobs, SCORING, work.apart, room.turns[0])
     search = ChainSearch(launch, jobs, SCORING)
     launch.run()
     times = [milliseconds(launch.run) for _ in range(REPEATS)]

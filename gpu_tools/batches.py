@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
+
 T = TypeVar("T")
 
 
@@ -53,14 +59,32 @@ def _filled(cells: Sequence[int], limit: int, n_batches: int) -> list[slice]:
     return [*batches, slice(start, len(cells))]
 
 
+def owners(cells: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Deal cases out to GPUs, the largest first, each to the one with the least work.
+
+    Returned is the number of each case's GPU.
+    """
+    return _dealt(cells, _largest_first(cells), count)
+
+
 def shares(cells: list[int], count: int) -> list[list[int]]:
-    """Deal cases out to GPUs, the largest first, each to the one with the least work."""
-    dealt, loads = [[] for _ in range(count)], [0] * count
-    for k in sorted(range(len(cells)), key=lambda k: -cells[k]):
-        least = loads.index(min(loads))
-        dealt[least].append(k)
-        loads[least] += cells[k]
-    return dealt
+    """Return the cases of each GPU, see `owners`, the largest first."""
+    cells = np.array(cells, dtype=np.int64)
+    order, owner = _largest_first(cells), owners(cells, count)
+    return [order[owner[order] == k].tolist() for k in range(count)]
+
+
+def _largest_first(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.argsort(-cells, kind="stable")
+
+
+@njit(cache=True)
+def _dealt(cells, order, count):
+    owner, loads = np.empty(len(cells), dtype=np.int64), np.zeros(count, dtype=np.int64)
+    for k in order:
+        owner[k] = np.argmin(loads)
+        loads[owner[k]] += cells[k]
+    return owner
 
 
 def within_limit(

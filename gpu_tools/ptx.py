@@ -132,7 +132,7 @@ def _address_twin(array):
 
 
 def _look_twin(address, index, there):
-    return (int(address[index]) if there else NOT_LOOKED) & 0xFFFF
+    return int(address[index]) if there else NOT_LOOKED
 
 
 def _put_twin(address, index, value, there):
@@ -188,8 +188,8 @@ _ELEMENT_THERE = "{ .reg .pred p; .reg .b64 at; mad.wide.s32 at, $2, 2, $1; setp
 
 def _generate_look(context, builder, signature, arguments):
     function_type = ir.FunctionType(_I32, [ir.IntType(64), _I32, _I32])
-    text = _ELEMENT_THERE + f"mov.b32 $0, {NOT_LOOKED & 0xFFFF}; "
-    text += "@p ld.relaxed.gpu.global.u16 $0, [at]; }"
+    text = _ELEMENT_THERE + f"mov.b32 $0, {NOT_LOOKED}; "
+    text += "@p ld.relaxed.gpu.global.s16 $0, [at]; }"
     call = ir.InlineAsm(function_type, text, "=&r,l,r,r,~{memory}", side_effect=True)
     return builder.call(call, arguments)
 
@@ -275,9 +275,9 @@ else:
 
     @intrinsic
     def look(typing_context, address, index, there):
-        """Return the bits of an int16 element as the whole GPU sees it now.
+        """Return an int16 element as the whole GPU sees it now.
 
-        Those of `NOT_LOOKED`, without a look, if `there` is 0. Looks wait for each other only where
+        `NOT_LOOKED`, without a look, if `there` is 0. Looks wait for each other only where
         their values are used.
         """
         return int32(types.int64, int32, int32), _generate_look

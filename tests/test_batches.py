@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from gpu_tools.batches import even_batches, within_limit
+from gpu_tools.batches import even_batches, owners, shares, within_limit
 
 
 def smallest_largest(cells, n_batches):
@@ -51,3 +51,17 @@ def test_groups_within_a_limit(seed):
     assert list(itertools.chain(*groups)) == sizes
     assert all(sum(group) <= 10 or len(group) == 1 for group in groups)
     assert all(sum(one) + other[0] > 10 for one, other in itertools.pairwise(groups))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_case_goes_to_the_gpu_with_the_least_work(seed):
+    random = np.random.default_rng(seed)
+    cells, count = random.integers(0, 100, random.integers(0, 30)), int(random.integers(1, 5))
+    dealt, loads = [[] for _ in range(count)], [0] * count
+    for k in sorted(range(len(cells)), key=lambda k: -cells[k]):
+        least = loads.index(min(loads))
+        dealt[least].append(k)
+        loads[least] += int(cells[k])
+    assert shares(cells.tolist(), count) == dealt
+    owner = owners(cells, count)
+    assert all(owner[k] == gpu for gpu, own in enumerate(dealt) for k in own)

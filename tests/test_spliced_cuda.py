@@ -29,10 +29,10 @@ def test_worked_example():
     assert cuda[0].score == 3
 
 
-@pytest.fixture(params=[0, 10**6], ids=["together", "apart"])
+@pytest.fixture(params=[-1, 10**6], ids=["together", "apart"])
 def segments(request, monkeypatch):
     """Have the packed kernel put segments together in a warp, or each in one of its own."""
-    monkeypatch.setattr("gpu_tools.spliced.cuda.BLOCKS_APART", request.param)
+    monkeypatch.setattr("gpu_tools.spliced.cuda.EXONS_APART", request.param)
 
 
 @pytest.mark.parametrize("seed", range(3 if simulated() else 100))
@@ -135,7 +135,8 @@ def test_which_kernel_takes_what():
 
     def packs(text, target_length=4, **scores):
         case = cases.Example(text, "A" * target_length, [(0, 4)]).case()
-        return prepare(case_columns([case]), SplicedScoring(**scores), (0,), map).fits[0]
+        columns = case_columns([case])
+        return not prepare(columns, columns.jobs, SplicedScoring(**scores)).broad
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
@@ -154,6 +155,25 @@ def test_case_without_candidates():
     cpu, cuda = both([example, cases.WORKED_EXAMPLE], SplicedScoring())
     assert cuda == cpu
     assert cuda[0].score is None
+
+
+@pytest.mark.parametrize(
+    "limit", [1, 3_500 if simulated() else 20_000], ids=["a case a batch", "two cases a batch"]
+)
+def test_batches_take_turns(limit, monkeypatch):
+    """Buffers are used again, for larger and for smaller batches."""
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.BYTES_PER_BATCH", limit)
+    few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
+    cpu, cuda = both([cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few], SplicedScoring())
+    assert cuda == cpu
+
+
+def test_calls_from_several_threads():
+    examples = [cases.WORKED_EXAMPLE, cases.Example("ACCGT", "CG", [(0, 2), (2, 4)])] * 2
+    made = [[example.case("case")] for example in examples]
+    with ThreadPoolExecutor(len(made)) as pool:
+        found = list(pool.map(lambda one: spliced_align(one, device="cuda"), made))
+    assert found == [spliced_align(one, device="cpu") for one in made]
 
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
@@ -204,24 +224,16 @@ def test_scores_alone():
 
 @pytest.mark.parametrize("base", ["ACCGTATGT", "ACCGNATGT"], ids=["packed", "wide"])
 def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.free_memory", lambda: 100)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.free_memory", lambda room: 100)
     case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
     with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
         spliced_align([case], device="cuda")
 
 
-class InThisThread(ThreadPoolExecutor):
-    """A pool whose map works in the thread that asks: the simulator has one set of threads."""
-
-    map = staticmethod(map)
-
-
-def test_shares_of_several_gpus(monkeypatch):
+def test_shares_of_several_gpus():
     """The same GPU twice; both kernels, and cases that neither has to look at."""
     from gpu_tools.spliced.cuda_schedule import on_cuda, scores_on_cuda
 
-    if simulated():
-        monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.ThreadPoolExecutor", InThisThread)
     rng = np.random.default_rng(31)
     rates = (0.0, 0.1) if simulated() else (0.0, 0.1) * 20
     examples = [cases.random_example(rng, **SIZES, target=7, n_rate=rate) for rate in rates]
@@ -234,3 +246,15 @@ def test_shares_of_several_gpus(monkeypatch):
     assert found[1:3] == list(found)[1:3]
     scores = scores_on_cuda(columns, scoring, (0, 0), 2)
     assert scores[:-1].tolist() == [result.score for result in found[:-1]]
+
+
+def test_buffers_beyond_what_may_be_kept_are_given_back():
+    from gpu_tools.spliced.cuda_kept import Room
+
+    room = Room()
+    for buffers in (room.stays, room.turns[1]):
+        buffers.copy("some", np.arange(10, dtype=np.int32))
+    room.keep(80)
+    assert room.stays.bytes == room.bytes == 40
+    room.keep(79)
+    assert room.stays.bytes == room.bytes == 0

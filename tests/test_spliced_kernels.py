@@ -24,7 +24,7 @@ TRACE = JOBS, EXITS, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT
     [
         (cuda_programs.place_sources, (JOBS, JOBS, INT32, UINT8, INT32, INT32, INT32)),
         (cuda_ends.find_ends, (JOBS, EXITS, INT16, INT64, INT32)),
-        (cuda_trace.gather, (INT32, JOBS, INT64, INT32)),
+        (cuda_trace.gather, (INT32, INT32, JOBS, INT32, INT32, INT32)),
         (cuda_wide.sweep_warp, (JOBS, UINT8, INT32, INT32, INT32, INT32)),
     ],
     ids=["place_sources", "find_ends", "gather", "sweep_warp"],

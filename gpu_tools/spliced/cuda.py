@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
@@ -17,14 +16,17 @@ from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
 from gpu_tools.spliced.columns import Jobs
+from gpu_tools.spliced.cuda_kept import Buffers
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
 from gpu_tools.spliced.widths import Extent, bound_cells
 
 PACKED_CAPABILITY = (9, 0)
 BLOCKS_PER_MULTIPROCESSOR = 28
-"""Blocks of one warp that a launch brings along for each multiprocessor."""
-BLOCKS_APART = 12
-"""Blocks of two warps that run on a multiprocessor at the same time."""
+"""Blocks of one warp that jobs share in, for each multiprocessor."""
+BLOCKS_AT_ONCE, BLOCKS_AT_ONCE_APART = 2, 3
+"""Blocks that a job gets at most for each of its pieces that are at work at the same time."""
+EXONS_APART = 16
+"""So many candidates a multiprocessor, each with its target, do not keep a GPU busy."""
 _THREADS = 4 if simulated() else 128
 
 
@@ -96,12 +98,12 @@ def sizes_of(table, lengths) -> Sizes:
     )
 
 
-def run_apart(segments: int, multiprocessors: int) -> bool:
-    """Tell whether so many segments can all run at the same time.
+def run_apart(exons: int) -> bool:
+    """Tell whether so few candidates, of all jobs together, had better be pieces of their own.
 
-    Then dependent exons hold the jobs up, not the arithmetic, and every segment is a piece.
+    Then dependent exons hold the jobs up, not the arithmetic.
     """
-    return segments <= BLOCKS_APART * multiprocessors
+    return exons <= EXONS_APART * multiprocessors()
 
 
 def multiprocessors() -> int:
@@ -120,11 +122,16 @@ class Resident(NamedTuple):
     targets: object
 
     @classmethod
-    def copy(cls, programs: Programs, targets: NDArray[np.uint8]) -> Resident:
+    def copy(cls, programs: Programs, targets: NDArray[np.uint8], buffers: Buffers) -> Resident:
         """Copy programs and targets to the current GPU."""
-        exits = programs.exits.reshape(-1, 8)
-        arrays = programs.numbers, programs.sources, exits, programs.symbols, targets
-        return cls(programs, *(cuda.to_device(array) for array in arrays))
+        parts = {
+            "numbers": programs.numbers, "sources": programs.sources,
+            "exits": programs.exits.reshape(-1, 8), "symbols": programs.symbols, "targets": targets,
+        }  # fmt: skip
+        copies = (buffers.copy(f"resident {name}", part) for name, part in parts.items())
+        resident = cls(programs, *copies)
+        buffers.stream.synchronize()  # other streams read it, too
+        return resident
 
 
 class PackedLaunch:
@@ -138,58 +145,68 @@ class PackedLaunch:
     scoring : SplicedScoring
     apart : bool
         Whether the programs were laid out with each segment a piece.
+    buffers : Buffers
+        What it lies in, until the next launch takes them.
     """
 
-    def __init__(self, resident: Resident, jobs: Jobs, scoring: SplicedScoring, apart: bool):
+    def __init__(
+        self, resident: Resident, jobs: Jobs, scoring: SplicedScoring, apart: bool, buffers: Buffers
+    ):
         # the simulator gets by with one warp, which does the work of both
         self.warps = 2 if apart and not simulated() else 1
+        self.buffers, self.resident = buffers, resident
         self.table = resident.programs.table[jobs.programs]
         self.sizes = sizes_of(self.table, jobs.lengths)
         self.layout = _layout(self.table, jobs, self.sizes)
-        work = self.table[:, of.N_ROWS] * strides(jobs.lengths)
-        team = _team(work, self.table[:, of.N_PIECES], apart)
+        team = _team(self.table, jobs.lengths, apart)
         self.blocks = len(team)
-        self.cells = cuda.device_array(int(self.sizes.cells.sum()), dtype=np.int16)
-        self.counters = cuda.device_array(jobs.count, dtype=np.int32)
-        self.words = cuda.device_array(int(self.sizes.words.sum()), dtype=np.int32)
+        self.cells = buffers.array("cells", int(self.sizes.cells.sum()), np.int16)
+        self.words = buffers.array("words", int(self.sizes.words.sum()), np.int32)
         # the kernel looks at four sources at once, and never uses what lies behind the last
-        self.sources = cuda.device_array(int(self.sizes.sources.sum()) + 16, dtype=np.int32)
-        self.jobs, self.team = cuda.to_device(self.layout), cuda.to_device(team)
+        n_sources = int(self.sizes.sources.sum()) + 16
+        self.sources = buffers.array("sources", n_sources, np.int32)
+        self.jobs, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
         constants = [scoring.gap, int(scoring.ends != "global")]
-        self.scoring = cuda.to_device(np.array(constants, dtype=np.int32))
-        self.resident = resident
+        self.scoring = buffers.copy("scoring", np.array(constants, dtype=np.int32))
         self._place(jobs, scoring)
 
     def _place(self, jobs: Jobs, scoring: SplicedScoring) -> None:
         """Write the sources' places and the targets' words."""
         parts = self.table[:, of.N_SOURCES], self.table[:, of.SOURCES], jobs.targets
-        programs = cuda.to_device(np.stack([*parts, self.sizes.words], axis=1))
+        programs = self.buffers.copy("places", np.stack([*parts, self.sizes.words], axis=1))
         lifted = (scoring.substitution() - scoring.gap)[:4].astype(np.int8)
-        of_symbol = cuda.to_device(np.ascontiguousarray(lifted.T).view(np.int32).ravel())
-        place_sources[jobs.count, _THREADS](
-            self.jobs, programs, self.resident.sources, self.resident.targets, of_symbol,
-            self.sources, self.words,
+        of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
+        place_sources[jobs.count, _THREADS, self.buffers.stream](
+            self.jobs, programs, self.resident.sources, self.resident.targets,
+            self.buffers.copy("words of symbols", of_symbol), self.sources, self.words,
         )  # fmt: skip
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
-        device_memset(self.cells, packed.NEVER_BYTE, self.cells.nbytes)
-        device_memset(self.counters, 0, self.counters.nbytes)
-        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps)](
+        counters = self.buffers.filled("counters", len(self.layout), np.int32)
+        n_cells = int(self.sizes.cells.sum())
+        cells = self.buffers.filled("cells", n_cells, np.int16, packed.NEVER_BYTE)
+        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps), self.buffers.stream](
             self.jobs, self.team, self.resident.numbers, self.sources, self.resident.symbols,
-            self.words, self.cells, self.counters, self.scoring,
+            self.words, cells, counters, self.scoring,
         )  # fmt: skip
 
 
-def _team(work, pieces, apart: bool) -> NDArray[np.int32]:
+def _team(table, lengths, apart: bool) -> NDArray[np.int32]:
     """Return the job of each block, those with the most work a block first.
 
-    If segments are apart every piece gets a block. Else a job gets blocks by its share of the work,
-    at least one and at most one a piece.
+    A job gets blocks for the pieces that are at work at the same time, and for some that come next;
+    if pieces are filled, no more than its share of the work.
     """
-    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors()
-    shares = np.ceil(work * (blocks / work.sum())).astype(np.int64)
-    sizes = pieces if apart else np.clip(shares, 1, pieces)
+    pieces, chunks = table[:, of.N_PIECES], -(-lengths // packed.CHUNK)
+    work = pieces * chunks
+    at_once = work / (table[:, of.LAST_TICK] + chunks)
+    if apart:
+        sizes = BLOCKS_AT_ONCE_APART * at_once
+    else:
+        blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors()
+        sizes = np.minimum(BLOCKS_AT_ONCE * at_once, work * (blocks / work.sum()))
+    sizes = np.clip(np.ceil(sizes).astype(np.int64), 1, pieces)
     order = np.argsort(-work / sizes, kind="stable")
     return np.repeat(order, sizes[order]).astype(np.int32)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
@@ -52,7 +53,7 @@ class Chains(NamedTuple):
 
 
 class ChainSearch:
-    """Finds best ends and chains where a launch has run, on the same GPU.
+    """Finds best ends and chains where a launch has run, on the same GPU and in its buffers.
 
     Parameters
     ----------
@@ -63,64 +64,93 @@ class ChainSearch:
     """
 
     def __init__(self, launch: PackedLaunch, jobs: Jobs, scoring: SplicedScoring):
-        self.launch, self.scoring, self.lengths = launch, scoring, jobs.lengths
-        self.layout = _layout(launch, jobs)
-        self.jobs = cuda.to_device(self.layout)
-        self.best = cuda.to_device(np.zeros(jobs.count, dtype=np.int64))
+        self.launch, self.scoring, self.buffers = launch, scoring, launch.buffers
+        self.count, self.layout = jobs.count, _layout(launch, jobs)
+        self.jobs = self.buffers.copy("ends", self.layout)
         most = max(int((scoring.substitution() - scoring.gap).max()), 0)
         free = int(scoring.ends != "global")
         constants = [scoring.gap, free, scoring.intron_penalty, most]
-        self.constants = cuda.to_device(np.array(constants, dtype=np.int32))
-        self.written = cuda.device_array(jobs.count, dtype=np.int32)
-
-    @cached_property
-    def space(self):
-        """Room for the search for chains, on the GPU."""
-        sizes = self.launch.sizes
-        parts = sizes.strips, sizes.borders, sizes.ways
-        return cuda.device_array(sum(int(part.sum()) for part in parts), dtype=np.int32)
-
-    @cached_property
-    def found(self):
-        """Where chains are written, on the GPU."""
-        return cuda.device_array(int(self.launch.sizes.found.sum()), dtype=np.int32)
+        self.constants = self.buffers.copy("constants", np.array(constants, dtype=np.int32))
 
     def find_ends(self) -> None:
         """Start the search for best ends."""
-        ends.find_ends[len(self.layout), ends.FINDERS](
+        self.best = self.buffers.filled("best", self.count, np.int64)
+        ends.find_ends[self.count, ends.FINDERS, self.buffers.stream](
             self.jobs, self.launch.resident.exits, self.launch.cells, self.best, self.constants
         )
 
     def scores(self) -> NDArray[np.int64]:
         """Return the best score of each job."""
-        return ends.score_of(self.best.copy_to_host())
+        return ends.score_of(self.buffers.fetch(self.best, self.count))
 
     def find_chains(self) -> None:
         """Start the search for the chains that win their cases."""
-        launch, resident = self.launch, self.launch.resident
-        trace.trace_chains[len(self.layout), WARP](
+        launch, resident, buffers = self.launch, self.launch.resident, self.buffers
+        sizes = launch.sizes
+        room = int(sizes.strips.sum() + sizes.borders.sum() + sizes.ways.sum())
+        found = buffers.array("found", int(sizes.found.sum()), np.int32)
+        self.gathered = buffers.array("gathered", int(sizes.found.sum()), np.int32)
+        written = buffers.array("written", self.count, np.int32)
+        self.firsts = buffers.array("firsts", self.count, np.int32)
+        self.used = buffers.filled("used", 1, np.int32)
+        trace.trace_chains[self.count, WARP, buffers.stream](
             self.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
-            launch.cells, self.best, self.space, self.written, self.found, self.constants,
+            launch.cells, self.best, buffers.array("space", room, np.int32), written, found,
+            self.constants,
         )  # fmt: skip
-
-    def chains(self) -> Chains:
-        """Return the chains that win their cases, once they are found."""
-        firsts = np.concatenate(([0], np.cumsum(self.written.copy_to_host(), dtype=np.int64)))
-        gathered = cuda.device_array(int(firsts[-1]), dtype=np.int32)
-        trace.gather[len(self.layout), _THREADS](
-            self.found, self.jobs, cuda.to_device(firsts), gathered
+        trace.gather[self.count, _THREADS, buffers.stream](
+            found, written, self.jobs, self.used, self.firsts, self.gathered
         )
-        return self._decoded(gathered.copy_to_host(), firsts)
 
-    def _decoded(self, found, firsts) -> Chains:
-        best, table = self.best.copy_to_host(), self.launch.table
-        if (found[firsts[:-1]] < 0).any():
+    def found(self) -> Found:
+        """Return what was found, once it is."""
+        used = int(self.buffers.fetch(self.used, 1)[0])
+        words, firsts = (
+            self.buffers.fetch(self.gathered, used), self.buffers.fetch(self.firsts, self.count)
+        )  # fmt: skip
+        if (words[firsts] < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
+        programs, first_exits = self.launch.resident.programs, self.launch.table[:, of.EXITS] // 8
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
-        programs = self.launch.resident.programs
-        numbers = programs.exon_of_exit, table[:, of.EXITS] // 8
-        columns = decode(found, firsts, numbers, programs.starts, programs.ends, keeps_start)
+        exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
+        best = self.buffers.fetch(self.best, self.count)
+        return Found(words, firsts, best, exons, keeps_start)
+
+
+class Found:
+    """What a search has found, as the GPU has written it.
+
+    Parameters
+    ----------
+    words, firsts : ndarray of int32
+        See `cuda_trace.gather`.
+    best : ndarray of int64, shape (J,)
+        Best ends, see `cuda_ends`.
+    exons : tuple
+        Of each exit its exon, and where the exits of each job begin; starts and ends of exons.
+    keeps_start : bool
+        Whether the target's symbols before the first exon are aligned.
+    """
+
+    def __init__(self, words, firsts, best, exons, keeps_start: bool):
+        self.words, self.firsts, self.best, self.exons = words, firsts, best, exons
+        self.keeps_start, self._decoding = keeps_start, Lock()
+
+    def winners(self) -> NDArray[np.int64]:
+        """Return the jobs that have a chain."""
+        return np.flatnonzero(self.words[self.firsts])
+
+    @property
+    def chains(self) -> Chains:
+        """The chains as columns; made when one is first asked for."""
+        with self._decoding:
+            return self._chains
+
+    @cached_property
+    def _chains(self) -> Chains:
+        columns = decode(self.words, self.firsts, *self.exons, self.keeps_start)
+        best = self.best
         return Chains(ends.score_of(best), columns[0], ends.column_of(best), *columns[1:])
 
 
@@ -147,7 +177,7 @@ def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
     Parameters
     ----------
     found : ndarray of int32
-    firsts : ndarray of int64, shape (J + 1,)
+    firsts : ndarray of int32, shape (J,)
         Where each job's part of `found` begins.
     numbers : tuple of ndarray of int64
         Of each exit its exon, and where the exits of each job begin.
@@ -164,7 +194,7 @@ def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
     count = len(first_exits)
     first_columns = np.zeros(count, dtype=np.int64)
     first_exons, first_runs = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    exons = np.empty(found[firsts[:-1]].sum(), dtype=np.int64)
+    exons = np.empty(found[firsts].sum(), dtype=np.int64)
     # an exon's head has more elements than an intron and the first symbols have runs
     letters, lengths = np.empty(len(found), np.uint8), np.empty(len(found), np.int64)
     n = 0

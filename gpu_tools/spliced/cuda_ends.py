@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64
 
-from gpu_tools.ptx import WARP
+from gpu_tools.ptx import WARP, kernel
 from gpu_tools.spliced.cuda_packed import FREE, GAP, place_of
 
 FINDERS = WARP if WARP < 32 else 256
@@ -44,7 +44,7 @@ def column_of(best):
     return _LAST_COLUMN - (best & _LAST_COLUMN)
 
 
-@cuda.jit
+@kernel()
 def find_ends(jobs, exits, cells, best, scoring):
     """Raise the number of each job's best end; a block looks at one job.
 

@@ -24,6 +24,7 @@ from gpu_tools.ptx import (
     WARP,
     add2,
     address,
+    kernel,
     load4,
     look,
     max2,
@@ -43,7 +44,7 @@ UNROLLED = 4
 """Steps that are written out one after the other, whose values are stored together."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=4, segments=16, sources=12
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=12
 )
 APART = CAPACITY._replace(span=0, segments=1)
 """A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
@@ -57,11 +58,13 @@ WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
 NEVER = NOT_LOOKED
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
-_NEVER_SEEN = NEVER & 0xFFFF
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 _STAGED = CHUNK + UNROLLED
 """Staged columns of a segment; more than needed, so that segments lie in different banks."""
+_AT_ONCE = min(2 * UNROLLED, CHUNK)
+"""Columns between two turns of the inner loop."""
+_NO_COLUMN = -(1 << 30)
 _HALF = CAPACITY.segments * _STAGED
 _STAGE = 2 * _HALF
 
@@ -144,7 +147,7 @@ def _look(cells, sources, source, chunk):
 @cuda.jit(device=True)
 def _missing(looked):
     place, seen = looked
-    return place >= 0 and seen == _NEVER_SEEN
+    return place >= 0 and seen == NEVER
 
 
 @cuda.jit(device=True)
@@ -180,7 +183,7 @@ def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
         return staged, row
     behind, place, bonus, kept = load4(table, int64(4) * source)
     column = int32(column - behind)
-    value = int32(seen - ((seen & int32(0x8000)) << int32(1)) + bonus)
+    value = int32(seen + bonus)
     if place == EMPTY:
         value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
     row = max(row, value)
@@ -227,6 +230,38 @@ def _step(row, selectors, gaps, state, pair, above, neighbours):
 
 
 @cuda.jit(device=True)
+def _four_steps(rows, state, above, data, kept, scratch):
+    """Move all lanes on by four columns, and keep what leaves them.
+
+    `state` is the diagonal, the lane's own last rows, the words of the last column and of the next
+    four, and where the first of these is. `above` is what is staged. `kept` tells whether the
+    lane's low and high half end with a row that is kept, and where these columns of it go. Returned
+    are the new state and places.
+    """
+    row, selectors, gaps, neighbours = rows
+    before, bottom, late, w0, w1, w2, w3, at = state
+    (words, cells), (keeps_low, keeps_high, to_low, to_high) = data, kept
+    at += uint64(UNROLLED)
+    n0, n1, n2, n3 = (
+        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
+    )  # fmt: skip
+    last = before, bottom, shuffle_up(bottom, scratch)
+    before, b0 = _step(row, selectors, gaps, last, (w0, late), above[0], neighbours)
+    last = before, b0, shuffle_up(b0, scratch)
+    before, b1 = _step(row, selectors, gaps, last, (w1, w0), above[1], neighbours)
+    last = before, b1, shuffle_up(b1, scratch)
+    before, b2 = _step(row, selectors, gaps, last, (w2, w1), above[2], neighbours)
+    last = before, b2, shuffle_up(b2, scratch)
+    before, b3 = _step(row, selectors, gaps, last, (w3, w2), above[3], neighbours)
+    if keeps_low:
+        put_four(cells, to_low, permute(b0, b1, int32(_LOWS)), permute(b2, b3, int32(_LOWS)))
+    if keeps_high:
+        put_four(cells, to_high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
+    state = before, b3, w3, n0, n1, n2, n3, at
+    return state, int32(to_low + UNROLLED), int32(to_high + UNROLLED)
+
+
+@cuda.jit(device=True)
 def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     """Sweep one piece over all columns."""
     segments, begin, extra = piece
@@ -253,21 +288,25 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
     delay = delays[uint32(own)] if used else int32(0)
     staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
-    before, bottom, late = _BOTH_NEVER, _BOTH_NEVER, int32(0)
     at = uint64(int64(WORD_LEAD - number - delay))
-    out_low = int32(place_low - number - delay)
-    out_high = int32(place_high - number - int32(1) - delay)
-    w0, w1, w2, w3 = (
-        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
+    rows = row, selectors, gaps, neighbours
+    state = (
+        _BOTH_NEVER, _BOTH_NEVER, int32(0),
+        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)], at,
     )  # fmt: skip
+    data = words, cells
+    to_low = int32(place_low - number - delay)
+    to_high = int32(place_high - number - int32(1) - delay)
     fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
     if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
         computes = False  # folds alone have no rows
     half = int32(0)
-    for first in range(int32(0), int32(columns + extra), int32(CHUNK)):
+    # where pieces wait for each other, columns go on sooner in small chunks
+    chunk = int32(CHUNK) // int32(cuda.blockDim.y)
+    for first in range(int32(0), int32(columns + extra), chunk):
         if fetches:
-            chunk = int32(first + lane), columns
-            _arrive(cells, sources, begin, chunk, half, stage, scoring)
+            column = int32(first + lane) if lane < chunk else int32(_NO_COLUMN)
+            _arrive(cells, sources, begin, (column, columns), half, stage, scoring)
         # the columns that the other warp works on meanwhile lie in the other half
         cuda.syncthreads()
         here = int32(half + staged)
@@ -275,39 +314,23 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         if not computes:
             continue
         works = first >= delay and first - delay < columns + int32(2 * WARP)
-        keeps_low, keeps_high = works and place_low >= 0, works and place_high >= 0
-        for k in range(int32(0), int32(CHUNK), int32(UNROLLED)):
-            at += uint64(UNROLLED)
-            n0, n1, n2, n3 = (
-                words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
-            )  # fmt: skip
-            t0, t1, t2, t3 = load4(stage, int64(here + k))
-            state = before, bottom, shuffle_up(bottom, scratch)
-            before, b0 = _step(row, selectors, gaps, state, (w0, late), t0, neighbours)
-            state = before, b0, shuffle_up(b0, scratch)
-            before, b1 = _step(row, selectors, gaps, state, (w1, w0), t1, neighbours)
-            state = before, b1, shuffle_up(b1, scratch)
-            before, b2 = _step(row, selectors, gaps, state, (w2, w1), t2, neighbours)
-            state = before, b2, shuffle_up(b2, scratch)
-            before, bottom = _step(row, selectors, gaps, state, (w3, w2), t3, neighbours)
-            late = w3
-            if keeps_low:
-                pair = permute(b0, b1, int32(_LOWS))
-                put_four(cells, out_low, pair, permute(b2, bottom, int32(_LOWS)))
-            if keeps_high:
-                pair = permute(b0, b1, int32(_HIGHS))
-                put_four(cells, out_high, pair, permute(b2, bottom, int32(_HIGHS)))
-            out_low += int32(UNROLLED)
-            out_high += int32(UNROLLED)
-            w0, w1, w2, w3 = n0, n1, n2, n3
+        keeps = works and place_low >= 0, works and place_high >= 0
+        for k in range(int32(0), chunk, int32(_AT_ONCE)):
+            above, kept = load4(stage, int64(here + k)), (keeps[0], keeps[1], to_low, to_high)
+            state, to_low, to_high = _four_steps(rows, state, above, data, kept, scratch)
+            if _AT_ONCE > UNROLLED:  # twice in a row half as much is moved between registers
+                above = load4(stage, int64(here + k + int32(UNROLLED)))
+                kept = keeps[0], keeps[1], to_low, to_high
+                state, to_low, to_high = _four_steps(rows, state, above, data, kept, scratch)
 
 
-@cuda.jit
+@kernel(registers=80)
 def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
     """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
 
     The first warp fetches what the last one works on: if there are two, while that works on what
-    came before, which is faster; if there is one, there is room for more blocks.
+    came before, in chunks half as long, which is faster; if there is one, there is room for more
+    blocks.
 
     Every piece needs only pieces that were begun before it, so a block that waits always waits for
     one that runs.

@@ -10,6 +10,7 @@ from numba import cuda, int32, njit
 from numpy.typing import NDArray
 
 from gpu_tools import simd
+from gpu_tools.ptx import kernel
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_ends as exit_columns
@@ -33,8 +34,8 @@ from gpu_tools.spliced.widths import best_bonus
 (
     N_ROWS, N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
     LONGEST_TRACK, LONGEST_EXON, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
-    NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
-) = range(19)  # fmt: skip
+    LAST_TICK, NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
+) = range(20)  # fmt: skip
 
 _TOGETHER = 16
 """Programs that a thread takes at a time."""
@@ -68,39 +69,54 @@ class Programs(NamedTuple):
     ends: NDArray[np.int64]
 
 
+def _new(name: str, count: int, dtype: type) -> NDArray:
+    return np.empty(count, dtype=dtype)
+
+
 def lay_out_programs(
-    strands: Strands, scoring: SplicedScoring, apart: bool, spread: Callable = map
-) -> Programs:
+    strands: Strands, chosen: NDArray[np.int64], scoring: SplicedScoring, apart: bool,
+    spread: Callable = map, new: Callable = _new,
+) -> Programs:  # fmt: skip
     """Lay out the programs of strands.
 
     Parameters
     ----------
     strands : Strands
+    chosen : ndarray of int64
+        Numbers of the strands to lay out; there is nothing in the rows of the others.
     scoring : SplicedScoring
     apart : bool
         Whether every segment is a piece.
     spread : callable
         Used like `map`.
+    new : callable
+        Makes an array from a name, a number of elements and their type.
 
     Returns
     -------
     Programs
     """
-    room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
+    room, bonus = np.zeros((strands.count, 4), dtype=np.int64), scoring.exon_bonus(strands.scores)
+    room[chosen] = _room(strands)[chosen]
+    sizes = room.sum(axis=0)
     programs = Programs(
         np.zeros((strands.count, FIELDS), dtype=np.int64),
-        *(np.empty(size, dtype=np.int32) for size in room[:, :3].sum(axis=0)),
-        np.empty(room[:, 3].sum(), dtype=np.uint8),
+        new("numbers", sizes[0], np.int32), new("sources", sizes[1], np.int32),
+        new("exits", sizes[2], np.int32), new("symbols", sizes[3], np.uint8),
         np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
     )  # fmt: skip
     programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
     capacity = packed.APART if apart else packed.CAPACITY
 
-    def lay_out_some(first: int) -> None:
-        span = first, min(first + _TOGETHER, strands.count)
-        _lay_out_some(span, strands, bonus, scoring.intron_penalty, capacity, programs)
+    # the largest first, and shares of all sizes
+    chosen = chosen[np.argsort(-room[chosen, 3], kind="stable")]
+    n_shares = -(-len(chosen) // _TOGETHER)
 
-    for _ in spread(lay_out_some, range(0, strands.count, _TOGETHER)):
+    def lay_out_share(share: int) -> None:
+        own = np.ascontiguousarray(chosen[share::n_shares])
+        _lay_out_some(own, strands, bonus, scoring.intron_penalty, capacity, programs)
+
+    for _ in spread(lay_out_share, range(n_shares)):
         pass
     return programs
 
@@ -116,17 +132,17 @@ def _room(strands: Strands) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_some(span, strands, bonus, penalty, capacity, programs):
-    for k in range(span[0], span[1]):
+def _lay_out_some(chosen, strands, bonus, penalty, capacity, programs):
+    for k in chosen:
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
         exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
         codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
-        _lay_out(codes, exons, strands.reverse[k], penalty, capacity, programs, k)
+        _lay_out(codes, exons, strands.reverse[k], penalty, capacity, programs, (k, first))
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
-    exon_starts, exon_ends, bonus = exons
+def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
+    (k, first_exon), (exon_starts, exon_ends, bonus) = place, exons
     (
         order, stream, starts, track_rows, commits, ends, exit_rows, exit_ends, exit_tracks,
         by_end, first_by_end,
@@ -138,6 +154,7 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
     own = programs.table[k]
     own[N_ROWS], own[N_STOPS], own[N_KEPT] = len(stream), len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
+    own[LAST_TICK] = pieces.segments.ticks.max()
     own[N_SOURCES], own[N_EXITS], own[N_ENDS] = len(tables.sources), len(order), len(ends)
     lengths = ends[exit_ends] - starts[exit_tracks]
     own[LONGEST_EXON], own[LONGEST_TRACK] = lengths.max(), np.diff(track_rows).max()
@@ -147,18 +164,18 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, k):
     _put(programs.numbers, own[NUMBERS], tables.numbers)
     _put(programs.sources, own[SOURCES], tables.sources.ravel())
     _put(programs.symbols, own[SYMBOLS], stream)
-    exon_of_exit, first_exon = programs.exon_of_exit, own[EXITS] // 8
+    exon_of_exit = programs.exon_of_exit[own[EXITS] // 8 :]
     exits = programs.exits[own[EXITS] : own[EXITS] + 8 * len(order)].reshape(-1, 8)
-    for place in range(len(by_end)):
-        exon = by_end[place]
-        end, track, exit_ = exit_ends[exon], exit_tracks[exon], exits[place]
+    for at in range(len(by_end)):
+        exon = by_end[at]
+        end, track, exit_ = exit_ends[exon], exit_tracks[exon], exits[at]
         exit_[exit_columns.ROW] = stored_row(pieces.stops.of_exon[exon], pieces.stops, capacity)
         exit_[exit_columns.BONUS], exit_[exit_columns.LENGTH] = bonus[exon], lengths[exon]
         exit_[exit_columns.LAST_ROW] = exit_rows[exon]
         above = len(pieces.stops.ends) + pieces.entries[track]
         exit_[exit_columns.ENTRY] = stored_row(above, pieces.stops, capacity)
         exit_[exit_columns.COMMITTED] = committed[track]
-        exon_of_exit[first_exon + place] = first_exon + order[exon]
+        exon_of_exit[at] = first_exon + order[exon]
         exit_[exit_columns.FIRST], exit_[exit_columns.BEHIND] = (
             first_by_end[end],
             first_by_end[end + 1],
@@ -170,7 +187,7 @@ def _put(arena, first, values):
     arena[first : first + len(values)] = values
 
 
-@cuda.jit
+@kernel()
 def place_sources(jobs, programs, sources, targets, of_symbol, placed, words):
     """Write what depends on a job's target: places of the rows it reads, and the table words.
 

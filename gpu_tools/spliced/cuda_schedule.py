@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import NamedTuple
 
@@ -11,22 +10,22 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.batches import shares, within_limit
+from gpu_tools.batches import owners, within_limit
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
-from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.cuda_chains import Chains, ChainSearch
+from gpu_tools.spliced.cuda_chains import ChainSearch, Found
+from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_programs import Programs, lay_out_programs
 from gpu_tools.spliced.traceback import Swept, runs_of
 
-BYTES_PER_BATCH = 8 << 30
-"""What one batch may take of GPU memory, if half of what is free is not less."""
+BYTES_PER_BATCH = 4 << 30
+"""What one batch may take of GPU memory, if a quarter of what is free is not less."""
 WIDE_BYTES_PER_BATCH = 1 << 30
 """The same for 32-bit sweeps, whose rows go to host memory."""
 NO_CHAIN = np.iinfo(np.int64).min
@@ -63,22 +62,19 @@ def on_cuda(
     DeviceError
         If a case does not fit the memory of its GPU.
     """
-    with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
-        work = prepare(columns, scoring, ordinals, workers.map)
-        found = Alignments(columns)
+    found, spread = Alignments(columns), KEPT.workers(threads).map
 
-        def drive(ordinal: int, share: Share) -> None:
-            with cuda.gpus[ordinal]:
-                broad = prepare_wide(columns, share.broad, scoring)
-                for jobs, search in searches(work, share.narrow, scoring):
-                    search.find_chains()
-                    found.add(jobs, search.chains())
-                    done(int(work.columns.cells[np.unique(jobs.cases)].sum()))
-                for k, result in wide_results(broad, scoring):
-                    found.others[k] = result
-                    done(result.cells)
+    def run(jobs: Jobs, room: Room) -> None:
+        work = prepare(columns, jobs, scoring, spread, room.stays.pinned)
+        broad = prepare_wide(columns, work.broad, scoring, room)
+        for own, search in searches(work, scoring, room, ChainSearch.find_chains):
+            found.add(own, search.found())
+            done(int(columns.cells[np.unique(own.cases)].sum()))
+        for k, result in wide_results(broad, scoring):
+            found.others[k] = result
+            done(result.cells)
 
-        list(drivers.map(drive, ordinals, deal_out(work, len(ordinals))))
+    KEPT.on_gpus(ordinals, run, deal_out(columns, len(ordinals)))
     return found
 
 
@@ -87,115 +83,140 @@ def scores_on_cuda(
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
-    with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
-        work = prepare(columns, scoring, ordinals, workers.map)
+    spread = KEPT.workers(threads).map
 
-        def drive(ordinal: int, share: Share) -> None:
-            with cuda.gpus[ordinal]:
-                broad = prepare_wide(columns, share.broad, scoring)
-                for jobs, search in searches(work, share.narrow, scoring):
-                    np.maximum.at(scores, jobs.cases, search.scores())
-                for k, result in wide_results(broad, scoring):
-                    scores[k] = NO_CHAIN if result.score is None else result.score
+    def run(jobs: Jobs, room: Room) -> None:
+        work = prepare(columns, jobs, scoring, spread, room.stays.pinned)
+        broad = prepare_wide(columns, work.broad, scoring, room)
+        for own, search in searches(work, scoring, room):
+            np.maximum.at(scores, own.cases, search.scores())
+        for k, result in wide_results(broad, scoring):
+            scores[k] = NO_CHAIN if result.score is None else result.score
 
-        list(drivers.map(drive, ordinals, deal_out(work, len(ordinals))))
+    KEPT.on_gpus(ordinals, run, deal_out(columns, len(ordinals)))
     return scores
 
 
+def deal_out(columns: CaseColumns, count: int) -> list[Jobs]:
+    """Deal the jobs of cases out to GPUs, by the cases' cells."""
+    jobs = columns.jobs
+    if count == 1:
+        return [jobs]
+    whose = owners(columns.cells, count)[jobs.cases]
+    return [jobs.take(whose == k) for k in range(count)]
+
+
 class Work(NamedTuple):
-    """Cases, the programs of their strands, and which cases' jobs all fit the packed kernel."""
+    """What one GPU has to do.
+
+    Attributes
+    ----------
+    columns : CaseColumns
+    programs : Programs
+        Of the strands of its jobs.
+    apart : bool
+        Whether segments are pieces of their own.
+    narrow : Jobs
+        Those for the packed kernel.
+    broad : list of int
+        Cases for the other kernel.
+    """
 
     columns: CaseColumns
-    programs: Programs
+    programs: Programs | None
     apart: bool
-    fits: NDArray[np.bool_]
-
-
-class Share(NamedTuple):
-    """What one GPU gets: jobs for the packed kernel, cases for the other one."""
-
     narrow: Jobs
     broad: list[int]
 
 
-def prepare(columns: CaseColumns, scoring: SplicedScoring, ordinals, spread: Callable) -> Work:
-    """Lay out the programs of cases and choose their kernels; `spread` is a map over threads."""
-    jobs, strands = columns.jobs, columns.strands
-    fits = np.ones(len(columns.cells), dtype=bool)
+def prepare(columns: CaseColumns, jobs: Jobs, scoring: SplicedScoring, *how) -> Work:
+    """Lay out the programs of jobs and choose their kernels.
+
+    The current GPU is to do them; `how` are further arguments of `lay_out_programs`.
+    """
     if not jobs.count:
-        return Work(columns, None, False, fits)
-    programs = lay_out_programs(strands, scoring, False, spread)
-    table = programs.table[jobs.programs]
-    suited = packed.fit_packed(table, jobs.lengths, strands.lengths[jobs.programs], scoring)
-    fits[jobs.cases[~suited]] = False
-    fits &= simulated() or all(_can_pack(ordinal) for ordinal in ordinals)
-    segments = int(table[fits[jobs.cases], of.N_SEGMENTS].sum())
-    apart = packed.run_apart(segments, len(ordinals) * _multiprocessors(ordinals[0]))
-    if apart:
-        programs = lay_out_programs(strands, scoring, True, spread)
-    return Work(columns, programs, apart, fits)
+        return Work(columns, None, False, jobs, [])
+    strands = columns.strands
+    exons, targets = np.diff(strands.first_exons), np.bincount(jobs.programs)
+    chosen = np.flatnonzero(targets)
+    apart = packed.run_apart(int(exons[chosen] @ targets[chosen]))
+    programs = lay_out_programs(strands, chosen, scoring, apart, *how)
+    table, lengths = programs.table[jobs.programs], strands.lengths[jobs.programs]
+    suited = packed.fit_packed(table, jobs.lengths, lengths, scoring) & _can_pack()
+    if suited.all():
+        return Work(columns, programs, apart, jobs, [])
+    broad = np.unique(jobs.cases[~suited])
+    return Work(columns, programs, apart, jobs.take(~np.isin(jobs.cases, broad)), broad.tolist())
 
 
-def _can_pack(ordinal: int) -> bool:
-    return cuda.gpus[ordinal].compute_capability >= packed.PACKED_CAPABILITY
+def _can_pack() -> bool:
+    return simulated() or cuda.get_current_device().compute_capability >= packed.PACKED_CAPABILITY
 
 
-def _multiprocessors(ordinal: int) -> int:
-    return 1 if simulated() else cuda.gpus[ordinal].MULTIPROCESSOR_COUNT
+def searches(
+    work: Work,
+    scoring: SplicedScoring,
+    room: Room,
+    start: Callable[[ChainSearch], None] = lambda search: None,
+) -> Iterator[tuple[Jobs, ChainSearch]]:
+    """Sweep jobs on the current GPU, batch by batch, and have their best ends found.
 
-
-def deal_out(work: Work, count: int) -> list[Share]:
-    """Deal cases with candidates out to GPUs, by their cells."""
-    jobs, fits = work.columns.jobs, work.fits
-    if count == 1:
-        owner = np.zeros(len(fits), dtype=np.int64)
-    else:
-        owner = np.empty(len(fits), dtype=np.int64)
-        for number, own in enumerate(shares(work.columns.cells.tolist(), count)):
-            owner[own] = number
-    whose, narrow = owner[jobs.cases], fits[jobs.cases]
-    broad = np.flatnonzero(~fits)
-    return [
-        Share(jobs.take((whose == k) & narrow), broad[owner[broad] == k].tolist())
-        for k in range(count)
-    ]
-
-
-def searches(work: Work, jobs: Jobs, scoring: SplicedScoring) -> Iterator[tuple[Jobs, ChainSearch]]:
-    """Sweep jobs on the current GPU, batch by batch, and have their best ends found."""
-    if not jobs.count:
+    While results of one batch are taken over, the GPU works on the next one in other buffers. What
+    else is to be done with a search is begun by `start`.
+    """
+    if not work.narrow.count:
         return
-    batches = list(_batches(work, jobs))
-    resident = packed.Resident.copy(work.programs, work.columns.targets)
-    for batch in batches:
-        launch = packed.PackedLaunch(resident, batch, scoring, work.apart)
+    before, crowded, batches = None, False, list(_batches(work, room))
+    resident = packed.Resident.copy(work.programs, work.columns.targets, room.stays)
+    for number, (batch, large) in enumerate(batches):
+        if large or crowded:
+            if before:
+                yield before
+            before = None
+            room.empty()
+        jobs, crowded = work.narrow.take(batch), large
+        buffers = room.turns[number % len(room.turns)]
+        launch = packed.PackedLaunch(resident, jobs, scoring, work.apart, buffers)
         launch.run()
-        search = ChainSearch(launch, batch, scoring)
+        search = ChainSearch(launch, jobs, scoring)
         search.find_ends()
-        yield batch, search
+        start(search)
+        if before:
+            yield before
+        before = jobs, search
+    yield before
+    if work.broad:
+        room.empty()
 
 
-def _batches(work: Work, jobs: Jobs) -> Iterator[Jobs]:
-    """Split jobs into batches that fit the current GPU, the jobs of a case together."""
+def _batches(work: Work, room: Room) -> Iterator[tuple[slice, bool]]:
+    """Split jobs, those of a case together, into batches of which the current GPU can hold two.
+
+    A case too large for that is a batch of its own, and told apart.
+    """
+    jobs, free = work.narrow, free_memory(room)
     sizes = packed.sizes_of(work.programs.table[jobs.programs], jobs.lengths).bytes
-    of_case = np.bincount(jobs.cases, sizes, minlength=len(work.fits)).astype(np.int64)
-    free, largest = free_memory(), int(of_case.argmax())
-    refuse_beyond(free, largest, int(of_case[largest]))
-    limit = min(BYTES_PER_BATCH, free // 2)
-    number, used, numbers = 0, 0, np.zeros(len(of_case), dtype=np.int64)
-    for case in np.unique(jobs.cases).tolist():
-        used += int(of_case[case])
-        if used > limit and used > of_case[case]:
-            number, used = number + 1, int(of_case[case])
-        numbers[case] = number
-    own = numbers[jobs.cases]
-    for k in range(number + 1):
-        yield jobs.take(own == k)
+    firsts = np.flatnonzero(np.diff(jobs.cases, prepend=-1))
+    pasts = np.append(firsts[1:], jobs.count)
+    after = np.cumsum(sizes)[pasts - 1]
+    largest = int(np.diff(after, prepend=0).argmax())
+    refuse_beyond(free, int(jobs.cases[firsts[largest]]), int(np.diff(after, prepend=0)[largest]))
+    limit = min(BYTES_PER_BATCH, free // 4)
+    k, before = 0, 0
+    while k < len(firsts):
+        past = max(int(np.searchsorted(after, before + limit, side="right")), k + 1)
+        yield slice(firsts[k], pasts[past - 1]), after[past - 1] - before > limit
+        k, before = past, after[past - 1]
 
 
-def free_memory() -> int:
-    """Return the bytes that are free on the current GPU; the simulator has what it likes."""
-    return 1 << 62 if simulated() else cuda.current_context().get_memory_info().free
+def free_memory(room: Room) -> int:
+    """Return the bytes of the current GPU that are free or the room's own.
+
+    The simulator has what it likes.
+    """
+    if simulated():
+        return 1 << 62
+    return cuda.current_context().get_memory_info().free + room.bytes
 
 
 def refuse_beyond(free: int, case: int, needed: int) -> None:
@@ -208,10 +229,10 @@ def refuse_beyond(free: int, case: int, needed: int) -> None:
 
 
 def prepare_wide(
-    columns: CaseColumns, chosen: list[int], scoring: SplicedScoring
+    columns: CaseColumns, chosen: list[int], scoring: SplicedScoring, room: Room
 ) -> list[tuple[int, PreparedCase]]:
     """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
-    prepare_case, free = Preparation(scoring), free_memory() if chosen else 0
+    prepare_case, free = Preparation(scoring), free_memory(room) if chosen else 0
     made = [(k, prepare_case(columns.cases[k])) for k in chosen]
     for numbered in made:
         refuse_beyond(free, numbered[0], _wide_bytes(numbered))
@@ -252,17 +273,17 @@ class Alignments(Sequence[SplicedAlignment]):
     def __init__(self, columns: CaseColumns):
         self.columns = columns
         self.others: dict[int, SplicedAlignment] = {}
-        self._parts: list[tuple[Jobs, Chains]] = []
+        self._parts: list[tuple[Jobs, Found]] = []
         self._adding = Lock()
         self._part, self._job = np.full((2, len(columns.cells)), -1)
 
-    def add(self, jobs: Jobs, chains: Chains) -> None:
-        """Add the chains of jobs; a case is that of its job which has one."""
-        winners = np.flatnonzero(np.diff(chains.first_exons))
+    def add(self, jobs: Jobs, found: Found) -> None:
+        """Add what was found for jobs; a case is that of its job which has a chain."""
+        winners = found.winners()
         with self._adding:  # a thread a GPU
             self._job[jobs.cases[winners]] = winners
             self._part[jobs.cases[winners]] = len(self._parts)
-            self._parts.append((jobs, chains))
+            self._parts.append((jobs, found))
 
     def __len__(self) -> int:
         return len(self.columns.cells)
@@ -278,8 +299,8 @@ class Alignments(Sequence[SplicedAlignment]):
             return result_of(prepared)
         return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
 
-    def _result(self, prepared: PreparedCase, jobs: Jobs, chains: Chains, job: int):
-        strands, program = self.columns.strands, jobs.programs[job]
+    def _result(self, prepared: PreparedCase, jobs: Jobs, found: Found, job: int):
+        strands, program, chains = self.columns.strands, jobs.programs[job], found.chains
         exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
         runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
         intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from gpu_tools.ptx import WARP, any_lane, permute, shuffle, shuffle_up, sync_lanes
+from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, sync_lanes
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced.cuda_packed import FREE, GAP, WORD_LEAD, place_of
@@ -278,7 +278,7 @@ def _beaten(best, number, job):
     return False
 
 
-@cuda.jit
+@kernel()
 def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, written, found, scoring):
     """Follow the best chain of each job back to its start, one warp a job.
 
@@ -347,10 +347,19 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         out[0], written[number] = chain, n
 
 
-@cuda.jit
-def gather(found, jobs, firsts, gathered):
-    """Put what was found next to each other, from ``firsts[j]`` on for job j; a block a job."""
-    number = cuda.blockIdx.x
-    source, first = jobs[number, ends.FOUND], firsts[number]
-    for k in range(cuda.threadIdx.x, firsts[number + 1] - first, cuda.blockDim.x):
+@kernel()
+def gather(found, written, jobs, used, firsts, gathered):
+    """Put what was found next to each other, in any order; a block a job.
+
+    Where the part of each job begins is written to `firsts`, and how much there is of all parts to
+    ``used[0]``, which was 0.
+    """
+    begin = cuda.shared.array(1, int32)
+    number, n = cuda.blockIdx.x, written[cuda.blockIdx.x]
+    if cuda.threadIdx.x == 0:
+        begin[0] = cuda.atomic.add(used, 0, n)
+        firsts[number] = begin[0]
+    cuda.syncthreads()
+    first, source = int64(begin[0]), jobs[number, ends.FOUND]
+    for k in range(cuda.threadIdx.x, n, cuda.blockDim.x):
         gathered[first + k] = found[source + k]

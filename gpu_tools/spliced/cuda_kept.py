@@ -1,0 +1,168 @@
+"""What calls on GPUs keep for the next one: threads, and buffers on each GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import numpy as np
+from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset, device_to_host, host_to_device
+from numpy.typing import NDArray
+
+from gpu_tools.device import simulated
+
+BYTES_KEPT = 8 << 30
+"""What the buffers of a GPU may take of its memory between two calls ..."""
+SHARE_KEPT = 16
+"""... if this part of the memory is not less."""
+
+
+class Buffers:
+    """Arrays of the current GPU that are made once and used again, and the stream of their use.
+
+    Not for two threads at once.
+    """
+
+    def __init__(self):
+        self.stream = cuda.stream()
+        self._arrays: dict[str, tuple] = {}
+        self._pinned: dict[str, NDArray] = {}
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the GPU that they take."""
+        return sum(flat.nbytes for flat, _ in self._arrays.values())
+
+    def clear(self) -> None:
+        """Give back what they take."""
+        self._arrays.clear()
+        self._pinned.clear()
+
+    def array(self, name: str, count: int, dtype: type, width: int = 0):
+        """Return the array of a name, with at least `count` elements, or rows of a `width`."""
+        if name not in self._arrays or len(self._arrays[name][1]) < count:
+            self._arrays.pop(name, None)
+            count = max(int(count), 1)
+            flat = cuda.device_array(count * (width or 1), dtype=dtype)
+            self._arrays[name] = flat, flat.reshape(count, width) if width else flat
+        return self._arrays[name][1]
+
+    def filled(self, name: str, count: int, dtype: type, byte: int = 0):
+        """Return the array of a name, all bytes of so many elements alike."""
+        array = self.array(name, count, dtype)
+        device_memset(array, byte, count * array.dtype.itemsize, stream=self.stream)
+        return array
+
+    def copy(self, name: str, values: NDArray):
+        """Return the array of a name with values in it; those may be changed afterwards."""
+        width = values.shape[1] if values.ndim == 2 else 0
+        array = self.array(name, len(values), values.dtype, width)
+        if values.size:
+            flat, values = self._arrays[name][0], np.ascontiguousarray(values).reshape(-1)
+            host_to_device(flat, values, values.nbytes, stream=self.stream)
+        return array
+
+    def fetch(self, array, count: int) -> NDArray:
+        """Return the first elements of an array, once all that was started before has written."""
+        values = np.empty(count, dtype=array.dtype)
+        if count:
+            device_to_host(values, array, values.nbytes, stream=self.stream)
+        self.stream.synchronize()
+        return values
+
+    def pinned(self, name: str, count: int, dtype: type) -> NDArray:
+        """Return an array of the host that copies fast; nothing is in it."""
+        if name not in self._pinned or len(self._pinned[name]) < count:
+            self._pinned.pop(name, None)
+            self._pinned[name] = cuda.pinned_array(max(int(count), 1), dtype=dtype)
+        return self._pinned[name][:count]
+
+
+class Room:
+    """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
+
+    def __init__(self):
+        self.stays, self.turns = Buffers(), (Buffers(), Buffers())
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the GPU that the batches' buffers take."""
+        return sum(buffers.bytes for buffers in self.turns)
+
+    def empty(self) -> None:
+        """Give the batches' buffers back."""
+        _give_back(self.turns)
+
+    def keep(self, most: int) -> None:
+        """Give everything back if it takes more than `most` bytes of the GPU."""
+        if self.bytes + self.stays.bytes > most:
+            _give_back((self.stays, *self.turns))
+
+
+def _give_back(all_buffers: Iterable[Buffers]) -> None:
+    for buffers in all_buffers:
+        buffers.clear()
+    if not simulated():
+        cuda.current_context().deallocations.clear()
+
+
+class Keeper:
+    """A thread for each GPU, its buffers, and threads of the CPU."""
+
+    def __init__(self):
+        self._rooms: dict[int, Room] = {}
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """Begin without threads, as a child process does."""
+        self._lock = Lock()
+        self._workers: dict[int, ThreadPoolExecutor] = {}
+        self._drivers: dict[int, ThreadPoolExecutor] = {}
+
+    def workers(self, threads: int) -> ThreadPoolExecutor:
+        """Return a pool of so many CPU threads; what it runs must not wait for it."""
+        with self._lock:
+            if threads not in self._workers:
+                self._workers[threads] = ThreadPoolExecutor(threads, "gpu-tools-cpu")
+            return self._workers[threads]
+
+    def on_gpus(self, ordinals: Sequence[int], run: Callable, shares: Sequence) -> None:
+        """Have the thread of each GPU call ``run(share, room)``, with the GPU current.
+
+        It does one call after the other, so that the room is the call's own.
+        """
+        pairs = zip(ordinals, shares, strict=True)
+        running = [self._driver(k).submit(self._run, k, run, share) for k, share in pairs]
+        failed = [error for future in running if (error := future.exception())]
+        if failed:
+            raise failed[0]
+
+    def _driver(self, ordinal: int) -> ThreadPoolExecutor:
+        with self._lock:
+            if ordinal not in self._drivers:
+                self._drivers[ordinal] = ThreadPoolExecutor(1, f"gpu-tools-cuda-{ordinal}")
+            return self._drivers[ordinal]
+
+    def _run(self, ordinal: int, run: Callable, share) -> None:
+        with cuda.gpus[ordinal]:
+            # only this thread asks for this GPU's
+            room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room()
+            try:
+                run(share, room)
+            except BaseException:
+                room.keep(0)
+                raise
+            room.keep(_may_keep())
+
+
+def _may_keep() -> int:
+    if simulated():
+        return BYTES_KEPT
+    return min(BYTES_KEPT, cuda.current_context().get_memory_info().total // SHARE_KEPT)
+
+
+KEPT = Keeper()
+os.register_at_fork(after_in_child=KEPT.forget_threads)
