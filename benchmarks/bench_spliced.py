@@ -3,8 +3,9 @@
 Run ``python -m benchmarks.bench_spliced [RECORD.json]``, or with ``several`` before the record for
 one GPU beside all of the machine. Nominal cells are what the sources count,
 the sum of the exons' lengths times the target's; computed cells are those that the sweep really
-fills, fewer because exons with the same start share their rows. The cases have the shape of the
-sources' data set (`case_sets`).
+fills, fewer because exons with the same start share their rows, and on a CPU because tracks that
+have become alike go on as one (`gpu_tools.spliced.merging`). The cases have the shape of the
+sources' data set (`case_sets`), and on one core also the demo's candidates.
 """
 
 from __future__ import annotations
@@ -13,11 +14,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 from benchmarks import record
-from benchmarks.case_sets import PUBLISHED, SMALL, Shape, case_set, il1rapl1_like, many_cases
+from benchmarks.case_sets import (
+    PUBLISHED,
+    SMALL,
+    Shape,
+    case_set,
+    demo_cases,
+    il1rapl1_like,
+    many_cases,
+)
 from benchmarks.timing import median_seconds
 from gpu_tools import (
     Case,
@@ -30,35 +41,64 @@ from gpu_tools import (
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
-from gpu_tools.spliced import cpu
+from gpu_tools.spliced import cpu, merging
 from gpu_tools.spliced.case import Preparation
 
 REPEATS = 5
 SCORING = SplicedScoring()
+WEIGHTED = SplicedScoring(exon_weight=0.5, intron_penalty=10)
+NEVER = 1 << 40
+"""More rows than any track has."""
 
 
-def programs(cases: list[Case]) -> list[tuple]:
+def programs(cases: list[Case], scoring: SplicedScoring = SCORING) -> list[tuple]:
     """Return (program, target codes) of every strand of every case."""
-    prepare = Preparation(SCORING)
+    prepare = Preparation(scoring)
     return [(p, case.target.codes) for case in cases for p in prepare(case).programs]
+
+
+def computed_shares(cases: list[Case], scoring: SplicedScoring = SCORING) -> dict:
+    """Return the shares of the nominal cells that tracks have, and those left where they merge."""
+    nominal, made = sum(case.cells for case in cases), programs(cases, scoring)
+    tracks = sum(program.n_rows * len(target) for program, target in made)
+    merged = sum(len(program.runs.codes) * len(target) for program, target in made)
+    return {"tracks": round(tracks / nominal, 4), "merged": round(merged / nominal, 4)}
 
 
 def sweep_one_core(cases: list[Case]) -> dict:
     """Time the sweeps alone on one thread."""
     made = programs(cases)
     seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
-    return _rates(seconds, cases)
+    return _rates(seconds, cases, "cpu")
 
 
-def library_call(cases: list[Case], function: Callable = spliced_align, **options) -> dict:
+def merged_and_apart(cases: list[Case]) -> dict:
+    """Time the same with tracks merged and apart, in turns; the shortest times, and the cells."""
+    made, cells, seconds = {}, {}, {}
+    for name, least in (("merged", merging.LEAST_ROWS), ("apart", NEVER)):
+        with patch.object(merging, "LEAST_ROWS", least):
+            made[name] = programs(cases)
+            cells[f"{name}_cells"] = sum(len(p.runs.codes) * len(t) for p, t in made[name])
+    for name, own in [*made.items()] * 4 * REPEATS:
+        begin = time.perf_counter()
+        for program, target in own:
+            cpu.sweep(program, target, SCORING)
+        seconds[name] = min(seconds.get(name, 1e9), time.perf_counter() - begin)
+    return cells | {f"{name}_milliseconds": round(1e3 * s, 3) for name, s in seconds.items()}
+
+
+def library_call(
+    cases: list[Case], device: str, function: Callable = spliced_align, **options
+) -> dict:
     """Time a public function, with chains and alignments unless it leaves them out."""
-    return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases)
+    options["device"] = device
+    return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases, device)
 
 
 def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
     """Time a public function on cases that are columns already."""
     columns = case_columns(cases)
-    return _rates(median_seconds(lambda: function(columns, SCORING, device=device)), cases)
+    return _rates(median_seconds(lambda: function(columns, SCORING, device=device)), cases, device)
 
 
 def gpu_kernels(cases: list[Case]) -> dict:
@@ -78,7 +118,7 @@ def gpu_kernels(cases: list[Case]) -> dict:
     times = [milliseconds(launch.run) for _ in range(REPEATS)]
     after = [_after(search) for _ in range(REPEATS + 1)][1:]
     return {
-        **_rates(statistics.median(times) / 1e3, cases),
+        **_rates(statistics.median(times) / 1e3, cases, "cuda"),
         "best_ends_milliseconds": statistics.median(ends for ends, _ in after),
         "chains_milliseconds": statistics.median(chains for _, chains in after),
         "device_megabytes": round(int(launch.sizes.bytes.sum()) / 1e6, 1),
@@ -107,7 +147,7 @@ def accelerator_2(cases: list[Case]) -> dict:
     from benchmarks.published import accelerator2
 
     milliseconds = sum(accelerator2.kernel_milliseconds(case) for case in cases)
-    return _rates(milliseconds / 1e3, cases)
+    return _rates(milliseconds / 1e3, cases, "cuda")
 
 
 def parasail_one_core(case: Case, cells: int) -> dict | None:
@@ -151,12 +191,18 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
     """Measure everything that this machine can do."""
     cases = case_set(shape)
     some = cases[:: max(len(cases) // 40, 1)]
-    figures = {"one_core_sweep": sweep_one_core(some)}
+    figures = {"computed_share": computed_shares(cases)}
+    figures["computed_share_of_the_demo"] = computed_shares(demo_cases())
+    figures["computed_share_of_the_demo_weighted"] = computed_shares(demo_cases(), WEIGHTED)
+    figures["one_core_sweep"] = sweep_one_core(some)
+    figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases())
+    figures["one_core_merged_and_apart"] = merged_and_apart(some)
+    figures["one_core_merged_and_apart_demo"] = merged_and_apart(demo_cases())
     figures["parasail_one_core"] = parasail_one_core(
         some[-1], min(sum(c.cells for c in some), 10**9)
     )
-    figures["library_one_core"] = library_call(some, device="cpu", threads=1)
-    figures["library_all_cores"] = library_call(cases, device="cpu")
+    figures["library_one_core"] = library_call(some, "cpu", threads=1)
+    figures["library_all_cores"] = library_call(cases, "cpu")
     if has_gpu():
         figures.update(measure_gpu(cases, large or il1rapl1_like()))
     return figures
@@ -166,10 +212,10 @@ def measure_gpu(cases: list[Case], large: Case) -> dict:
     """Measure the GPU on a case set, the published accelerator on a twentieth of it."""
     figures = {"gpu_kernel": gpu_kernels(cases), "gpu_kernel_large_case": gpu_kernels([large])}
     for function in (spliced_scores, spliced_align_many):
-        figures[f"gpu_{function.__name__}"] = library_call(cases, function, device="cuda")
+        figures[f"gpu_{function.__name__}"] = library_call(cases, "cuda", function)
         figures[f"gpu_{function.__name__}_of_columns"] = columns_call(cases, function, "cuda")
-    figures["gpu_spliced_align"] = library_call(cases, device="cuda")
-    figures["gpu_large_case"] = library_call([large], device="cuda")
+    figures["gpu_spliced_align"] = library_call(cases, "cuda")
+    figures["gpu_large_case"] = library_call([large], "cuda")
     figures["accelerator_2_kernel"] = accelerator_2(cases[::20])
     figures["accelerator_2_large_case"] = accelerator_2([large])
     return figures
@@ -193,9 +239,12 @@ def has_gpu() -> bool:
         return False
 
 
-def _rates(seconds: float, cases: list[Case]) -> dict:
+def _rates(seconds: float, cases: list[Case], device: str) -> dict:
     nominal = sum(case.cells for case in cases)
-    computed = sum(program.n_rows * len(target) for program, target in programs(cases))
+    computed = sum(
+        (len(program.runs.codes) if device == "cpu" else program.n_rows) * len(target)
+        for program, target in programs(cases)
+    )
     return {
         "seconds": round(seconds, 6),
         "nominal_gcups": round(nominal / seconds / 1e9, 3),

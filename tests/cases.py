@@ -106,6 +106,22 @@ def random_example(
     return Example(text, aim, plus, minus, scores)
 
 
+def nested_example(rng, base=60, target=12, starts=5, ends=3, n_rate=0.02) -> Example:
+    """Return a case whose exons share ends; their scores differ at starts, at ends, or at random.
+
+    Where they are sums of one of the start and one of the end, tracks differ by a constant.
+    """
+    example = random_example(rng, base, target, count=2, longest=base // 2, n_rate=n_rate)
+    for strand, exons in (("+", example.plus), ("-", example.minus)):
+        firsts, lasts = rng.integers(0, base - 1, starts), rng.integers(1, base + 1, ends)
+        of_start, of_end = rng.integers(-4, 5, base + 1), rng.integers(-4, 5, base + 1)
+        exons += [(int(s), int(e)) for s in firsts for e in lasts if s < e and rng.random() < 0.8]
+        noise = rng.choice([0, 0, 0, 1], len(exons)) * int(rng.integers(0, 2))
+        for (s, e), more in zip(exons, noise, strict=True):
+            example.scores[strand, (s, e)] = float(of_start[s] + of_end[e] + more)
+    return example
+
+
 def random_scoring(rng) -> SplicedScoring:
     """Return a scoring: mostly ordinary, sometimes with a matrix or odd signs."""
     matrix = rng.integers(-4, 6, (5, 5)) if rng.random() < 0.3 else None

@@ -1,6 +1,7 @@
 """CUDA and CPU give the same answer, on a GPU or on numba's simulator."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,32 @@ def test_random_batches_are_equal_to_the_last_symbol(seed, segments):
 @pytest.mark.parametrize("seed", range(3 if simulated() else 100))
 def test_random_batches_with_unknown_bases_are_equal(seed):
     _compare_random_batch(np.random.default_rng(seed), n_rate=0.02)
+
+
+@pytest.mark.parametrize("seed", range(3 if simulated() else 40))
+def test_merged_tracks_of_the_32_bit_kernel(seed, monkeypatch):
+    """All that a sweep leaves behind is what the CPU's does with every track apart."""
+    from gpu_tools.spliced import cpu, cuda_wide, merging
+    from gpu_tools.spliced.case import Preparation
+
+    monkeypatch.setattr(merging, "LEAST_ROWS", 1)
+    rng = np.random.default_rng(700 + seed)
+    sizes = {"base": 18, "target": 10, "starts": 6, "ends": 3} if simulated() else {
+        "base": 900, "target": int(rng.integers(1, 1500)), "starts": 30, "ends": 9,
+    }  # fmt: skip
+    case, scoring = cases.nested_example(rng, **sizes).case(), cases.random_scoring(rng)
+    programs = Preparation(scoring)(case).programs
+    assert any(program.runs.n_joins for program in programs)
+    jobs = [cuda_wide.Job(program, case.target.codes) for program in programs]
+    merged = cuda_wide.sweep(jobs, scoring)
+    monkeypatch.setattr(merging, "LEAST_ROWS", 1 << 40)
+    for program, sweep in zip(programs, merged, strict=True):
+        apart, columns = (
+            cpu.sweep(replace(program), case.target.codes, scoring),
+            sizes["target"] + 1,
+        )
+        for one, other in zip(sweep[:2], apart[:2], strict=True):
+            assert (one[:, :columns] == other[:, :columns]).all()
 
 
 def _compare_random_batch(rng, n_rate):

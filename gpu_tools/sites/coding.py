@@ -34,8 +34,8 @@ from gpu_tools.sites.state import (
 )
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
 from gpu_tools.sites.widths import Limits, limits
-from gpu_tools.spliced.cpu import blocks_of
 from gpu_tools.spliced.widths import narrowest
+from gpu_tools.stripes import blocks_of
 
 FRAMES = 3
 SPLITS = 6

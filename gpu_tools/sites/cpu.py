@@ -50,8 +50,8 @@ from gpu_tools.sites.table import (
     SiteTable,
 )  # fmt: skip
 from gpu_tools.sites.widths import limits
-from gpu_tools.spliced.cpu import blocks_of, run_stripes
 from gpu_tools.spliced.widths import narrowest
+from gpu_tools.stripes import blocks_of, run_stripes
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""

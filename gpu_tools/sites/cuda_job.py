@@ -18,8 +18,8 @@ from gpu_tools.sites.cuda_program import kept_exits, most_pending
 from gpu_tools.sites.state import padded, sites_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.sites.widths import Limits, limits
-from gpu_tools.spliced.cpu import blocks_of
 from gpu_tools.spliced.widths import narrowest
+from gpu_tools.stripes import blocks_of
 
 LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""

@@ -9,9 +9,6 @@ on several threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Semaphore
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +23,7 @@ from gpu_tools.spliced import core
 from gpu_tools.spliced.core import Sweep
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds, narrowest
+from gpu_tools.stripes import blocks_of, run_stripes
 
 STEPS_PER_BLOCK = 1 << 11
 """Steps after which a stripe lets the next one follow; fewer are not worth a signal."""
@@ -37,22 +35,25 @@ empty_chain = register_jitable(core.empty_chain)
 
 
 class Stream(NamedTuple):
-    """A program's arrays as the loops want them; symbols reversed, with a vector of padding."""
+    """A program's runs as the loops want them; symbols reversed, with a vector of padding."""
 
     symbols: NDArray
     n_rows: int
-    track_rows: NDArray[np.int64]
+    n_ends: int
     track_commits: NDArray[np.int64]
+    top_rows: NDArray[np.int64]
+    top_tracks: NDArray[np.int64]
+    top_joins: NDArray[np.int64]
     exit_rows: NDArray[np.int64]
     exit_ends: NDArray[np.int64]
     exit_bonus: NDArray
 
 
 class Border(NamedTuple):
-    """S' of one column: after each stream row, and as each track's entry."""
+    """S' of one column: after each row, and above each row where something comes in."""
 
     rows: NDArray
-    entries: NDArray
+    tops: NDArray
 
 
 class Stripe(NamedTuple):
@@ -60,9 +61,9 @@ class Stripe(NamedTuple):
 
     `row` holds column c of lane l at c * lanes + l; `maxima` is the maximum over the empty chain
     and all committed ends, by column; `edge` holds two vectors, the diagonal and the left
-    neighbours of the lanes' first columns; `corner` the entry of each lane's last column;
-    `committed` how many ends each lane has committed; `cursor` the windows of tracks and exons
-    that some lane may still meet.
+    neighbours of the lanes' first columns; `corner` what came in last in each lane's last column;
+    `committed` how many ends each lane has committed; `cursor` the windows of tops and exits that
+    some lane may still meet.
     """
 
     target: NDArray
@@ -117,8 +118,17 @@ def _enter(row, maxima, entries, first, columns, track, shift, lane, lanes):
 
 
 @njit(nogil=True)
+def _join(row, ends, first, columns, join, shift, lane, lanes):
+    """Raise the row of `lane` to what joins it."""
+    place = join * ends.shape[1] + first + shift
+    for c in range(columns):
+        value, here = simd.element(ends, place + c), simd.element(row, c * lanes + lane)
+        simd.set_element(row, c * lanes + lane, value if value > here else here)
+
+
+@njit(nogil=True)
 def _leave(row, ends, first, columns, end, shift, lane, lanes, bonus):
-    """Take the row of `lane` as the last row of an exon."""
+    """Take the row of `lane` as the last row of an exon, or as what joins another track."""
     place = end * ends.shape[1] + first + shift
     for c in range(columns):
         value = row.dtype.type(simd.element(row, c * lanes + lane) + bonus)
@@ -151,7 +161,7 @@ def sweep_block(stream, stripe, sweep, border, following, weights, steps):
     stripe : Stripe
         Its state is carried on.
     sweep : Sweep
-        The stripe's columns are filled in.
+        The stripe's columns are filled in; behind the ends are the rows that join tracks.
     border, following : Border
         The column before the stripe, read, and the stripe's last column, written.
     weights : ndarray, shape (4,)
@@ -159,35 +169,40 @@ def sweep_block(stream, stripe, sweep, border, following, weights, steps):
     steps : tuple of (int, int)
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    symbols, track_rows, track_commits = stream.symbols, stream.track_rows, stream.track_commits
+    symbols, track_commits, top_rows = stream.symbols, stream.track_commits, stream.top_rows
+    top_tracks, top_joins = stream.top_tracks, stream.top_joins
     exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
     target, row, maxima, edge = stripe.target, stripe.row, stripe.maxima, stripe.edge
     corner, committed, cursor = stripe.corner, stripe.committed, stripe.cursor
     ends, entries = sweep.ends, sweep.entries
-    border_rows, border_entries = border.rows, border.entries
-    following_rows, following_entries = following.rows, following.entries
+    border_rows, border_tops = border.rows, border.tops
+    following_rows, following_tops = following.rows, following.tops
     shift = stripe.first_column
     lanes = len(corner)
     columns = len(row) // lanes
-    n_tracks, n_exons, n_rows = len(track_commits), len(exit_rows), stream.n_rows
-    first_track, next_track, first_exon, next_exon = cursor[0], cursor[1], cursor[2], cursor[3]
+    n_tops, n_exits, n_rows, n_ends = len(top_rows), len(exit_rows), stream.n_rows, stream.n_ends
+    first_top, next_top, first_exit, next_exit = cursor[0], cursor[1], cursor[2], cursor[3]
     penalty = weights[_PENALTY]
     for step in range(steps[0], steps[1]):
-        while next_track < n_tracks and track_rows[next_track] <= step:
-            next_track += 1
-        while first_track < next_track and track_rows[first_track] + lanes <= step:
-            first_track += 1
-        # rising tracks are falling lanes: a lane reads its neighbour's corner before it moves on
-        for track in range(first_track, next_track):
-            lane = step - track_rows[track]
-            for end in range(committed[lane], track_commits[track]):
-                _commit(maxima, ends, lane * columns, columns, end, shift, penalty)
-            committed[lane] = track_commits[track]
-            _enter(row, maxima, entries, lane * columns, columns, track, shift, lane, lanes)
-            edge[lane] = corner[lane - 1] if lane > 0 else border_entries[track]
-            corner[lane] = maxima[(lane + 1) * columns - 1]
+        while next_top < n_tops and top_rows[next_top] <= step:
+            next_top += 1
+        while first_top < next_top and top_rows[first_top] + lanes <= step:
+            first_top += 1
+        # rising tops are falling lanes: a lane reads its neighbour's corner before it moves on
+        for top in range(first_top, next_top):
+            lane, track, join = step - top_rows[top], top_tracks[top], top_joins[top]
+            first = lane * columns
+            if track >= 0:
+                for end in range(committed[lane], track_commits[track]):
+                    _commit(maxima, ends, first, columns, end, shift, penalty)
+                committed[lane] = track_commits[track]
+                _enter(row, maxima, entries, first, columns, track, shift, lane, lanes)
+            if join >= 0:
+                _join(row, ends, first, columns, n_ends + join, shift, lane, lanes)
+            edge[lane] = corner[lane - 1] if lane > 0 else border_tops[top]
+            corner[lane] = row[(columns - 1) * lanes + lane]
             if lane == lanes - 1:
-                following_entries[track] = corner[lane]
+                following_tops[top] = corner[lane]
         base = simd.load(symbols, n_rows + lanes - 1 - step)
         left = simd.shift_in(simd.load(edge, lanes), border_rows[min(step, n_rows - 1)])
         last = _advance(row, target, base, simd.load(edge, 0), left, weights, lanes)
@@ -195,37 +210,47 @@ def sweep_block(stream, stripe, sweep, border, following, weights, steps):
         simd.store(edge, lanes, last)
         if step >= lanes - 1:
             following_rows[step - lanes + 1] = simd.last_lane(last)
-        while next_exon < n_exons and exit_rows[next_exon] <= step:
-            next_exon += 1
-        while first_exon < next_exon and exit_rows[first_exon] + lanes <= step:
-            first_exon += 1
-        for exon in range(first_exon, next_exon):
-            lane = step - exit_rows[exon]
+        while next_exit < n_exits and exit_rows[next_exit] <= step:
+            next_exit += 1
+        while first_exit < next_exit and exit_rows[first_exit] + lanes <= step:
+            first_exit += 1
+        for exit_ in range(first_exit, next_exit):
+            lane = step - exit_rows[exit_]
             _leave(
-                row, ends, lane * columns, columns, exit_ends[exon], shift, lane, lanes,
-                exit_bonus[exon],
+                row, ends, lane * columns, columns, exit_ends[exit_], shift, lane, lanes,
+                exit_bonus[exit_],
             )  # fmt: skip
-    cursor[0], cursor[1], cursor[2], cursor[3] = first_track, next_track, first_exon, next_exon
+    cursor[0], cursor[1], cursor[2], cursor[3] = first_top, next_top, first_exit, next_exit
 
 
 @njit(cache=True, nogil=True)
 def column_zero(stream, sweep, border, weights):
     """Fill in the column before the first target symbol, where every base symbol is a gap."""
-    best = weights.dtype.type(0)
-    committed, exon = 0, 0
-    for track in range(len(stream.track_commits)):
-        for end in range(committed, stream.track_commits[track]):
-            best = max(best, weights.dtype.type(sweep.ends[end, 0] - weights[_PENALTY]))
-        committed = stream.track_commits[track]
-        sweep.entries[track, 0] = border.entries[track] = value = best
-        for row in range(stream.track_rows[track], stream.track_rows[track + 1]):
-            value = weights.dtype.type(value + weights[_GAP])
-            border.rows[row] = value
-            while exon < len(stream.exit_rows) and stream.exit_rows[exon] == row:
-                end = stream.exit_ends[exon]
-                leaving = weights.dtype.type(value + stream.exit_bonus[exon])
-                sweep.ends[end, 0] = max(sweep.ends[end, 0], leaving)
-                exon += 1
+    # local names for the same reason as above
+    top_rows, top_tracks, top_joins = stream.top_rows, stream.top_tracks, stream.top_joins
+    exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
+    ends, entries, rows, tops = sweep.ends, sweep.entries, border.rows, border.tops
+    track_commits, gap, penalty = stream.track_commits, weights[_GAP], weights[_PENALTY]
+    best = value = weights.dtype.type(0)
+    committed, exit_ = 0, 0
+    for top in range(len(top_rows)):
+        track, join = top_tracks[top], top_joins[top]
+        if track >= 0:
+            for end in range(committed, track_commits[track]):
+                best = max(best, weights.dtype.type(ends[end, 0] - penalty))
+            committed = track_commits[track]
+            entries[track, 0] = value = best
+        if join >= 0:
+            value = max(value, ends[stream.n_ends + join, 0])
+        tops[top] = value
+        past = top_rows[top + 1] if top + 1 < len(top_rows) else stream.n_rows
+        for row in range(top_rows[top], past):
+            value = weights.dtype.type(value + gap)
+            rows[row] = value
+            while exit_ < len(exit_rows) and exit_rows[exit_] == row:
+                leaving = weights.dtype.type(value + exit_bonus[exit_])
+                ends[exit_ends[exit_], 0] = max(ends[exit_ends[exit_], 0], leaving)
+                exit_ += 1
 
 
 def fill_column_zero(
@@ -237,7 +262,7 @@ def fill_column_zero(
     ----------
     program : SweepProgram
     sweep : Sweep
-        Column 0 of its `ends` at the type's minimum.
+        Behind its `ends` the rows that join tracks; column 0 of all of them at the type's minimum.
     border : Border
     scoring : SplicedScoring
     """
@@ -268,8 +293,9 @@ def sweep(
     dtype = narrowest(bounds(program, _padded(len(target), threads, 2), scoring), scoring)
     columns = _padded(len(target), threads, dtype.itemsize)
     stream = _stream(program, dtype)
+    n_ends = len(program.ends)
     result = Sweep(
-        np.full((len(program.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
+        np.full((n_ends + program.runs.n_joins, columns + 1), np.iinfo(dtype).min, dtype=dtype),
         np.empty((len(program.starts), columns + 1), dtype=dtype),
         np.arange(len(program.starts)),
     )
@@ -281,7 +307,7 @@ def sweep(
     run_stripes(lambda k, steps: sweep_block(
         stream, stripes[k], result, borders[k], borders[k + 1], weights, steps,
     ), threads, blocks_of(n_steps, STEPS_PER_BLOCK if threads > 1 else n_steps))  # fmt: skip
-    return result
+    return result._replace(ends=result.ends[:n_ends])
 
 
 def _lanes(dtype) -> int:
@@ -300,18 +326,18 @@ def _weights(scoring: SplicedScoring, dtype) -> NDArray:
 
 
 def _stream(program: SweepProgram, dtype) -> Stream:
-    lanes = _lanes(dtype)
-    symbols = np.full(program.n_rows + 2 * lanes, OTHER, dtype=dtype)
-    symbols[lanes : lanes + program.n_rows] = program.codes[::-1]
+    lanes, runs = _lanes(dtype), program.runs
+    n_rows = len(runs.codes)
+    symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=dtype)
+    symbols[lanes : lanes + n_rows] = runs.codes[::-1]
     return Stream(
-        symbols, program.n_rows, program.track_rows, program.track_commits,
-        program.exit_rows, program.exit_ends, program.exit_bonus.astype(dtype),
+        symbols, n_rows, len(program.ends), program.track_commits, runs.top_rows, runs.top_tracks,
+        runs.top_joins, runs.exit_rows, runs.exit_ends, runs.exit_bonus.astype(dtype),
     )  # fmt: skip
 
 
 def _border(stream: Stream, dtype) -> Border:
-    n_tracks = len(stream.track_commits)
-    return Border(np.zeros(stream.n_rows, dtype=dtype), np.zeros(n_tracks, dtype=dtype))
+    return Border(np.zeros(stream.n_rows, dtype), np.zeros(len(stream.top_rows), dtype))
 
 
 def _stripes(target, columns, count, scoring, dtype) -> list[Stripe]:
@@ -346,42 +372,3 @@ def _profile(symbols, scoring: SplicedScoring, dtype) -> NDArray:
         return symbols.astype(dtype)
     lifted = scoring.substitution() - scoring.gap
     return np.ascontiguousarray(lifted[:, np.minimum(symbols, OTHER)], dtype=dtype)
-
-
-def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
-    """Cut steps into blocks of `size`, as (first, past the last)."""
-    return [(first, min(first + size, n_steps)) for first in range(0, n_steps, size)]
-
-
-def run_stripes(
-    block: Callable[[int, tuple[int, int]], None], stripes: int, blocks: list[tuple[int, int]]
-) -> None:
-    """Run all blocks of all stripes, each stripe on a thread, behind the one before it.
-
-    Parameters
-    ----------
-    block : callable
-        Runs one block of one stripe.
-    stripes : int
-    blocks : list of (int, int)
-        Steps of each block, in order.
-    """
-    # a stripe's block needs border rows that the stripe before finishes up to `lanes` steps later:
-    # it waits for one block more, and each stripe gives one more signal at its end
-    finished = [Semaphore(0) for _ in range(stripes)]
-
-    def follow(stripe: int) -> None:
-        try:
-            for number, steps in enumerate(blocks):
-                for _ in range((2 if number == 0 else 1) if stripe else 0):
-                    finished[stripe - 1].acquire()
-                block(stripe, steps)
-                finished[stripe].release()
-        finally:  # also lets the next stripe end if this one failed
-            finished[stripe].release(len(blocks) + 1)
-
-    if stripes == 1:
-        follow(0)
-        return
-    with ThreadPoolExecutor(stripes) as pool:
-        list(pool.map(follow, range(stripes)))

@@ -55,25 +55,34 @@ def stride(job: Job) -> int:
 
 
 def _stored_rows(job: Job) -> int:
-    """Return the rows of `ends` and `entries` together."""
-    return len(job.program.ends) + len(job.program.starts)
+    """Return the rows of `ends`, those that join tracks, and those of `entries`, together."""
+    return _left_rows(job.program) + len(job.program.starts)
+
+
+def _left_rows(program: SweepProgram) -> int:
+    """Return the rows that runs leave: at ends, and to join other tracks."""
+    return len(program.ends) + program.runs.n_joins
 
 
 def _border(job: Job) -> int:
-    """Return the elements of one border: a value a stream row and a value a track."""
-    return job.program.n_rows + len(job.program.starts)
+    """Return the elements of one border: a value a row, and one above each row with a top."""
+    return len(job.program.runs.codes) + len(job.program.runs.top_rows)
+
+
+def _numbers_of(program: SweepProgram) -> int:
+    """Return how many numbers describe a program's tracks, tops and exits."""
+    return len(program.starts) + 3 * (len(program.runs.top_rows) + len(program.runs.exit_rows))
 
 
 def device_bytes(job: Job) -> int:
     """Return the device memory that a job takes."""
-    program = job.program
-    small = 24 * (program.n_exons + len(program.starts)) + 5 * program.n_rows
-    return 4 * _stored_rows(job) * stride(job) + small
+    numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.program)
+    return 4 * numbers + len(job.program.runs.codes) + stripes(job) * STRIPE
 
 
 # columns of the job table: counts, then where the job's parts begin in the buffers
-_ROWS, _TRACKS, _EXONS, _ENDS, _STRIPES = range(5)
-_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS = range(5, 10)
+_ROWS, _TRACKS, _TOPS, _EXITS, _ENDS, _LEFT, _STRIPES = range(7)
+_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(7, 13)
 
 
 @cuda.jit(device=True)
@@ -88,8 +97,15 @@ def _enter(row, maxima, ends, entry, committed, commits, penalty):
 
 
 @cuda.jit(device=True)
+def _join(row, values):
+    """Raise a lane's row to what joins it."""
+    for c in range(COLUMNS_PER_LANE):
+        row[c] = max(row[c], values[c])
+
+
+@cuda.jit(device=True)
 def _leave(row, values, bonus):
-    """Take a lane's row as the last row of an exon."""
+    """Take a lane's row as the last row of an exon, or as what joins another track."""
     for c in range(COLUMNS_PER_LANE):
         values[c] = max(values[c], int32(row[c] + bonus))
 
@@ -111,17 +127,18 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 10)
+    jobs : int64 array, shape (J, 12)
         Counts and offsets of each job, see the constants of this module.
     symbols : uint8 array
         Stream symbols and padded targets of all jobs.
     numbers : int32 array
-        track_rows without the last, track_commits, exit_rows, exit_ends and exit_bonus of each job.
+        track_commits, top_rows, top_tracks, top_joins, exit_rows, exit_ends and exit_bonus of each
+        job.
     cells : int32 array
-        `ends`, then `entries` of each job; the former at their minimum before the first exon,
-        column 0 filled in.
+        `ends`, the rows that join tracks, then `entries` of each job; all but the last at their
+        minimum before the first exon, column 0 filled in.
     borders : int32 array
-        Two borders of each job, rows then entries; the first holds column 0.
+        Two borders of each job, rows then tops; the first holds column 0.
     scoring : int32 array, shape (28,)
         Lifted substitution scores, gap, intron penalty, free ends.
     """
@@ -137,19 +154,18 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     cuda.syncthreads()
     gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
 
-    n_rows, n_tracks, n_exons = int32(job[_ROWS]), int32(job[_TRACKS]), int32(job[_EXONS])
-    n_stripes = int32(job[_STRIPES])
+    n_rows, n_tops, n_exits = int32(job[_ROWS]), int32(job[_TOPS]), int32(job[_EXITS])
+    n_stripes, n_ends, n_left = int32(job[_STRIPES]), int32(job[_ENDS]), job[_LEFT]
     width = LEAD + job[_STRIPES] * STRIPE
     stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
-    own = numbers[job[_NUMBERS] :]
-    track_rows, track_commits = own[:n_tracks], own[n_tracks : 2 * n_tracks]
-    exits = own[2 * n_tracks :]
-    exit_rows, exit_ends, exit_bonus = exits[:n_exons], exits[n_exons:], exits[2 * n_exons :]
-    n_ends = job[_ENDS]
-    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * width].reshape((n_ends, width))
-    stored = cells[job[_CELLS] + n_ends * width :]
+    track_commits = numbers[job[_NUMBERS] :]
+    top_rows = track_commits[job[_TRACKS] :]
+    top_tracks, top_joins, exits = top_rows[n_tops:], top_rows[2 * n_tops :], top_rows[3 * n_tops :]
+    exit_rows, exit_ends, exit_bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
+    ends = cells[job[_CELLS] : job[_CELLS] + n_left * width].reshape((n_left, width))
+    stored = cells[job[_CELLS] + n_left * width :]
     entries = stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
-    border = n_rows + n_tracks
+    border = n_rows + n_tops
 
     for stripe in range(n_stripes):
         column = int32(stripe * STRIPE + lane * COLUMNS_PER_LANE)
@@ -160,7 +176,7 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
             maxima[c] = empty_chain(int32(column + c + 1), gap, free)
             row[c] = 0
         first = LEAD + column
-        track, exon, committed = int32(0), int32(0), int32(0)
+        top, exit_, committed = int32(0), int32(0), int32(0)
         last, corner, diagonal = int32(0), int32(0), int32(0)
         for step in range(n_rows + WARP - 1):
             at = int32(step - lane)
@@ -170,27 +186,28 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
             if lane == 0:
                 left = before[at]
             arriving = left
-            if track < n_tracks and track_rows[track] == at:
-                commits = track_commits[track]
-                here = slice(first, first + COLUMNS_PER_LANE)
-                _enter(
-                    row, maxima, ends[:, here], entries[track, here], committed, commits, penalty
-                )
-                committed = commits
-                diagonal = neighbour if lane > 0 else before[n_rows + track]
-                corner = maxima[COLUMNS_PER_LANE - 1]
+            here = slice(first, first + COLUMNS_PER_LANE)
+            if top < n_tops and top_rows[top] == at:
+                track, join = top_tracks[top], top_joins[top]
+                if track >= 0:
+                    commits, entry = track_commits[track], entries[track, here]
+                    _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
+                    committed = commits
+                if join >= 0:
+                    _join(row, ends[n_ends + join, here])
+                diagonal = neighbour if lane > 0 else before[n_rows + top]
+                corner = row[COLUMNS_PER_LANE - 1]
                 if lane == WARP - 1:
-                    after[n_rows + track] = corner
-                track += int32(1)
+                    after[n_rows + top] = corner
+                top += int32(1)
             lifted = table[int32(stream[at]) * N_SYMBOLS :]
             last = _advance(row, target, lifted, diagonal, left, gap)
             diagonal = arriving
             if lane == WARP - 1:
                 after[at] = last
-            while exon < n_exons and exit_rows[exon] == at:
-                here = slice(first, first + COLUMNS_PER_LANE)
-                _leave(row, ends[exit_ends[exon], here], exit_bonus[exon])
-                exon += int32(1)
+            while exit_ < n_exits and exit_rows[exit_] == at:
+                _leave(row, ends[exit_ends[exit_], here], exit_bonus[exit_])
+                exit_ += int32(1)
         cuda.syncthreads()
 
 
@@ -212,7 +229,8 @@ def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
     for job in jobs:
         narrowest(bounds(job.program, stripes(job) * STRIPE, scoring), scoring)
     # long jobs first: a warp that starts last should not be the one that ends last
-    order = sorted(range(len(jobs)), key=lambda k: -jobs[k].program.n_rows * stripes(jobs[k]))
+    work = [len(job.program.runs.codes) * stripes(job) for job in jobs]
+    order = sorted(range(len(jobs)), key=lambda k: -work[k])
     ordered = [jobs[k] for k in order]
     sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
     return [sweep for _, sweep in sorted(zip(order, sweeps, strict=True), key=lambda pair: pair[0])]
@@ -220,22 +238,26 @@ def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
 
 def _layout(jobs: list) -> NDArray[np.int64]:
     """Return the job table."""
-    table = np.zeros((len(jobs), 10), dtype=np.int64)
+    table = np.zeros((len(jobs), _FIELDS), dtype=np.int64)
     sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        n_rows, n_tracks, n_exons = job.program.n_rows, len(job.program.starts), job.program.n_exons
-        table[k, :5] = n_rows, n_tracks, n_exons, len(job.program.ends), stripes(job)
+        program, runs = job.program, job.program.runs
+        table[k, :_SYMBOLS] = (
+            len(runs.codes), len(program.starts), len(runs.top_rows), len(runs.exit_rows),
+            len(program.ends), _left_rows(program), stripes(job),
+        )  # fmt: skip
         sizes[k] = (
-            n_rows, stripes(job) * STRIPE, 2 * n_tracks + 3 * n_exons,
+            len(runs.codes), stripes(job) * STRIPE, _numbers_of(program),
             _stored_rows(job) * stride(job), 2 * _border(job),
         )  # fmt: skip
-    table[:, 5:] = np.cumsum(sizes, axis=0) - sizes
+    table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
     table[:, _TARGET] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
     return table
 
 
 def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
-    symbols = np.concatenate([job.program.codes for job in jobs] + [_padded(job) for job in jobs])
+    streams = [job.program.runs.codes for job in jobs]
+    symbols = np.concatenate(streams + [_padded(job) for job in jobs])
     numbers = np.concatenate([_numbers(job.program) for job in jobs])
     last, final = jobs[-1], table[-1]
     n_cells = int(final[_CELLS]) + _stored_rows(last) * stride(last)
@@ -249,7 +271,11 @@ def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
         cuda.to_device(borders), cuda.to_device(_scores(scoring)),
     )  # fmt: skip
     on_device.copy_to_host(cells)
-    return [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
+    sweeps = [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
+    return [
+        sweep._replace(ends=sweep.ends[: len(job.program.ends)])
+        for job, sweep in zip(jobs, sweeps, strict=True)
+    ]
 
 
 def _padded(job) -> NDArray[np.uint8]:
@@ -259,9 +285,10 @@ def _padded(job) -> NDArray[np.uint8]:
 
 
 def _numbers(program: SweepProgram) -> NDArray[np.int32]:
+    runs = program.runs
     parts = (
-        program.track_rows[:-1], program.track_commits, program.exit_rows, program.exit_ends,
-        program.exit_bonus,
+        program.track_commits, runs.top_rows, runs.top_tracks, runs.top_joins, runs.exit_rows,
+        runs.exit_ends, runs.exit_bonus,
     )  # fmt: skip
     return np.concatenate(parts).astype(np.int32)
 
@@ -273,13 +300,13 @@ def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
 
 
 def _sweep_of(job, cells) -> Sweep:
-    """Return the views of a job's stored rows from column 0 on."""
+    """Return the views of a job's stored rows from column 0 on, those that join behind the ends."""
     rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
-    n_ends, tracks = len(job.program.ends), np.arange(len(job.program.starts))
-    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :], tracks)
+    n_left, tracks = _left_rows(job.program), np.arange(len(job.program.starts))
+    return Sweep(rows[:n_left, LEAD - 1 :], rows[n_left:, LEAD - 1 :], tracks)
 
 
 def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:
-    n_rows, n_tracks = job.program.n_rows, len(job.program.starts)
-    border = Border(borders[:n_rows], borders[n_rows : n_rows + n_tracks])
+    n_rows = len(job.program.runs.codes)
+    border = Border(borders[:n_rows], borders[n_rows : _border(job)])
     fill_column_zero(job.program, _sweep_of(job, cells), border, scoring)

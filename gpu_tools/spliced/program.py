@@ -3,12 +3,14 @@
 All exons that start at the same place share their rows: a *track* is the longest of them, and
 each shorter one leaves the track at a row of its own. This is exact, because a cell depends on
 an exon only through its start; whatever depends on its end is added when it leaves.
-The tracks lie back to back in one *stream* of rows, ordered by start.
+The tracks lie back to back in one *stream* of rows, ordered by start. Not all of these rows have to
+be swept, see `merging`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from gpu_tools.exons import ExonSet
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import COMPLEMENT
+from gpu_tools.spliced import merging
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +77,16 @@ class SweepProgram:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows really swept."""
+        """Number of the stream's rows."""
         return len(self.codes)
+
+    @cached_property
+    def runs(self) -> merging.Runs:
+        """The rows that are really swept."""
+        return merging.merge(merging.Exits(
+            self.codes, self.starts, self.track_rows, self.ends, self.exit_ends, self.exit_tracks,
+            self.exit_bonus, self.by_end,
+        ), merging.LEAST_ROWS)  # fmt: skip
 
     def exon(self, index: int) -> tuple[int, int]:
         """Return one exon as a 0-based half-open interval of the forward strand."""
