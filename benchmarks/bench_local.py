@@ -7,6 +7,7 @@ a tenth of their symbols.
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -101,11 +102,12 @@ def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
     """Time the public function after a call on another pair, on the CPU a short one."""
     on_cpu = device == "cpu"
     first = random_pair(min(length, FIRST_LENGTH) if on_cpu else length, 1, related)
-    local_align([first], SCORING, k=k, device=device, threads=1)
+    threads = threads_beside(device)
+    local_align([first], SCORING, k=k, device=device, threads=threads)
     pair, results = random_pair(length, related=related), []
 
     def call():
-        results[:] = local_align([pair], SCORING, k=k, device=device, threads=1)
+        results[:] = local_align([pair], SCORING, k=k, device=device, threads=threads)
 
     if on_cpu:
         begin = time.perf_counter()
@@ -115,7 +117,12 @@ def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
         seconds = median_seconds(call)
     found = results[0]
     scores = {"best": found[0].score, "last": found[-1].score, "found": len(found)}
-    return {**_rates(seconds, length), "k": k, **scores}
+    return {**_rates(seconds, length), "k": k, "threads": threads, **scores}
+
+
+def threads_beside(device: str) -> int:
+    """Return one thread for the CPU's figures, and all that there are beside a GPU."""
+    return 1 if device == "cpu" else len(os.sched_getaffinity(0))
 
 
 def more_memory(length: int, k: int, device: str, related: bool = False) -> dict:
@@ -128,10 +135,11 @@ def more_memory(length: int, k: int, device: str, related: bool = False) -> dict
 
 def _peak(length: int, k: int, device: str, related: bool) -> tuple[float, int]:
     first, pair = (random_pair(n, related=related) for n in (SMALL_LENGTH // 10, length))
-    local_align([first], SCORING, k=k, device=device, threads=1)
+    threads = threads_beside(device)
+    local_align([first], SCORING, k=k, device=device, threads=threads)
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
     before, begin = _kilobytes("VmHWM"), time.perf_counter()
-    local_align([pair], SCORING, k=k, device=device, threads=1)
+    local_align([pair], SCORING, k=k, device=device, threads=threads)
     return time.perf_counter() - begin, (_kilobytes("VmHWM") - before) // 1024
 
 
@@ -245,6 +253,7 @@ def plan_gpus(small: int, large: int) -> Plan:
         "gpu_score_pass": partial(gpu_score_pass, large),
         "gpu_score_pass_double": partial(gpu_score_pass, 2 * large),
         "gpu_score_pass_related": partial(gpu_score_pass, 2 * large, related=True),
+        "gpu_score_pass_fourfold": partial(gpu_score_pass, 4 * large),
         "gpu_many_pairs": partial(gpu_many_pairs, 500, 2000),
         "gpu_more_pairs": partial(gpu_many_pairs, 4000, 2000),
         "gpu_k_10": partial(whole_call, large, 10, "cuda"),

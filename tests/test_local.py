@@ -1,7 +1,5 @@
 """Local and global alignment against their naive definitions, and their properties."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 
@@ -107,6 +105,14 @@ def test_the_first_of_two_equal_ends_comes_from_before_the_window(texts, monkeyp
     scoring = AffineScoring(1, -1, 9, 9)
     expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, 9), 3))
     assert aligned(sequences(*texts, scoring), scoring, k=3) == expected
+
+
+def test_a_used_pair_just_left_of_an_alignment(sizes):
+    """It is in the same row as one inside, which must not be used again."""
+    text, scoring = "ACACAAACCCACAAACCAAC", AffineScoring(4, -1, 3, 0)
+    expected = list(oracle_local.k_best(text, text, oracle_pair(scoring), (3, 0), 18))
+    found = aligned(sequences(text, text, scoring), scoring, k=18)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
 @pytest.mark.parametrize("extend", [0, 1])
@@ -232,7 +238,7 @@ def test_properties_of_larger_ones(seed):
     query = random_codes(rng, 1500)
     subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
     problem = make_problem(query, subject, AffineScoring())
-    found = list(islice(search.best_alignments(bounded(problem), 1), 12))
+    found = list(search.best_alignments(bounded(problem), 1, 12))
     assert len(found) == 12
     assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
     used = set()
@@ -255,7 +261,7 @@ def test_scores_equal_those_of_filling_everything_again(seed):
     subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
     problem = make_problem(query, subject, AffineScoring())
     used = ForbiddenPairs()
-    for f in islice(search.best_alignments(bounded(problem), 1), 8):
+    for f in search.best_alignments(bounded(problem), 1, 8):
         largest, end = whole_window(problem, 1 << 20, used)
         assert f.score == largest[0, 0]
         assert (f.end[0] - 1) * problem.shape[1] + f.end[1] - 1 == end

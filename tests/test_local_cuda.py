@@ -120,7 +120,10 @@ def test_alignments(seed, monkeypatch):
     rng = np.random.default_rng(1000 + seed)
     scoring = random_scoring(rng)
     pairs = [sequences(*random_pair(rng, LONGEST), scoring)]
-    cpu, gpu = (local_align(pairs, scoring, k=5, device=device) for device in ("cpu", "cuda"))
+    cpu, gpu = (
+        local_align(pairs, scoring, k=40, device=device, threads=threads)
+        for device, threads in (("cpu", 1), ("cuda", 4))
+    )
     assert gpu == cpu
     assert gpu[0]
 

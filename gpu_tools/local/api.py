@@ -13,9 +13,10 @@ import numpy as np
 
 from gpu_tools.device import resolve
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.local.ahead import Crew, Found
 from gpu_tools.local.problem import make_problem
 from gpu_tools.local.schedule import Task, in_order
-from gpu_tools.local.search import Found, best_alignments, global_alignment
+from gpu_tools.local.search import best_alignments, global_alignment
 from gpu_tools.local.tiles import Tiles
 from gpu_tools.results import PairwiseAlignment
 from gpu_tools.scoring import LIMIT_INT32, AffineScoring
@@ -63,7 +64,8 @@ def local_align(
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Pairs that are aligned at once, all that the process may use by default.
+        Threads, all that the process may use by default: each has a pair, or, if there are fewer
+        pairs, several work on the alignments of one.
     progress : callable, optional
         Called with the number of cells of each pair that is done.
 
@@ -202,9 +204,11 @@ def _task(query: Sequence, subject: Sequence, scoring: AffineScoring, strands: s
     return Task(query, subject, tuple(problems))
 
 
-def _k_best(task: Task, tiles: list[Tiles], k, least, strands) -> list[PairwiseAlignment]:
+def _k_best(
+    task: Task, tiles: list[Tiles], crew: Crew | None, k, least, strands
+) -> list[PairwiseAlignment]:
     streams = [
-        zip(best_alignments(of_strand, least), repeat(strand), strict=False)
+        zip(best_alignments(of_strand, least, k, crew), repeat(strand), strict=False)
         for of_strand, strand in zip(tiles, strands, strict=True)
     ]
     best = heapq.merge(*streams, key=lambda pair: -pair[0].score)

@@ -57,9 +57,11 @@ class Scratch(NamedTuple):
     last: NDArray[np.int64]
 
 
+@register_jitable
 def make_scratch(rows: int, columns: int) -> Scratch:
     """Return memory for a matrix; what is never used takes up none."""
-    return Scratch(*(np.empty(n + 2, dtype=np.int64) for n in (columns, columns, rows, rows)))
+    scores = np.empty(columns + 2, np.int64), np.empty(columns + 2, np.int64)
+    return Scratch(*scores, np.empty(rows + 2, np.int64), np.empty(rows + 2, np.int64))
 
 
 def whole(rows: int, columns: int) -> Corridor:

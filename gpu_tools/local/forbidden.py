@@ -34,6 +34,11 @@ class ForbiddenPairs:
         """Forbid the pairs of an alignment that begins at `start`."""
         self.rows, self.columns = _merged(self.pairs, aligned_pairs(start, cigar))
 
+    def add_pairs(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+        """Forbid pairs in any order."""
+        order = np.lexsort((columns, rows))
+        self.rows, self.columns = _merged(self.pairs, (rows[order], columns[order]))
+
 
 def aligned_pairs(
     start: tuple[int, int], cigar: Iterable[CigarOperation]
@@ -44,8 +49,20 @@ def aligned_pairs(
     return _pairs(start[0], start[1], letters, np.array(lengths, dtype=np.int64))
 
 
+# what Python calls: see `gpu_tools.local.places` for what compiled functions do
 @njit(cache=True, nogil=True)
 def _pairs(row, column, letters, lengths):
+    return pairs_of(row, column, letters, lengths)
+
+
+@njit(cache=True, nogil=True)
+def _merged(old, new):
+    return merged(old, new)
+
+
+@njit(cache=True, nogil=True)
+def pairs_of(row, column, letters, lengths):
+    """Return rows and columns of the pairs of an alignment from its CIGAR."""
     rows, columns = np.empty(lengths.sum(), np.int64), np.empty(lengths.sum(), np.int64)
     filled = 0
     for k in range(len(letters)):
@@ -60,7 +77,7 @@ def _pairs(row, column, letters, lengths):
 
 
 @njit(cache=True, nogil=True)
-def _merged(old, new):
+def merged(old, new):
     """Return pairs by row, then column, of two sorted lists of them; the first never ends."""
     n = len(old[0]) + len(new[0])
     rows, columns = np.empty(n, np.int64), np.empty(n, np.int64)

@@ -42,6 +42,12 @@ def make_known(upper: NDArray[np.int32], most: int) -> Known:
 
 
 @njit(cache=True, nogil=True)
+def find_end(problem, known, sizes, used, costs, least):
+    """Do what `next_end` does, for Python."""
+    return next_end(problem, known, sizes, used, costs, least)
+
+
+@njit(cache=True, nogil=True)
 def next_end(problem, known, sizes, used, costs, least):
     """Return whether there is an end, the highest score, and its first cell or the tile in doubt.
 
@@ -50,8 +56,9 @@ def next_end(problem, known, sizes, used, costs, least):
     problem : Problem
     known : Known
         Brought up to date.
-    sizes : tuple of int
-        The side of a tile, and the tiles before it where its window begins.
+    sizes : tuple
+        The side of a tile, the tiles before it where its window begins, and the tile, down and
+        across, before which no window begins.
     used : tuple of ndarray
         Rows and columns of forbidden pairs.
     costs : Costs
@@ -59,7 +66,7 @@ def next_end(problem, known, sizes, used, costs, least):
     least : int
         Smallest score.
     """
-    side, margin = sizes
+    side, margin, _ = sizes
     fits = margin * side * max(problem.table.max(), 1)
     while True:
         down = np.argmax(known.highest)
@@ -77,10 +84,10 @@ def next_end(problem, known, sizes, used, costs, least):
 @njit(cache=True, nogil=True)
 def _settle(problem, known, sizes, tile, used, costs):
     """Tell whether windows make a tile's bound less, or exact."""
-    side, margin = sizes
+    side, margin, first = sizes
     score = known.upper[tile]
     for before in (margin, 2 * margin):
-        corners = (max(tile[0] - before, 0), max(tile[1] - before, 0)), tile
+        corners = (max(tile[0] - before, first[0]), max(tile[1] - before, first[1])), tile
         if not bound_tiles(problem, known, side, corners, used, costs):
             return False
         if known.upper[tile] < score or is_exact(known, tile):

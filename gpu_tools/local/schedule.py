@@ -10,6 +10,7 @@ from gpu_tools import simd
 from gpu_tools.batches import within_limit
 from gpu_tools.device import Device
 from gpu_tools.local import cpu
+from gpu_tools.local.ahead import Crew
 from gpu_tools.local.problem import Problem
 from gpu_tools.local.tiles import Tiles, tile_side
 from gpu_tools.results import PairwiseAlignment
@@ -37,8 +38,8 @@ class Task(NamedTuple):
         return len(self.query) * len(self.subject)
 
 
-Finish = Callable[[Task, list[Tiles]], list[PairwiseAlignment]]
-"""From a task and what is known of its problems' tiles to its alignments."""
+Finish = Callable[[Task, list[Tiles], Crew | None], list[PairwiseAlignment]]
+"""From a task, what is known of its problems' tiles, and the threads to its alignments."""
 
 
 def in_order(
@@ -46,20 +47,27 @@ def in_order(
 ) -> list[list[PairwiseAlignment]]:
     """Do all tasks, and return what `finish` makes of each, in their order.
 
-    A thread does a task at a time; `done` is told the cells of each task that is done. With GPUs,
-    score passes run on them, many at a time, while threads finish what came before.
+    A thread does a task at a time, with others if there are fewer tasks; `done` is told the cells
+    of each task that is done. With GPUs, score passes run on them, many at a time, while threads
+    finish what came before.
     """
+    at_once = max(min(threads, len(tasks)), 1)
 
     def one(task: Task, tiles: list[Tiles] | None):
-        result = finish(task, tiles or [_on_cpu(problem) for problem in task.problems])
+        tiles = tiles or [_on_cpu(problem) for problem in task.problems]
+        result = finish(task, tiles, crew)
         done(task.cells)
         return result
 
     on_cpu = where.kind == "cpu"
     bounded = ((task, None) for task in tasks) if on_cpu else _from_gpus(tasks, where.ordinals)
-    if min(threads, len(tasks)) <= 1:  # another thread's memory is slower to come by
-        return [one(*pair) for pair in bounded]
-    with ThreadPoolExecutor(min(threads, len(tasks))) as pool:
+    with (
+        ThreadPoolExecutor(max(threads - at_once, 1)) as others,
+        ThreadPoolExecutor(at_once) as pool,
+    ):
+        crew = Crew(others, threads // at_once) if threads >= 2 * at_once else None
+        if at_once == 1:  # another thread's memory is slower to come by
+            return [one(*pair) for pair in bounded]
         return list(pool.map(lambda pair: one(*pair), bounded))
 
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from gpu_tools.local.ahead import Crew, Found, several_best
 from gpu_tools.local.corridor import whole
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.local.tiles import Tiles
 from gpu_tools.local.traceback import align, trace
-from gpu_tools.results import CigarOperation
+
+PATIENCE = 8
+"""Alignments that one thread finds before others are asked again, if they were of no use."""
 
 
-class Found(NamedTuple):
-    """An alignment: score, first pair, the place behind its last pair, CIGAR."""
-
-    score: int
-    start: tuple[int, int]
-    end: tuple[int, int]
-    cigar: tuple[CigarOperation, ...]
-
-
-def best_alignments(tiles: Tiles, least: int) -> Iterator[Found]:
+def best_alignments(
+    tiles: Tiles, least: int, most: int, crew: Crew | None = None
+) -> Iterator[Found]:
     """Yield alignments that share no pair, by falling score, as long as there is one.
 
     Parameters
@@ -31,17 +26,34 @@ def best_alignments(tiles: Tiles, least: int) -> Iterator[Found]:
         What a score pass tells of the problem's tiles; brought up to date.
     least : int
         Smallest score, at least 1.
+    most : int
+        How many are wanted at most.
+    crew : Crew, optional
+        Threads that find several at a time. Once they found more in vain, this one alone finds as
+        many before they are asked again.
     """
-    while (best := tiles.best_end(least)) is not None:
-        score, (row, column) = best
-        found = _ending(tiles, (row + 1, column + 1), score)
-        yield found
-        tiles.use_up(found.start, found.end, found.cigar)
+    alone = 0
+    while most > 0:
+        found = []
+        if crew is not None and alone <= 0:
+            found, in_vain = several_best(tiles, least, most, crew)
+            alone = in_vain if found else max(in_vain, PATIENCE)
+        yield from found[:most]
+        most -= len(found)
+        if not found:
+            if (best := tiles.best_end(least)) is None:
+                return
+            yield (one := _ending(tiles, best))
+            most, alone = most - 1, alone - 1
+            if most:
+                tiles.use_up(one.start, one.end, one.cigar)
 
 
-def _ending(tiles: Tiles, end: tuple[int, int], score: int) -> Found:
-    """Return the alignment of `score` that ends at the place `end`."""
+def _ending(tiles: Tiles, best: tuple[int, tuple[int, int]]) -> Found:
+    """Return the alignment of a score and last cell."""
     problem, forbidden = tiles.problem, tiles.forbidden
+    score, (row, column) = best
+    end = row + 1, column + 1
     if (far := tiles.traced(end)) is not None:
         start, corridor = far
         region = (start[0], end[0], start[1], end[1])

@@ -14,6 +14,7 @@ from gpu_tools.local import near
 from gpu_tools.local.corridor import Bounds, Corridor, find, make_scratch
 from gpu_tools.local.cpu import costs_of
 from gpu_tools.local.forbidden import ForbiddenPairs
+from gpu_tools.local.places import take_over
 from gpu_tools.local.problem import Problem
 
 SMALLEST_TILE = 64
@@ -51,9 +52,9 @@ class Tiles:
 
     def best_end(self, least: int) -> tuple[int, tuple[int, int]] | None:
         """Return the best score and the first cell that has it, or None if it is under `least`."""
-        sizes = self.side, _margin(self.side)
+        sizes = self.side, margin_of(self.side), (0, 0)
         while True:
-            how, score, place = near.next_end(
+            how, score, place = near.find_end(
                 self.problem, self.known, sizes, self.forbidden.pairs, self.costs[0], least
             )
             if how == near.FOUND:
@@ -77,8 +78,14 @@ class Tiles:
         self.far = None
         first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
         near.forget(self.known, first, last)
-        if max(last[0] - first[0], last[1] - first[1]) > _margin(self.side):
+        if max(last[0] - first[0], last[1] - first[1]) > margin_of(self.side):
             self._refresh(first, last)
+
+    def take_over(self, pairs, places: NDArray[np.int64], fresh: NDArray[np.int32]) -> None:
+        """Forbid pairs, and lower bounds to what a search of places found: see `places`."""
+        self.forbidden.add_pairs(*pairs)
+        self.far, self.known.count[0] = None, 0
+        take_over(self.known, places, fresh)
 
     def _tile_of(self, row: int, column: int) -> tuple[int, int]:
         return row // self.side, column // self.side
@@ -102,7 +109,7 @@ class Tiles:
             return
         # an alignment of that score is no shorter
         shortest = score // max(int(self.problem.table.max()), 1) // self.side
-        margin = max(_margin(self.side), shortest + 1)
+        margin = max(margin_of(self.side), shortest + 1)
         while not self._bound((max(tile[0] - margin, 0), max(tile[1] - margin, 0)), tile):
             margin *= 2
 
@@ -115,6 +122,6 @@ class Tiles:
         return near.is_exact(self.known, last)
 
 
-def _margin(side: int) -> int:
+def margin_of(side: int) -> int:
     """Return the tiles before a tile with which its window begins."""
     return max(_SMALLEST_MARGIN // side, 1)

@@ -101,6 +101,11 @@ def _as_cigar(summary) -> tuple[int, tuple[CigarOperation, ...]]:
 
 @njit(cache=True, nogil=True)
 def _trace(problem, end, options, bounds, used, scratch):
+    return trace_back(problem, end, options, bounds, used, scratch)
+
+
+@njit(cache=True, nogil=True)
+def trace_back(problem, end, options, bounds, used, scratch):
     """Return start, corridor and, if all its steps can be kept, the alignment's summary."""
     score, most = options
     ends = (end[0], end[0], end[1], end[1])
@@ -221,7 +226,7 @@ def _walk_back(problem, region, corridor, used, kept):
         first, last = _limits(corridor, region, row + 1)
         _forget(best, gap, before, (max(first, 1), last))
         before = first, last
-        while f_rows[at] == row and f_columns[at] < region.left + first - 1:
+        while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
         scores, place = table[query[row]], offsets[i] - first
         diagonal, left, running = best[first - 1] if first else NEVER, NEVER, NEVER
@@ -304,7 +309,7 @@ def _crossing(problem, region, corridor, middle, forbidden):
         first, last = _limits(corridor, region, row + 1)
         _forget(best, gap, before, (max(first, 1), last))
         before = first, last
-        while f_rows[at] == row and f_columns[at] < region.left + first - 1:
+        while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
         scores = table[query[row]]
         diagonal, diagonal_crossing = NEVER, 0
