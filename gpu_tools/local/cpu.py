@@ -40,24 +40,6 @@ class Costs(NamedTuple):
     profile: NDArray
 
 
-class Border(NamedTuple):
-    """Best scores, and scores that end in a gap of the query, of one column, by row."""
-
-    best: NDArray
-    gap: NDArray
-
-
-class Stripe(NamedTuple):
-    """What a stripe's columns hold, and its cells: column c of lane l lies at c * lanes + l.
-
-    `columns` are codes, or, of shape (codes, columns), the scores of each code in each column.
-    """
-
-    columns: NDArray
-    best: NDArray
-    gap: NDArray
-
-
 def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
     """Return upper bounds on the scores of each tile: the largest score, border tiles aside.
 
@@ -82,32 +64,42 @@ def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
 
 def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | None:
     """Return the largest scores, or None if `dtype` is too narrow for them."""
-    rows, columns = problem.shape
-    lanes, costs, bounds = (
-        simd.VECTOR_BYTES // dtype.itemsize,
-        costs_of(problem, dtype),
-        np.iinfo(dtype),
-    )
-    largest = np.empty((-(-rows // side), -(-columns // side)), dtype=np.int32)
-    symbols = reversed_symbols(problem.query, costs.weights)
-    border, following = (
-        Border(*(np.full(rows + rows % 2, bounds.min, dtype=dtype) for _ in "HE")) for _ in range(2)
-    )
-    first = 0
-    while first < columns:
-        block = block_of(columns - first, lanes, side)
-        cells = [np.full(lanes * block, bounds.min, dtype=dtype) for _ in "HF"]
-        stripe = Stripe(lay_out(problem.subject, first, block, costs), *cells)
-        most = np.full((len(largest), lanes), bounds.min, dtype=dtype)
-        _sweep(symbols, stripe, border, following, costs.weights, most, side)
-        if most.max() == bounds.max:
-            return None
-        tiles = np.maximum.reduceat(most, np.arange(0, lanes, side // block), axis=1)
-        across = slice(first // side, first // side + tiles.shape[1])
-        largest[:, across] = tiles[:, : largest.shape[1] - across.start]
+    costs = costs_of(problem, dtype)
+    largest = _sweep_all(problem.query, problem.subject, costs.weights, costs.profile, side)
+    return largest if largest.size else None
+
+
+@njit(cache=True, nogil=True)
+def _sweep_all(query, subject, weights, profile, side):
+    """Return the largest scores, or none at all if a cell may have been cut off."""
+    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
+    symbols, rows = reversed_symbols(query, weights), len(query) + len(query) % 2
+    largest = np.zeros((-(-len(query) // side), -(-len(subject) // side)), np.int32)
+    border = np.full(rows, zero, weights.dtype), np.full(rows, zero, weights.dtype)
+    following = np.empty_like(border[0]), np.empty_like(border[1])
+    first, most = 0, np.empty((len(largest), lanes), weights.dtype)
+    while first < len(subject):
+        block = block_of(len(subject) - first, lanes, side)
+        columns = _laid_out(subject, first, block, weights, profile)
+        most[:] = zero
+        _sweep(symbols, columns, block, border, following, weights, most, side)
+        if most.max() == np.iinfo(weights.dtype).max:
+            return largest[:0]
+        _join_lanes(largest, most, first, block, side, zero)
         border, following = following, border
         first += lanes * block
-    return largest - bounds.min
+    return largest
+
+
+@njit(nogil=True)
+def _join_lanes(largest, most, first, block, side, zero):
+    """Raise tiles to what the lanes of a stripe have met, `block` columns each."""
+    for lane in range(most.shape[1]):
+        across = (first + lane * block) // side
+        if across < largest.shape[1]:
+            for down in range(len(most)):
+                score = np.int32(np.int64(most[down, lane]) - np.int64(zero))
+                largest[down, across] = max(largest[down, across], score)
 
 
 @njit(cache=True, nogil=True)
@@ -163,7 +155,10 @@ def _overload_laid_out(subject, first, block, weights, profile):
 
 @njit(cache=True, nogil=True)
 def lay_out(subject, first, block, costs):
-    """Return a stripe's columns from column `first` on, `block` a lane; see `Stripe`."""
+    """Return a stripe's columns from column `first` on, `block` a lane.
+
+    They are codes, or, of shape (codes, columns), the scores of each code in each column.
+    """
     return _laid_out(subject, first, block, costs.weights, costs.profile)
 
 
@@ -305,32 +300,47 @@ def leave(edge, diagonal, last, following, at, lanes):
 
 
 @njit(nogil=True)
-def close_tile(most, tile, largest, lane, zero):
+def take_tile(most, tile, score, lane):
     """Take what a lane has met in a tile; below the last one there is only padding."""
     if tile < len(most):
-        most[tile, lane] = max(most[tile, lane], largest[lane])
+        most[tile, lane] = max(most[tile, lane], score)
+
+
+@njit(nogil=True)
+def close_tile(most, tile, largest, lane, zero):
+    """Take what a lane has met in a tile, and begin anew."""
+    take_tile(most, tile, largest[lane], lane)
     largest[lane] = zero
 
 
 @njit(cache=True, nogil=True)
-def _sweep(symbols, stripe, border, following, weights, most, side):
-    """Sweep a stripe; `most` takes the largest score of each lane, by row of tiles."""
-    columns, best, falling = stripe
-    lanes, half = simd.VECTOR_BYTES // weights.itemsize, side // 2
-    n_pairs = len(border[0]) // 2
-    zero = weights[ZERO]
-    edge = np.full(5 * lanes, zero, weights.dtype)
-    largest = np.full(lanes, zero, weights.dtype)
-    steps = n_pairs + lanes - 1
+def _sweep(symbols, columns, block, border, following, weights, most, side):
+    """Sweep a stripe; `most` takes the largest score of each lane, by row of tiles.
+
+    The cell of column c of lane l lies at c * lanes + l; so do the columns, see `_laid_out`.
+    """
+    lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
+    n_pairs, size = len(border[0]) // 2, lanes * block
+    best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
+    edge, met = np.full(5 * lanes, zero, weights.dtype), np.empty(lanes, weights.dtype)
+    # a lane enters a tile in the steps that leave this remainder
+    entries = np.array([lane % half for lane in range(lanes)], dtype=weights.dtype)
+    largest, steps = simd.splat(zero), n_pairs + lanes - 1
     for step in range(steps):
-        for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
-            close_tile(most, (step - lane) // half - 1, largest, lane, zero)
+        entering = step & (half - 1)
+        if entering < lanes:
+            # out of a register and into it: a vector that is read where one lane was written waits
+            simd.store(met, 0, largest)
+            for lane in range(entering, min(step, lanes), half):
+                take_tile(most, (step - lane) // half - 1, met[lane], lane)
+            enters = simd.splat(weights.dtype.type(entering))
+            largest = simd.where_equal(simd.load(entries, 0), enters, simd.splat(zero), largest)
         here = n_pairs + lanes - 1 - step
         rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
         state = enter(edge, border, 2 * min(step, n_pairs - 1), lanes)
         last, highest = advance(columns, best, falling, rows, state, weights)
         leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
-        highest = simd.maximum(highest[0], highest[1])
-        simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest))
+        largest = simd.maximum(largest, simd.maximum(highest[0], highest[1]))
+    simd.store(met, 0, largest)
     for lane in range(lanes):
-        close_tile(most, (steps - 1 - lane) // half, largest, lane, zero)
+        take_tile(most, (steps - 1 - lane) // half, met[lane], lane)
