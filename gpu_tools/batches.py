@@ -1,4 +1,4 @@
-"""Cases in batches that take much the same time."""
+"""Cases in batches that take much the same time, and dealt out to GPUs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def owners(cells: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 def shares(cells: list[int], count: int) -> list[list[int]]:
     """Return the cases of each GPU, see `owners`, the largest first."""
     cells = np.array(cells, dtype=np.int64)
-    order, owner = _largest_first(cells), owners(cells, count)
+    order = _largest_first(cells)
+    owner = _dealt(cells, order, count)
     return [order[owner[order] == k].tolist() for k in range(count)]
 
 
