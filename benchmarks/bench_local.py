@@ -24,7 +24,7 @@ from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.device import list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.local import cpu, schedule
-from gpu_tools.local.problem import make_problem
+from gpu_tools.local.problem import ALL, make_problem
 from gpu_tools.local.tiles import tile_side
 
 SCORING = AffineScoring()
@@ -162,8 +162,8 @@ def packed_launch(pair):
 
     made = make_problem(*(s.codes for s in pair), SCORING)
     side = tile_side(*made.shape, schedule.TILES_FROM_GPU)
-    rows = rows_per_lane([made])
-    return PackedLaunch([made], [side], rows), {"rows_per_lane": rows, "side": side}
+    rows = rows_per_lane([made], [ALL])
+    return PackedLaunch([made], [side], [ALL], rows), {"rows_per_lane": rows, "side": side}
 
 
 def gpu_score_pass(length: int, related: bool = False) -> dict:

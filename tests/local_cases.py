@@ -84,3 +84,46 @@ def score_of(problem, start, cigar) -> int:
         column += n if operation in "=XD" else 0
         before = operation
     return total
+
+
+@numba.njit
+def _on_the_way(query, subject, table, gaps):
+    """Return each cell's best score before it and best score behind it, each at least 0."""
+    opened, extend = gaps
+    rows, columns = len(query), len(subject)
+    before, behind = np.zeros((rows + 1, columns + 1)), np.zeros((rows + 1, columns + 1))
+    falling = np.full(columns + 1, -1e9)
+    for i in range(1, rows + 1):
+        running = -1e9
+        for j in range(1, columns + 1):
+            falling[j] = max(before[i - 1, j] - opened, falling[j] - extend)
+            running = max(before[i, j - 1] - opened, running - extend)
+            pair = before[i - 1, j - 1] + table[query[i - 1], subject[j - 1]]
+            before[i, j] = max(0, pair, falling[j], running)
+    falling = np.full(columns + 1, -1e9)
+    for i in range(rows - 1, -1, -1):
+        running = -1e9
+        for j in range(columns - 1, -1, -1):
+            falling[j] = max(behind[i + 1, j] - opened, falling[j] - extend)
+            running = max(behind[i, j + 1] - opened, running - extend)
+            pair = behind[i + 1, j + 1] + table[query[i], subject[j]]
+            behind[i, j] = max(0, pair, falling[j], running)
+    return before[1:, 1:], behind[1:, 1:]
+
+
+def largest_on_the_way(problem) -> tuple[int, np.ndarray]:
+    """Return the best score, and of each cell the best score of alignments through it."""
+    gaps = problem.gap_open, problem.gap_extend
+    before, behind = _on_the_way(problem.query, problem.subject, problem.table, gaps)
+    return int(before.max()), before + behind
+
+
+def assert_worth(found, problem, side: int, worth) -> None:
+    """No tile's bound is less than the scores in it of alignments that are worth finding."""
+    gaps = problem.gap_open, problem.gap_extend
+    before, behind = _on_the_way(problem.query, problem.subject, problem.table, gaps)
+    least = max(worth.least, before.max()) if worth.only_best else worth.least
+    before[before + behind < least] = 0
+    padded = np.pad(before, [(0, -n % side) for n in before.shape])
+    tiles = padded.reshape(padded.shape[0] // side, side, -1, side).max(axis=(1, 3))
+    assert (found >= tiles).all()

@@ -9,6 +9,7 @@ from tests.kernels import array
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.local import cuda_packed as local_packed
+from gpu_tools.local import cuda_wide as local_wide
 from gpu_tools.matching.cuda import find_words
 from gpu_tools.matching.cuda_costs import find_costs
 from gpu_tools.segments import maximal_kernels
@@ -22,9 +23,18 @@ TABLE32, TABLE64 = array(types.int32, 2), array(types.int64, 2)
 @pytest.mark.parametrize("level", [False, True])
 def test_packed_fill_of_local_alignment(level, to_ptx):
     borders = types.UniTuple(INT64, 3)
-    given = TABLE64, TABLE32, INT32, INT32, borders, INT32, INT32
+    inputs = types.UniTuple(INT32, 2)
+    given = TABLE64, TABLE32, inputs, borders, INT32, INT64, INT32
     kernel = local_packed.make_kernel(max(local_packed.ROWS), level)
     assert "max.s16x2" in to_ptx(kernel, *given)
+
+
+def test_wide_fill_of_local_alignment(to_ptx):
+    symbols, place, worth = (types.UniTuple(kind, n) for kind, n in (
+        (array(types.uint8), 2), (types.int32, 3), (types.int32, 4),
+    ))  # fmt: skip
+    given = symbols, INT32, array(types.int32, 3), TABLE32, TABLE32, INT32, place, worth
+    assert "atom" in to_ptx(local_wide.fill_blocks_warp, *given)
 
 
 @pytest.mark.parametrize("words", [1, 4])

@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 
-from gpu_tools import AffineScoring, local_align
+from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.device import simulated
-from gpu_tools.local import cuda, cuda_packed, cuda_wide, tiles
-from gpu_tools.local.problem import make_problem
-from tests.local_cases import protein_scoring, random_pair, random_scoring, sequences, tile_scores
+from gpu_tools.local import cuda, cuda_packed, cuda_wide, schedule, tiles
+from gpu_tools.local.problem import ALL, Worth, make_problem
+from tests.local_cases import (
+    assert_worth,
+    largest_on_the_way,
+    protein_scoring,
+    random_pair,
+    random_scoring,
+    sequences,
+    tile_scores,
+)
 
 pytestmark = pytest.mark.cuda
 LONGEST = 22 if simulated() else 3000
@@ -60,7 +68,7 @@ def test_wide_score_pass(seed):
 @pytest.mark.parametrize("seed", range(3 if simulated() else 12))
 def test_packed_score_pass(seed, rows):
     problem = random_problem(seed)
-    (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
+    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
     assert_bounds(found, problem, SIDE)
 
 
@@ -77,7 +85,7 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
     assert largest_scores(problem, SIDE).max() > cuda_packed.score_range(problem, rows).limit
-    (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
+    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
     assert_bounds(found, problem, SIDE)
 
 
@@ -86,7 +94,7 @@ def test_nothing_is_worth_something_without_a_match(rows):
     """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
     query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
     problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
-    (found,) = cuda.PackedLaunch([problem], [SIDE], rows).finished()
+    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
     assert not found.any()
 
 
@@ -108,8 +116,79 @@ def test_bands_of_rows_as_if_on_two_gpus(seed):
     """Two launches, one after the other, each with half of the strips."""
     problem = random_problem(seed, 20 if simulated() else 9000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
-    (whole,) = cuda.PackedLaunch([problem], [SIDE], cuda_packed.ROWS[0]).finished()
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
     assert (found == whole).all()
+
+
+def related_problem(seed, length, scoring, letters=4):
+    """Two sequences with a tenth of the symbols different, and an odd end each."""
+    rng = np.random.default_rng(seed)
+    query = rng.integers(0, letters, length).astype(np.uint8)
+    changes = rng.random(length) < (0.1, 0.02, 0.3)[seed % 3]
+    other = rng.integers(0, letters, length).astype(np.uint8)
+    subject = np.append(np.where(changes, other, query), other[: length // 4]).astype(np.uint8)
+    return make_problem(np.append(other[: length // 5], query), subject, scoring)
+
+
+def all_that_may_be_worth(problem):
+    """Yield what may be worth finding: nothing but the best, known or not, or down to a score."""
+    most, _ = largest_on_the_way(problem)
+    yield from (Worth(1, True), Worth(most, True), Worth(most, False), Worth(most // 2, False))
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("seed", range(2 if simulated() else 12))
+def test_packed_pass_leaves_out_what_is_worth_nothing(seed, rows):
+    """Where it goes on beside cells that were left out, scores are as high as they are there."""
+    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
+    problem = related_problem(seed, 14 if simulated() else 5000, scoring)
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    shares = []
+    every = list(all_that_may_be_worth(problem))
+    for worth in every[1 + seed :][:1] if simulated() else every:
+        launch = cuda.PackedLaunch([problem], [SIDE], [worth], rows)
+        (found,) = launch.finished()
+        shares += launch.shares_left_out().tolist()
+        assert (found <= whole).all()
+        assert found.max() == whole.max()
+        assert_worth(found, problem, SIDE, worth)
+    assert max(shares) > 0.2
+    if not simulated():
+        launch.reset()
+        assert (launch.finished()[0] == found).all()
+
+
+@pytest.mark.parametrize("seed", range(1 if simulated() else 9))
+def test_wide_pass_leaves_out_what_is_worth_nothing(seed):
+    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
+    problem = related_problem(seed, 20 if simulated() else 6000, scoring)
+    side = 8 if simulated() else 64
+    whole, shares = cuda_wide.score_pass(problem, side), []
+    every = list(all_that_may_be_worth(problem))
+    for worth in every[1:2] if simulated() else every:
+        launch = cuda_wide.ScoreLaunch(problem, side, worth)
+        found = launch.finished()
+        shares.append(launch.share_left_out())
+        assert (found <= whole).all()
+        assert found.max() == whole.max()
+        assert_worth(found, problem, side, worth)
+    assert max(shares) > 0.1
+
+
+@pytest.mark.parametrize("seed", range(1 if simulated() else 20))
+def test_the_best_alignments_alone(seed, monkeypatch):
+    """With k = 2 nothing is left out, so that the second one can be found."""
+    if simulated():
+        monkeypatch.setattr(tiles, "SMALLEST_TILE", 8)
+    monkeypatch.setattr(schedule, "SMALLEST_ON_GPU", 1)
+    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
+    problem = related_problem(100 + seed, 12 if simulated() else 4000, scoring)
+    pairs = [(Sequence("q", problem.query), Sequence("s", problem.subject))]
+    (several,) = local_align(pairs, scoring, k=2, device="cpu")
+    least = several[-1].score + 1
+    every = {"k": 1}, {"k": 9, "min_score": least}, {"k": 1, "both_strands": True}
+    for options in every[:1] if simulated() else every:
+        assert local_align(pairs, scoring, device="cuda", **options) == [several[:1]]
 
 
 @pytest.mark.parametrize("seed", range(1 if simulated() else 20))

@@ -14,7 +14,7 @@ import numpy as np
 from gpu_tools.device import resolve
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.local.ahead import Crew, Found
-from gpu_tools.local.problem import make_problem
+from gpu_tools.local.problem import Worth, make_problem
 from gpu_tools.local.schedule import Task, in_order
 from gpu_tools.local.search import best_alignments, global_alignment
 from gpu_tools.local.tiles import Tiles
@@ -118,10 +118,13 @@ def local_align(
     for query, subject in pairs:
         scoring.check_length(min(len(query), len(subject)))
     strands = "+-" if both_strands else "+"
-    finish = partial(_k_best, k=k, least=min(min_score, LIMIT_INT32), strands=strands)
+    finish, worth = (
+        partial(_k_best, k=k, strands=strands),
+        Worth(min(min_score, LIMIT_INT32), k == 1),
+    )
     tasks = [_task(query, subject, scoring, strands) for query, subject in pairs]
     where = resolve(device)
-    return in_order(tasks, finish, where, _threads(threads), progress or _ignore)
+    return in_order(tasks, worth, finish, where, _threads(threads), progress or _ignore)
 
 
 def global_align(
@@ -205,10 +208,10 @@ def _task(query: Sequence, subject: Sequence, scoring: AffineScoring, strands: s
 
 
 def _k_best(
-    task: Task, tiles: list[Tiles], crew: Crew | None, k, least, strands
+    task: Task, tiles: list[Tiles], crew: Crew | None, k: int, strands: str
 ) -> list[PairwiseAlignment]:
     streams = [
-        zip(best_alignments(of_strand, least, k, crew), repeat(strand), strict=False)
+        zip(best_alignments(of_strand, of_strand.least, k, crew), repeat(strand), strict=False)
         for of_strand, strand in zip(tiles, strands, strict=True)
     ]
     best = heapq.merge(*streams, key=lambda pair: -pair[0].score)

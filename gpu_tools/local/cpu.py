@@ -7,6 +7,9 @@ together; of the stripe before it needs only its last column, the *border*.
 Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
 saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
 then a wider type does the work.
+
+Steps are left out, some at a time, if whatever the lanes hold and whatever comes in gains too little
+up to the last row or column to be worth anything. As if nothing had come in, they hand on nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from gpu_tools import simd
-from gpu_tools.local.problem import Problem
+from gpu_tools.local.problem import ALL, Problem, Worth
 from gpu_tools.sequences import OTHER
 
 LONGEST_BLOCK = 128
 """Columns of a lane, so few that a stripe stays in the nearest cache."""
+STEPS = 32
+"""Steps that are left out, or done, together."""
 _MATCH, _OTHERWISE, _OPENS, _EXTENDS, ZERO = range(5)
 _PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
 """Symbols that are equal to none."""
@@ -40,7 +45,7 @@ class Costs(NamedTuple):
     profile: NDArray
 
 
-def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
+def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.int32]:
     """Return upper bounds on the scores of each tile: the largest score, border tiles aside.
 
     Parameters
@@ -48,47 +53,69 @@ def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
     problem : Problem
     side : int
         Side of a tile, a power of two.
+    worth : Worth
+        For which alignments they are bounds; what cannot be part of one is left out.
 
     Returns
     -------
     ndarray of int32, shape (tiles down, tiles across)
         Padding behind the last row and column may raise the last tiles' bounds.
     """
+    return counted_pass(problem, side, worth)[0]
+
+
+def counted_pass(problem: Problem, side: int, worth: Worth) -> tuple[NDArray[np.int32], float]:
+    """Return what `score_pass` does, and which share of the cells was left out."""
     largest = max(int(np.abs(problem.table).max()), problem.gap_open)
     for dtype in map(np.dtype, (np.int8, np.int16)):
-        most = _pass(problem, side, dtype) if largest <= np.iinfo(dtype).max else None
-        if most is not None:
-            return most
-    return _pass(problem, side, np.dtype(np.int32))
+        if largest <= np.iinfo(dtype).max:
+            most, share = _pass(problem, side, worth, dtype)
+            if most.size:
+                return most, share
+    return _pass(problem, side, worth, np.dtype(np.int32))
 
 
-def _pass(problem: Problem, side: int, dtype: np.dtype) -> NDArray[np.int32] | None:
-    """Return the largest scores, or None if `dtype` is too narrow for them."""
-    costs = costs_of(problem, dtype)
-    largest = _sweep_all(problem.query, problem.subject, costs.weights, costs.profile, side)
-    return largest if largest.size else None
+def _pass(problem: Problem, side: int, worth: Worth, dtype: np.dtype):
+    """Return the largest scores, none if `dtype` is too narrow for them, and what was left out."""
+    costs, gain = costs_of(problem, dtype), int(problem.table.max())
+    sequences = problem.query, problem.subject
+    return _sweep_all(*sequences, costs.weights, costs.profile, side, worth, gain)
 
 
 @njit(cache=True, nogil=True)
-def _sweep_all(query, subject, weights, profile, side):
-    """Return the largest scores, or none at all if a cell may have been cut off."""
+def _sweep_all(query, subject, weights, profile, side, worth, gain):
+    """Return the largest scores, none at all if a cell may have been cut off, and a share.
+
+    It is that of the cells that were left out. A pair adds no more than `gain`.
+    """
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
     symbols, rows = reversed_symbols(query, weights), len(query) + len(query) % 2
     largest = np.zeros((-(-len(query) // side), -(-len(subject) // side)), np.int32)
     border = np.full(rows, zero, weights.dtype), np.full(rows, zero, weights.dtype)
     following = np.empty_like(border[0]), np.empty_like(border[1])
     first, most = 0, np.empty((len(largest), lanes), weights.dtype)
+    known, blocks, left_out = np.int64(worth.least), 0, 0
     while first < len(subject):
         block = block_of(len(subject) - first, lanes, side)
         columns = _laid_out(subject, first, block, weights, profile)
         most[:] = zero
-        _sweep(symbols, columns, block, border, following, weights, most, side)
+        hope = known, worth.only_best, gain, (len(query), len(subject) - first)
+        known, of_stripe = _sweep(
+            symbols, columns, block, border, following, weights, most, side, hope
+        )
         if most.max() == np.iinfo(weights.dtype).max:
-            return largest[:0]
+            return largest[:0], 0.0
         _join_lanes(largest, most, first, block, side, zero)
         border, following = following, border
         first += lanes * block
-    return largest
+        blocks, left_out = blocks + _blocks(rows // 2, lanes), left_out + of_stripe
+    return largest, left_out / blocks
+
+
+@njit(nogil=True)
+def _blocks(n_pairs, lanes):
+    """Return the blocks of steps of a stripe."""
+    return -(-(n_pairs + lanes - 1) // STEPS)
 
 
 @njit(nogil=True)
@@ -314,19 +341,75 @@ def close_tile(most, tile, largest, lane, zero):
 
 
 @njit(cache=True, nogil=True)
-def _sweep(symbols, columns, block, border, following, weights, most, side):
+def _sweep(symbols, columns, block, border, following, weights, most, side, hope):
     """Sweep a stripe; `most` takes the largest score of each lane, by row of tiles.
 
     The cell of column c of lane l lies at c * lanes + l; so do the columns, see `_laid_out`.
+    `hope` is the score below which nothing is worth anything, whether it rises with the best so
+    far, what a pair adds at most, and the rows and columns from the stripe's first cell on.
+    Returned are that score, and how many blocks of steps were left out.
     """
-    lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
-    n_pairs, size = len(border[0]) // 2, lanes * block
+    known, rises, gain, (n_rows, n_columns) = hope
+    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
+    n_pairs, size, left_out = len(border[0]) // 2, lanes * block, 0
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
-    edge, met = np.full(5 * lanes, zero, weights.dtype), np.empty(lanes, weights.dtype)
+    edge, met = np.full(5 * lanes, zero, weights.dtype), np.full(lanes, zero, weights.dtype)
+    cells = best, falling, edge, met
+    for begin in range(0, n_pairs + lanes - 1, STEPS):
+        steps = begin, min(begin + STEPS, n_pairs + lanes - 1)
+        highest = _highest(best, lanes)
+        if highest == np.iinfo(weights.dtype).max:
+            most[0, 0] = highest  # see `_sweep_all`
+            return known, left_out
+        known = max(known, np.int64(highest) - zero) if rises else known
+        highest = max(highest, _highest(edge, lanes))
+        for value in border[0][2 * steps[0] : 2 * steps[1]]:
+            highest = max(highest, value)
+        # the last lane is the highest one in the matrix
+        more = gain * min(n_rows - 2 * max(begin - lanes + 1, 0), n_columns)
+        if np.int64(highest) - zero + more < known:
+            _leave_out(steps, cells, following, most, side, zero)
+            left_out += 1
+        else:
+            _run(steps, symbols, columns, cells, border, following, weights, most, side)
+    for lane in range(lanes):
+        take_tile(most, (n_pairs + lanes - 2 - lane) // (side // 2), met[lane], lane)
+    return known, left_out
+
+
+@njit(nogil=True)
+def _highest(cells, lanes):
+    """Return the largest cell."""
+    largest, each = simd.load(cells, 0), np.empty(lanes, cells.dtype)
+    for position in range(lanes, len(cells), lanes):
+        largest = simd.maximum(largest, simd.load(cells, position))
+    simd.store(each, 0, largest)
+    return each.max()
+
+
+@njit(nogil=True)
+def _leave_out(steps, cells, following, most, side, zero):
+    """Hand on nothing from steps in which no cell is worth computing, and keep nothing of them."""
+    best, falling, edge, met = cells
+    lanes = len(met)
+    for lane in range(min(steps[0], lanes)):
+        take_tile(most, (steps[0] - 1 - lane) // (side // 2), met[lane], lane)
+    best[:] = falling[:] = edge[:] = met[:] = zero
+    first, end = 2 * max(steps[0] - lanes + 1, 0), 2 * max(steps[1] - lanes + 1, 0)
+    for border in following:
+        border[first:end] = zero
+
+
+@njit(nogil=True)
+def _run(steps, symbols, columns, cells, border, following, weights, most, side):
+    """Do a block of steps of a stripe, see `_sweep`."""
+    best, falling, edge, met = cells
+    lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
+    n_pairs = len(border[0]) // 2
     # a lane enters a tile in the steps that leave this remainder
     entries = np.array([lane % half for lane in range(lanes)], dtype=weights.dtype)
-    largest, steps = simd.splat(zero), n_pairs + lanes - 1
-    for step in range(steps):
+    largest = simd.load(met, 0)
+    for step in range(steps[0], steps[1]):
         entering = step & (half - 1)
         if entering < lanes:
             # out of a register and into it: a vector that is read where one lane was written waits
@@ -342,5 +425,3 @@ def _sweep(symbols, columns, block, border, following, weights, most, side):
         leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
         largest = simd.maximum(largest, simd.maximum(highest[0], highest[1]))
     simd.store(met, 0, largest)
-    for lane in range(lanes):
-        take_tile(most, (steps - 1 - lane) // half, met[lane], lane)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 
@@ -15,7 +16,7 @@ from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
 from gpu_tools.local.cuda_memory import device_arrays
-from gpu_tools.local.problem import Problem
+from gpu_tools.local.problem import ALL, Problem, Worth
 from gpu_tools.ptx import WARP
 from gpu_tools.sequences import OTHER
 
@@ -34,8 +35,9 @@ Passes = list[NDArray[np.int32]]
 
 
 def score_passes(
-    problems: list[Problem], sides: list[int], ordinals: tuple[int, ...] = (0,)
-) -> Passes:
+    problems: list[Problem], sides: list[int], ordinals: tuple[int, ...] = (0,),
+    worth: list[Worth] | None = None,
+) -> Passes:  # fmt: skip
     """Return upper bounds on the scores of each tile of several problems.
 
     Parameters
@@ -46,6 +48,9 @@ def score_passes(
         Side of each problem's tiles, a power of two, at least two warps.
     ordinals : tuple of int
         The GPUs. They share the problems; one problem alone is cut into bands of rows.
+    worth : list of Worth, optional
+        For which alignments of each problem the scores are bounds, all by default; what cannot be
+        part of one is left out. Of all problems, or of none, only the best is.
 
     Returns
     -------
@@ -54,17 +59,19 @@ def score_passes(
         `NEAR` columns away, if that is more. Padding behind the last row and column, where
         scores fall no faster than by mismatches, counts as cells.
     """
+    worth = worth or [ALL] * len(problems)
     with cuda.gpus[ordinals[0]]:
-        rows = rows_per_lane(problems)
+        rows = rows_per_lane(problems, worth)
     if rows is None:
         with ThreadPoolExecutor(len(ordinals)) as pool:
-            return list(pool.map(wide.score_pass, problems, sides, cycle(ordinals)))
+            return list(pool.map(wide.score_pass, problems, sides, cycle(ordinals), worth))
     if len(problems) < len(ordinals):
-        return [in_bands(p, s, rows, ordinals) for p, s in zip(problems, sides, strict=True)]
-    return _shared_out(problems, sides, rows, ordinals)
+        each = zip(problems, sides, worth, strict=True)
+        return [in_bands(p, side, rows, ordinals, w) for p, side, w in each]
+    return _shared_out(problems, sides, rows, ordinals, worth)
 
 
-def rows_per_lane(problems: list[Problem]) -> int | None:
+def rows_per_lane(problems: list[Problem], worth: list[Worth]) -> int | None:
     """Return how many rows a virtual lane holds, None if the packed kernel cannot do the work.
 
     More rows are less work a cell, but fewer warps, and strips that follow each other later.
@@ -76,8 +83,8 @@ def rows_per_lane(problems: list[Problem]) -> int | None:
     if not (by_equality and small and capable):
         return None
     able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
-    lengths = _lengths(problems)
-    return min(able, key=lambda rows: _estimate(*lengths, rows), default=None)
+    sizes = *_lengths(problems), _shares(problems, worth)
+    return min(able, key=lambda rows: _estimate(*sizes, rows), default=None)
 
 
 def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -87,7 +94,18 @@ def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int
     )
 
 
-def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], rows: int) -> float:
+def _shares(problems: list[Problem], worth: list[Worth]) -> NDArray[np.float64]:
+    """Return which share of the strips may be at work in a column.
+
+    An alignment cannot have a score if it leaves out more rows and columns than as many pairs as
+    are not needed for it.
+    """
+    n_rows, columns = _lengths(problems)
+    needed = np.array([w.least for w in worth]) / max(int(problems[0].table.max()), 1)
+    return np.clip((n_rows + columns - 2 * needed) / n_rows, 0, 1)
+
+
+def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, rows: int) -> float:
     """Return about how many cycles pass until problems of these sizes are done.
 
     A step takes a warp alone as long as its instructions wait for each other, and warps that share
@@ -95,8 +113,9 @@ def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], rows: int) 
     """
     strips = _strips(n_rows, rows)
     longest = int((strips * _STEPS_BEHIND + columns).max())
-    work = float((strips * columns).sum()) / _schedulers()
-    sharing = min(-(-int(strips.sum()) // _schedulers()), _blocks_at_once(int(strips.max())))
+    work = float((strips * columns * shares).sum()) / _schedulers()
+    at_work = math.ceil((strips * shares).sum() / _schedulers())
+    sharing = min(at_work, _blocks_at_once(int(strips.max())))
     alone, issue = 130 + 12 * rows, 60 + 15 * rows
     return max(longest * max(alone, sharing * issue), work * issue)
 
@@ -115,7 +134,7 @@ def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _shared_out(problems, sides, rows: int, ordinals) -> Passes:
+def _shared_out(problems, sides, rows: int, ordinals, worth: list[Worth]) -> Passes:
     """Give each GPU the problem with the most cells that is left, as soon as it has the least."""
     loads = [(0, k) for k in range(len(ordinals))]
     shares = [[] for _ in ordinals]
@@ -127,7 +146,7 @@ def _shared_out(problems, sides, rows: int, ordinals) -> Passes:
     launches = []
     for ordinal, share in zip(ordinals, shares, strict=True):
         with cuda.gpus[ordinal]:
-            mine = [problems[n] for n in share], [sides[n] for n in share]
+            mine = ([each[n] for n in share] for each in (problems, sides, worth))
             launches.append(PackedLaunch(*mine, rows))
             launches[-1].run()
     results = {}
@@ -137,7 +156,9 @@ def _shared_out(problems, sides, rows: int, ordinals) -> Passes:
     return [results[n] for n in range(len(problems))]
 
 
-def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int32]:
+def in_bands(
+    problem: Problem, side: int, rows: int, ordinals, worth: Worth = ALL
+) -> NDArray[np.int32]:
     """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
 
     Each GPU hands the row below a band on to the next one through host memory while it is made.
@@ -155,7 +176,7 @@ def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
         with cuda.gpus[ordinal]:
             bands = (group, strips, handed[k - 1], handed[k])
-            launches.append(PackedLaunch([problem], [side], rows, bands))
+            launches.append(PackedLaunch([problem], [side], [worth], rows, bands))
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()
@@ -181,6 +202,8 @@ class PackedLaunch:
         All of which fit the packed kernel.
     sides : list of int
         Side of each one's tiles.
+    worth : list of Worth
+        See `score_passes`.
     rows : int
         Rows of a virtual lane.
     bands : tuple, optional
@@ -188,7 +211,7 @@ class PackedLaunch:
         here, and the rows that come from there and go there.
     """
 
-    def __init__(self, problems: list[Problem], sides: list[int], rows: int, bands=None):
+    def __init__(self, problems: list[Problem], sides: list[int], worth, rows: int, bands=None):
         self.kernel = _kernel(rows, packed.tilt(problems[0]) == problems[0].gap_extend)
         n_rows, columns = _lengths(problems)
         strips = _strips(n_rows, rows)
@@ -201,7 +224,11 @@ class PackedLaunch:
         self.blocks_at_once = _blocks_at_once(int(np.bincount(units[:, 0], minlength=1).max()))
         self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
         jobs = _jobs(columns, strips, rows, sides, self.shapes)
-        tables = [jobs, self.units_at_start, _scoring(problems[0], rows, group)]
+        jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
+        self.chunks = strips * (packed.chunks(columns) + 2)
+        self.limits_at_start = np.array([(w.least, 0) for w in worth], dtype=np.int64).ravel()
+        scoring = _scoring(problems[0], rows, group, worth[0].only_best)
+        tables = [jobs, self.units_at_start, self.limits_at_start, scoring]
         codes = _codes(problems, strips * (rows * packed.VIRTUAL_LANES), packed.stride(columns))
         self._place(tables, codes, [_OF_CODE, _words(problems[0])], rows)
         self.borders = (self.row, *(borders or (self.row, self.row)))
@@ -214,7 +241,8 @@ class PackedLaunch:
         blank = [(len(query) // 2, np.int32), (len(subject), np.int32)]
         blank += [(len(subject), np.int64), (tiles, np.int32)]
         arrays = device_arrays([*tables, *codes, *looked_up], blank)
-        self.jobs, self.units, self.scoring, *inputs, selectors, words, self.row, self.most = arrays
+        self.jobs, self.units, self.limits, self.scoring, *inputs = arrays[:-4]
+        selectors, words, self.row, self.most = arrays[-4:]
         self.inputs = selectors, words
         packed.look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
 
@@ -225,7 +253,7 @@ class PackedLaunch:
             device = cuda.get_current_device()
             blocks = min(blocks, self.blocks_at_once * device.MULTIPROCESSOR_COUNT)
         self.kernel[max(blocks, 1), (WARP, packed.WARPS)](
-            self.jobs, self.units, *self.inputs, self.borders, self.most, self.scoring
+            self.jobs, self.units, self.inputs, self.borders, self.most, self.limits, self.scoring
         )
 
     def finished(self) -> Passes:
@@ -236,12 +264,17 @@ class PackedLaunch:
     def reset(self) -> None:
         """Make ready for another run."""
         self.units.copy_to_device(self.units_at_start)
+        self.limits.copy_to_device(self.limits_at_start)
         self.clear()
 
     def clear(self) -> None:
         """Fill in the cells above the matrix, which are worth nothing, and scores of no cell."""
         for array in (self.row, self.most):
             device_memset(array, 0, array.nbytes)
+
+    def shares_left_out(self) -> NDArray[np.float64]:
+        """Return which share of the chunks of each problem's strips was left out."""
+        return self.limits.copy_to_host()[1::2] / self.chunks
 
     def results(self) -> Passes:
         """Return the largest scores, by problem."""
@@ -310,10 +343,11 @@ def _words(problem: Problem) -> NDArray[np.int32]:
     return np.append(scores.view(np.int32).ravel(), np.int32(0))
 
 
-def _scoring(problem: Problem, rows: int, group: int) -> NDArray[np.int32]:
+def _scoring(problem: Problem, rows: int, group: int, rises: bool) -> NDArray[np.int32]:
     tilt = packed.tilt(problem)
     opens, extends = problem.gap_open, problem.gap_extend
     down = np.array([-opens, -extends, tilt - extends]) & 0xFFFF
     added = [(tilt - opens) * 65537, *(down | down << 16).astype(np.uint32).view(np.int32)]
     scores = packed.score_range(problem, rows)
-    return np.array([*added, tilt, *scores, group], dtype=np.int32)
+    limits = int(problem.table.max()), packed.slack(problem, rows), rises
+    return np.array([*added, tilt, *scores, group, *limits], dtype=np.int32)

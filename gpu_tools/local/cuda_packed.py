@@ -17,6 +17,13 @@ In registers, tilted scores are less the strip's *base*, which moves with them. 
 are in registers at one time differ by no more than a bound, the *reach*, so that all of them fit 16
 bits, and none is so small that a penalty would make it negative. Where the empty alignment's score
 is below that, all cells' are far above it, and the smallest one allowed stands for it.
+
+A strip leaves out the cells of a chunk of columns if whatever it holds and whatever comes in gains
+too little up to the last row or column to be worth anything: it hands on nothing, and goes on as if
+the matrix began there. Scores of cells beside may be too small for 16 bits then, or too small
+beside others; these are at least the smallest one allowed, which is no more than what they would be
+if nothing had been left out. So scores are never too large, and those of alignments that are worth
+finding are right.
 """
 
 from __future__ import annotations
@@ -36,6 +43,7 @@ from gpu_tools.ptx import (
     shuffle_up,
     sync_lanes,
 )
+from gpu_tools.ptx_rows import at_least
 from gpu_tools.ptx_tuples import (
     add_each,
     affine_column,
@@ -60,15 +68,17 @@ WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 LARGEST = (1 << 15) - 1
 """The largest score less its base."""
+_NOT_REACHED = (1 << 31) - 1
+"""More than any score."""
 _OUT = WARPS * 4 * WARP
 """Of each warp what goes on below its last lane and, to no purpose, below the others."""
 _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 
 # columns of the job table: first selector, element of rows and words, and tile; whole chunks of
-# columns, tiles across, chunks of a tile (as a power of two), rows of a tile
-SELECTORS, COLUMN, TILES, CHUNKS, ACROSS, SPAN, SIDE, FIELDS = range(8)
+# columns, tiles across, chunks of a tile (as a power of two), rows of a tile, rows and columns
+SELECTORS, COLUMN, TILES, CHUNKS, ACROSS, SPAN, SIDE, HEIGHT, WIDTH, FIELDS = range(10)
 # elements of the scoring
-OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP = range(10)
+OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP, GAIN, SLACK, RISES = range(13)
 
 
 def chunks(columns: int) -> int:
@@ -79,6 +89,11 @@ def chunks(columns: int) -> int:
 def stride(columns: int) -> int:
     """Return the elements of a row, and of a subject's words."""
     return LEAD + chunks(columns) * WARP + TAIL
+
+
+def slack(problem: Problem, rows: int) -> int:
+    """Return by how much cells of a virtual lane, or above it, may be larger than its lowest."""
+    return problem.gap_open + problem.gap_extend * rows
 
 
 class Range(NamedTuple):
@@ -127,24 +142,39 @@ def _both(low, high):
 
 
 @cuda.jit(device=True)
-def _rise(empty, bottom, scoring):
+def _rise(empty, bottom, arriving, scoring, scratch):
     """Return by how much the base of a strip rises; all lanes agree.
 
-    `empty` is what the score of an empty alignment in the last virtual lane would be.
+    `empty` is what the score of an empty alignment in the last virtual lane would be. Where cells
+    were left out, those that arrive may be far above all others.
     """
     low, high = _halves(bottom)
-    if any_lane(max(low, high) > scoring[LIMIT]):
-        return scoring[SWING]
+    highest, kept = max(max(low, high), arriving), int32(scoring[LIMIT] - scoring[SWING])
+    if any_lane(highest > scoring[LIMIT]):
+        return max(scoring[SWING], int32(shuffle(arriving, int32(WARP - 1), scratch) - kept))
     if empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW]):
-        return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
+        if not any_lane(highest > kept):
+            return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
     return int32(0)
 
 
 @cuda.jit(device=True)
-def _lifted(score, rest):
+def _lifted(score, rest, floor):
     """Return the best score and the gap that goes on below, in the upper halves."""
-    gap = int32(score + int32(rest >> int32(16)))
-    return int32(score << int32(16)), int32(gap << int32(16))
+    least = max(score, floor)
+    gap = max(int32(score + int32(rest >> int32(16))), least)
+    return int32(least << int32(16)), int32(gap << int32(16))
+
+
+@cuda.jit(device=True)
+def _limit(job, row, column, scoring, known):
+    """Return the least score in cells from a row and column on that is worth anything.
+
+    A cell's score is known from that of the lowest cell of its lane, of which it is no more than
+    `SLACK` larger.
+    """
+    more = min(int32(job[HEIGHT] - row), int32(job[WIDTH] - column))
+    return int32(known - scoring[SLACK] - scoring[GAIN] * more)
 
 
 @cuda.jit(device=True)
@@ -166,15 +196,19 @@ def _largest_half(highest, lift, slope):
 
 
 @cuda.jit(device=True)
-def _note(most, tiles, largest, chunk, span):
+def _note(most, tiles, largest, chunk, limit):
     """Raise the tile of a lane's chunk of columns if that is the tile's last one.
 
-    `tiles` are the number of the row's first tile, and how many come after it, the last one of
-    which takes in what is behind it. Returned is the largest score since then.
+    `tiles` are the number of the row's first tile, how many come after it, the last one of which
+    takes in what is behind it, and the chunks of a tile. Returned is the largest score since then.
+    `limit` is the score that is known to be reached, where it is kept if it is, and its place.
     """
-    first, others = tiles
+    first, others, span = tiles
+    known, limits, place = limit
     if chunk >= 0 and int32((chunk + int32(1)) & int32((1 << span) - 1)) == 0:
         cuda.atomic.max(most, int64(first + min(int32(chunk >> span), others)), largest)
+        if largest > known:
+            cuda.atomic.max(limits, int64(place), int64(largest))
         return int32(0)
     return largest
 
@@ -227,6 +261,24 @@ def make_kernel(rows: int, level: bool):
         return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG]
 
     @cuda.jit(device=True)
+    def emptied(column, lane, scoring):
+        """Return base, cells, gaps, and what is above, as if nothing were before a column."""
+        # the base is such that the last virtual lane is at the floor
+        slope = scoring[TILT]
+        base = int32(slope * int32(column - int32(VIRTUAL_LANES)) - scoring[FLOOR])
+        own = int32(column - int32(2) * lane - int32(1))
+        empty = _both(slope * own - base, slope * (own - int32(1)) - base)
+        # a gap open there was opened a column sooner, where nothing is worth less when tilted
+        gaps = repeated(slots, int32(empty - _both(slope, slope)))
+        return base, repeated(slots, empty), gaps, (empty, empty)
+
+    @cuda.jit(device=True)
+    def lowered(values, rise, floor):
+        """Return scores less what the base has risen by."""
+        lower = int32(-min(rise, int32(LARGEST)))
+        return at_least(add_each(values, _both(lower, lower)), _both(floor, floor))
+
+    @cuda.jit(device=True)
     def step(k, arriving, words, strip, penalties, place):
         """Move all lanes on by one column; lane 0 takes what arrives for column `k`.
 
@@ -249,9 +301,12 @@ def make_kernel(rows: int, level: bool):
         return (cells, gaps, chosen, above, falling, floor, tilted), peak
 
     @cuda.jit(device=True)
-    def sweep(strip, job, inputs, borders, most, scoring, shared):
+    def sweep(unit, jobs, inputs, borders, results, scoring, shared):
+        number, strip = unit
+        job = jobs[number]
         selectors, words = inputs
         source, target = borders
+        most, limits = results
         out, scratch = shared
         lane = int32(cuda.threadIdx.x)
         # all lanes store what goes on below them, without a branch; only the last one's is used
@@ -261,42 +316,63 @@ def make_kernel(rows: int, level: bool):
         place = (lane, _both(slope, slope), out, slot, scratch)
         first = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
         chosen = load_each(slots, selectors, first, int64(WARP))
-        # before the first column, the base is such that the last virtual lane is at the floor
-        base = int32(-slope * int32(VIRTUAL_LANES) - scoring[FLOOR])
-        column = int32(-2 * lane - 1)
-        empty = _both(slope * column - base, slope * (column - int32(1)) - base)
-        # a gap open there was opened a column sooner, where nothing is worth less when tilted
-        cells, gaps = repeated(slots, empty), repeated(slots, int32(empty - _both(slope, slope)))
-        diagonal, falling, largest, late = empty, empty, int32(0), int32(0)
-        n_chunks, span = int32(job[CHUNKS]), int32(job[SPAN])
+        base, cells, gaps, above = emptied(int32(0), lane, scoring)
+        diagonal, falling = above
+        largest, left_out = int32(0), int32(0)
+        n_chunks = int32(job[CHUNKS])
         tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
-        row = int64(int64(strip) * VIRTUAL_LANES + 2 * lane) * rows
+        top = int32(int32(strip) * int32(VIRTUAL_LANES * rows))
+        row = int64(top + 2 * lane * rows)
         first_tile = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
-        tiles = (first_tile, int32(job[ACROSS] - 1))
+        tiles = (first_tile, int32(job[ACROSS] - 1), int32(job[SPAN]))
         # a lane enters its chunk, one or two behind the warp's, within this group of steps
         behind = int32(1) if lane < WARP // 2 else int32(2)
         enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
         at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
         outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
-        w0 = words[at]
+        late, w0 = words[at - uint64(1)], words[at]
+        limit_at = uint32(2 * number)
+        _, known = load_pair(limits, limit_at)
         score, rest = load_pair(source, incoming)
         for chunk in range(int32(0), int32(n_chunks + 2)):
             column = int32(chunk * int32(WARP))
             last_column = int32(column - int32(VIRTUAL_LANES - 1))
-            rise = _rise(int32(slope * last_column - base), cells[rows - 1], scoring)
-            if rise != 0:
-                lower = _both(-rise, -rise)
-                cells, gaps = add_each(cells, lower), add_each(gaps, lower)
-                diagonal, falling = add_each((diagonal, falling), lower)
-                base = int32(base + rise)
-            arriving = (scoring[FLOOR] << int32(16), scoring[FLOOR] << int32(16))
+            own_column = int32(column - 2 * lane)
             if chunk < n_chunks:
                 while int32(rest & 0xFFFF) != tag:
                     score, rest = load_pair(source, incoming)
-                arriving = _lifted(int32(score - base + slope * (column + lane)), rest)
+            else:
+                score, rest = int32(0), int32(0)
             incoming += uint32(WARP)
-            own_column = int32(column - 2 * lane)
+            limit = (known if scoring[RISES] else int32(_NOT_REACHED), limits, limit_at)
+            held = _largest_half(cells[rows - 1], base - slope * (own_column - int32(1)), slope)
+            if not any_lane(max(held, score) >= _limit(job, top, last_column, scoring, known)):
+                base, cells, gaps, above = emptied(int32(column + int32(WARP)), lane, scoring)
+                diagonal, falling = above
+                store_pair(target, outgoing, int32(0), next_tag)
+                outgoing += uint32(WARP)
+                at += uint64(WARP)
+                late, w0 = words[at - uint64(1)], words[at]
+                largest = _note(most, tiles, largest, int32(chunk - behind), limit)
+                left_out += int32(1)
+                _, known = load_pair(limits, limit_at)
+                score, rest = load_pair(source, incoming)
+                continue
+            tilted = int32(score + slope * (column + lane))
+            empty = int32(slope * last_column)
+            bottom = cells[rows - 1]
+            rise = _rise(empty - base, bottom, tilted - base, scoring, scratch)
+            while rise != 0:
+                cells, gaps = (
+                    lowered(cells, rise, scoring[FLOOR]),
+                    lowered(gaps, rise, scoring[FLOOR]),
+                )
+                diagonal, falling = lowered((diagonal, falling), rise, scoring[FLOOR])
+                base = int32(base + rise)
+                bottom = cells[rows - 1]
+                rise = _rise(empty - base, bottom, tilted - base, scoring, scratch)
+            arriving = _lifted(int32(tilted - base), rest, scoring[FLOOR])
             floor = _both(
                 max(slope * own_column - base, scoring[FLOOR]),
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
@@ -306,6 +382,7 @@ def make_kernel(rows: int, level: bool):
             for group in range(int32(0), int32(WARP // UNROLLED)):
                 if group == ASKS:  # what comes in next; sooner it would seldom be there
                     score, rest = load_pair(source, incoming)
+                    _, known = load_pair(limits, limit_at)
                 k = int32(group * int32(UNROLLED))
                 w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
                 w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
@@ -325,12 +402,14 @@ def make_kernel(rows: int, level: bool):
             outgoing += uint32(WARP)
             lift = int32(base - slope * own_column)
             largest = max(largest, _largest_half(before, lift, slope))
-            largest = _note(most, tiles, largest, int32(chunk - behind), span)
+            largest = _note(most, tiles, largest, int32(chunk - behind), limit)
             largest = max(largest, _largest_half(highest, lift, slope))
         cuda.atomic.max(most, first_tile + tiles[1], largest)
+        if lane == 0 and left_out > 0:
+            cuda.atomic.add(limits, int64(limit_at + uint32(1)), int64(left_out))
 
     @cuda.jit
-    def fill_strips(jobs, units, selectors, words, borders, most, scoring):
+    def fill_strips(jobs, units, inputs, borders, most, limits, scoring):
         """Fill all strips, each by one warp.
 
         A strip needs only strips that were begun before it, so a warp that waits always waits for
@@ -338,18 +417,22 @@ def make_kernel(rows: int, level: bool):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 8)
+        jobs : int64 array, shape (J, 9)
             Where the parts of each job lie, and its shape.
         units : int32 array, shape (1 + U, 2)
             The number of units and of those begun, then job and strip of each.
-        selectors, words : int32 array
-            As `look_up_thread` makes them.
+        inputs : tuple of int32 array
+            Selectors and words, as `look_up_thread` makes them.
         borders : tuple of int64 array
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array
             Raised to the largest score of each tile.
-        scoring : int32 array, shape (10,)
-            Penalties, the tilt, the range of scores, strips that stay together.
+        limits : int64 array, shape (2 * J,)
+            Of each job the score below which no alignment is worth anything, raised to scores that
+            are reached if only the best one is; and how many chunks of its strips were left out.
+        scoring : int32 array, shape (13,)
+            Penalties, the tilt, the range of scores, strips that stay together, what a pair adds at
+            most, the slack of limits, and whether these rise.
         """
         scratch = cuda.shared.array(WARP, int32)
         shared = (cuda.shared.array(_OUT, int32), scratch)
@@ -364,7 +447,7 @@ def make_kernel(rows: int, level: bool):
             job, strip = units[begun + 1, 0], units[begun + 1, 1]
             source = received if strip % scoring[GROUP] == 0 else row
             target = handed if (strip + 1) % scoring[GROUP] == 0 else row
-            inputs = (selectors, words)
-            sweep(strip, jobs[job], inputs, (source, target), most, scoring, shared)
+            results = (most, limits)
+            sweep((job, strip), jobs, inputs, (source, target), results, scoring, shared)
 
     return fill_strips

@@ -30,6 +30,19 @@ class Problem(NamedTuple):
         return len(self.query), len(self.subject)
 
 
+class Worth(NamedTuple):
+    """Which alignments are worth finding: of at least `least`, of these perhaps only the best.
+
+    Then none that scores less than another one is worth anything.
+    """
+
+    least: int
+    only_best: bool
+
+
+ALL = Worth(1, False)
+
+
 def make_problem(query, subject, scoring: AffineScoring) -> Problem:
     """Return the problem of two arrays of codes."""
     table = scoring.table()

@@ -11,7 +11,8 @@ from gpu_tools.batches import within_limit
 from gpu_tools.device import Device
 from gpu_tools.local import cpu
 from gpu_tools.local.ahead import Crew
-from gpu_tools.local.problem import Problem
+from gpu_tools.local.anchors import score_reached
+from gpu_tools.local.problem import Problem, Worth
 from gpu_tools.local.tiles import Tiles, tile_side
 from gpu_tools.results import PairwiseAlignment
 from gpu_tools.sequences import Sequence
@@ -21,6 +22,8 @@ BYTES_PER_BATCH = 1 << 30
 TILES_IN_HOST_MEMORY = 1 << 20
 TILES_FROM_GPU = 1 << 24
 """Small tiles make the search for alignments short; on a GPU they cost nothing."""
+SMALLEST_ON_CPU, SMALLEST_ON_GPU = 1 << 13, 1 << 18
+"""Symbols from which on words that sequences have in common are worth looking for."""
 _MANY_COLUMNS = 4 * simd.VECTOR_BYTES * cpu.LONGEST_BLOCK
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
 
@@ -43,24 +46,27 @@ Finish = Callable[[Task, list[Tiles], Crew | None], list[PairwiseAlignment]]
 
 
 def in_order(
-    tasks: list[Task], finish: Finish, where: Device, threads: int, done: Callable[[int], None]
-) -> list[list[PairwiseAlignment]]:
+    tasks: list[Task], worth: Worth, finish: Finish, where: Device, threads: int,
+    done: Callable[[int], None],
+) -> list[list[PairwiseAlignment]]:  # fmt: skip
     """Do all tasks, and return what `finish` makes of each, in their order.
 
-    A thread does a task at a time, with others if there are fewer tasks; `done` is told the cells
+    `worth` says which of their alignments are looked for. A thread does a task at a time, with others if there are fewer tasks; `done` is told the cells
     of each task that is done. With GPUs, score passes run on them, many at a time, while threads
     finish what came before.
     """
     at_once = max(min(threads, len(tasks)), 1)
 
     def one(task: Task, tiles: list[Tiles] | None):
-        tiles = tiles or [_on_cpu(problem) for problem in task.problems]
+        tiles = tiles or _on_cpu(task, worth)
         result = finish(task, tiles, crew)
         done(task.cells)
         return result
 
     on_cpu = where.kind == "cpu"
-    bounded = ((task, None) for task in tasks) if on_cpu else _from_gpus(tasks, where.ordinals)
+    bounded = (
+        ((task, None) for task in tasks) if on_cpu else _from_gpus(tasks, worth, where.ordinals)
+    )
     with (
         ThreadPoolExecutor(max(threads - at_once, 1)) as others,
         ThreadPoolExecutor(at_once) as pool,
@@ -78,20 +84,36 @@ def side_on_cpu(problem: Problem) -> int:
     return max(side, cpu.LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
 
 
-def _on_cpu(problem: Problem) -> Tiles:
-    side = side_on_cpu(problem)
-    return Tiles(problem, side, cpu.score_pass(problem, side))
+def known_worth(task: Task, worth: Worth, smallest: int) -> Worth:
+    """Return which alignments of a task are worth finding once some score is known to be reached.
+
+    That is looked for only if both sequences have `smallest` symbols: else it takes too long.
+    """
+    if not worth.only_best or min(task.problems[0].shape) < smallest:
+        return worth
+    return worth._replace(least=max(worth.least, *map(score_reached, task.problems)))
 
 
-def _from_gpus(tasks: list[Task], ordinals) -> Iterator[tuple[Task, list[Tiles]]]:
+def _on_cpu(task: Task, worth: Worth) -> list[Tiles]:
+    worth = known_worth(task, worth, SMALLEST_ON_CPU)
+    sides = map(side_on_cpu, task.problems)
+    return [
+        Tiles(problem, side, cpu.score_pass(problem, side, worth), worth.least)
+        for problem, side in zip(task.problems, sides, strict=True)
+    ]
+
+
+def _from_gpus(tasks: list[Task], worth: Worth, ordinals) -> Iterator[tuple[Task, list[Tiles]]]:
     """Yield each task with what the GPUs' score passes tell of its tiles."""
     from gpu_tools.local import cuda
 
     for batch in within_limit(tasks, _bytes_of_task, BYTES_PER_BATCH):
         problems = [problem for task in batch for problem in task.problems]
         sides = [tile_side(*problem.shape, TILES_FROM_GPU) for problem in problems]
-        passes = cuda.score_passes(problems, sides, ordinals)
-        tiles = map(Tiles, problems, sides, passes)
+        of_tasks = (known_worth(task, worth, SMALLEST_ON_GPU) for task in batch)
+        worths = [w for w, task in zip(of_tasks, batch, strict=True) for _ in task.problems]
+        passes = cuda.score_passes(problems, sides, ordinals, worths)
+        tiles = map(Tiles, problems, sides, passes, (w.least for w in worths))
         for task in batch:
             yield task, [next(tiles) for _ in task.problems]
 

@@ -25,7 +25,7 @@ def best_alignments(
     tiles : Tiles
         What a score pass tells of the problem's tiles; brought up to date.
     least : int
-        Smallest score, at least 1.
+        Smallest score, no less than that of the tiles.
     most : int
         How many are wanted at most.
     crew : Crew, optional

@@ -40,10 +40,13 @@ class Tiles:
         Of a tile.
     upper : ndarray of int32, shape (tiles down, tiles across)
         Upper bounds of the tiles' scores; kept and lowered.
+    least : int
+        The smallest score of alignments that may be looked for: the bounds are those of cells on
+        such alignments, and other cells' scores may be higher.
     """
 
-    def __init__(self, problem: Problem, side: int, upper: NDArray[np.int32]):
-        self.problem, self.side = problem, side
+    def __init__(self, problem: Problem, side: int, upper: NDArray[np.int32], least: int = 1):
+        self.problem, self.side, self.least = problem, side, least
         self.known = near.make_known(np.ascontiguousarray(upper), _MOST_EXACT)
         self.costs = costs_of(problem, np.dtype(np.int16)), costs_of(problem, np.dtype(np.int32))
         self.forbidden, self.scratch = ForbiddenPairs(), make_scratch(*problem.shape)
