@@ -1,4 +1,4 @@
-"""Cells that cannot be part of an alignment worth finding are left out, and nothing else changes."""
+"""Cells that are part of no alignment worth finding are left out, and nothing else changes."""
 
 import numpy as np
 import pytest
@@ -158,7 +158,7 @@ def test_a_chain_of_words_tells_most_of_the_score(scoring):
     rng = np.random.default_rng(2)
     query = codes(rng, 5000)
     same = np.where(rng.random(5000) < 0.1, codes(rng, 5000), query).astype(np.uint8)
-    for subject, share in ((same, 0.98), (changed(rng, query, 0.1), 0.9)):
+    for subject, share in ((same, 0.98), (changed(rng, query, 0.1), 0.8)):
         problem = make_problem(query, subject, scoring)
         assert anchors.score_reached(problem) >= share * cpu.score_pass(problem, 64).max()
 

@@ -17,16 +17,20 @@ from gpu_tools.local.problem import Problem
 from gpu_tools.sequences import OTHER
 
 MOST_WORDS = 1 << 16
-"""About so many words of the query are kept."""
-_UNCOMMON = 2
-"""Symbols of a word besides those that make each word occur once in a random sequence."""
-_EMPTY, _TWICE = -1, -2
+"""About so many words of a sequence are looked at."""
+_UNCOMMON = 3
+"""Symbols of a word besides those that make each word occur once in a random sequence, about."""
+_LONGEST = 60
+"""Bits of a word."""
+_NEVER, _AGAIN = -1, -2
+"""Where words end that a sequence lacks, or has more than once."""
 
 
 class Words(NamedTuple):
-    """Bits of a symbol, symbols that have a code of their own, bits of a word, and a mask.
+    """Which words of a sequence are looked at.
 
-    The words that are looked at are those whose mixed bits have none of the mask's.
+    `bits` are those of a symbol, codes from `letters` on are part of no word, `length` is a word's
+    in bits, and the mixed bits of a word have none of the mask's.
     """
 
     bits: int
@@ -36,18 +40,17 @@ class Words(NamedTuple):
 
 
 def score_reached(problem: Problem) -> int:
-    """Return the score of some alignment, 0 if there is none that is worth anything."""
+    """Return the score of some local alignment; 0 if there is none with a score above that."""
     bits, letters = (2, OTHER) if len(problem.table) == OTHER + 1 else (5, len(problem.table))
-    symbols = max(problem.shape).bit_length() // bits + 1 + _UNCOMMON
+    length = (max(problem.shape).bit_length() // bits + _UNCOMMON) * bits
     one_of = 1 << max(min(problem.shape) // MOST_WORDS, 1).bit_length() - 1
-    words = Words(bits, letters, min(bits * symbols, 60), one_of - 1)
-    return int(_score(problem, words))
+    return int(_score(problem, Words(bits, letters, min(length, _LONGEST), one_of - 1)))
 
 
 @njit(cache=True, nogil=True)
 def _score(problem, words):
-    codes, ends = _table(problem.query, words)
-    rows, columns = _common_words(problem.subject, words, codes, ends)
+    known, ends = _table(problem.query, words)
+    rows, columns = _common_words(problem.subject, words, known, ends)
     return _score_along(problem, *_longest_chain(rows, columns))
 
 
@@ -58,61 +61,58 @@ def _mixed(word):
 
 
 @njit(nogil=True)
-def _table(query, words):
-    """Return a table of words and the rows in which they end, if the query has them once."""
-    size = 4
-    while size < 2 * (len(query) // (words.mask + 1) + 1):
-        size *= 2
-    codes, ends = np.empty(size, np.int64), np.full(size, _EMPTY, np.int32)
-    ends_of_words, n = _looked_at(query, words)
-    for k in range(n):
-        at = _place(ends_of_words[0][k], codes, ends)
-        ends[at] = ends_of_words[1][k] if ends[at] == _EMPTY else _TWICE
-        codes[at] = ends_of_words[0][k]
-    return codes, ends
-
-
-@njit(nogil=True)
 def _looked_at(symbols, words):
-    """Return the words of a sequence that are looked at, and where they end."""
+    """Return the words of a sequence that are looked at, and the places in which they end."""
     bits, letters, length, mask = words
+    symbols_of_word, all_bits = length // bits, (np.int64(1) << length) - 1
     most = len(symbols) // (mask + 1)
-    found, ends, n = (
-        np.empty(most + most // 2 + 64, np.int64),
-        np.empty(most + most // 2 + 64, np.int64),
-        0,
-    )
-    word, all_bits, begins = np.int64(0), (np.int64(1) << length) - 1, length // bits - 1
+    most += most // 2 + 64  # repeats may have more: then they are left alone
+    found, ends = np.empty(most, np.int64), np.empty(most, np.int64)
+    n, word, first_end = 0, np.int64(0), symbols_of_word - 1
     for end in range(len(symbols)):
         code = np.int64(symbols[end])
         if code >= letters:
-            begins = end + length // bits
+            first_end = end + symbols_of_word
         word = (word << bits | code) & all_bits
-        if _mixed(word) & mask == 0 and end >= begins and n < len(found):
+        if _mixed(word) & mask == 0 and end >= first_end and n < most:
             found[n], ends[n] = word, end
             n += 1
-    return (found, ends), n
+    return found[:n], ends[:n]
 
 
 @njit(nogil=True)
-def _common_words(subject, words, codes, ends):
-    """Return the last rows and columns of words that the query has once, by column."""
-    (found, columns), n = _looked_at(subject, words)
-    rows, kept = np.empty(n, np.int64), 0
-    for k in range(n):
-        row = ends[_place(found[k], codes, ends)]
-        rows[kept], columns[kept] = row, columns[k]
-        kept += row >= 0
-    return rows[:kept], columns[:kept]
+def _table(query, words):
+    """Return a table of the query's words, and the rows in which those end that it has once."""
+    found, rows = _looked_at(query, words)
+    size = 4
+    while size < 2 * len(found):
+        size *= 2
+    known, ends = np.empty(size, np.int64), np.full(size, _NEVER, np.int32)
+    for k in range(len(found)):
+        at = _place(found[k], known, ends)
+        known[at] = found[k]
+        ends[at] = rows[k] if ends[at] == _NEVER else _AGAIN
+    return known, ends
 
 
 @njit(nogil=True)
-def _place(word, codes, ends):
+def _place(word, known, ends):
     """Return where a word is in a table, or would be."""
     at = (_mixed(word) >> 8) & (len(ends) - 1)
-    while ends[at] != _EMPTY and codes[at] != word:
+    while ends[at] != _NEVER and known[at] != word:
         at = (at + 1) & (len(ends) - 1)
     return at
+
+
+@njit(nogil=True)
+def _common_words(subject, words, known, ends):
+    """Return the rows and columns in which words end that the query has once, by column."""
+    found, columns = _looked_at(subject, words)
+    rows, n = np.empty(len(found), np.int64), 0
+    for k in range(len(found)):
+        rows[n], columns[n] = ends[_place(found[k], known, ends)], columns[k]
+        n += rows[n] >= 0
+    return rows[:n], columns[:n]
 
 
 @njit(nogil=True)
@@ -121,7 +121,7 @@ def _longest_chain(rows, columns):
     lasts, before = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
     length = 0
     for k in range(len(rows)):
-        # chains of each length end in the smallest row: those of the pairs in `lasts`
+        # of the chains of each length so far, `lasts` has the one that ends in the smallest row
         low, high = 0, length
         while low < high:
             middle = (low + high) // 2
@@ -140,23 +140,21 @@ def _longest_chain(rows, columns):
 
 @njit(nogil=True)
 def _score_along(problem, rows, columns):
-    """Return the best local score of an alignment along a chain of pairs."""
+    """Return the best local score along a chain of pairs and the diagonals of its ends."""
     if not len(rows):
         return np.int64(0)
-    n_rows, n_columns = len(problem.query), len(problem.subject)
     lead = min(rows[0], columns[0]) + 1
-    row, column = rows[0] - lead, columns[0] - lead  # the last pair that is scored
-    best = score = np.int64(0)
+    before, score, best = (rows[0] - lead, columns[0] - lead), np.int64(0), np.int64(0)
     for k in range(len(rows)):
-        score, best = _linked(problem, (row, column), (rows[k], columns[k]), score, best)
-        row, column = rows[k], columns[k]
-    rest = min(n_rows - row, n_columns - column) - 1
-    return _linked(problem, (row, column), (row + rest, column + rest), score, best)[1]
+        score, best = _linked(problem, before, (rows[k], columns[k]), score, best)
+        before = rows[k], columns[k]
+    rest = min(len(problem.query) - before[0], len(problem.subject) - before[1]) - 1
+    return _linked(problem, before, (before[0] + rest, before[1] + rest), score, best)[1]
 
 
 @njit(nogil=True)
 def _linked(problem, start, end, score, best):
-    """Go on from one pair to another, with a gap in the best place if need be.
+    """Go on from one pair to another, with a gap in the best place if they need one.
 
     Returned are the score of the alignment so far, and that of the best one.
     """
@@ -168,8 +166,8 @@ def _linked(problem, start, end, score, best):
             score = max(score + table[query[start[0] + n], subject[start[1] + n]], 0)
             best = max(best, score)
         return score, best
-    # pairs before the gap less those in their stead behind it
-    gained = most = behind = np.int64(0)
+    # pairs before the gap, and what they add to those that would be behind it in their stead
+    behind = gained = most = np.int64(0)
     for n in range(1, pairs + 1):
         later = table[query[end[0] - pairs + n], subject[end[1] - pairs + n]]
         behind += later

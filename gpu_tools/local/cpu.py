@@ -8,8 +8,9 @@ Cells hold scores less an offset, so that 0 is the smallest integer of their typ
 saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
 then a wider type does the work.
 
-Steps are left out, some at a time, if whatever the lanes hold and whatever comes in gains too little
-up to the last row or column to be worth anything. As if nothing had come in, they hand on nothing.
+Steps are left out, some at a time, if whatever the lanes hold and whatever comes in gains too
+little up to the last row or column to be worth anything. They hand on nothing, as if nothing had
+come in.
 """
 
 from __future__ import annotations

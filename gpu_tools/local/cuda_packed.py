@@ -152,9 +152,9 @@ def _rise(empty, bottom, arriving, scoring, scratch):
     highest, kept = max(max(low, high), arriving), int32(scoring[LIMIT] - scoring[SWING])
     if any_lane(highest > scoring[LIMIT]):
         return max(scoring[SWING], int32(shuffle(arriving, int32(WARP - 1), scratch) - kept))
-    if empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW]):
-        if not any_lane(highest > kept):
-            return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
+    falls = empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW])
+    if falls and not any_lane(highest > kept):
+        return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
     return int32(0)
 
 

@@ -10,9 +10,9 @@ from gpu_tools import simd
 from gpu_tools.batches import within_limit
 from gpu_tools.device import Device
 from gpu_tools.local import cpu
-from gpu_tools.local.ahead import Crew
 from gpu_tools.local.anchors import score_reached
 from gpu_tools.local.problem import Problem, Worth
+from gpu_tools.local.several import Crew
 from gpu_tools.local.tiles import Tiles, tile_side
 from gpu_tools.results import PairwiseAlignment
 from gpu_tools.sequences import Sequence
@@ -51,9 +51,9 @@ def in_order(
 ) -> list[list[PairwiseAlignment]]:  # fmt: skip
     """Do all tasks, and return what `finish` makes of each, in their order.
 
-    `worth` says which of their alignments are looked for. A thread does a task at a time, with others if there are fewer tasks; `done` is told the cells
-    of each task that is done. With GPUs, score passes run on them, many at a time, while threads
-    finish what came before.
+    `worth` says which of their alignments are looked for. A thread does a task at a time, with
+    others if there are fewer tasks; `done` is told the cells of each task that is done. With GPUs,
+    score passes run on them, many at a time, while threads finish what came before.
     """
     at_once = max(min(threads, len(tasks)), 1)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_tools.local.ahead import Crew, Found, several_best
 from gpu_tools.local.corridor import whole
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
+from gpu_tools.local.several import Crew, Found, several_best
 from gpu_tools.local.tiles import Tiles
 from gpu_tools.local.traceback import align, trace
 

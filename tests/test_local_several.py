@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
-from gpu_tools.local import ahead, cpu, places, search, tiles
+from gpu_tools.local import cpu, places, search, several, tiles
 from gpu_tools.local.corridor import Corridor
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import make_problem
@@ -59,7 +59,7 @@ def pool():
 @pytest.fixture
 def rounds(monkeypatch):
     """What each attempt to find several found, and how many it found in vain."""
-    seen, original = [], ahead.several_best
+    seen, original = [], several.several_best
 
     def spy(*given):
         seen.append(found := original(*given))
@@ -76,7 +76,7 @@ def test_small_tiles(seed, kind, pool, monkeypatch):
     rng = np.random.default_rng((seed, kind))
     side = int(rng.choice([4, 8]))
     monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", side * int(rng.integers(1, 3)))
-    monkeypatch.setattr(ahead, "PLACES_OF_A_THREAD", 1)
+    monkeypatch.setattr(several, "PLACES_OF_A_THREAD", 1)
     monkeypatch.setattr(search, "PATIENCE", 2)
     scoring = (
         random_scoring(rng)
@@ -86,7 +86,7 @@ def test_small_tiles(seed, kind, pool, monkeypatch):
     problem = make_problem(*pair_of(rng, kind, 240), scoring)
     alone = best(problem, side, 3, 60, None)
     for size in (1, 2, 5):
-        assert best(problem, side, 3, 60, ahead.Crew(pool, size), above=seed % 3) == alone
+        assert best(problem, side, 3, 60, several.Crew(pool, size), above=seed % 3) == alone
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_hundreds_of_random_alignments(scoring, expected, pool, rounds):
     rng = np.random.default_rng(7)
     problem = make_problem(codes(rng, 6000), codes(rng, 7000), scoring)
     alone = best(problem, 64, 1, 300, None)
-    together = best(problem, 64, 1, 300, ahead.Crew(pool, 4), above=3)
+    together = best(problem, 64, 1, 300, several.Crew(pool, 4), above=3)
     assert together == alone
     assert len(alone) == 300
     assert sum(len(found) for found, _ in rounds) >= expected
@@ -107,7 +107,7 @@ def test_highly_related(pool, rounds):
     rng = np.random.default_rng(3)
     query = codes(rng, 3000)
     problem = make_problem(query, changed(rng, query), AffineScoring())
-    assert best(problem, 64, 1, 40, ahead.Crew(pool, 3)) == best(problem, 64, 1, 40, None)
+    assert best(problem, 64, 1, 40, several.Crew(pool, 3)) == best(problem, 64, 1, 40, None)
     assert rounds[0] == ([], 0)
     assert any(found for found, _ in rounds)
 
@@ -124,7 +124,7 @@ def test_any_number_of_threads(both_strands):
     assert more == [one, one]
 
 
-def test_one_thread_finds_nothing_ahead(monkeypatch):
+def test_one_thread_does_not_share_out(monkeypatch):
     monkeypatch.setattr(search, "several_best", None)
     query = Sequence("q", codes(np.random.default_rng(0), 3000))
     assert len(local_align([(query, query)], k=9, device="cpu", threads=1)[0]) == 9
@@ -184,11 +184,11 @@ def test_the_list_ends_where_a_place_had_to_stop(stops, expected):
     items = np.zeros((4, places.FIELDS), dtype=np.int64)
     items[:, places.PLACE] = [0, 0, 1, 1]
     items[:, places.SCORE] = [40, 50, 20, 45]
-    assert ahead._agreed(items, np.array(stops)).tolist() == expected
+    assert several._agreed(items, np.array(stops)).tolist() == expected
 
 
 def test_equal_scores_are_in_the_order_of_their_ends():
     items = np.zeros((3, places.FIELDS), dtype=np.int64)
     items[:, places.PLACE], items[:, places.SCORE] = range(3), 7
     items[:, places.END_ROW], items[:, places.END_COLUMN] = [5, 4, 5], [1, 9, 0]
-    assert ahead._agreed(items, np.zeros(3, np.int64)).tolist() == [1, 2, 0]
+    assert several._agreed(items, np.zeros(3, np.int64)).tolist() == [1, 2, 0]
