@@ -353,26 +353,29 @@ def _sweep(symbols, columns, block, border, following, weights, most, side, hope
     known, rises, gain, (n_rows, n_columns) = hope
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
     n_pairs, size, left_out = len(border[0]) // 2, lanes * block, 0
+    largest = np.int64(np.iinfo(weights.dtype).max) - zero
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
     edge, met = np.full(5 * lanes, zero, weights.dtype), np.full(lanes, zero, weights.dtype)
     cells = best, falling, edge, met
+    # a lane enters a tile in the steps that leave this remainder
+    entries = np.array([lane % (side // 2) for lane in range(lanes)], dtype=weights.dtype)
+    inputs, tiles = (symbols, columns, border, weights), (most, side, entries)
     for begin in range(0, n_pairs + lanes - 1, STEPS):
         steps = begin, min(begin + STEPS, n_pairs + lanes - 1)
-        highest = _highest(best, lanes)
-        if highest == np.iinfo(weights.dtype).max:
-            most[0, 0] = highest  # see `_sweep_all`
-            return known, left_out
-        known = max(known, np.int64(highest) - zero) if rises else known
-        highest = max(highest, _highest(edge, lanes))
-        for value in border[0][2 * steps[0] : 2 * steps[1]]:
-            highest = max(highest, value)
         # the last lane is the highest one in the matrix
         more = gain * min(n_rows - 2 * max(begin - lanes + 1, 0), n_columns)
-        if np.int64(highest) - zero + more < known:
-            _leave_out(steps, cells, following, most, side, zero)
+        highest = np.int64(0)
+        if rises or more < known:
+            highest = np.int64(_highest(best, lanes)) - zero
+            if highest == largest:
+                most[0, 0] = weights.dtype.type(highest + zero)  # see `_sweep_all`
+                return known, left_out
+            known = max(known, highest) if rises else known
+        if more < known and _comes_in(highest, edge, border, steps, zero) + more < known:
+            _leave_out(steps, cells, following, tiles, zero)
             left_out += 1
         else:
-            _run(steps, symbols, columns, cells, border, following, weights, most, side)
+            _run(steps, inputs, cells, following, tiles)
     for lane in range(lanes):
         take_tile(most, (n_pairs + lanes - 2 - lane) // (side // 2), met[lane], lane)
     return known, left_out
@@ -389,9 +392,20 @@ def _highest(cells, lanes):
 
 
 @njit(nogil=True)
-def _leave_out(steps, cells, following, most, side, zero):
+def _comes_in(highest, edge, border, steps, zero):
+    """Return the highest score of those given, of the lanes' edges, and of a block's border."""
+    for value in edge:
+        highest = max(highest, np.int64(value) - zero)
+    for value in border[0][2 * steps[0] : 2 * steps[1]]:
+        highest = max(highest, np.int64(value) - zero)
+    return highest
+
+
+@njit(nogil=True)
+def _leave_out(steps, cells, following, tiles, zero):
     """Hand on nothing from steps in which no cell is worth computing, and keep nothing of them."""
     best, falling, edge, met = cells
+    most, side, _ = tiles
     lanes = len(met)
     for lane in range(min(steps[0], lanes)):
         take_tile(most, (steps[0] - 1 - lane) // (side // 2), met[lane], lane)
@@ -402,13 +416,13 @@ def _leave_out(steps, cells, following, most, side, zero):
 
 
 @njit(nogil=True)
-def _run(steps, symbols, columns, cells, border, following, weights, most, side):
+def _run(steps, inputs, cells, following, tiles):
     """Do a block of steps of a stripe, see `_sweep`."""
+    symbols, columns, border, weights = inputs
     best, falling, edge, met = cells
+    most, side, entries = tiles
     lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
     n_pairs = len(border[0]) // 2
-    # a lane enters a tile in the steps that leave this remainder
-    entries = np.array([lane % half for lane in range(lanes)], dtype=weights.dtype)
     largest = simd.load(met, 0)
     for step in range(steps[0], steps[1]):
         entering = step & (half - 1)

@@ -83,8 +83,9 @@ def rows_per_lane(problems: list[Problem], worth: list[Worth]) -> int | None:
     if not (by_equality and small and capable):
         return None
     able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
-    sizes = *_lengths(problems), _shares(problems, worth)
-    return min(able, key=lambda rows: _estimate(*sizes, rows), default=None)
+    lengths = _lengths(problems)
+    shares = _shares(*lengths, int(one.table.max()), worth)
+    return min(able, key=lambda rows: _estimate(*lengths, shares, rows), default=None)
 
 
 def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -94,15 +95,14 @@ def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int
     )
 
 
-def _shares(problems: list[Problem], worth: list[Worth]) -> NDArray[np.float64]:
-    """Return which share of the strips may be at work in a column.
+def _shares(n_rows, columns, gain: int, worth: list[Worth]) -> NDArray[np.float64]:
+    """Return which share of the strips may be at work in a column, at most.
 
-    An alignment cannot have a score if it leaves out more rows and columns than as many pairs as
-    are not needed for it.
+    An alignment needs so many pairs for its score, of `gain` at most each, that it can leave out
+    only so many rows and columns, and so keeps near the diagonal.
     """
-    n_rows, columns = _lengths(problems)
-    needed = np.array([w.least for w in worth]) / max(int(problems[0].table.max()), 1)
-    return np.clip((n_rows + columns - 2 * needed) / n_rows, 0, 1)
+    pairs = np.array([w.least for w in worth]) / max(gain, 1)
+    return np.clip((n_rows + columns - 2 * pairs) / n_rows, 0, 1)
 
 
 def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, rows: int) -> float:
@@ -113,12 +113,13 @@ def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, row
     """
     strips = _strips(n_rows, rows)
     longest = int((strips * _STEPS_BEHIND + columns).max())
-    work = float((strips * columns * shares).sum()) / _schedulers()
-    at_work = math.ceil((strips * shares).sum() / _schedulers())
-    sharing = min(at_work, _blocks_at_once(int(strips.max())))
+    at_work = strips * np.maximum(shares, 1e-3)
+    of_a_scheduler = math.ceil(at_work.sum() / _schedulers())
+    sharing = min(of_a_scheduler, _blocks_at_once(int(strips.max())))
     alone, issue = 130 + 12 * rows, 60 + 15 * rows
     pace = max(alone, sharing * issue)
-    return max(longest * pace, work * pace / max(sharing, 1))
+    rounds = of_a_scheduler / sharing
+    return pace * max(longest, rounds * float(np.average(columns, weights=at_work)))
 
 
 def _blocks_at_once(longest: int) -> int:
