@@ -14,7 +14,7 @@ from gpu_tools import (
     local_align,
 )
 from gpu_tools.formats.matrices import SHIPPED, load_matrix
-from gpu_tools.local import cpu, search, tiles, traceback
+from gpu_tools.local import cpu, search, tiles, traceback, vectors
 from gpu_tools.local.forbidden import ForbiddenPairs, aligned_pairs
 from gpu_tools.local.problem import make_problem
 from gpu_tools.local.window import fill, is_narrow
@@ -145,7 +145,7 @@ def whole_window(problem, side, used):
     rows, columns = problem.shape
     window, border = (0, rows, 0, columns), (np.zeros(columns + 1, int), np.zeros(rows, int))
     dtype = np.int16 if is_narrow(problem, window, border) else np.int32
-    costs = cpu.costs_of(problem, np.dtype(dtype))
+    costs = vectors.costs_of(problem, np.dtype(dtype))
     return fill(problem, window, (side, 1), border, used.pairs, costs)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.device import simulated
-from gpu_tools.local import cuda, cuda_packed, cuda_wide, schedule, tiles
+from gpu_tools.local import cuda, cuda_packed, cuda_scores, cuda_wide, schedule, tiles
 from gpu_tools.local.problem import ALL, Worth, make_problem
 from tests.local_cases import (
     assert_worth,
@@ -77,14 +77,14 @@ def test_packed_score_pass(seed, rows):
 def test_base_moves_up_and_down(seed, rows, monkeypatch):
     """Related sequences, whose scores outgrow the range, then unrelated ones."""
     if simulated():
-        monkeypatch.setattr(cuda_packed, "LARGEST", 740)
+        monkeypatch.setattr(cuda_scores, "LARGEST", 740)
     length, tail = (40, 10) if simulated() else (6000, 9000)
     rng = np.random.default_rng(seed)
     query = rng.integers(0, 4, length).astype(np.uint8)
     subject = np.concatenate([query, rng.integers(0, 4, tail).astype(np.uint8)])
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
-    assert largest_scores(problem, SIDE).max() > cuda_packed.score_range(problem, rows).limit
+    assert largest_scores(problem, SIDE).max() > cuda_scores.score_range(problem, rows).limit
     (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
     assert_bounds(found, problem, SIDE)
 

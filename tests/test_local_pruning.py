@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring, ProteinSequence, Sequence, local_align
 from gpu_tools.formats.matrices import load_matrix
-from gpu_tools.local import anchors, cpu, schedule
+from gpu_tools.local import anchors, cpu, schedule, vectors
 from gpu_tools.local.problem import ALL, Worth, make_problem
 from tests.local_cases import assert_worth, largest_on_the_way, random_scoring
 
@@ -91,7 +91,7 @@ def test_nothing_of_an_unrelated_pair_is_left_out():
 def test_an_equally_good_alignment_in_a_late_block(match):
     """It is the only one of its stripe of columns, and all that there still can be."""
     rng, side = np.random.default_rng(0), 8
-    width = cpu.block_of(1 << 20, 64 if match == 3 else 32, side) * (64 if match == 3 else 32)
+    width = vectors.block_of(1 << 20, 64 if match == 3 else 32, side) * (64 if match == 3 else 32)
     shared, junk = codes(rng, 64), np.full(400, 4, dtype=np.uint8)
     query = np.concatenate([1 - shared % 2 + 2, junk, shared % 2])  # of letters apart
     subject = np.concatenate([shared % 2, junk])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
-from gpu_tools.local import cpu, places, search, several, tiles
+from gpu_tools.local import cpu, places, search, several, tiles, vectors
 from gpu_tools.local.corridor import Corridor
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import make_problem
@@ -154,7 +154,7 @@ def test_an_alignment_that_begins_in_the_rim_is_not_of_the_place(first, expected
     problem = make_problem(query, subject, AffineScoring())
     upper, fresh = cpu.score_pass(problem, 8), np.empty(9, np.int32)
     box = np.array([[first, 6, first, 6, 1, 0, 0]])
-    asked, costs = places.Asked(8, 3, 1, 80, 5), cpu.costs_of(problem, np.dtype(np.int16))
+    asked, costs = places.Asked(8, 3, 1, 80, 5), vectors.costs_of(problem, np.dtype(np.int16))
     stops, found = places.search_places(
         problem, upper, ForbiddenPairs().pairs, asked, costs, fresh, box
     )

@@ -16,6 +16,7 @@ from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
 from gpu_tools.local.cuda_memory import device_arrays
+from gpu_tools.local.cuda_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
 from gpu_tools.local.problem import ALL, Problem, Worth
 from gpu_tools.ptx import WARP
 from gpu_tools.sequences import OTHER
@@ -82,7 +83,7 @@ def rows_per_lane(problems: list[Problem], worth: list[Worth]) -> int | None:
     capable = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
     if not (by_equality and small and capable):
         return None
-    able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
+    able = [rows for rows in packed.ROWS if score_range(one, rows) is not None]
     lengths = _lengths(problems)
     shares = _shares(*lengths, int(one.table.max()), worth)
     return min(able, key=lambda rows: _estimate(*lengths, shares, rows), default=None)
@@ -214,7 +215,7 @@ class PackedLaunch:
     """
 
     def __init__(self, problems: list[Problem], sides: list[int], worth, rows: int, bands=None):
-        self.kernel = _kernel(rows, packed.tilt(problems[0]) == problems[0].gap_extend)
+        self.kernel = _kernel(rows, tilt(problems[0]) == problems[0].gap_extend)
         n_rows, columns = _lengths(problems)
         strips = _strips(n_rows, rows)
         self.shapes = _tiles_of(n_rows, columns, np.array(sides), rows)
@@ -229,9 +230,9 @@ class PackedLaunch:
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
         self.chunks = strips * (packed.chunks(columns) + 2)
         self.limits_at_start = np.array([(w.least, 0) for w in worth], dtype=np.int64).ravel()
-        scoring = _scoring(problems[0], rows, group, worth[0].only_best)
+        scoring = scoring_of(problems[0], rows, group, worth[0].only_best)
         tables = [jobs, self.units_at_start, self.limits_at_start, scoring]
-        codes = _codes(problems, strips * (rows * packed.VIRTUAL_LANES), packed.stride(columns))
+        codes = _codes(problems, strips * (rows * VIRTUAL_LANES), packed.stride(columns))
         self._place(tables, codes, [_OF_CODE, _words(problems[0])], rows)
         self.borders = (self.row, *(borders or (self.row, self.row)))
         self.clear()
@@ -294,12 +295,12 @@ def _kernel(rows: int, level: bool):
 
 
 def _strips(n_rows, rows: int):
-    return -(-n_rows // (rows * packed.VIRTUAL_LANES))
+    return -(-n_rows // (rows * VIRTUAL_LANES))
 
 
 def _tiles_of(n_rows, columns, sides, rows: int) -> NDArray[np.int64]:
     """Return the tiles down and across that the kernel writes, and those down that are used."""
-    height = _strips(n_rows, rows) * rows * packed.VIRTUAL_LANES
+    height = _strips(n_rows, rows) * rows * VIRTUAL_LANES
     return np.stack([-(-height // sides), -(-columns // sides), -(-n_rows // sides)], axis=1)
 
 
@@ -341,15 +342,5 @@ def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
 
 def _words(problem: Problem) -> NDArray[np.int32]:
     """Return, by subject code, the scores with the four query nucleotides, and those of padding."""
-    scores = np.ascontiguousarray((problem.table[:4].T + packed.tilt(problem)).astype(np.int8))
+    scores = np.ascontiguousarray((problem.table[:4].T + tilt(problem)).astype(np.int8))
     return np.append(scores.view(np.int32).ravel(), np.int32(0))
-
-
-def _scoring(problem: Problem, rows: int, group: int, rises: bool) -> NDArray[np.int32]:
-    tilt = packed.tilt(problem)
-    opens, extends = problem.gap_open, problem.gap_extend
-    down = np.array([-opens, -extends, tilt - extends]) & 0xFFFF
-    added = [(tilt - opens) * 65537, *(down | down << 16).astype(np.uint32).view(np.int32)]
-    scores = packed.score_range(problem, rows)
-    limits = int(problem.table.max()), packed.slack(problem, rows), rises
-    return np.array([*added, tilt, *scores, group, *limits], dtype=np.int32)

@@ -9,40 +9,35 @@ A cell in memory is one word of 64 bits: the best score, how much more the gap t
 worth if it need not be opened, and the number of the strip that reads it. So a reader sees whether
 a word is already the one it waits for, and neither flags nor fences are needed.
 
-Scores are *tilted*: a cell's has the penalty of a mismatch added once for each column. Then a
-mismatch adds nothing, a match something positive, and if extending a gap costs as much as a
-mismatch, extending it along a row is free.
-
-In registers, tilted scores are less the strip's *base*, which moves with them. Scores of cells that
-are in registers at one time differ by no more than a bound, the *reach*, so that all of them fit 16
-bits, and none is so small that a penalty would make it negative. Where the empty alignment's score
-is below that, all cells' are far above it, and the smallest one allowed stands for it.
-
 A strip leaves out the cells of a chunk of columns if whatever it holds and whatever comes in gains
 too little up to the last row or column to be worth anything: it hands on nothing, and goes on as if
-the matrix began there. Scores of cells beside may be too small for 16 bits then, or too small
-beside others; these are at least the smallest one allowed, which is no more than what they would be
-if nothing had been left out. So scores are never too large, and those of alignments that are worth
-finding are right.
+the matrix began there. What scores are, `gpu_tools.local.cuda_scores` says.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numba import cuda, int32, int64, uint32, uint64
 
 from gpu_tools.device import simulated
-from gpu_tools.local.problem import Problem
-from gpu_tools.ptx import (
-    WARP,
-    any_lane,
-    max2,
-    permute,
-    shuffle,
-    shuffle_up,
-    sync_lanes,
+from gpu_tools.local.cuda_scores import (
+    ALONG,
+    DOWN,
+    FLOOR,
+    GROUP,
+    LARGEST,
+    NOT_REACHED,
+    OPENS,
+    OPENS_ROW,
+    RISES,
+    TILT,
+    VIRTUAL_LANES,
+    both,
+    largest_half,
+    least_of_worth,
+    lifted,
+    rise_of,
 )
+from gpu_tools.ptx import WARP, any_lane, max2, permute, shuffle, shuffle_up, sync_lanes
 from gpu_tools.ptx_rows import at_least
 from gpu_tools.ptx_tuples import (
     add_each,
@@ -55,7 +50,6 @@ from gpu_tools.ptx_tuples import (
 
 ROWS = (1,) if simulated() else (4, 8, 16)
 """Rows a virtual lane that the kernel is compiled for."""
-VIRTUAL_LANES = 2 * WARP
 LEAD = VIRTUAL_LANES
 """Elements before column 0 of a row and of a subject's words: steps that come too early."""
 TAIL = 2 * VIRTUAL_LANES
@@ -66,10 +60,6 @@ ASKS = WARP // UNROLLED - 1
 """Group of steps before which the cells of the next chunk are asked for."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
-LARGEST = (1 << 15) - 1
-"""The largest score less its base."""
-_NOT_REACHED = (1 << 31) - 1
-"""More than any score."""
 _OUT = WARPS * 4 * WARP
 """Of each warp what goes on below its last lane and, to no purpose, below the others."""
 _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
@@ -77,8 +67,6 @@ _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 # columns of the job table: first selector, element of rows and words, and tile; whole chunks of
 # columns, tiles across, chunks of a tile (as a power of two), rows of a tile, rows and columns
 SELECTORS, COLUMN, TILES, CHUNKS, ACROSS, SPAN, SIDE, HEIGHT, WIDTH, FIELDS = range(10)
-# elements of the scoring
-OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP, GAIN, SLACK, RISES = range(13)
 
 
 def chunks(columns: int) -> int:
@@ -91,92 +79,6 @@ def stride(columns: int) -> int:
     return LEAD + chunks(columns) * WARP + TAIL
 
 
-def slack(problem: Problem, rows: int) -> int:
-    """Return by how much cells of a virtual lane, or above it, may be larger than its lowest."""
-    return problem.gap_open + problem.gap_extend * rows
-
-
-class Range(NamedTuple):
-    """How the base moves: it rises if a score is above `limit`, falls if one is below `low`.
-
-    It moves by `swing`, after which no score is below `low`, or, if it fell, above `limit`. The
-    score of an empty alignment is never less than `floor`.
-    """
-
-    floor: int
-    limit: int
-    low: int
-    swing: int
-
-
-def tilt(problem: Problem) -> int:
-    """Return what tilted scores gain with each column."""
-    return -int(problem.table[0, 1])
-
-
-def score_range(problem: Problem, rows: int) -> Range | None:
-    """Return the range of scores in a strip of `rows` rows a virtual lane, None if 16 bits are few.
-
-    From a cell to one n rows or columns away a score falls by a gap's cost at most, and rises by no
-    more than n pairs and what a gap costs that the other path pays.
-    """
-    down = max(int(problem.table.max()), 0) + problem.gap_extend
-    across = down + tilt(problem)
-    floor = problem.gap_open + problem.gap_extend + tilt(problem)
-    slack = 2 * (floor + across)
-    reach = down * VIRTUAL_LANES * rows + across * (VIRTUAL_LANES + WARP) + slack
-    low = floor + down * rows + across * WARP + slack
-    limit = LARGEST - reach - low
-    swing = limit - reach - low
-    return Range(floor, limit, low, swing) if swing > 0 else None
-
-
-@cuda.jit(device=True)
-def _halves(packed):
-    return int32(int32(packed << int32(16)) >> int32(16)), int32(packed >> int32(16))
-
-
-@cuda.jit(device=True)
-def _both(low, high):
-    return int32(int32(low & int32(0xFFFF)) | int32(high << int32(16)))
-
-
-@cuda.jit(device=True)
-def _rise(empty, bottom, arriving, scoring, scratch):
-    """Return by how much the base of a strip rises; all lanes agree.
-
-    `empty` is what the score of an empty alignment in the last virtual lane would be. Where cells
-    were left out, those that arrive may be far above all others.
-    """
-    low, high = _halves(bottom)
-    highest, kept = max(max(low, high), arriving), int32(scoring[LIMIT] - scoring[SWING])
-    if any_lane(highest > scoring[LIMIT]):
-        return max(scoring[SWING], int32(shuffle(arriving, int32(WARP - 1), scratch) - kept))
-    falls = empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW])
-    if falls and not any_lane(highest > kept):
-        return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
-    return int32(0)
-
-
-@cuda.jit(device=True)
-def _lifted(score, rest, floor):
-    """Return the best score and the gap that goes on below, in the upper halves."""
-    least = max(score, floor)
-    gap = max(int32(score + int32(rest >> int32(16))), least)
-    return int32(least << int32(16)), int32(gap << int32(16))
-
-
-@cuda.jit(device=True)
-def _limit(job, row, column, scoring, known):
-    """Return the least score in cells from a row and column on that is worth anything.
-
-    A cell's score is known from that of the lowest cell of its lane, of which it is no more than
-    `SLACK` larger.
-    """
-    more = min(int32(job[HEIGHT] - row), int32(job[WIDTH] - column))
-    return int32(known - scoring[SLACK] - scoring[GAIN] * more)
-
-
 @cuda.jit(device=True)
 def _hand_on(out, own, target, outgoing, terms):
     """Write the cells below the last virtual lane, a lane a column, for the strip below."""
@@ -186,13 +88,6 @@ def _hand_on(out, own, target, outgoing, terms):
     sync_lanes()
     rest = int32(int32(gap - bottom) & int32(-65536)) | next_tag
     store_pair(target, outgoing, int32((bottom >> int32(16)) + offset), rest)
-
-
-@cuda.jit(device=True)
-def _largest_half(highest, lift, slope):
-    """Return the larger score; the virtual lane in the upper half is a column behind."""
-    low, high = _halves(highest)
-    return int32(max(low, int32(high + slope)) + lift)
 
 
 @cuda.jit(device=True)
@@ -267,16 +162,31 @@ def make_kernel(rows: int, level: bool):
         slope = scoring[TILT]
         base = int32(slope * int32(column - int32(VIRTUAL_LANES)) - scoring[FLOOR])
         own = int32(column - int32(2) * lane - int32(1))
-        empty = _both(slope * own - base, slope * (own - int32(1)) - base)
+        empty = both(slope * own - base, slope * (own - int32(1)) - base)
         # a gap open there was opened a column sooner, where nothing is worth less when tilted
-        gaps = repeated(slots, int32(empty - _both(slope, slope)))
+        gaps = repeated(slots, int32(empty - both(slope, slope)))
         return base, repeated(slots, empty), gaps, (empty, empty)
 
     @cuda.jit(device=True)
-    def lowered(values, rise, floor):
+    def lowered(values, rise, scoring):
         """Return scores less what the base has risen by."""
-        lower = int32(-min(rise, int32(LARGEST)))
-        return at_least(add_each(values, _both(lower, lower)), _both(floor, floor))
+        lower, floor = int32(-min(rise, int32(LARGEST))), scoring[FLOOR]
+        return at_least(add_each(values, both(lower, lower)), both(floor, floor))
+
+    @cuda.jit(device=True)
+    def rebased(base, cells, gaps, above, given, scoring):
+        """Move the base until what the strip holds, and what arrives, is in range.
+
+        `given` is, tilted, the score of an empty alignment, and the one that arrives.
+        """
+        empty, arriving, scratch = given
+        rise = rise_of(empty - base, cells[rows - 1], arriving - base, scoring, scratch)
+        while rise != 0:
+            base = int32(base + rise)
+            cells, gaps = lowered(cells, rise, scoring), lowered(gaps, rise, scoring)
+            above = lowered(above, rise, scoring)
+            rise = rise_of(empty - base, cells[rows - 1], arriving - base, scoring, scratch)
+        return base, cells, gaps, above
 
     @cuda.jit(device=True)
     def step(k, arriving, words, strip, penalties, place):
@@ -313,7 +223,7 @@ def make_kernel(rows: int, level: bool):
         own_out = uint32(cuda.threadIdx.y) * uint32(4 * WARP)
         slot = own_out if lane == WARP - 1 else own_out + uint32(2 * WARP)
         penalties, slope = penalties_of(scoring), scoring[TILT]
-        place = (lane, _both(slope, slope), out, slot, scratch)
+        place = (lane, both(slope, slope), out, slot, scratch)
         first = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
         chosen = load_each(slots, selectors, first, int64(WARP))
         base, cells, gaps, above = emptied(int32(0), lane, scoring)
@@ -345,9 +255,10 @@ def make_kernel(rows: int, level: bool):
             else:
                 score, rest = int32(0), int32(0)
             incoming += uint32(WARP)
-            limit = (known if scoring[RISES] else int32(_NOT_REACHED), limits, limit_at)
-            held = _largest_half(cells[rows - 1], base - slope * (own_column - int32(1)), slope)
-            if not any_lane(max(held, score) >= _limit(job, top, last_column, scoring, known)):
+            limit = (known if scoring[RISES] else int32(NOT_REACHED), limits, limit_at)
+            held = largest_half(cells[rows - 1], base - slope * (own_column - int32(1)), slope)
+            left = int32(job[HEIGHT] - top), int32(job[WIDTH] - last_column)
+            if not any_lane(max(held, score) >= least_of_worth(*left, scoring, known)):
                 base, cells, gaps, above = emptied(int32(column + int32(WARP)), lane, scoring)
                 diagonal, falling = above
                 store_pair(target, outgoing, int32(0), next_tag)
@@ -360,20 +271,13 @@ def make_kernel(rows: int, level: bool):
                 score, rest = load_pair(source, incoming)
                 continue
             tilted = int32(score + slope * (column + lane))
-            empty = int32(slope * last_column)
-            bottom = cells[rows - 1]
-            rise = _rise(empty - base, bottom, tilted - base, scoring, scratch)
-            while rise != 0:
-                cells, gaps = (
-                    lowered(cells, rise, scoring[FLOOR]),
-                    lowered(gaps, rise, scoring[FLOOR]),
-                )
-                diagonal, falling = lowered((diagonal, falling), rise, scoring[FLOOR])
-                base = int32(base + rise)
-                bottom = cells[rows - 1]
-                rise = _rise(empty - base, bottom, tilted - base, scoring, scratch)
-            arriving = _lifted(int32(tilted - base), rest, scoring[FLOOR])
-            floor = _both(
+            given = (int32(slope * last_column), tilted, scratch)
+            base, cells, gaps, above = rebased(
+                base, cells, gaps, (diagonal, falling), given, scoring
+            )
+            diagonal, falling = above
+            arriving = lifted(int32(tilted - base), rest, scoring[FLOOR])
+            floor = both(
                 max(slope * own_column - base, scoring[FLOOR]),
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
@@ -401,9 +305,9 @@ def make_kernel(rows: int, level: bool):
             _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
             outgoing += uint32(WARP)
             lift = int32(base - slope * own_column)
-            largest = max(largest, _largest_half(before, lift, slope))
+            largest = max(largest, largest_half(before, lift, slope))
             largest = _note(most, tiles, largest, int32(chunk - behind), limit)
-            largest = max(largest, _largest_half(highest, lift, slope))
+            largest = max(largest, largest_half(highest, lift, slope))
         cuda.atomic.max(most, first_tile + tiles[1], largest)
         if lane == 0 and left_out > 0:
             cuda.atomic.add(limits, int64(limit_at + uint32(1)), int64(left_out))

@@ -14,6 +14,7 @@ from gpu_tools.local.anchors import score_reached
 from gpu_tools.local.problem import Problem, Worth
 from gpu_tools.local.several import Crew
 from gpu_tools.local.tiles import Tiles, tile_side
+from gpu_tools.local.vectors import LONGEST_BLOCK
 from gpu_tools.results import PairwiseAlignment
 from gpu_tools.sequences import Sequence
 
@@ -24,7 +25,7 @@ TILES_FROM_GPU = 1 << 24
 """Small tiles make the search for alignments short; on a GPU they cost nothing."""
 SMALLEST_ON_CPU, SMALLEST_ON_GPU = 1 << 13, 1 << 18
 """Symbols from which on words that sequences have in common are worth looking for."""
-_MANY_COLUMNS = 4 * simd.VECTOR_BYTES * cpu.LONGEST_BLOCK
+_MANY_COLUMNS = 4 * simd.VECTOR_BYTES * LONGEST_BLOCK
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
 
 
@@ -81,7 +82,7 @@ def side_on_cpu(problem: Problem) -> int:
     """Return the side of the tiles for a score pass on the CPU."""
     side = tile_side(*problem.shape, TILES_IN_HOST_MEMORY)
     # as wide as a lane's block can be, where that leaves few lanes without columns
-    return max(side, cpu.LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
+    return max(side, LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
 
 
 def known_worth(task: Task, worth: Worth, smallest: int) -> Worth:

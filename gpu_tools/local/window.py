@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from gpu_tools import simd
-from gpu_tools.local import cpu
+from gpu_tools.local import vectors
 
 
 @njit(cache=True, nogil=True)
@@ -51,21 +51,21 @@ def fill(problem, window, asked, border, used, costs):
     """
     weights, (tile, least) = costs.weights, asked
     top, bottom, left, right = window
-    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[cpu.ZERO])
+    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[vectors.ZERO])
     down, across = -(-(bottom - top) // tile), -(-(right - left) // tile)
-    block = cpu.block_of(right - left, lanes, tile)
+    block = vectors.block_of(right - left, lanes, tile)
     stripe = lanes * block
     width = -(-(right - left) // stripe) * stripe
-    symbols = cpu.reversed_symbols(problem.query[top:bottom], weights)
-    above = np.full(width + 1, weights[cpu.ZERO], weights.dtype)
+    symbols = vectors.reversed_symbols(problem.query[top:bottom], weights)
+    above = np.full(width + 1, weights[vectors.ZERO], weights.dtype)
     above[: right - left + 1] = border[0] + zero
-    beside = np.full((bottom - top + 1) // 2 * 2, weights[cpu.ZERO], weights.dtype)
+    beside = np.full((bottom - top + 1) // 2 * 2, weights[vectors.ZERO], weights.dtype)
     beside[: bottom - top] = border[1] + zero
     sides = (beside, beside.copy())
-    most = np.full((down, width // block), weights[cpu.ZERO], weights.dtype)
+    most = np.full((down, width // block), weights[vectors.ZERO], weights.dtype)
     score, row, column = np.int64(least), np.int64(-1), np.int64(0)
     for first in range(0, width, stripe):
-        columns = cpu.lay_out(problem.subject, left + first, block, costs)
+        columns = vectors.lay_out(problem.subject, left + first, block, costs)
         bars = _bars(used, (top, bottom, left + first, right), lanes, block)
         columns_of_last = (across - 1) * tile - first, right - left - first
         target = (tile, bottom - top, columns_of_last, score)
@@ -121,7 +121,7 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
     tile, n_rows, (target_first, target_end), least = target
     lanes, half = simd.VECTOR_BYTES // weights.itemsize, tile // 2
     size = len(above) - 1
-    block, n_pairs, zero = size // lanes, len(sides[0]) // 2, weights[cpu.ZERO]
+    block, n_pairs, zero = size // lanes, len(sides[0]) // 2, weights[vectors.ZERO]
     target_pair = (n_rows - 1) // tile * half
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
     barred, upper = np.zeros(2 * size, weights.dtype), np.empty(size, weights.dtype)
@@ -142,23 +142,23 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
             edge[step], largest[step] = above[step * block], zero
         for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
             if step - lane < n_pairs:
-                cpu.close_tile(most, (step - lane) // half - 1, largest, lane, zero)
+                vectors.close_tile(most, (step - lane) // half - 1, largest, lane, zero)
         if first_lane <= step - target_pair < end_lane:
             bar[step - target_pair] = best_so_far[0]
         if n_rows % 2 and 0 <= step - n_pairs + 1 < lanes:  # there is no lower row
             hidden[step - n_pairs + 1] = zero
         if 0 <= step - n_pairs < lanes:
             lane = step - n_pairs
-            cpu.close_tile(most, (n_rows - 1) // tile, largest, lane, zero)
+            vectors.close_tile(most, (n_rows - 1) // tile, largest, lane, zero)
             bar[lane] = largest_of_all
         begin, end = begins[step], begins[step + 1]
         for k in range(begin, end):
             barred[positions[k]] = zero
         here = n_pairs + lanes - 1 - step
         rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
-        state = cpu.enter(edge, sides, 2 * min(step, n_pairs - 1), lanes)
-        last, highest = cpu.advance(columns, best, falling, rows, state, weights, barred, upper)
-        cpu.leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
+        state = vectors.enter(edge, sides, 2 * min(step, n_pairs - 1), lanes)
+        last, highest = vectors.advance(columns, best, falling, rows, state, weights, barred, upper)
+        vectors.leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
         below = simd.add_saturating(highest[1], simd.load(hidden, 0))
         highest_of_both = simd.maximum(highest[0], below)
         simd.store(largest, 0, simd.maximum(simd.load(largest, 0), highest_of_both))
@@ -175,7 +175,7 @@ def _sweep(symbols, columns, above, sides, bars, weights, most, target):
             for lane in range(first_lane, end_lane):
                 if bar[lane] != largest_of_all:
                     bar[lane] = best_so_far[0]
-    cpu.close_tile(most, (n_rows - 1) // tile, largest, lanes - 1, zero)
+    vectors.close_tile(most, (n_rows - 1) // tile, largest, lanes - 1, zero)
     score, row, column = best_so_far
     return following, (np.int64(score) - np.int64(zero), row, column)
 
