@@ -179,5 +179,7 @@ def _padded_target(job: RowJob) -> NDArray[np.uint8]:
 
 
 def _best(lanes: NDArray[np.int32]) -> End:
-    score, end, column = min((-int(s), int(e), int(c)) for s, e, c in lanes)
-    return End(-score, end, column)
+    scores, ends, columns = lanes.T
+    equal = np.flatnonzero(scores == scores.max())
+    first = equal[np.lexsort((columns[equal], ends[equal]))[0]]
+    return End(*lanes[first].tolist())

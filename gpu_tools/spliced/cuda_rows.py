@@ -7,7 +7,8 @@ their own; chains are followed on the CPU, from the rows that its own sweeps wou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.batches import shares, within_limit
 from gpu_tools.results import SplicedAlignment
+from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.coding import SPLITS, completes
 from gpu_tools.sites.cuda_job import DeviceRows, End
 from gpu_tools.sites.cuda_program import (
@@ -108,8 +110,8 @@ def align_on_gpus(
             refuse_beyond(free, prepared.number, prepared.device_bytes)
         limit = min(BYTES_PER_BATCH, free // 4)
         for batch in within_limit(made, lambda prepared: prepared.device_bytes, limit):
-            swept = _sweep(batch, mode)
-            concluded = spread(lambda pair: mode.conclude(pair[0].case, pair[1]), swept)
+            swept = list(_swept(batch, mode.scoring))
+            concluded = spread(lambda pair: _conclude(mode, *pair), zip(batch, swept, strict=True))
             for prepared, result in zip(batch, concluded, strict=True):
                 results[prepared.number] = result
                 done(result.cells)
@@ -118,19 +120,21 @@ def align_on_gpus(
     return results
 
 
-def _sweep(batch: list[Prepared], mode) -> list[tuple[Prepared, list]]:
-    """Return the sweeps of cases, worked out on the current GPU."""
+def _swept(batch: list[Prepared], scoring: SplicedScoring) -> Iterator[list]:
+    """Yield rows and best end of each case's jobs, worked out on the current GPU."""
     jobs = [job for prepared in batch for job in prepared.jobs]
-    if not jobs:
-        return [(prepared, []) for prepared in batch]
-    launch = RowLaunch(jobs, mode.scoring)
-    launch.run()
-    numbered = iter(enumerate(launch.best_ends()))
-    swept = []
+    if jobs:
+        launch = RowLaunch(jobs, scoring)
+        launch.run()
+        numbered = enumerate(launch.best_ends())
     for prepared in batch:
-        own = zip(prepared.compiled, numbered)  # noqa: B905, as many as there are programs
-        swept.append((prepared, [sweep_of(c, launch.rows(k), end) for c, (k, end) in own]))
-    return swept
+        own = islice(numbered, len(prepared.jobs)) if prepared.jobs else ()
+        yield [(launch.rows(k), end) for k, end in own]
+
+
+def _conclude(mode: FreeEnds | Reading, prepared: Prepared, swept: list) -> SplicedAlignment:
+    pairs = zip(prepared.compiled, swept, strict=True)
+    return mode.conclude(prepared.case, [sweep_of(compiled, *own) for compiled, own in pairs])
 
 
 def sweep_of(compiled: Compiled, rows: DeviceRows, end: End) -> FreeSweep | ReadingSweep:
