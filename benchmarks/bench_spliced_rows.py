@@ -1,7 +1,7 @@
-"""Listed candidates with free ends and those that translate: the public function on both devices.
+"""Listed candidates with free ends and those that translate, on both devices.
 
-Run ``python -m benchmarks.bench_spliced_rows [RECORD.json]``. Cells are nominal ones. Calls are timed
-after one that is not; the devices' results are compared.
+Run ``python -m benchmarks.bench_spliced_rows [RECORD.json]``. Cells are nominal. The first call is
+not timed; the devices' results are compared.
 """
 
 from __future__ import annotations

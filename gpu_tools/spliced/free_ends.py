@@ -19,7 +19,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.rows import advance, begin, column_of, final_score, put, raise_to, settle
 from gpu_tools.sites.state import Stripe, by_column, lanes_of, padded, stripe_of
 from gpu_tools.spliced.case import PreparedCase, result_of
-from gpu_tools.spliced.core import empty_chain
+from gpu_tools.spliced.core import empty_row
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.traceback import (
     ROWS_BETWEEN_CHECKPOINTS,
@@ -156,28 +156,38 @@ class FreeEnds:
 
 def stream_of(program: SweepProgram) -> Stream:
     """Return what a sweep wants to know of a program."""
+    bonus = _leave_bonus(
+        program.exit_rows, program.exit_tracks, program.track_rows, program.exit_bonus
+    )
     return Stream(
         program.codes, program.track_rows, program.track_commits, program.exit_rows,
-        program.exit_ends, program.exit_bonus, leave_bonus(program)[0],
+        program.exit_ends, program.exit_bonus, bonus,
     )  # fmt: skip
 
 
-def leave_bonus(program: SweepProgram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each stream row the best bonus of an exon that goes on to it, and that exon."""
-    bonus, candidate = (np.zeros(program.n_rows, dtype=np.int64) for _ in range(2))
-    for k in range(program.n_exons):
-        first = program.track_rows[program.exit_tracks[k]]
-        rows = slice(first, program.exit_rows[k] + 1)
-        # exons of a track come shortest first: what a longer one covers alone is still unset
-        unset = np.arange(first, program.exit_rows[k] + 1) > (
-            program.exit_rows[k - 1]
-            if k and program.exit_tracks[k - 1] == program.exit_tracks[k]
-            else -1
-        )
-        better = unset | (bonus[rows] < program.exit_bonus[k])
-        bonus[rows] = np.where(better, program.exit_bonus[k], bonus[rows])
-        candidate[rows] = np.where(better, k, candidate[rows])
-    return bonus, candidate
+@njit(cache=True, nogil=True)
+def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
+    """Return for each stream row the best bonus of an exon that goes on to it."""
+    bonus = np.empty(track_rows[-1], dtype=np.int64)
+    row, best, track = len(bonus) - 1, 0, -1
+    for k in range(len(exit_rows) - 1, -1, -1):
+        # from the end on: a track's longest exon comes first
+        best = exit_bonus[k] if exit_tracks[k] != track else max(best, exit_bonus[k])
+        track = exit_tracks[k]
+        first = track_rows[track]
+        if k > 0 and exit_tracks[k - 1] == track:
+            first = exit_rows[k - 1] + 1
+        while row >= first:
+            bonus[row] = best
+            row -= 1
+    return bonus
+
+
+def _left_at(program: SweepProgram, row: int) -> int:
+    """Return the exon with the best bonus that goes on to a stream row, the shortest of equals."""
+    track = np.searchsorted(program.track_rows, row, side="right") - 1
+    exons = np.flatnonzero((program.exit_tracks == track) & (program.exit_rows >= row))
+    return int(exons[program.exit_bonus[exons].argmax()])
 
 
 def free_trace(
@@ -198,7 +208,8 @@ def free_trace(
     FreeTrace
     """
     lifted, profile = pair_scores(target, scoring)
-    candidate = int(leave_bonus(program)[1][sweep.row])
+    empty = empty_row(np.arange(sweep.column + 1), scoring.gap, True).astype(np.int32)
+    candidate = _left_at(program, sweep.row)
     track = program.exit_tracks[candidate]
     end = int(program.starts[track] + sweep.row - program.track_rows[track] + 1)
     candidates, column = np.array([candidate]), sweep.column
@@ -210,7 +221,7 @@ def free_trace(
             _bases(program, tracks[-1], end), target[:column], lifted, profile, scoring.gap
         )
         found, left, column, whole, operations = _trace_exon(
-            rows, _empty(column + 1, scoring.gap), sweep.entries, tracks,
+            rows, empty[: column + 1], sweep.entries, tracks,
             end - program.starts[tracks], value - program.exit_bonus[candidates],
         )  # fmt: skip
         chain.append((end - left, end))
@@ -232,10 +243,6 @@ def _bases(program: SweepProgram, track: int, end: int) -> NDArray[np.uint8]:
     """Return a track's bases up to a position."""
     first = program.track_rows[track]
     return program.codes[first : first + end - program.starts[track]]
-
-
-def _empty(columns: int, gap: int) -> NDArray[np.int32]:
-    return np.array([empty_chain(column, gap, True) for column in range(columns)], dtype=np.int32)
 
 
 @njit(cache=True, nogil=True)

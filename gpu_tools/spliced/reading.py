@@ -8,6 +8,7 @@ it leaves of a codon; `gpu_tools.sites.coding` says how stop codons over an intr
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ class ReadingSweep(NamedTuple):
     entries: NDArray[np.int32]
 
 
+@cache
 def stop_words() -> NDArray[np.bool_]:
     """Return which words of three codes are stop codons, shape (5, 5, 5)."""
     words = np.zeros((OTHER + 1,) * FRAMES, dtype=bool)

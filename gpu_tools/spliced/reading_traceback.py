@@ -125,11 +125,11 @@ def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) ->
     -------
     dict
     """
-    leaves = _leaves_of(sweep)
+    leaves, pairs = _leaves_of(sweep), pair_scores(target, scoring)
     exons, parts, exit_, column = [], [], best.end, best.column
     while exit_ >= 0:
         exon, way, column, operations = _exon_before(
-            program, sweep, leaves, (exit_, column), target, scoring
+            program, sweep, leaves, (exit_, column), target, (*pairs, scoring.gap)
         )
         exons.append(exon)
         parts.append(operations)
@@ -166,7 +166,7 @@ def _leaves_of(sweep: ReadingSweep) -> _Leaves:
     return _Leaves(by_exit, sweep.ways.leave_exits[by_exit], ways)
 
 
-def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, end, target, scoring):
+def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, end, target, scores):
     """Return exon, way, column of entry and operations of what leads to an exit and a column."""
     exit_, column = end
     found = leaves.by_exit[slice(*np.searchsorted(leaves.exits, [exit_, exit_ + 1]))]
@@ -177,14 +177,7 @@ def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, en
     ways, exons, starts = ways[order], exons[order], starts[order]
     boundary = sweep.ways.exit_ends[exit_]
     row = program.track_rows[program.exit_tracks[exons[-1]]]
-    lifted, profile = pair_scores(target, scoring)
-    rows = ExonRows(
-        program.codes[row : row + boundary - starts[-1]],
-        target[:column],
-        lifted,
-        profile,
-        scoring.gap,
-    )
+    rows = ExonRows(program.codes[row : row + boundary - starts[-1]], target[:column], *scores)
     values = sweep.exits[exit_, column] - program.exit_bonus[exons]
     k, entered, operations = _trace_exon(rows, boundary - starts, sweep.entries, ways, values)
     return int(exons[k]), int(ways[k]), entered, operations
