@@ -42,7 +42,7 @@ def compared(cases: list[Case], **options) -> dict:
         def call(device=device):
             found[device] = spliced_align(cases, device=device, **options)
 
-        seconds = median_seconds(call, 3)
+        seconds = median_seconds(call, 1)
         figures[device] = {"seconds": round(seconds, 6), "gcups": round(cells / seconds / 1e9, 3)}
     if found["cuda"] != found["cpu"]:
         raise AssertionError("the devices differ")
