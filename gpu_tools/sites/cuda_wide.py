@@ -29,13 +29,21 @@ from gpu_tools.spliced import core
 COLUMNS_PER_LANE = 2 if simulated() else 8
 STRIP = WARP * COLUMNS_PER_LANE
 """Columns of a strip, and words of a place."""
+HOT_PLACES = 6 if simulated() else 13
+"""The first so many places lie in shared memory until the strip is done.
+
+They have what changes at every base, all current rows and the empty chain's among them. Global
+memory is written through to the L2 cache, which cannot take the rows of as many strips as a
+multiprocessor could compute.
+"""
+_HOT_WORDS = HOT_PLACES * STRIP
 NEVER_BYTE = 0x80
 NEVER = int64(-0x7F7F7F7F7F7F7F80)
 """A border word that is not there yet."""
 LOWEST = -(2**31)
 
 # columns of the job table: counts, first places, where the job's parts begin in the buffers
-FLOOR, ROWS, STRIPS, ADVANCES, TRACKS, COLUMNS, ROW, START = range(8)
+FLOOR, ROWS, PLACES, ADVANCES, TRACKS, COLUMNS, ROW, START = range(8)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, STRIDE, BORDERS, ENDS = range(8, 15)
 # elements of the scoring
 GAP = N_SYMBOLS * N_SYMBOLS
@@ -93,18 +101,18 @@ def _advance(cells, at, lifted, target, border, floor, gap, scratch):
 
 
 @cuda.jit(device=True)
-def _raise(cells, to, source, bonus):
+def _raise(cells, to, sources, source, bonus):
     """Raise the lane's columns of a row to another one plus a bonus."""
     for c in range(COLUMNS_PER_LANE):
-        value = int32(cells[uint32(source + c * WARP)] + bonus)
+        value = int32(sources[uint32(source + c * WARP)] + bonus)
         cells[uint32(to + c * WARP)] = max(value, cells[uint32(to + c * WARP)])
 
 
 @cuda.jit(device=True)
-def _put(cells, to, source, bonus):
+def _put(cells, to, sources, source, bonus):
     """Set the lane's columns of a row to another one plus a bonus."""
     for c in range(COLUMNS_PER_LANE):
-        cells[uint32(to + c * WARP)] = int32(cells[uint32(source + c * WARP)] + bonus)
+        cells[uint32(to + c * WARP)] = int32(sources[uint32(source + c * WARP)] + bonus)
 
 
 @cuda.jit(device=True)
@@ -150,6 +158,7 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
     """
     scratch = cuda.shared.array(WARP, int64)
     table = cuda.shared.array(GAP, int32)
+    hot = cuda.shared.array(_HOT_WORDS, int32)
     target = cuda.local.array(COLUMNS_PER_LANE, int32)
     best = cuda.local.array(3, int32)
     lane = int32(cuda.threadIdx.x)
@@ -173,7 +182,7 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
         for c in range(COLUMNS_PER_LANE):
             target[c] = targets[job[TARGET] + column + c]
             start = empty_chain(int32(column + c), gap, free)
-            own[uint32(job[START] * STRIP + c * WARP + lane)] = start
+            hot[uint32(job[START] * STRIP + c * WARP + lane)] = start
         best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
@@ -187,7 +196,7 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                     word, border = _border(strip, number, word, advances, arriving, scratch)
                     at = int32((row + track) * int32(STRIP) + lane)
                     lifted = table[symbol * N_SYMBOLS :]
-                    out = _advance(own, at, lifted, target, border, floor, gap, scratch)
+                    out = _advance(hot, at, lifted, target, border, floor, gap, scratch)
                     if lane == WARP - 1:
                         store_word(leaving, uint32(number), out)
                     number += int32(1)
@@ -198,21 +207,25 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                 following = load4(todo, n * 4)
                 at = int32(to * int32(STRIP) + lane)
                 other = int32(source * int32(STRIP) + lane)
+                rows = hot if to < HOT_PLACES else own
+                sources = hot if source < HOT_PLACES else own
                 if kind == CLEAR:
-                    _fill(own, at, floor)
+                    _fill(rows, at, floor)
                 elif kind == FINAL:
-                    _find_end(own, at, columns, gap, source, bonus, best)
+                    _find_end(hot, at, columns, gap, source, bonus, best)
                 elif kind == ADVANCE:
                     word, border = _border(strip, number, word, advances, arriving, scratch)
                     lifted = table[source * N_SYMBOLS :]
-                    out = _advance(own, at, lifted, target, border, floor, gap, scratch)
+                    out = _advance(hot, at, lifted, target, border, floor, gap, scratch)
                     if lane == WARP - 1:
                         store_word(leaving, uint32(number), out)
                     number += int32(1)
                 elif kind == PUT:
-                    _put(own, at, other, bonus)
+                    _put(rows, at, sources, other, bonus)
                 else:
-                    _raise(own, at, other, bonus)
+                    _raise(rows, at, sources, other, bonus)
                 more = int32(code & int32(LAST)) == 0
+        for k in range(lane, min(HOT_PLACES, int32(job[PLACES])) * STRIP, WARP):
+            own[uint32(k)] = hot[uint32(k)]
         for k in range(3):
             ends[job[ENDS] + strip, lane, k] = best[k]
