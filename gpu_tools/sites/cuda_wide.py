@@ -41,6 +41,8 @@ NEVER_BYTE = 0x80
 NEVER = int64(-0x7F7F7F7F7F7F7F80)
 """A border word that is not there yet."""
 LOWEST = -(2**31)
+_NOT_FINAL = -3 * 2**29
+"""Makes less of any cell than a final one can be, in 32 bits."""
 
 # columns of the job table: counts, first places, where the job's parts begin in the buffers
 FLOOR, ROWS, PLACES, ADVANCES, TRACKS, COLUMNS, ROW, START = range(8)
@@ -51,7 +53,6 @@ FREE = GAP + 1
 # what a lane says of its best end
 SCORE, BOUNDARY, COLUMN = range(3)
 
-cell = cuda.jit(device=True)(core.cell)
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
@@ -70,22 +71,22 @@ def _border(strip, number, word, advances, arriving, scratch):
 
 
 @cuda.jit(device=True)
-def _advance(cells, at, lifted, target, border, floor, gap, scratch):
+def _advance(row, lifted, target, border, floor, gap, scratch):
     """Move a row on by one base; return its last column before and after, as a border word.
 
-    `cells` from `at` on are the lane's; `lifted` are the scores of the base by target symbol.
+    `row` begins with the lane's first word; `lifted` are the scores of the base by target symbol.
     """
-    row = cuda.local.array(COLUMNS_PER_LANE, int32)
-    for c in range(COLUMNS_PER_LANE):
-        row[c] = cells[uint32(at + c * WARP)]
-    last, left = row[COLUMNS_PER_LANE - 1], floor
-    diagonal, before = shuffle_up(last, scratch), int32(0)
+    made = cuda.local.array(COLUMNS_PER_LANE, int32)
+    last, left = row[(COLUMNS_PER_LANE - 1) * WARP], floor
+    diagonal = shuffle_up(last, scratch)
     if cuda.threadIdx.x == 0:
         diagonal = int32(border)
     for c in range(COLUMNS_PER_LANE):
-        up = row[c]
-        left = cell(diagonal, up, left, lifted[target[c]], gap)
-        row[c] = left
+        up = row[c * WARP]
+        # sums of 32-bit numbers have 64 bits unless told otherwise
+        paired, deleted = int32(diagonal + lifted[target[c]]), int32(up + gap)
+        left = max(max(paired, deleted), left)
+        made[c] = left
         diagonal = up
     before = shuffle_up(left, scratch)
     if cuda.threadIdx.x == 0:
@@ -96,41 +97,41 @@ def _advance(cells, at, lifted, target, border, floor, gap, scratch):
     before = max(before, shuffle_up_by(before, 8, scratch))
     before = max(before, shuffle_up_by(before, 16, scratch))
     for c in range(COLUMNS_PER_LANE):
-        cells[uint32(at + c * WARP)] = max(row[c], before)
+        row[c * WARP] = max(made[c], before)
     return (int64(max(left, before)) << int64(32)) | (int64(last) & int64(0xFFFFFFFF))
 
 
 @cuda.jit(device=True)
-def _raise(cells, to, sources, source, bonus):
+def _raise(row, other, bonus):
     """Raise the lane's columns of a row to another one plus a bonus."""
     for c in range(COLUMNS_PER_LANE):
-        value = int32(sources[uint32(source + c * WARP)] + bonus)
-        cells[uint32(to + c * WARP)] = max(value, cells[uint32(to + c * WARP)])
+        row[c * WARP] = max(int32(other[c * WARP] + bonus), row[c * WARP])
 
 
 @cuda.jit(device=True)
-def _put(cells, to, sources, source, bonus):
+def _put(row, other, bonus):
     """Set the lane's columns of a row to another one plus a bonus."""
     for c in range(COLUMNS_PER_LANE):
-        cells[uint32(to + c * WARP)] = int32(sources[uint32(source + c * WARP)] + bonus)
+        row[c * WARP] = int32(other[c * WARP] + bonus)
 
 
 @cuda.jit(device=True)
-def _fill(cells, to, value):
+def _fill(row, value):
     for c in range(COLUMNS_PER_LANE):
-        cells[uint32(to + c * WARP)] = value
+        row[c * WARP] = value
 
 
 @cuda.jit(device=True)
-def _find_end(cells, at, columns, gap, boundary, bonus, best):
+def _find_end(row, drops, first, boundary, bonus, best):
     """Take the lane's best final column of a row if it beats `best`; the first of equals."""
-    first, low, high = columns
+    most = int32(LOWEST)
     for c in range(COLUMNS_PER_LANE):
-        column = int32(first + c)
-        if column >= low and column <= high:
-            score = int32(cells[uint32(at + c * WARP)] + gap * column + bonus)
-            if score > best[SCORE]:
-                best[SCORE], best[BOUNDARY], best[COLUMN] = score, boundary, column
+        most = max(most, int32(row[c * WARP] + drops[c]))
+    if int32(most + bonus) > best[SCORE]:
+        best[SCORE], best[BOUNDARY] = int32(most + bonus), boundary
+        for c in range(COLUMNS_PER_LANE - 1, -1, -1):
+            if int32(row[c * WARP] + drops[c]) == most:
+                best[COLUMN] = int32(first + c)
 
 
 @cuda.jit
@@ -160,6 +161,7 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
     table = cuda.shared.array(GAP, int32)
     hot = cuda.shared.array(_HOT_WORDS, int32)
     target = cuda.local.array(COLUMNS_PER_LANE, int32)
+    drops = cuda.local.array(COLUMNS_PER_LANE, int32)
     best = cuda.local.array(3, int32)
     lane = int32(cuda.threadIdx.x)
     for k in range(lane, GAP, WARP):
@@ -177,12 +179,15 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
         own = cells[job[CELLS] + strip * job[STRIDE] :]
         leaving = borders[job[BORDERS] + strip * advances :]
         arriving = borders[job[BORDERS] + max(strip - 1, 0) * advances :]
-        column, row = int32(strip * STRIP + lane * COLUMNS_PER_LANE), int32(job[ROW])
-        columns = (column, int32(0) if free else high, high)
+        column, current = int32(strip * STRIP + lane * COLUMNS_PER_LANE), int32(job[ROW])
+        low = int32(0) if free else high
+        ends_here = column <= high and column + COLUMNS_PER_LANE > low
         for c in range(COLUMNS_PER_LANE):
             target[c] = targets[job[TARGET] + column + c]
             start = empty_chain(int32(column + c), gap, free)
             hot[uint32(job[START] * STRIP + c * WARP + lane)] = start
+            is_final = column + c >= low and column + c <= high
+            drops[c] = int32(gap * (column + c)) if is_final else int32(_NOT_FINAL)
         best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
@@ -194,9 +199,9 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
             if symbol != NO_SYMBOL:
                 for track in range(tracks):
                     word, border = _border(strip, number, word, advances, arriving, scratch)
-                    at = int32((row + track) * int32(STRIP) + lane)
+                    at = uint32((current + track) * int32(STRIP) + lane)
                     lifted = table[symbol * N_SYMBOLS :]
-                    out = _advance(hot, at, lifted, target, border, floor, gap, scratch)
+                    out = _advance(hot[at:], lifted, target, border, floor, gap, scratch)
                     if lane == WARP - 1:
                         store_word(leaving, uint32(number), out)
                     number += int32(1)
@@ -205,25 +210,27 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                 code, to, source, bonus = following
                 kind, n = int32(code & int32(LAST - 1)), int32(n + 1)
                 following = load4(todo, n * 4)
-                at = int32(to * int32(STRIP) + lane)
-                other = int32(source * int32(STRIP) + lane)
                 rows = hot if to < HOT_PLACES else own
-                sources = hot if source < HOT_PLACES else own
-                if kind == CLEAR:
-                    _fill(rows, at, floor)
-                elif kind == FINAL:
-                    _find_end(hot, at, columns, gap, source, bonus, best)
+                row = rows[uint32(to * int32(STRIP) + lane) :]
+                if kind == FINAL:
+                    if ends_here:
+                        _find_end(row, drops, column, source, bonus, best)
+                elif kind == CLEAR:
+                    _fill(row, floor)
                 elif kind == ADVANCE:
                     word, border = _border(strip, number, word, advances, arriving, scratch)
                     lifted = table[source * N_SYMBOLS :]
-                    out = _advance(hot, at, lifted, target, border, floor, gap, scratch)
+                    out = _advance(row, lifted, target, border, floor, gap, scratch)
                     if lane == WARP - 1:
                         store_word(leaving, uint32(number), out)
                     number += int32(1)
-                elif kind == PUT:
-                    _put(rows, at, sources, other, bonus)
                 else:
-                    _raise(rows, at, sources, other, bonus)
+                    rows = hot if source < HOT_PLACES else own
+                    other = rows[uint32(source * int32(STRIP) + lane) :]
+                    if kind == PUT:
+                        _put(row, other, bonus)
+                    else:
+                        _raise(row, other, bonus)
                 more = int32(code & int32(LAST)) == 0
         for k in range(lane, min(HOT_PLACES, int32(job[PLACES])) * STRIP, WARP):
             own[uint32(k)] = hot[uint32(k)]
