@@ -102,23 +102,44 @@ def _advance(row, lifted, target, border, floor, gap, scratch):
 
 
 @cuda.jit(device=True)
-def _raise(row, other, bonus):
-    """Raise the lane's columns of a row to another one plus a bonus."""
-    for c in range(COLUMNS_PER_LANE):
-        row[c * WARP] = max(int32(other[c * WARP] + bonus), row[c * WARP])
+def _move_on(row, lifted, number, word, strip, target, fixed):
+    """Move a row on by one base, the `number`-th advance of the strip; return the border words."""
+    advances, arriving, leaving, floor, gap, scratch = fixed
+    word, border = _border(strip, number, word, advances, arriving, scratch)
+    out = _advance(row, lifted, target, border, floor, gap, scratch)
+    if cuda.threadIdx.x == WARP - 1:
+        store_word(leaving, uint32(number), out)
+    return word
 
 
 @cuda.jit(device=True)
-def _put(row, other, bonus):
-    """Set the lane's columns of a row to another one plus a bonus."""
+def _begin_columns(job, column, symbols, scoring, start, target, drops):
+    """Set the lane's part of the empty chain's row, its target symbols, what final columns drop.
+
+    Return whether one of its columns is final.
+    """
+    gap, free, high = scoring[GAP], scoring[FREE] != 0, int32(job[COLUMNS] - 1)
+    low = int32(0) if free else high
     for c in range(COLUMNS_PER_LANE):
-        row[c * WARP] = int32(other[c * WARP] + bonus)
+        own = int32(column + c)
+        target[c] = symbols[own]
+        start[c * WARP] = empty_chain(own, gap, free)
+        drops[c] = int32(gap * own) if own >= low and own <= high else int32(_NOT_FINAL)
+    return column <= high and column + COLUMNS_PER_LANE > low
 
 
 @cuda.jit(device=True)
-def _fill(row, value):
-    for c in range(COLUMNS_PER_LANE):
-        row[c * WARP] = value
+def _change(row, other, kind, bonus, floor):
+    """Clear the lane's columns of a row, or set or raise them to another one's plus a bonus."""
+    if kind == CLEAR:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = floor
+    elif kind == PUT:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = int32(other[c * WARP] + bonus)
+    else:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = max(int32(other[c * WARP] + bonus), row[c * WARP])
 
 
 @cuda.jit(device=True)
@@ -167,27 +188,21 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
     for k in range(lane, GAP, WARP):
         table[k] = scoring[k]
     cuda.syncthreads()
-    gap, free = scoring[GAP], scoring[FREE] != 0
     while True:
         k = begin_strip(strips, scratch)
         if k < 0:
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         n_rows, tracks, floor = int32(job[ROWS]), int32(job[TRACKS]), int32(job[FLOOR])
-        advances, high = int32(job[ADVANCES]), int32(job[COLUMNS] - 1)
+        advances, current = int32(job[ADVANCES]), int32(job[ROW])
         infos, todo = numbers[job[BOUNDARIES] :], numbers[job[OPERATIONS] :]
         own = cells[job[CELLS] + strip * job[STRIDE] :]
         leaving = borders[job[BORDERS] + strip * advances :]
         arriving = borders[job[BORDERS] + max(strip - 1, 0) * advances :]
-        column, current = int32(strip * STRIP + lane * COLUMNS_PER_LANE), int32(job[ROW])
-        low = int32(0) if free else high
-        ends_here = column <= high and column + COLUMNS_PER_LANE > low
-        for c in range(COLUMNS_PER_LANE):
-            target[c] = targets[job[TARGET] + column + c]
-            start = empty_chain(int32(column + c), gap, free)
-            hot[uint32(job[START] * STRIP + c * WARP + lane)] = start
-            is_final = column + c >= low and column + c <= high
-            drops[c] = int32(gap * (column + c)) if is_final else int32(_NOT_FINAL)
+        fixed = (advances, arriving, leaving, floor, scoring[GAP], scratch)
+        column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
+        start, symbols = hot[job[START] * STRIP + lane :], targets[job[TARGET] :]
+        ends_here = _begin_columns(job, column, symbols, scoring, start, target, drops)
         best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
@@ -198,12 +213,9 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
             symbol = int32(info & int32(SPECIAL - 1))
             if symbol != NO_SYMBOL:
                 for track in range(tracks):
-                    word, border = _border(strip, number, word, advances, arriving, scratch)
-                    at = uint32((current + track) * int32(STRIP) + lane)
+                    row = hot[uint32((current + track) * int32(STRIP) + lane) :]
                     lifted = table[symbol * N_SYMBOLS :]
-                    out = _advance(hot[at:], lifted, target, border, floor, gap, scratch)
-                    if lane == WARP - 1:
-                        store_word(leaving, uint32(number), out)
+                    word = _move_on(row, lifted, number, word, strip, target, fixed)
                     number += int32(1)
             more = info & int32(SPECIAL)
             while more:
@@ -215,22 +227,14 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                 if kind == FINAL:
                     if ends_here:
                         _find_end(row, drops, column, source, bonus, best)
-                elif kind == CLEAR:
-                    _fill(row, floor)
                 elif kind == ADVANCE:
-                    word, border = _border(strip, number, word, advances, arriving, scratch)
                     lifted = table[source * N_SYMBOLS :]
-                    out = _advance(row, lifted, target, border, floor, gap, scratch)
-                    if lane == WARP - 1:
-                        store_word(leaving, uint32(number), out)
+                    word = _move_on(row, lifted, number, word, strip, target, fixed)
                     number += int32(1)
                 else:
                     rows = hot if source < HOT_PLACES else own
                     other = rows[uint32(source * int32(STRIP) + lane) :]
-                    if kind == PUT:
-                        _put(row, other, bonus)
-                    else:
-                        _raise(row, other, bonus)
+                    _change(row, other, kind, bonus, floor)
                 more = int32(code & int32(LAST)) == 0
         for k in range(lane, min(HOT_PLACES, int32(job[PLACES])) * STRIP, WARP):
             own[uint32(k)] = hot[uint32(k)]
