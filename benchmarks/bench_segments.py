@@ -230,16 +230,16 @@ def best_segment_on(ordinals, values) -> float:
     """Return the time to find the best segment of values that lie on GPUs in equal parts."""
     from numba import cuda
 
+    from gpu_tools.cuda_kept import KEPT
     from gpu_tools.segments import cuda as best_segment
-    from gpu_tools.segments.gpus import on_each
 
     tile = best_segment.TILE
     bounds = [tile * (len(values) * k // len(ordinals) // tile) for k in range(len(ordinals))]
     parts = zip(bounds, [*bounds[1:], len(values)], strict=True)
-    parts = on_each(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
+    parts = KEPT.map_gpus(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
 
     def call():
-        found = on_each(
+        found = KEPT.map_gpus(
             ordinals, lambda part: best_segment.summarise(part, ONE).copy_to_host(), parts
         )
         return locate(values, ONE, np.concatenate(found), tile)
@@ -253,11 +253,11 @@ def submatrix_on(ordinals, matrix) -> tuple[float, tuple]:
     """Return the time to search a matrix that lies on each GPU, and what was found."""
     from numba import cuda
 
+    from gpu_tools.cuda_kept import KEPT
     from gpu_tools.segments import submatrix_cuda
-    from gpu_tools.segments.gpus import on_each
 
     oriented = orient(matrix)
-    loaded = on_each(
+    loaded = KEPT.map_gpus(
         ordinals, lambda _: submatrix_cuda.measure(cuda.to_device(matrix), ONE), ordinals
     )
 

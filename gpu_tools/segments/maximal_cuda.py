@@ -16,9 +16,9 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.segments import maximal_kernels as kernels
 from gpu_tools.segments import maximal_write_kernels as write_kernels
-from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.maximal_cpu import Crossing, cross
 from gpu_tools.segments.maximal_kernels import (
     COUNT,
@@ -224,7 +224,7 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     tuple of int64 arrays
     """
     if len(ordinals) == 1:
-        (found,) = on_each(ordinals, lambda _: _search_host(values, scale), ordinals)
+        (found,) = KEPT.map_gpus(ordinals, lambda _: _search_host(values, scale), ordinals)
         return tuple(found)
     shares = [len(values) * k // len(ordinals) for k in range(len(ordinals) + 1)]
     bounds = list(pairwise(sorted(set(shares))))  # no part is empty
@@ -234,7 +234,7 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
         part, _ = list_part(new_part(cuda.to_device(values[slice(*share)])), scale)
         return part, *_open_rows(part, number, share[0])
 
-    listed = on_each(ordinals, list_share, range(len(bounds)), bounds)
+    listed = KEPT.map_gpus(ordinals, list_share, range(len(bounds)), bounds)
     parts, opened, totals = zip(*listed, strict=True)
     crossing = cross(np.concatenate(opened), np.array(totals), 0)
 
@@ -244,4 +244,4 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
         found[[START, END]] += share[0]
         return found
 
-    return tuple(np.concatenate(on_each(ordinals, write_share, bounds, parts), axis=1))
+    return tuple(np.concatenate(KEPT.map_gpus(ordinals, write_share, bounds, parts), axis=1))

@@ -15,11 +15,11 @@ import numpy as np
 from numba import cuda, float32, int32, int64
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP, load4, shuffle, shuffle_up_by
 from gpu_tools.ptx_sums import kadane, kadane_above
 from gpu_tools.segments import core
-from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
 from gpu_tools.segments.submatrix_cpu import LIMIT_INT32
 
@@ -330,7 +330,7 @@ def best_rectangle(
     """
     ordinals = ordinals[: len(shares_of(oriented.n_lines, len(ordinals)))]
     steps = np.ascontiguousarray(oriented.steps)
-    loaded = on_each(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
+    loaded = KEPT.map_gpus(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
     return search(oriented, loaded, scale, ordinals)
 
 
@@ -339,14 +339,14 @@ def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, 
     shares = shares_of(oriented.n_lines, len(loaded))
     for cell in loaded[0].cells:
         search_share = partial(search_tiles, scale=scale, cell=cell)
-        found = on_each(ordinals, search_share, loaded, shares)
+        found = KEPT.map_gpus(ordinals, search_share, loaded, shares)
         best = max(share.largest.max() for share in found)
         if cell.kind != "f" or best < 1:
             break
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    tiles = on_each(ordinals, partial(_tiles_with, best=best), found)
+    tiles = KEPT.map_gpus(ordinals, partial(_tiles_with, best=best), found)
     return total, first_rectangle([tile for part in tiles for tile in part], oriented, total)
 
 
