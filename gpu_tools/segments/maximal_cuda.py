@@ -2,13 +2,13 @@
 
 A lane lists the maximal segments of its own run (`gpu_tools.segments.staging`). They are maximal in
 the whole unless they are part of one that crosses an end of the run. Such a one is made of the few
-segments that may grow beyond their run (`core.append_open`): neighbouring lists of these are
-merged until one list is left. What lies in none that crosses an end is then
-counted and written.
+segments that may grow beyond their run (`core.append_open`): neighbouring lists of these are merged
+until one list is left. What lies in none that crosses an end is then counted and written.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -238,12 +238,16 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     -------
     tuple of int64 arrays
     """
-    if len(ordinals) == 1:
-        (found,) = KEPT.map_gpus(ordinals, lambda _: _search_host(values, scale), ordinals)
-        return tuple(found)
     shares = [len(values) * k // len(ordinals) for k in range(len(ordinals) + 1)]
     bounds = list(pairwise(sorted(set(shares))))  # no part is empty
-    ordinals = ordinals[: len(bounds)]
+    if len(bounds) > 1:
+        return tuple(_in_parts(values, scale, ordinals[: len(bounds)], bounds))
+    (found,) = KEPT.map_gpus(ordinals[:1], partial(_search_host, values), [scale])
+    return tuple(found)
+
+
+def _in_parts(values: NDArray, scale, ordinals, bounds: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return the segments of values of which each GPU has a part, shape (3, k)."""
 
     def list_share(number: int, share: tuple[int, int]):
         part, _ = list_part(new_part(cuda.to_device(values[slice(*share)])), scale)
@@ -259,4 +263,4 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
         found[[START, END]] += share[0]
         return found
 
-    return tuple(np.concatenate(KEPT.map_gpus(ordinals, write_share, bounds, parts), axis=1))
+    return np.concatenate(KEPT.map_gpus(ordinals, write_share, bounds, parts), axis=1)
