@@ -154,18 +154,14 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
         state[strip, 2 * ROWS, 0] = above
 
 
-def score_pass(
-    problem: Problem, side: int, ordinal: int = 0, worth: Worth = ALL
-) -> NDArray[np.int32]:
-    """Return the largest score of each tile.
+def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.int32]:
+    """Return the largest score of each tile, found on the current GPU.
 
     Parameters
     ----------
     problem : Problem
     side : int
         Side of a tile, a power of two, at least `ROWS`.
-    ordinal : int
-        The GPU.
     worth : Worth
         For which alignments the scores are bounds; what cannot be part of one is left out.
 
@@ -173,8 +169,7 @@ def score_pass(
     -------
     ndarray of int32, shape (tiles down, tiles across)
     """
-    with cuda.gpus[ordinal]:
-        return ScoreLaunch(problem, side, worth).finished()
+    return ScoreLaunch(problem, side, worth).finished()
 
 
 class ScoreLaunch:
