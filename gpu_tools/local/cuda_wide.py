@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
 from gpu_tools.local.core import NEVER
+from gpu_tools.local.cuda_scores import NOT_REACHED
 from gpu_tools.local.problem import ALL, Problem, Worth
 from gpu_tools.ptx import WARP, any_lane, shuffle, shuffle_up
 
@@ -28,8 +29,6 @@ _LETTERS = 28
 _TABLE = _LETTERS * _LETTERS
 _PAD = _LETTERS - 1
 _OPEN, _EXTEND = range(2)
-_NOT_REACHED = (1 << 31) - 1
-"""More than any score."""
 
 
 @cuda.jit(device=True)
@@ -93,7 +92,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
     first_row = int32(strip * int32(STRIP) + lane * int32(ROWS))
     rises, gain, rows, columns = worth
     more = gain * min(int32(rows - strip * int32(STRIP)), int32(columns - start))
-    reached = limits[0] if rises else int32(_NOT_REACHED)
+    reached = limits[0] if rises else int32(NOT_REACHED)
     if not any_lane(_highest(state, row, strip, start) >= int32(limits[0] - more)):
         _leave_out(state, row, strip, start)
         if lane == 0:
