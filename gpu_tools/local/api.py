@@ -118,10 +118,8 @@ def local_align(
     for query, subject in pairs:
         scoring.check_length(min(len(query), len(subject)))
     strands = "+-" if both_strands else "+"
-    finish, worth = (
-        partial(_k_best, k=k, strands=strands),
-        Worth(min(min_score, LIMIT_INT32), k == 1),
-    )
+    finish = partial(_k_best, k=k, strands=strands)
+    worth = Worth(min(min_score, LIMIT_INT32), only_best=k == 1)
     tasks = [_task(query, subject, scoring, strands) for query, subject in pairs]
     where = resolve(device)
     return in_order(tasks, worth, finish, where, _threads(threads), progress or _ignore)

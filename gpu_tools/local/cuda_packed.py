@@ -211,6 +211,36 @@ def make_kernel(rows: int, level: bool):
         return (cells, gaps, chosen, above, falling, floor, tilted), peak
 
     @cuda.jit(device=True)
+    def run_chunk(state, arriving, stream, asked, constants):
+        """Move all lanes on by a chunk of columns, and ask for what comes in next.
+
+        Also returned are the largest cells of the chunk before the lane's, and of its own.
+        """
+        words, at, late, w0 = stream
+        source, incoming, limits, limit_at = asked
+        penalties, place, enters = constants
+        before, highest = int32(0), int32(0)
+        score, rest, known = int32(0), int32(0), int32(0)
+        for group in range(int32(0), int32(WARP // UNROLLED)):
+            if group == ASKS:  # sooner it would seldom be there
+                score, rest = load_pair(source, incoming)
+                _, known = load_pair(limits, limit_at)
+            k = int32(group * int32(UNROLLED))
+            w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
+            w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
+            at += uint64(UNROLLED)
+            state, peak0 = step(k, arriving, (w0, late), state, penalties, place)
+            state, peak1 = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
+            state, peak2 = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
+            state, peak3 = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
+            peak = max2(max2(peak0, peak1), max2(peak2, peak3))
+            highest = max2(highest, peak)
+            if group == enters:  # these steps count for both
+                before, highest = highest, peak
+            late, w0 = w3, w4
+        return state, (before, highest), (at, late, w0), (score, rest, known)
+
+    @cuda.jit(device=True)
     def sweep(unit, jobs, inputs, borders, results, scoring, shared):
         number, strip = unit
         job = jobs[number]
@@ -282,24 +312,13 @@ def make_kernel(rows: int, level: bool):
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
             state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
-            before, highest = int32(0), int32(0)
-            for group in range(int32(0), int32(WARP // UNROLLED)):
-                if group == ASKS:  # what comes in next; sooner it would seldom be there
-                    score, rest = load_pair(source, incoming)
-                    _, known = load_pair(limits, limit_at)
-                k = int32(group * int32(UNROLLED))
-                w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
-                w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
-                at += uint64(UNROLLED)
-                state, peak0 = step(k, arriving, (w0, late), state, penalties, place)
-                state, peak1 = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
-                state, peak2 = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
-                state, peak3 = step(int32(k + 3), arriving, (w3, w2), state, penalties, place)
-                peak = max2(max2(peak0, peak1), max2(peak2, peak3))
-                highest = max2(highest, peak)
-                if group == enters:  # these steps count for both
-                    before, highest = highest, peak
-                late, w0 = w3, w4
+            stream, asked = (words, at, late, w0), (source, incoming, limits, limit_at)
+            state, peaks, stream, answer = run_chunk(
+                state, arriving, stream, asked, (penalties, place, enters)
+            )
+            before, highest = peaks
+            at, late, w0 = stream
+            score, rest, known = answer
             cells, gaps, chosen, diagonal, falling, floor, _ = state
             offset = int32(base - slope * (last_column + lane))
             _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))

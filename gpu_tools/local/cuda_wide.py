@@ -44,9 +44,11 @@ def _highest(state, row, strip, start):
 
 
 @cuda.jit(device=True)
-def _leave_out(state, row, strip, start):
-    """Hand on nothing from a block."""
+def _leave_out(state, row, limits, strip, start):
+    """Hand on nothing from a block, and count it."""
     lane = int32(cuda.threadIdx.x)
+    if lane == 0:
+        cuda.atomic.add(limits, 1, 1)
     for c in range(2 * ROWS + 1):
         state[strip, c, lane] = int32(0)
     for k in range(lane, int32(BLOCK), int32(WARP)):
@@ -94,9 +96,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
     more = gain * min(int32(rows - strip * int32(STRIP)), int32(columns - start))
     reached = limits[0] if rises else int32(NOT_REACHED)
     if not any_lane(_highest(state, row, strip, start) >= int32(limits[0] - more)):
-        _leave_out(state, row, strip, start)
-        if lane == 0:
-            cuda.atomic.add(limits, 1, 1)
+        _leave_out(state, row, limits, strip, start)
         return
     opens, extends = scores[uint32(_OPEN)], scores[uint32(_EXTEND)]
     for k in range(lane, int32(_TABLE), int32(WARP)):
