@@ -38,7 +38,7 @@ from gpu_tools import (
     spliced_align_many,
     spliced_scores,
 )
-from gpu_tools.device import list_gpus, simulated
+from gpu_tools.device import cpu_threads, list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
 from gpu_tools.spliced import cpu, merging
@@ -106,22 +106,21 @@ def gpu_kernels(cases: list[Case]) -> dict:
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
     from gpu_tools.spliced.cuda_kept import Room
-    from gpu_tools.spliced.cuda_schedule import prepare
+    from gpu_tools.spliced.cuda_schedule import laid_out
 
-    columns, room = case_columns(cases), Room()
-    jobs = columns.jobs
-    work = prepare(columns, jobs, SCORING)
-    resident = Resident.copy(work.programs, columns.targets, room.stays)
-    launch = PackedLaunch(resident, jobs, SCORING, work.apart, room.turns[0])
-    search = ChainSearch(launch, jobs, SCORING)
-    launch.run()
-    times = [milliseconds(launch.run) for _ in range(REPEATS)]
+    room = Room()
+    with laid_out(case_columns(cases), SCORING, (0,), cpu_threads(None)) as work:
+        resident = Resident.copy(work.programs, work.targets, SCORING, room.stays)
+        launch = PackedLaunch(resident, work.shares[0].narrow, work.apart, room.turns[0])
+        launch.run()
+        times = [milliseconds(launch.run) for _ in range(REPEATS)]
+    search = ChainSearch(launch, SCORING)
     after = [_after(search) for _ in range(REPEATS + 1)][1:]
     return {
         **_rates(statistics.median(times) / 1e3, cases, "cuda"),
         "best_ends_milliseconds": statistics.median(ends for ends, _ in after),
         "chains_milliseconds": statistics.median(chains for _, chains in after),
-        "device_megabytes": round(int(launch.sizes.bytes.sum()) / 1e6, 1),
+        "device_megabytes": round(launch.takes.bytes / 1e6, 1),
     }
 
 

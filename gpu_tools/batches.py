@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 
 T = TypeVar("T")
+_DIGITS = 7
+_CLASSES = (64 - _DIGITS) * 2 ** (_DIGITS - 1) + 2**_DIGITS
 
 
 def even_batches(cells: Sequence[int], n_batches: int) -> list[slice]:
@@ -59,32 +62,48 @@ def _filled(cells: Sequence[int], limit: int, n_batches: int) -> list[slice]:
     return [*batches, slice(start, len(cells))]
 
 
-def owners(cells: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def dealt(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     """Deal cases out to GPUs, the largest first, each to the one with the least work.
 
-    Returned is the number of each case's GPU.
+    Returned are the cases of each GPU, in that order. Numbers of cells with the same first seven
+    binary digits count as equal here, and equal ones go as they come.
     """
-    return _dealt(cells, _largest_first(cells), count)
+    order = _largest_first(cells)
+    owner = _owners(cells, order, count)
+    return [order[owner == k] for k in range(count)]
 
 
 def shares(cells: list[int], count: int) -> list[list[int]]:
-    """Return the cases of each GPU, see `owners`, the largest first."""
-    cells = np.array(cells, dtype=np.int64)
-    order = _largest_first(cells)
-    owner = _dealt(cells, order, count)
-    return [order[owner[order] == k].tolist() for k in range(count)]
+    """Return the same as `dealt`, as lists."""
+    return [own.tolist() for own in dealt(np.array(cells, dtype=np.int64), count)]
 
 
-def _largest_first(cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.argsort(-cells, kind="stable")
+@njit(cache=True, nogil=True)
+def _largest_first(cells):
+    """Return the order of cases; counting is a tenth of the time of a sort."""
+    digits = np.empty(len(cells), dtype=np.int64)
+    past = np.zeros(_CLASSES + 1, dtype=np.int64)
+    for k in range(len(cells)):
+        left_out = max(math.frexp(float(cells[k]))[1] - _DIGITS, 0)
+        # rises with the number of cells
+        digits[k] = _CLASSES - 1 - (left_out << (_DIGITS - 1)) - (cells[k] >> left_out)
+        past[digits[k] + 1] += 1
+    for k in range(_CLASSES):
+        past[k + 1] += past[k]
+    order = np.empty(len(cells), dtype=np.int64)
+    for k in range(len(cells)):
+        order[past[digits[k]]] = k
+        past[digits[k]] += 1
+    return order
 
 
-@njit(cache=True)
-def _dealt(cells, order, count):
+@njit(cache=True, nogil=True)
+def _owners(cells, order, count):
+    """Return the GPU of each case, in their order."""
     owner, loads = np.empty(len(cells), dtype=np.int64), np.zeros(count, dtype=np.int64)
-    for k in order:
+    for k in range(len(order)):
         owner[k] = np.argmin(loads)
-        loads[owner[k]] += cells[k]
+        loads[owner[k]] += cells[order[k]]
     return owner
 
 

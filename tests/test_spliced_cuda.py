@@ -131,12 +131,14 @@ def test_ties(tie):
 
 
 def test_which_kernel_takes_what():
-    from gpu_tools.spliced.cuda_schedule import prepare
+    from gpu_tools.spliced.cuda_schedule import laid_out
 
     def packs(text, target_length=4, **scores):
         case = cases.Example(text, "A" * target_length, [(0, 4)]).case()
-        columns = case_columns([case])
-        return not prepare(columns, columns.jobs, SplicedScoring(**scores)).broad
+        with laid_out(case_columns([case]), SplicedScoring(**scores), (0,), 1) as work:
+            (share,) = work.shares
+        assert (share.narrow.count, len(share.broad)) in ((1, 0), (0, 1))
+        return not share.broad
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
@@ -158,11 +160,18 @@ def test_case_without_candidates():
 
 
 @pytest.mark.parametrize(
-    "limit", [1, 3_500 if simulated() else 20_000], ids=["a case a batch", "two cases a batch"]
+    ("limit", "memory"),
+    [
+        (3_500 if simulated() else 20_000, 1 << 40),
+        (1, 1 << 40),
+        (1, 2_000 if simulated() else 10_500),
+    ],
+    ids=["two cases a batch", "a case a batch", "a case alone in the memory"],
 )
-def test_batches_take_turns(limit, monkeypatch):
-    """Buffers are used again, for larger and for smaller batches."""
+def test_batches_take_turns(limit, memory, monkeypatch):
+    """Buffers are used again, for larger and for smaller batches, or given back in between."""
     monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.BYTES_PER_BATCH", limit)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.free_memory", lambda room: memory)
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
     cpu, cuda = both([cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few], SplicedScoring())
     assert cuda == cpu

@@ -108,10 +108,15 @@ def test_pieces_keep_to_the_capacity(program):
 def test_tables_name_rows_and_how_they_are_shifted(program):
     pieces = cut_into_pieces(program, CAPACITY)
     first = fill_warps(pieces.order, pieces.segments, CAPACITY)
-    tables = arrange(pieces, first, CAPACITY, program.exit_bonus + 100)
+    table = np.full((len(pieces.segments.sources) + 1, 4), -9, dtype=np.int32)
+    arrange(
+        pieces, first, CAPACITY, program.exit_bonus + 100, (np.empty(9999, np.int32), table.ravel())
+    )
+    table, behind = table[:-1], table[-1]
+    assert (behind == -9).all()
     of_segments = np.split(pieces.segments.sources, pieces.segments.first_sources[1:-1])
     sources = np.concatenate([of_segments[k] for k in pieces.order])
-    rows, lanes = tables.sources[:, 1], pieces.stops.virtual_lanes
+    rows, lanes = table[:, 1], pieces.stops.virtual_lanes
     assert ((rows == EMPTY) == (sources[:, 0] == EMPTY)).all()
     rows, sources = rows[rows != EMPTY], sources[sources[:, 0] != EMPTY]
     assert (rows // CAPACITY.late == sources[:, 0]).all()
@@ -119,6 +124,6 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
     assert (rows[of_stops] % CAPACITY.late == lanes[sources[of_stops, 0]] % CAPACITY.late).all()
     assert (rows[~of_stops] % CAPACITY.late == 0).all()
     exons = pieces.segments.sources[:, 1]
-    assert (tables.sources[:, 2] >= 100).sum() == (exons >= 0).sum()
-    assert (tables.sources[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
-    assert (tables.sources[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()
+    assert (table[:, 2] >= 100).sum() == (exons >= 0).sum()
+    assert (table[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
+    assert (table[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()

@@ -64,8 +64,12 @@ class Jobs(NamedTuple):
         return len(self.programs)
 
     def take(self, chosen) -> Jobs:
-        """Return the jobs that a mask or an array of indices chooses."""
+        """Return the jobs that a slice or an array of indices chooses."""
         return Jobs(*(column[chosen] for column in self))
+
+    def first_of_cases(self) -> NDArray[np.int64]:
+        """Return where each case's jobs begin."""
+        return np.flatnonzero(np.diff(self.cases, prepend=-1))
 
 
 class CaseColumns(NamedTuple):

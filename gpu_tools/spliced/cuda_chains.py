@@ -14,10 +14,8 @@ from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
-from gpu_tools.spliced import cuda_packed as packed
-from gpu_tools.spliced import cuda_programs as of
+from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_trace as trace
-from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda import PackedLaunch
 from gpu_tools.spliced.traceback import INTRON
 
@@ -58,63 +56,58 @@ class ChainSearch:
     Parameters
     ----------
     launch : PackedLaunch
-    jobs : Jobs
-        Those of the launch.
     scoring : SplicedScoring
     """
 
-    def __init__(self, launch: PackedLaunch, jobs: Jobs, scoring: SplicedScoring):
+    def __init__(self, launch: PackedLaunch, scoring: SplicedScoring):
         self.launch, self.scoring, self.buffers = launch, scoring, launch.buffers
-        self.count, self.layout = jobs.count, _layout(launch, jobs)
-        self.jobs = self.buffers.copy("ends", self.layout)
-        most = max(int((scoring.substitution() - scoring.gap).max()), 0)
-        free = int(scoring.ends != "global")
-        constants = [scoring.gap, free, scoring.intron_penalty, most]
-        self.constants = self.buffers.copy("constants", np.array(constants, dtype=np.int32))
 
     def find_ends(self) -> None:
         """Start the search for best ends."""
-        self.best = self.buffers.filled("best", self.count, np.int64)
-        ends.find_ends[self.count, ends.FINDERS, self.buffers.stream](
-            self.jobs, self.launch.resident.exits, self.launch.cells, self.best, self.constants
+        launch, resident = self.launch, self.launch.resident
+        self.best = self.buffers.filled("best", launch.count, np.int64)
+        ends.find_ends[launch.count, ends.FINDERS, self.buffers.stream](
+            launch.jobs, resident.exits, launch.cells, self.best, resident.scoring
         )
 
     def scores(self) -> NDArray[np.int64]:
         """Return the best score of each job."""
-        return ends.score_of(self.buffers.fetch(self.best, self.count))
+        return ends.score_of(self.buffers.fetch(self.best, self.launch.count))
 
     def find_chains(self) -> None:
         """Start the search for the chains that win their cases."""
         launch, resident, buffers = self.launch, self.launch.resident, self.buffers
-        sizes = launch.sizes
-        room = int(sizes.strips.sum() + sizes.borders.sum() + sizes.ways.sum())
-        found = buffers.array("found", int(sizes.found.sum()), np.int32)
-        self.gathered = buffers.array("gathered", int(sizes.found.sum()), np.int32)
-        written = buffers.array("written", self.count, np.int32)
-        self.firsts = buffers.array("firsts", self.count, np.int32)
+        found = buffers.array("found", launch.takes.found, np.int32)
+        self.gathered = buffers.array("gathered", launch.takes.found, np.int32)
+        written = buffers.array("written", launch.count, np.int32)
+        self.firsts = buffers.array("firsts", launch.count, np.int32)
         self.used = buffers.filled("used", 1, np.int32)
-        trace.trace_chains[self.count, WARP, buffers.stream](
-            self.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
-            launch.cells, self.best, buffers.array("space", room, np.int32), written, found,
-            self.constants,
+        trace.trace_chains[launch.count, WARP, buffers.stream](
+            launch.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
+            launch.cells, self.best, buffers.array("space", launch.takes.space, np.int32), written,
+            found, resident.scoring,
         )  # fmt: skip
-        trace.gather[self.count, _THREADS, buffers.stream](
-            found, written, self.jobs, self.used, self.firsts, self.gathered
+        trace.gather[launch.count, _THREADS, buffers.stream](
+            found, written, launch.jobs, self.used, self.firsts, self.gathered
         )
 
     def found(self) -> Found:
         """Return what was found, once it is."""
         used = int(self.buffers.fetch(self.used, 1)[0])
         words, firsts = (
-            self.buffers.fetch(self.gathered, used), self.buffers.fetch(self.firsts, self.count)
+            self.buffers.fetch(self.gathered, used),
+            self.buffers.fetch(self.firsts, self.launch.count),
         )  # fmt: skip
         if (words[firsts] < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
-        programs, first_exits = self.launch.resident.programs, self.launch.table[:, of.EXITS] // 8
+        programs, first_exits = (
+            self.launch.resident.programs,
+            self.launch.layout[:, of_job.EXITS].copy(),
+        )
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        best = self.buffers.fetch(self.best, self.count)
+        best = self.buffers.fetch(self.best, self.launch.count)
         return Found(words, firsts, best, exons, keeps_start)
 
 
@@ -152,22 +145,6 @@ class Found:
         columns = decode(self.words, self.firsts, *self.exons, self.keeps_start)
         best = self.best
         return Chains(ends.score_of(best), columns[0], ends.column_of(best), *columns[1:])
-
-
-def _layout(launch: PackedLaunch, jobs: Jobs) -> NDArray[np.int64]:
-    """Return the table of jobs, see `cuda_ends`."""
-    layout, table = np.empty((jobs.count, ends.FIELDS), dtype=np.int64), launch.table
-    layout[:, ends.N_EXITS], layout[:, ends.EXITS] = table[:, of.N_EXITS], table[:, of.EXITS] // 8
-    layout[:, ends.TARGET] = jobs.targets
-    for name in ("COLUMNS", "SYMBOLS", "WORDS", "CELLS", "STRIDE"):
-        layout[:, getattr(ends, name)] = launch.layout[:, getattr(packed, name)]
-    room = np.stack(launch.sizes[3:6], axis=1)
-    after = np.cumsum(room).reshape(-1, 3)
-    layout[:, [ends.STRIPS, ends.BORDERS, ends.WAYS]] = after - room
-    layout[:, ends.FOUND] = np.cumsum(launch.sizes.found) - launch.sizes.found
-    layout[:, ends.FIRST_RIVAL] = np.searchsorted(jobs.cases, jobs.cases, side="left")
-    layout[:, ends.PAST_RIVALS] = np.searchsorted(jobs.cases, jobs.cases, side="right")
-    return layout
 
 
 @njit(cache=True, nogil=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
+from numba import cuda, njit
 from numpy.typing import NDArray
 
-from gpu_tools.batches import owners, within_limit
+from gpu_tools.batches import dealt, within_limit
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
@@ -22,12 +24,15 @@ from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_chains import ChainSearch, Found
 from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_programs import Programs, lay_out_programs
+from gpu_tools.spliced.cuda_shared import lent_arena, together
 from gpu_tools.spliced.traceback import Swept, runs_of
 
-BYTES_PER_BATCH = 4 << 30
-"""What one batch may take of GPU memory, if a quarter of what is free is not less."""
+BYTES_PER_BATCH, SMALL_BATCH = 2 << 30, 1 << 30
+"""What one batch may take of GPU memory, if a quarter of what is free is not less, and the last."""
 WIDE_BYTES_PER_BATCH = 1 << 30
 """The same for 32-bit sweeps, whose rows go to host memory."""
+STRANDS_A_THREAD = 32
+"""Fewer programs than this are not worth a thread of their own."""
 NO_CHAIN = np.iinfo(np.int64).min
 """Stands for the score of a case without candidates."""
 
@@ -62,19 +67,19 @@ def on_cuda(
     DeviceError
         If a case does not fit the memory of its GPU.
     """
-    found, spread = Alignments(columns), KEPT.workers(threads).map
+    found = Alignments(columns)
 
-    def run(jobs: Jobs, room: Room) -> None:
-        work = prepare(columns, jobs, scoring, spread, room.stays.pinned)
-        broad = prepare_wide(columns, work.broad, scoring, room)
-        for own, search in searches(work, scoring, room, ChainSearch.find_chains):
+    def run(share: Share, room: Room) -> None:
+        broad = prepare_wide(columns, share.broad, scoring, room)
+        for own, search in searches(work, share, scoring, room, ChainSearch.find_chains):
             found.add(own, search.found())
-            done(int(columns.cells[np.unique(own.cases)].sum()))
+            done(int(columns.cells[own.cases[own.first_of_cases()]].sum()))
         for k, result in wide_results(broad, scoring):
             found.others[k] = result
             done(result.cells)
 
-    KEPT.on_gpus(ordinals, run, deal_out(columns, len(ordinals)))
+    with laid_out(columns, scoring, ordinals, threads) as work:
+        KEPT.on_gpus(ordinals, run, work.shares)
     return found
 
 
@@ -83,78 +88,121 @@ def scores_on_cuda(
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
-    spread = KEPT.workers(threads).map
 
-    def run(jobs: Jobs, room: Room) -> None:
-        work = prepare(columns, jobs, scoring, spread, room.stays.pinned)
-        broad = prepare_wide(columns, work.broad, scoring, room)
-        for own, search in searches(work, scoring, room):
-            np.maximum.at(scores, own.cases, search.scores())
+    def run(share: Share, room: Room) -> None:
+        broad = prepare_wide(columns, share.broad, scoring, room)
+        for own, search in searches(work, share, scoring, room):
+            _raise_to(scores, own.cases, search.scores())
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
-    KEPT.on_gpus(ordinals, run, deal_out(columns, len(ordinals)))
+    with laid_out(columns, scoring, ordinals, threads) as work:
+        KEPT.on_gpus(ordinals, run, work.shares)
     return scores
 
 
-def deal_out(columns: CaseColumns, count: int) -> list[Jobs]:
-    """Deal the jobs of cases out to GPUs, by the cases' cells."""
-    jobs = columns.jobs
-    if count == 1:
-        return [jobs]
-    whose = owners(columns.cells, count)[jobs.cases]
-    return [jobs.take(whose == k) for k in range(count)]
+@njit(cache=True, nogil=True)
+def _raise_to(scores, cases, found):
+    for k in range(len(cases)):
+        scores[cases[k]] = max(scores[cases[k]], found[k])
+
+
+class Share(NamedTuple):
+    """What one GPU has to do.
+
+    Attributes
+    ----------
+    narrow : Jobs
+        Those for the packed kernel, of large cases first.
+    broad : list of int
+        Cases for the other kernel.
+    """
+
+    narrow: Jobs
+    broad: list[int]
 
 
 class Work(NamedTuple):
-    """What one GPU has to do.
+    """What GPUs have to do.
 
     Attributes
     ----------
     columns : CaseColumns
     programs : Programs
-        Of the strands of its jobs.
+        Of all strands.
+    targets : ndarray of uint8
+        Symbols of all targets.
     apart : bool
         Whether segments are pieces of their own.
-    narrow : Jobs
-        Those for the packed kernel.
-    broad : list of int
-        Cases for the other kernel.
+    shares : list of Share
+        Of each GPU.
     """
 
     columns: CaseColumns
-    programs: Programs | None
+    programs: Programs
+    targets: NDArray[np.uint8]
     apart: bool
-    narrow: Jobs
-    broad: list[int]
+    shares: list[Share]
 
 
-def prepare(columns: CaseColumns, jobs: Jobs, scoring: SplicedScoring, *how) -> Work:
-    """Lay out the programs of jobs and choose their kernels.
+@contextmanager
+def laid_out(
+    columns: CaseColumns, scoring: SplicedScoring, ordinals: Sequence[int], threads: int
+) -> Iterator[Work]:
+    """Lay out the programs of cases once for all GPUs, choose the cases' kernels, deal them out."""
+    exons = np.diff(columns.strands.first_exons)
+    of_all = int(exons @ np.bincount(columns.jobs.programs, minlength=len(exons)))
+    apart = packed.run_apart(of_all // len(ordinals), ordinals[0])
+    pool, count = KEPT.workers(threads), min(threads, columns.strands.count // STRANDS_A_THREAD + 1)
+    with lent_arena() as arena:
+        new = partial(arena.array, ordinal=ordinals[0])
+        crew = partial(together, pool, count)
+        programs = lay_out_programs(columns.strands, scoring, apart, crew, new)
+        targets = new("targets", len(columns.targets), np.uint8)
+        targets[:] = columns.targets
+        broad = _broad(columns, programs, scoring)
+        if not all(map(packed.can_pack, ordinals)):
+            broad[:] = True
+        yield Work(columns, programs, targets, apart, deal_out(columns, broad, len(ordinals)))
 
-    The current GPU is to do them; `how` are further arguments of `lay_out_programs`.
-    """
-    if not jobs.count:
-        return Work(columns, None, False, jobs, [])
-    strands = columns.strands
-    exons, targets = np.diff(strands.first_exons), np.bincount(jobs.programs)
-    chosen = np.flatnonzero(targets)
-    apart = packed.run_apart(int(exons[chosen] @ targets[chosen]))
-    programs = lay_out_programs(strands, chosen, scoring, apart, *how)
-    table, lengths = programs.table[jobs.programs], strands.lengths[jobs.programs]
-    suited = packed.fit_packed(table, jobs.lengths, lengths, scoring) & _can_pack()
-    if suited.all():
-        return Work(columns, programs, apart, jobs, [])
-    broad = np.unique(jobs.cases[~suited])
-    return Work(columns, programs, apart, jobs.take(~np.isin(jobs.cases, broad)), broad.tolist())
+
+def _broad(columns: CaseColumns, programs: Programs, scoring: SplicedScoring) -> NDArray[np.bool_]:
+    """Tell of which cases a job does not fit the packed kernel."""
+    jobs, bases = columns.jobs, columns.strands.lengths
+    broad, longest = np.zeros(len(columns.cells), dtype=np.bool_), np.zeros_like(bases)
+    np.maximum.at(longest, jobs.programs, jobs.lengths)
+    if not packed.fit_packed(programs.table, longest, bases, scoring).all():
+        table = programs.table[jobs.programs]
+        suited = packed.fit_packed(table, jobs.lengths, bases[jobs.programs], scoring)
+        broad[jobs.cases[~suited]] = True
+    return broad
 
 
-def _can_pack() -> bool:
-    return simulated() or cuda.get_current_device().compute_capability >= packed.PACKED_CAPABILITY
+def deal_out(columns: CaseColumns, broad: NDArray[np.bool_], count: int) -> list[Share]:
+    """Deal cases out to GPUs by their cells, the large ones first."""
+    jobs = columns.jobs
+    past = np.cumsum(np.bincount(jobs.cases, minlength=len(broad)))
+    shares = []
+    for own in dealt(columns.cells, count):
+        narrow = jobs.take(_jobs_of(own[~broad[own]], past))
+        shares.append(Share(narrow, own[broad[own]].tolist()))
+    return shares
+
+
+@njit(cache=True, nogil=True)
+def _jobs_of(cases, past):
+    """Return the jobs of cases, where `past` is the one behind each case's last."""
+    jobs, n = np.empty(2 * len(cases), dtype=np.int64), 0
+    for case in cases:
+        for job in range(past[case - 1] if case > 0 else 0, past[case]):
+            jobs[n] = job
+            n += 1
+    return jobs[:n]
 
 
 def searches(
     work: Work,
+    share: Share,
     scoring: SplicedScoring,
     room: Room,
     start: Callable[[ChainSearch], None] = lambda search: None,
@@ -164,49 +212,52 @@ def searches(
     While results of one batch are taken over, the GPU works on the next one in other buffers. What
     else is to be done with a search is begun by `start`.
     """
-    if not work.narrow.count:
+    if not share.narrow.count:
         return
-    before, crowded, batches = None, False, list(_batches(work, room))
-    resident = packed.Resident.copy(work.programs, work.columns.targets, room.stays)
+    before, crowded, batches = None, False, _batches(work, share.narrow, room)
+    resident = packed.Resident.copy(work.programs, work.targets, scoring, room.stays)
     for number, (batch, large) in enumerate(batches):
         if large or crowded:
             if before:
                 yield before
             before = None
             room.empty()
-        jobs, crowded = work.narrow.take(batch), large
+        jobs, crowded = share.narrow.take(batch), large
         buffers = room.turns[number % len(room.turns)]
-        launch = packed.PackedLaunch(resident, jobs, scoring, work.apart, buffers)
+        launch = packed.PackedLaunch(resident, jobs, work.apart, buffers)
         launch.run()
-        search = ChainSearch(launch, jobs, scoring)
+        search = ChainSearch(launch, scoring)
         search.find_ends()
         start(search)
         if before:
             yield before
         before = jobs, search
     yield before
-    if work.broad:
+    if share.broad:
         room.empty()
 
 
-def _batches(work: Work, room: Room) -> Iterator[tuple[slice, bool]]:
+def _batches(work: Work, jobs: Jobs, room: Room) -> list[tuple[slice, bool]]:
     """Split jobs, those of a case together, into batches of which the current GPU can hold two.
 
-    A case too large for that is a batch of its own, and told apart.
+    A case too large for that is a batch of its own, and told apart. The last batches are small:
+    nothing is done beside what comes after them.
     """
-    jobs, free = work.narrow, free_memory(room)
-    sizes = packed.sizes_of(work.programs.table[jobs.programs], jobs.lengths).bytes
-    firsts = np.flatnonzero(np.diff(jobs.cases, prepend=-1))
+    free, table = free_memory(room), work.programs.table
+    sizes = packed.job_bytes(table, jobs.programs, jobs.lengths, packed.AROUND)
+    firsts = jobs.first_of_cases()
     pasts = np.append(firsts[1:], jobs.count)
     after = np.cumsum(sizes)[pasts - 1]
     largest = int(np.diff(after, prepend=0).argmax())
     refuse_beyond(free, int(jobs.cases[firsts[largest]]), int(np.diff(after, prepend=0)[largest]))
-    limit = min(BYTES_PER_BATCH, free // 4)
-    k, before = 0, 0
+    batches, most, k, before = [], min(BYTES_PER_BATCH, free // 4), 0, 0
     while k < len(firsts):
+        limit = min(max((after[-1] - before) // 2, SMALL_BATCH), most)
         past = max(int(np.searchsorted(after, before + limit, side="right")), k + 1)
-        yield slice(firsts[k], pasts[past - 1]), after[past - 1] - before > limit
+        alone = after[past - 1] - before > free // 4
+        batches.append((slice(firsts[k], pasts[past - 1]), alone))
         k, before = past, after[past - 1]
+    return batches
 
 
 def free_memory(room: Room) -> int:
