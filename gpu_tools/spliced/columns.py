@@ -6,10 +6,15 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.exons import ExonSet
 from gpu_tools.spliced.case import Case, check_cases
+
+_COLUMNS = (
+    ("starts", np.int64), ("ends", np.int64), ("scores", np.float64), ("reverse", np.bool_),
+)  # fmt: skip
 
 
 class Strands(NamedTuple):
@@ -139,28 +144,40 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
     """Return where each distinct key comes first, and the number of every key among those."""
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    of_key = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
-    return np.unique(of_key, return_index=True)[1].tolist(), of_key
+    firsts: dict[Hashable, int] = {}
+    of_key = [firsts.setdefault(key, k) for k, key in enumerate(keys)]
+    found, numbers = np.unique(np.array(of_key, dtype=np.int64), return_inverse=True)
+    return found.tolist(), numbers
 
 
 def _strands(
     bases: list[NDArray[np.uint8]], sets: list[ExonSet]
 ) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
     """Return the strands with candidates, and of each base how many it has, and nominal rows."""
-    reverse = [int(np.count_nonzero(exons.reverse)) for exons in sets]
-    # a set has its exons of + first
-    counts = np.array([(len(s) - n, n) for s, n in zip(sets, reverse, strict=True)], dtype=np.int64)
-    counts = counts.reshape(-1, 2)
-    there = np.flatnonzero(counts)
-    starts, ends, scores = (
+    starts, ends, scores, reverse = (
         np.concatenate([np.empty(0, dtype=dtype), *(getattr(s, name) for s in sets)])
-        for name, dtype in (("starts", np.int64), ("ends", np.int64), ("scores", np.float64))
+        for name, dtype in _COLUMNS
     )
+    past = np.cumsum([len(s.starts) for s in sets], dtype=np.int64)
+    # a set has its exons of + first
+    on_minus = _sums(reverse, past)
+    counts = np.stack([np.diff(past, prepend=0) - on_minus, on_minus], axis=1)
+    there = np.flatnonzero(counts)
     first = np.concatenate(([0], np.cumsum(counts.ravel()[there])))
-    places = [(base.__array_interface__["data"][0], len(base)) for base in bases]
-    addresses, lengths = np.array(places, dtype=np.int64).reshape(-1, 2)[there // 2].T.copy()
-    strands = Strands(addresses, lengths, there % 2 == 1, first, starts, ends, scores)
-    rows = np.concatenate(([0], np.cumsum(ends - starts)))
-    nominal = np.diff(rows[np.concatenate(([0], np.cumsum(counts.sum(axis=1))))])
-    return strands, np.count_nonzero(counts, axis=1), nominal
+    addresses = np.array([_address(base) for base in bases], dtype=np.int64)
+    lengths = np.array([len(base) for base in bases], dtype=np.int64)
+    strands = Strands(
+        addresses[there // 2], lengths[there // 2], there % 2 == 1, first, starts, ends, scores
+    )
+    return strands, np.count_nonzero(counts, axis=1), _sums(ends - starts, past)
+
+
+def _sums(values, past: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sums of values that follow each other, given where each sum's last one ends."""
+    return np.diff(np.concatenate(([0], np.cumsum(values)))[past], prepend=0)
+
+
+@njit(cache=True)
+def _address(symbols):
+    """Return where an array is in memory."""
+    return symbols.ctypes.data
