@@ -103,15 +103,17 @@ def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
 
 def gpu_kernels(cases: list[Case]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident."""
+    from gpu_tools.spliced.columns import jobs_of
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
     from gpu_tools.spliced.cuda_kept import Room
-    from gpu_tools.spliced.cuda_schedule import laid_out
+    from gpu_tools.spliced.cuda_work import laid_out
 
-    room = Room()
-    with laid_out(case_columns(cases), SCORING, (0,), cpu_threads(None)) as work:
+    columns, room = case_columns(cases), Room()
+    with laid_out(columns, SCORING, (0,), cpu_threads(None)) as work:
         resident = Resident.copy(work.programs, work.targets, SCORING, room.stays)
-        launch = PackedLaunch(resident, work.shares[0].narrow, work.apart, room.turns[0])
+        jobs = jobs_of(columns, work.shares[0].narrow)
+        launch = PackedLaunch(resident, jobs, work.apart, room.turns[0])
         launch.run()
         times = [milliseconds(launch.run) for _ in range(REPEATS)]
     search = ChainSearch(launch, SCORING)

@@ -26,7 +26,7 @@ from gpu_tools import case_columns, spliced_align_many, spliced_scores
 from gpu_tools.device import list_gpus
 
 REPEATS = 7
-CALL, GPU = "the whole call", "work of the GPU"
+CALL, GPU = "the rest of the call", "work of the GPU"
 
 
 class Clock:
@@ -96,15 +96,16 @@ class Clock:
 @contextmanager
 def watched() -> Iterator[Clock]:
     """Have the parts of calls timed."""
-    from gpu_tools.spliced import cuda, cuda_chains, cuda_kept, cuda_schedule
+    from gpu_tools.spliced import api, cuda, cuda_chains, cuda_kept, cuda_schedule, cuda_work
 
     clock = Clock()
     parts = [
-        (cuda_schedule, "lay_out_programs", "programs laid out"),
-        (cuda_schedule, "_broad", "kernels chosen"),
-        (cuda_schedule, "deal_out", "cases dealt out"),
-        (cuda_schedule, "free_memory", "memory asked for"),
-        (cuda_schedule, "_batches", "batches made"),
+        (api, "case_columns", "cases made columns"),
+        (cuda_work, "_broad", "kernels chosen"),
+        (cuda_work, "dealt", "cases dealt out"),
+        (cuda_schedule, "jobs_of", "jobs gathered"),
+        (cuda_work, "free_memory", "memory asked for"),
+        (cuda_schedule, "batches_of", "batches made"),
         (cuda.Resident, "copy", "programs and targets copied"),
         (cuda.PackedLaunch, "__init__", "launch laid out"),
         (cuda.PackedLaunch, "run", "sweep started"),
@@ -129,6 +130,13 @@ def watched() -> Iterator[Clock]:
             buffers_of = _given_buffers if name == "__init__" else _own_buffers
             marked = clock.marked(getattr(owner, name), buffers_of)
             stack.enter_context(patch.object(owner, name, marked))
+        begin = cuda_work.begin_programs
+
+        def begin_programs(*given):
+            programs, lay_out = begin(*given)
+            return programs, clock.timed("programs laid out", lay_out)
+
+        stack.enter_context(patch.object(cuda_work, "begin_programs", begin_programs))
         yield clock
 
 
@@ -166,6 +174,10 @@ def measure() -> dict:
             for device in dict.fromkeys(("cuda:0", f"cuda:{gpus}")):
                 parts = parts_of(lambda: function(columns, device=device))  # noqa: B023
                 found[f"{function.__name__} of the {name} on {device}"] = parts
+    cases = case_set()
+    found["spliced_scores of the set as cases on cuda:0"] = parts_of(
+        lambda: spliced_scores(cases, device="cuda:0")
+    )
     return found
 
 

@@ -7,15 +7,8 @@ import pytest
 from numba import njit
 
 from gpu_tools import SplicedScoring
-from gpu_tools.spliced.pieces import (
-    EMPTY,
-    NOT_KEPT,
-    NOT_THE_LAST,
-    Capacity,
-    arrange,
-    cut,
-    fill_warps,
-)
+from gpu_tools.spliced.piece_tables import NOT_KEPT, NOT_THE_LAST, arrange, fill_warps
+from gpu_tools.spliced.pieces import EMPTY, Capacity, cut
 from gpu_tools.spliced.program import compile_program
 from tests import cases
 

@@ -69,12 +69,8 @@ class Jobs(NamedTuple):
         return len(self.programs)
 
     def take(self, chosen) -> Jobs:
-        """Return the jobs that a slice or an array of indices chooses."""
+        """Return the jobs that a slice chooses."""
         return Jobs(*(column[chosen] for column in self))
-
-    def first_of_cases(self) -> NDArray[np.int64]:
-        """Return where each case's jobs begin."""
-        return np.flatnonzero(np.diff(self.cases, prepend=-1))
 
 
 class CaseColumns(NamedTuple):
@@ -88,6 +84,8 @@ class CaseColumns(NamedTuple):
         Keeps their symbols where they are.
     jobs : Jobs
         By case.
+    first_jobs : ndarray of int64, shape (C + 1,)
+        Where each case's jobs begin.
     targets : ndarray of uint8
         Symbols of all distinct targets.
     cells : ndarray of int64, shape (C,)
@@ -98,6 +96,7 @@ class CaseColumns(NamedTuple):
     strands: Strands
     bases: list[NDArray[np.uint8]]
     jobs: Jobs
+    first_jobs: NDArray[np.int64]
     targets: NDArray[np.uint8]
     cells: NDArray[np.int64]
 
@@ -131,15 +130,35 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     within &= strands.ends <= np.repeat(strands.lengths, np.diff(strands.first_exons))
     if not (lengths.all() and within.all()):
         check_cases(cases)
-    counts = n_strands[of_case]
+    counts, first = n_strands[of_case], np.cumsum(n_strands) - n_strands
+    first_jobs = np.concatenate(([0], np.cumsum(counts)))
     owners = np.repeat(np.arange(len(cases)), counts)
-    nth = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    programs = (np.cumsum(n_strands) - n_strands)[of_case[owners]] + nth
+    programs = np.arange(len(owners)) + (first[of_case] - first_jobs[:-1])[owners]
     target = target_of_case[owners]
     jobs = Jobs(programs, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
-    return CaseColumns(
-        cases, strands, bases, jobs, symbols, nominal[of_case] * lengths[target_of_case]
-    )
+    cells = nominal[of_case] * lengths[target_of_case]
+    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
+
+
+def jobs_of(columns: CaseColumns, cases: NDArray[np.int64]) -> Jobs:
+    """Return the jobs of some cases, in their order."""
+    jobs = columns.jobs
+    return Jobs(*_jobs_of(cases, columns.first_jobs, jobs.programs, jobs.targets, jobs.lengths))
+
+
+@njit(cache=True, nogil=True)
+def _jobs_of(cases, first_jobs, programs, targets, lengths):
+    n = 0
+    for case in cases:
+        n += first_jobs[case + 1] - first_jobs[case]
+    own = np.empty((4, n), dtype=np.int64)
+    n = 0
+    for case in cases:
+        for job in range(first_jobs[case], first_jobs[case + 1]):
+            own[0, n], own[1, n] = programs[job], case
+            own[2, n], own[3, n] = targets[job], lengths[job]
+            n += 1
+    return own[0], own[1], own[2], own[3]
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:

@@ -9,6 +9,7 @@ from numba import cuda, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.batches import largest_first
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
@@ -220,31 +221,30 @@ class PackedLaunch:
     def __init__(self, resident: Resident, jobs: Jobs, apart: bool, buffers: Buffers):
         # the simulator gets by with one warp, which does the work of both
         self.warps = 2 if apart and not simulated() else 1
-        self.buffers, self.resident, self.count = buffers, resident, jobs.count
-        table = resident.programs.table
+        self.buffers, self.resident, self.jobs = buffers, resident, jobs
+        table, chunks = resident.programs.table, -(-jobs.lengths // packed.CHUNK)
         layout = buffers.pinned("jobs", jobs.count * of_job.FIELDS, np.int64)
         self.layout = layout.reshape(-1, of_job.FIELDS)
         self.takes = Takes(*_lay_out(table, jobs, self.layout, AROUND))
-        chunks = -(-jobs.lengths // packed.CHUNK)
         team = _team(table, jobs.programs, chunks, *_most_blocks(apart))
         self.blocks = len(team)
         self.cells = buffers.array("cells", self.takes.cells, np.int16)
         self.words = buffers.array("words", self.takes.words, np.int32)
         # the kernel looks at four sources at once, and never uses what lies behind the last
         self.sources = buffers.array("sources", self.takes.sources + 16, np.int32)
-        self.jobs, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
+        self.table, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
         resident.wait(buffers.stream)
-        place_sources[self.count, _THREADS, buffers.stream](
-            self.jobs, resident.sources, resident.targets, resident.scoring, self.sources,
+        place_sources[jobs.count, _THREADS, buffers.stream](
+            self.table, resident.sources, resident.targets, resident.scoring, self.sources,
             self.words,
         )  # fmt: skip
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
-        counters = self.buffers.filled("counters", self.count, np.int32)
+        counters = self.buffers.filled("counters", self.jobs.count, np.int32)
         cells = self.buffers.filled("cells", self.takes.cells, np.int16, packed.NEVER_BYTE)
         packed.sweep_pieces[self.blocks, (packed.WARP, self.warps), self.buffers.stream](
-            self.jobs, self.team, self.resident.numbers, self.sources, self.resident.symbols,
+            self.table, self.team, self.resident.numbers, self.sources, self.resident.symbols,
             self.words, cells, counters, self.resident.scoring,
         )  # fmt: skip
 
@@ -312,7 +312,7 @@ def _team(table, programs, chunks, at_once, blocks):
     for k in range(n):
         most = np.ceil(min(sizes[k], work[k] * share))
         sizes[k] = min(max(most, 1), table[programs[k], of.N_PIECES])
-    order = np.argsort(-work / sizes, kind="mergesort")
+    order = largest_first((work / sizes).astype(np.int64))
     team, first = np.empty(np.int64(sizes.sum()), dtype=np.int32), 0
     for k in order:
         past = first + np.int64(sizes[k])

@@ -57,38 +57,44 @@ class ChainSearch:
     ----------
     launch : PackedLaunch
     scoring : SplicedScoring
+
+    Attributes
+    ----------
+    jobs : Jobs
+        Those of the launch.
     """
 
     def __init__(self, launch: PackedLaunch, scoring: SplicedScoring):
-        self.launch, self.scoring, self.buffers = launch, scoring, launch.buffers
+        self.launch, self.scoring = launch, scoring
+        self.jobs, self.buffers = launch.jobs, launch.buffers
 
     def find_ends(self) -> None:
         """Start the search for best ends."""
         launch, resident = self.launch, self.launch.resident
-        self.best = self.buffers.filled("best", launch.count, np.int64)
-        ends.find_ends[launch.count, ends.FINDERS, self.buffers.stream](
-            launch.jobs, resident.exits, launch.cells, self.best, resident.scoring
+        self.best = self.buffers.filled("best", launch.jobs.count, np.int64)
+        ends.find_ends[launch.jobs.count, ends.FINDERS, self.buffers.stream](
+            launch.table, resident.exits, launch.cells, self.best, resident.scoring
         )
 
     def scores(self) -> NDArray[np.int64]:
         """Return the best score of each job."""
-        return ends.score_of(self.buffers.fetch(self.best, self.launch.count))
+        return ends.score_of(self.buffers.fetch(self.best, self.launch.jobs.count))
 
     def find_chains(self) -> None:
         """Start the search for the chains that win their cases."""
         launch, resident, buffers = self.launch, self.launch.resident, self.buffers
         found = buffers.array("found", launch.takes.found, np.int32)
         self.gathered = buffers.array("gathered", launch.takes.found, np.int32)
-        written = buffers.array("written", launch.count, np.int32)
-        self.firsts = buffers.array("firsts", launch.count, np.int32)
+        written = buffers.array("written", launch.jobs.count, np.int32)
+        self.firsts = buffers.array("firsts", launch.jobs.count, np.int32)
         self.used = buffers.filled("used", 1, np.int32)
-        trace.trace_chains[launch.count, WARP, buffers.stream](
-            launch.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
+        trace.trace_chains[launch.jobs.count, WARP, buffers.stream](
+            launch.table, resident.exits, resident.symbols, launch.words, resident.targets,
             launch.cells, self.best, buffers.array("space", launch.takes.space, np.int32), written,
             found, resident.scoring,
         )  # fmt: skip
-        trace.gather[launch.count, _THREADS, buffers.stream](
-            found, written, launch.jobs, self.used, self.firsts, self.gathered
+        trace.gather[launch.jobs.count, _THREADS, buffers.stream](
+            found, written, launch.table, self.used, self.firsts, self.gathered
         )
 
     def found(self) -> Found:
@@ -96,7 +102,7 @@ class ChainSearch:
         used = int(self.buffers.fetch(self.used, 1)[0])
         words, firsts = (
             self.buffers.fetch(self.gathered, used),
-            self.buffers.fetch(self.firsts, self.launch.count),
+            self.buffers.fetch(self.firsts, self.launch.jobs.count),
         )  # fmt: skip
         if (words[firsts] < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
@@ -107,7 +113,7 @@ class ChainSearch:
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        best = self.buffers.fetch(self.best, self.launch.count)
+        best = self.buffers.fetch(self.best, self.launch.jobs.count)
         return Found(words, firsts, best, exons, keeps_start)
 
 

@@ -16,17 +16,14 @@ from gpu_tools.spliced import cuda_ends as exit_columns
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced.columns import Strands
-from gpu_tools.spliced.pieces import (
-    EMPTY,
+from gpu_tools.spliced.piece_tables import (
     NOT_KEPT,
     NOT_THE_LAST,
     arrange,
-    cut,
     fill_warps,
-    most_segments,
-    most_sources,
     stored_row,
 )
+from gpu_tools.spliced.pieces import EMPTY, cut, most_segments, most_sources
 from gpu_tools.spliced.program import lay_out, write_stream
 from gpu_tools.spliced.widths import best_bonus
 
@@ -70,19 +67,10 @@ def _new(name: str, count: int, dtype: type) -> NDArray:
     return np.empty(count, dtype=dtype)
 
 
-def alone(work: Callable[[], None]) -> None:
-    """Have this thread do it."""
-    work()
-
-
-def lay_out_programs(
-    strands: Strands,
-    scoring: SplicedScoring,
-    apart: bool,
-    together: Callable = alone,
-    new: Callable = _new,
-) -> Programs:
-    """Lay out the programs of strands.
+def begin_programs(
+    strands: Strands, scoring: SplicedScoring, apart: bool, new: Callable = _new
+) -> tuple[Programs, Callable[[], None]]:
+    """Make room for the programs of strands, and return what lays them out.
 
     Parameters
     ----------
@@ -90,14 +78,14 @@ def lay_out_programs(
     scoring : SplicedScoring
     apart : bool
         Whether every segment is a piece.
-    together : callable
-        Has several threads do the same at once, see `alone`.
     new : callable
         Makes an array from a name, a number of elements and their type.
 
     Returns
     -------
-    Programs
+    programs : Programs
+    lay_out : callable
+        Lays out what is left to do; as many threads as like may call it.
     """
     room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
     sizes = room.sum(axis=0)
@@ -111,8 +99,7 @@ def lay_out_programs(
     capacity = packed.APART if apart else packed.CAPACITY
     largest_first, taken = np.argsort(-room[:, 3]), np.zeros(1, dtype=np.int64)
     how = bonus, scoring.intron_penalty, capacity
-    together(lambda: _lay_out_next(largest_first, taken, strands, *how, programs))
-    return programs
+    return programs, lambda: _lay_out_next(largest_first, taken, strands, *how, programs)
 
 
 def _room(strands: Strands) -> NDArray[np.int64]:
@@ -120,7 +107,7 @@ def _room(strands: Strands) -> NDArray[np.int64]:
     first, lengths = strands.first_exons[:-1], strands.ends - strands.starts
     exons, rows = np.diff(strands.first_exons), np.add.reduceat(lengths, first)
     stops = exons + rows // (2 * packed.CAPACITY.lanes * packed.CAPACITY.slots) + 1
-    # there are no more pieces than segments; see `pieces.arrange`
+    # there are no more pieces than segments; see `piece_tables.arrange`
     numbers = 5 * most_segments(stops, exons) + 3 * stops + 3
     return np.stack([numbers, 4 * most_sources(stops, exons), 8 * exons, rows], axis=1)
 
@@ -163,8 +150,9 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
     own[LONGEST_EXON] = own[LONGEST_TRACK] = np.diff(track_rows).max()
     own[MOST_EXITS] = np.diff(first_by_end).max()
     _write_exits(programs, own[EXITS], tracks, pieces, bonus, capacity.late)
+    exon_of_exit = programs.exon_of_exit[own[EXITS] // 8 :]
     for at in range(len(by_end)):
-        programs.exon_of_exit[own[EXITS] // 8 + at] = first_exon + order[by_end[at]]
+        exon_of_exit[at] = first_exon + order[by_end[at]]
 
 
 @njit(cache=True, nogil=True)

@@ -42,13 +42,17 @@ def lent_arena() -> Iterator[Arena]:
         _ARENAS.append(arena)
 
 
-def together(pool: ThreadPoolExecutor, count: int, work: Callable[[], None]) -> None:
-    """Have this thread and others, `count` in all, do what they share among themselves.
+@contextmanager
+def helped(pool: ThreadPoolExecutor, count: int, work: Callable[[], None]) -> Iterator[None]:
+    """Have other threads do what they and this one share among themselves.
 
-    A thread that comes when nothing is left to do is not waited for.
+    At the end it is all done if this thread calls ``work`` as well; a thread that comes too late is
+    not waited for.
     """
-    others = [pool.submit(work) for _ in range(count - 1)]
-    work()
-    for other in others:
-        if not other.cancel():
-            other.result()
+    others = [pool.submit(work) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for other in others:
+            if not other.cancel():
+                other.result()

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 EMPTY = -1
 """Stands for the empty chain among the rows that a segment reads."""
-NOT_THE_LAST, NOT_KEPT = -1, -2
-"""Stand, with a source, for the row above its segment: not complete yet, and not to be kept."""
 _RECOMPUTED = 4
 """Up to so many exons before a track are read by each track they precede, more by the first one."""
 _FOLDED = 6
@@ -215,9 +213,8 @@ def _find_segments(segments, due, stops, of_track, exons, capacity):
     begins, and read where the next one does, together with the exons that ended in between.
     """
     # what is in a tuple of arrays is counted each time that it is taken out
-    first_stops, lanes, kept = segments.first_stops, segments.lanes, segments.kept
-    written = segments.ticks, segments.first_sources, segments.sources
-    ticks, of_exon, virtual_lanes = segments.ticks, stops.of_exon, stops.virtual_lanes
+    first_stops, lanes, ticks, kept = segments[:4]
+    of_exon, virtual_lanes = stops.of_exon, stops.virtual_lanes
     (by_end, exon_of_stop, committed), n_stops = exons, len(of_track)
     entries = np.empty(len(committed), dtype=np.int32)
     # behind the rows that are wanted come those that they are folded into
@@ -232,24 +229,17 @@ def _find_segments(segments, due, stops, of_track, exons, capacity):
         n_ended = committed[track] - opened
         many = not opens and n_ended > _RECOMPUTED
         wanted[0] = _wanted(due, stop - 1 if goes_on else group if many else before)
-        rows = 0, 1, 1, 1  # where the wanted ones and the folded ones begin and end
-        if not (goes_on or many):
-            for k in range(n_ended):
-                wanted[k + 1] = _wanted(due, of_exon[by_end[opened + k]])
-            rows = 0, n_ended + 1, n_ended + 1, n_ended + 1
+        if goes_on or many:
+            n_ended = 0
+        for k in range(n_ended):
+            wanted[k + 1] = _wanted(due, of_exon[by_end[opened + k]])
+        rows = 0, n_ended + 1, n_ended + 1, n_ended + 1
         if rows[1] > _FOLDED:
-            wanted[: rows[1]].sort()
-        while rows[1] - rows[0] + rows[3] - rows[2] > _FOLDED:
-            # what is there first is folded first
-            rows = _read(written, n, wanted, rows, _FOLDED, exon_of_stop)
-            first_stops[n], lanes[n], kept[n] = stop, 0, n_stops + n_kept
-            due[kept[n]] = ticks[n] + 1
-            wanted[rows[3]] = _wanted(due, kept[n])
-            rows = rows[0], rows[1], rows[2], rows[3] + 1
-            n, n_kept = n + 1, n_kept + 1
-        _read(written, n, wanted, rows, rows[1] - rows[0] + rows[3] - rows[2], exon_of_stop)
+            rows = _fold(segments, due, (n, stop, n_kept), wanted, rows, exon_of_stop)
+            n, n_kept = n + rows[3] - rows[1], n_kept + rows[3] - rows[1]
+        _read(segments, n, wanted, rows, _left(rows), exon_of_stop)
         if goes_on:
-            written[2][written[1][n], 1] = -1  # not as an exon's last row
+            segments.sources[segments.first_sources[n], 1] = -1  # not as an exon's last row
         first_stops[n], kept[n] = stop, EMPTY
         if opens:
             group = kept[n] = n_stops + n_kept
@@ -264,6 +254,30 @@ def _find_segments(segments, due, stops, of_track, exons, capacity):
 
 
 @register_jitable
+def _fold(segments, due, place, wanted, rows, exon_of_stop):
+    """Fold wanted rows, those first that are there first, until a segment can read what is left.
+
+    `place` is the number of the next segment, the stop it is at, and the number of rows kept.
+    `rows` is where the wanted ones and, behind them, the folded ones begin and end, see `_read`.
+    """
+    (n, stop, n_kept), n_stops = place, len(exon_of_stop)
+    first_stops, lanes, ticks, kept = segments[:4]
+    wanted[: rows[1]].sort()
+    while _left(rows) > _FOLDED:
+        one, past, other, last = _read(segments, n, wanted, rows, _FOLDED, exon_of_stop)
+        first_stops[n], lanes[n], kept[n] = stop, 0, n_stops + n_kept
+        due[kept[n]] = ticks[n] + 1
+        wanted[last] = _wanted(due, kept[n])
+        rows, n, n_kept = (one, past, other, last + 1), n + 1, n_kept + 1
+    return rows
+
+
+@register_jitable
+def _left(rows):
+    return rows[1] - rows[0] + rows[3] - rows[2]
+
+
+@register_jitable
 def _wanted(due, row):
     """Return a number for a row that rises with when it is there, and for equals with the row."""
     tick = due[row] if row != EMPTY else 0
@@ -271,12 +285,14 @@ def _wanted(due, row):
 
 
 @register_jitable
-def _read(written, n, wanted, rows, count, exon_of_stop):
-    """Have segment `n` read `count` rows, those first that are there first, if they are in order.
+def _read(segments, n, wanted, rows, count, exon_of_stop):
+    """Have segment `n` read `count` rows, those first that are there first.
 
-    `rows` is where two queues of wanted rows begin and end; returned is the same without those.
+    `rows` is where two queues of wanted rows begin and end, each in order or read whole; returned
+    is the same without those.
     """
-    (ticks, first_sources, sources), (one, past, other, last) = written, rows
+    ticks, first_sources, sources = segments.ticks, segments.first_sources, segments.sources
+    one, past, other, last = rows
     read, tick = first_sources[n], np.int32(0)
     for _ in range(count):
         if other == last or (one < past and wanted[one] < wanted[other]):
@@ -306,95 +322,3 @@ def _place_stops(stops, of_track, stop, due, tick, capacity):
         due[stop] = tick + 1 + (lag + capacity.chunk - 1) // capacity.chunk
         stop += 1
     return stop
-
-
-@njit(cache=True, nogil=True)
-def fill_warps(order, segments, capacity):
-    """Return where pieces begin in the order of the segments, and last, the number of segments.
-
-    Each piece is filled as long as the capacity allows.
-
-    Parameters
-    ----------
-    order : ndarray of int32, shape (G,)
-    segments : Segments
-    capacity : Capacity
-
-    Returns
-    -------
-    ndarray of int32, shape (P + 1,)
-    """
-    own_lanes, first_sources, ticks = segments.lanes, segments.first_sources, segments.ticks
-    first_segments = np.empty(len(order) + 1, dtype=np.int32)
-    n, first, lanes, read = 0, 0, 0, 0
-    for k in range(len(order)):
-        segment = order[k]
-        n_sources = first_sources[segment + 1] - first_sources[segment]
-        lanes, read = lanes + own_lanes[segment], read + n_sources
-        behind = ticks[segment] - ticks[order[first]]
-        full = lanes > capacity.lanes or read > capacity.sources or behind > capacity.span
-        if k == 0 or full or k - first >= capacity.segments:
-            first_segments[n], first, n = k, k, n + 1
-            lanes, read = own_lanes[segment], n_sources
-    first_segments[n] = len(order)
-    return first_segments[: n + 1]
-
-
-@njit(cache=True, nogil=True)
-def arrange(pieces, first_segments, capacity, bonuses, tables):
-    """Write the pieces as tables in the pieces' order, see `cuda_packed.sweep_pieces`.
-
-    Parameters
-    ----------
-    pieces : Pieces
-    first_segments : ndarray of int32, shape (P + 1,)
-        Where each piece begins, see `fill_warps`.
-    capacity : Capacity
-    bonuses : ndarray of int64, shape (B,)
-        What an exon adds to what follows it.
-    tables : tuple of ndarray of int32
-        The pieces' numbers, 3 P + 2 G + 3 S + 3 of them, and their sources, 4 Q, at least.
-    """
-    (stops, segments, _, _, order), (numbers, sources) = pieces, tables
-    begins, ends, virtual_lanes, late = stops.begins, stops.ends, stops.virtual_lanes, capacity.late
-    n_pieces, n_segments, n_stops = len(first_segments) - 1, len(order), len(ends)
-    numbers[: n_pieces + 1], extra = first_segments, numbers[n_pieces + 1 :]
-    first_sources = extra[n_pieces:]
-    first_stops = first_sources[n_pieces + 1 :]
-    delays = first_stops[n_segments + 1 :]
-    own_stops = delays[n_segments:]
-    ticks, lanes, kept = segments.ticks, segments.lanes, segments.kept
-    stops_of, sources_of, rows = segments.first_stops, segments.first_sources, segments.sources
-    read, stop = 0, 0
-    for piece in range(n_pieces):
-        first, most = first_segments[piece], 0
-        first_sources[piece] = read
-        for k in range(first, first_segments[piece + 1]):
-            s = order[k]
-            delay = capacity.chunk * (ticks[s] - ticks[order[first]])
-            delays[k], first_stops[k] = delay, stop
-            most = max(most, delay + 2 * lanes[s] + late - 1)
-            for own in range(stops_of[s], stops_of[s + 1]):
-                own_stops[stop], own_stops[n_stops + stop] = begins[own], ends[own]
-                own_stops[2 * n_stops + stop] = stored_row(own, virtual_lanes, late)
-                stop += 1
-            for source in range(sources_of[s], sources_of[s + 1]):
-                row, exon, at = rows[source, 0], rows[source, 1], 4 * read
-                sources[at] = delay
-                sources[at + 1] = EMPTY if row == EMPTY else stored_row(row, virtual_lanes, late)
-                sources[at + 2] = bonuses[exon] if exon >= 0 else 0
-                sources[at + 3] = NOT_THE_LAST
-                read += 1
-            of_kept = stored_row(kept[s], virtual_lanes, late) if kept[s] >= 0 else NOT_KEPT
-            sources[4 * read - 1] = of_kept
-        extra[piece] = most
-    first_sources[n_pieces], first_stops[n_segments] = read, stop
-
-
-@register_jitable
-def stored_row(row, virtual_lanes, late):
-    """Return the number of a stored row times `late`, plus the columns it is shifted by.
-
-    Steps that store together store aligned; `virtual_lanes` are those of the stops.
-    """
-    return row * late + (virtual_lanes[row] % late if row < len(virtual_lanes) else 0)
