@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import Job
-from gpu_tools.sites.cuda_program import Program, compile_packed
+from gpu_tools.sites.cuda_program import Kept, Program, compile_packed
 
 NANOSECONDS_A_ROW = (
     {1: 2, 2: 3} if simulated()
@@ -37,6 +37,11 @@ class PackedPlan(NamedTuple):
     strips: int
 
     @property
+    def kept(self) -> Kept:
+        """The rows that a traceback reads."""
+        return self.program.kept
+
+    @property
     def rows(self) -> int:
         """Boundaries, and as many without meaning as make whole groups of a warp's lanes."""
         return -(-(len(self.job.codes) + 1) // packed.WARP) * packed.WARP
@@ -44,7 +49,7 @@ class PackedPlan(NamedTuple):
     @property
     def strip_words(self) -> int:
         """Words of a strip's rows in device memory."""
-        places = self.program.kept.n_places - packed.HOT_PLACES[self.size]
+        places = self.kept.n_places - packed.HOT_PLACES[self.size]
         return max(places, 0) * self.size * packed.WARP
 
 

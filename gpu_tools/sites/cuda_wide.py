@@ -177,8 +177,10 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
         best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
+        # numbers are read ahead: memory is too far away to wait for them
+        following, next_info = load4(todo, 0), infos[0]
         for i in range(n_rows):
-            info = infos[uint32(i)]
+            info, next_info = next_info, infos[uint32(min(int32(i + 1), int32(n_rows - 1)))]
             symbol = int32(info & int32(SPECIAL - 1))
             if symbol != NO_SYMBOL:
                 for track in range(tracks):
@@ -191,8 +193,9 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                     number += int32(1)
             more = info & int32(SPECIAL)
             while more:
-                code, to, source, bonus = load4(todo, n * 4)
+                code, to, source, bonus = following
                 kind, n = int32(code & int32(LAST - 1)), int32(n + 1)
+                following = load4(todo, n * 4)
                 at = int32(to * int32(STRIP) + lane)
                 other = int32(source * int32(STRIP) + lane)
                 if kind == CLEAR:
