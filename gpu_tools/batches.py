@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -14,7 +13,8 @@ import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other
 
 T = TypeVar("T")
 _DIGITS = 7
-_CLASSES = (64 - _DIGITS) * 2 ** (_DIGITS - 1) + 2**_DIGITS
+_OF_ONE = 1022 << (_DIGITS - 1)
+_CLASSES = 66 << (_DIGITS - 1)
 
 
 def even_batches(cells: Sequence[int], n_batches: int) -> list[slice]:
@@ -68,9 +68,8 @@ def dealt(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     Returned are the cases of each GPU, in that order. Numbers of cells with the same first seven
     binary digits count as equal here, and equal ones go as they come.
     """
-    order = _largest_first(cells)
-    owner = _owners(cells, order, count)
-    return [order[owner == k] for k in range(count)]
+    order, numbers = _deal_out(cells, count)
+    return [own[:number] for own, number in zip(order, numbers.tolist(), strict=True)]
 
 
 def shares(cells: list[int], count: int) -> list[list[int]]:
@@ -79,20 +78,29 @@ def shares(cells: list[int], count: int) -> list[list[int]]:
 
 
 @njit(cache=True, nogil=True)
-def _largest_first(cells):
-    # numba loads a function from its cache once: what Python calls must not be called from another
-    return largest_first(cells)
+def _deal_out(cells, count):
+    """Return the cases of each GPU, and how many they are."""
+    own, numbers = np.empty((count, len(cells)), dtype=np.int64), np.zeros(count, dtype=np.int64)
+    loads = np.zeros(count, dtype=np.int64)
+    for case in largest_first(cells):
+        gpu = 0
+        for other in range(1, count):
+            if loads[other] < loads[gpu]:
+                gpu = other
+        own[gpu, numbers[gpu]] = case
+        numbers[gpu] += 1
+        loads[gpu] += cells[case]
+    return own, numbers
 
 
 @njit(cache=True, nogil=True)
 def largest_first(cells):
     """Return the order of numbers, see `dealt`; counting takes a tenth of the time of a sort."""
-    digits = np.empty(len(cells), dtype=np.int64)
+    # the exponent and the digits behind the first one, as a floating-point number has them
+    digits = cells.astype(np.float64).view(np.int64)
     past = np.zeros(_CLASSES + 1, dtype=np.int64)
     for k in range(len(cells)):
-        left_out = max(math.frexp(float(cells[k]))[1] - _DIGITS, 0)
-        # rises as the number falls
-        digits[k] = _CLASSES - 1 - (left_out << (_DIGITS - 1)) - (cells[k] >> left_out)
+        digits[k] = _CLASSES - 1 - max((digits[k] >> (53 - _DIGITS)) - _OF_ONE, 0)
         past[digits[k] + 1] += 1
     for k in range(_CLASSES):
         past[k + 1] += past[k]
@@ -101,16 +109,6 @@ def largest_first(cells):
         order[past[digits[k]]] = k
         past[digits[k]] += 1
     return order
-
-
-@njit(cache=True, nogil=True)
-def _owners(cells, order, count):
-    """Return the GPU of each case, in their order."""
-    owner, loads = np.empty(len(cells), dtype=np.int64), np.zeros(count, dtype=np.int64)
-    for k in range(len(order)):
-        owner[k] = np.argmin(loads)
-        loads[owner[k]] += cells[order[k]]
-    return owner
 
 
 def within_limit(

@@ -163,10 +163,10 @@ def _jobs_of(cases, first_jobs, programs, targets, lengths):
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
     """Return where each distinct key comes first, and the number of every key among those."""
-    firsts: dict[Hashable, int] = {}
-    of_key = [firsts.setdefault(key, k) for k, key in enumerate(keys)]
-    found, numbers = np.unique(np.array(of_key, dtype=np.int64), return_inverse=True)
-    return found.tolist(), numbers
+    numbers: dict[Hashable, int] = {}
+    of_key = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    # a number that is higher than all before is new
+    return np.flatnonzero(np.diff(np.maximum.accumulate(of_key), prepend=-1)).tolist(), of_key
 
 
 def _strands(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
@@ -97,24 +98,22 @@ class ChainSearch:
             found, written, launch.table, self.used, self.firsts, self.gathered
         )
 
-    def found(self) -> Found:
-        """Return what was found, once it is."""
-        used = int(self.buffers.fetch(self.used, 1)[0])
-        words, firsts = (
-            self.buffers.fetch(self.gathered, used),
-            self.buffers.fetch(self.firsts, self.launch.jobs.count),
-        )  # fmt: skip
-        if (words[firsts] < 0).any():
+    def found(self, pool: ThreadPoolExecutor) -> Found:
+        """Return what was found, once it is; a thread takes the words out of the buffers."""
+        buffers, count, programs = self.buffers, self.jobs.count, self.launch.resident.programs
+        used = int(buffers.fetch(self.used, 1)[0])
+        # memory that was never used is slow to write, and pinned memory is too dear to give away
+        room = buffers.pinned("words", 1 << used.bit_length(), np.int32)
+        words, firsts = buffers.fetch(self.gathered, used, room), buffers.fetch(self.firsts, count)
+        n_exons = words[firsts]
+        if (n_exons < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
-        programs, first_exits = (
-            self.launch.resident.programs,
-            self.launch.layout[:, of_job.EXITS].copy(),
-        )
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
+        first_exits = self.launch.layout[:, of_job.EXITS].copy()
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        best = self.buffers.fetch(self.best, self.launch.jobs.count)
-        return Found(words, firsts, best, exons, keeps_start)
+        best, winners = buffers.fetch(self.best, count), np.flatnonzero(n_exons)
+        return Found(pool.submit(np.copy, words), firsts, best, exons, keeps_start, winners)
 
 
 class Found:
@@ -122,23 +121,23 @@ class Found:
 
     Parameters
     ----------
-    words, firsts : ndarray of int32
-        See `cuda_trace.gather`.
+    words : Future of ndarray of int32
+        See `cuda_trace.gather`; to be waited for before the buffers are used again.
+    firsts : ndarray of int32, shape (J,)
+        Where each job's words begin.
     best : ndarray of int64, shape (J,)
         Best ends, see `cuda_ends`.
     exons : tuple
         Of each exit its exon, and where the exits of each job begin; starts and ends of exons.
     keeps_start : bool
         Whether the target's symbols before the first exon are aligned.
+    winners : ndarray of int64
+        The jobs that have a chain.
     """
 
-    def __init__(self, words, firsts, best, exons, keeps_start: bool):
+    def __init__(self, words: Future, firsts, best, exons, keeps_start: bool, winners):
         self.words, self.firsts, self.best, self.exons = words, firsts, best, exons
-        self.keeps_start, self._decoding = keeps_start, Lock()
-
-    def winners(self) -> NDArray[np.int64]:
-        """Return the jobs that have a chain."""
-        return np.flatnonzero(self.words[self.firsts])
+        self.keeps_start, self.winners, self._decoding = keeps_start, winners, Lock()
 
     @property
     def chains(self) -> Chains:
@@ -148,7 +147,7 @@ class Found:
 
     @cached_property
     def _chains(self) -> Chains:
-        columns = decode(self.words, self.firsts, *self.exons, self.keeps_start)
+        columns = decode(self.words.result(), self.firsts, *self.exons, self.keeps_start)
         best = self.best
         return Chains(ends.score_of(best), columns[0], ends.column_of(best), *columns[1:])
 

@@ -65,9 +65,12 @@ class Buffers:
             host_to_device(flat, values, values.nbytes, stream=self.stream)
         return array
 
-    def fetch(self, array, count: int) -> NDArray:
-        """Return the first elements of an array, once all that was started before has written."""
-        values = np.empty(count, dtype=array.dtype)
+    def fetch(self, array, count: int, room: NDArray | None = None) -> NDArray:
+        """Return the first elements of an array, once all that was started before has written.
+
+        They are put into some `room` of the host, if that is given.
+        """
+        values = np.empty(count, dtype=array.dtype) if room is None else room[:count]
         if count:
             device_to_host(values, array, values.nbytes, stream=self.stream)
         self.stream.synchronize()
@@ -85,7 +88,7 @@ class Room:
     """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
 
     def __init__(self):
-        self.stays, self.turns = Buffers(), (Buffers(), Buffers())
+        self.stays, self.turns = Buffers(), (Buffers(), Buffers(), Buffers())
 
     @property
     def bytes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from threading import Lock
 
 import numpy as np
@@ -65,13 +66,21 @@ def on_cuda(
     DeviceError
         If a case does not fit the memory of its GPU.
     """
-    found = Alignments(columns)
+    found, pool = Alignments(columns), KEPT.workers(threads)
 
     def run(share: Share, room: Room) -> None:
         broad = prepare_wide(columns, share.broad, scoring, room)
+        copying: deque[Future] = deque()
         for own, search in searches(work, share, scoring, room, ChainSearch.find_chains):
-            found.add(search.jobs, search.found())
+            # its buffers are those of the search so many before
+            for copied in first_beyond(copying, len(room.turns) - 1):
+                copied.result()
+            part = search.found(pool)
+            found.add(search.jobs, part)
+            copying.append(part.words)
             done(int(columns.cells[own].sum()))
+        for copied in copying:
+            copied.result()
         for k, result in wide_results(broad, scoring):
             found.others[k] = result
             done(result.cells)
@@ -118,7 +127,7 @@ def searches(
     resident = packed.Resident.copy(work.programs, work.targets, scoring, room.stays)
     for number, batch in enumerate(batches):
         if batch.alone or crowded:
-            yield from _finished(running, 0)
+            yield from first_beyond(running, 0)
             room.empty()
         crowded, buffers = batch.alone, room.turns[number % len(room.turns)]
         launch = packed.PackedLaunch(resident, jobs.take(batch.jobs), work.apart, buffers)
@@ -127,16 +136,16 @@ def searches(
         search.find_ends()
         start(search)
         running.append((share.narrow[batch.cases], search))
-        yield from _finished(running, len(room.turns) - 1)
-    yield from _finished(running, 0)
+        yield from first_beyond(running, len(room.turns) - 1)
+    yield from first_beyond(running, 0)
     if share.broad:
         room.empty()
 
 
-def _finished(running: deque, most: int) -> Iterator:
-    """Take the oldest until no more than `most` are left."""
-    while len(running) > most:
-        yield running.popleft()
+def first_beyond(line: deque, most: int) -> Iterator:
+    """Take those that were first in a line until no more than `most` are left."""
+    while len(line) > most:
+        yield line.popleft()
 
 
 def prepare_wide(
@@ -190,7 +199,7 @@ class Alignments(Sequence[SplicedAlignment]):
 
     def add(self, jobs: Jobs, found: Found) -> None:
         """Add what was found for jobs; a case is that of its job which has a chain."""
-        winners = found.winners()
+        winners = found.winners
         with self._adding:  # a thread a GPU
             self._job[jobs.cases[winners]] = winners
             self._part[jobs.cases[winners]] = len(self._parts)

@@ -85,8 +85,14 @@ def laid_out(
         broad = _broad(columns, programs, scoring)
         if not all(map(packed.can_pack, ordinals)):
             broad[:] = True
-        shares = [Share(own[~broad[own]], own[broad[own]].tolist()) for own in chosen]
+        shares = [_share(own, broad) for own in chosen]
         yield Work(columns, programs, targets, apart, shares)
+
+
+def _share(cases: NDArray[np.int64], broad: NDArray[np.bool_]) -> Share:
+    """Return a GPU's share of the cases, of which some are broad."""
+    chosen = broad[cases]
+    return Share(cases[~chosen], cases[chosen].tolist()) if chosen.any() else Share(cases, [])
 
 
 @njit(cache=True, nogil=True)
