@@ -153,7 +153,7 @@ def _layout(jobs: list[RowJob]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for k, job in enumerate(jobs):
         program = job.program
         table[k, : wide.BOUNDARIES] = (
-            job.floor, job.rows, job.strips, job.advances, program.tracks, job.columns,
+            job.floor, job.rows, program.n_places, job.advances, program.tracks, job.columns,
             program.row, program.start,
         )  # fmt: skip
         table[k, wide.STRIDE] = job.strip_words

@@ -43,8 +43,10 @@ from gpu_tools.spliced.widths import CELL_FLOOR
 
 BYTES_PER_BATCH = 4 << 30
 """What one batch may take of GPU memory, if a quarter of what is free is not less."""
-_MAXIMA = 0
-"""Place of the maxima over the ends that may precede an entry, one or one a split."""
+_ROW, _START, _MAXIMA = range(3)
+"""Places of the current row, the empty chain's, the maxima over the ends that may precede an entry:
+one, or one a split.
+"""
 
 
 class Compiled(NamedTuple):
@@ -186,11 +188,11 @@ class JobMaker:
 def compile_free(program: SweepProgram, penalty: int) -> Compiled:
     """Compile what `gpu_tools.spliced.free_ends` does: a boundary for each row of the stream."""
     tracks, ends = len(program.starts), len(program.ends)
-    row, start, entries = _MAXIMA + 1, _MAXIMA + 2, _MAXIMA + 3
+    entries = _MAXIMA + 1
     first_end = entries + tracks
     most = 1 + 2 * (ends + tracks + program.n_rows) + program.n_exons
     written = _boundaries(program.codes), np.empty((most, 4), dtype=np.int32)
-    places = row, start, entries, first_end
+    places = entries, first_end
     n = _free_operations(free_ends.stream_of(program), ends, penalty, places, written)
     return _compiled(written, n, places, first_end + ends)
 
@@ -201,7 +203,7 @@ def compile_reading(
     """Compile what `gpu_tools.spliced.reading` does: a boundary for each row of each way."""
     ways = reading.ways_of(program, codes, complete)
     n_ways, exits = len(ways.tracks), len(ways.exit_ends)
-    row, start, entries = _MAXIMA + SPLITS, _MAXIMA + SPLITS + 1, _MAXIMA + SPLITS + 2
+    entries = _MAXIMA + SPLITS
     first_exit = entries + n_ways
     most = SPLITS + 2 * exits + (SPLITS + 2) * n_ways + len(ways.leave_exits)
     firsts = program.track_rows[ways.tracks]
@@ -210,7 +212,7 @@ def compile_reading(
         _boundaries(np.concatenate([np.empty(0, np.uint8), *bases])),
         np.empty((most, 4), dtype=np.int32),
     )
-    places = row, start, entries, first_exit
+    places = entries, first_exit
     of_program = program.starts, program.exit_bonus, codes, stop_words()
     n = _reading_operations(of_program, ways, penalty, places, written)
     return _compiled(written, n, places, first_exit + exits, ways)
@@ -222,9 +224,8 @@ def _boundaries(symbols: NDArray[np.uint8]) -> NDArray[np.int32]:
 
 def _compiled(written, n: int, places, n_places: int, ways: Ways | None = None) -> Compiled:
     boundaries, operations = written
-    row, start, entries, first_end = places
-    rows = RowProgram(boundaries, operations[:n].copy(), n_places, row, 1, start)
-    return Compiled(rows, entries, first_end, ways)
+    rows = RowProgram(boundaries, operations[:n].copy(), n_places, _ROW, 1, _START)
+    return Compiled(rows, *places, ways)
 
 
 @njit
@@ -241,25 +242,25 @@ def _close(written, boundary, before, n):
 def _free_operations(stream, ends, penalty, places, written):
     """Write the operations of all boundaries; return how many."""
     _, track_rows, commits, exit_rows, exit_ends, exit_bonus, leave_bonus = stream
-    row, start, entries, first_end = places
+    entries, first_end = places
     operations, committed, exon = written[1], 0, 0
     n = before = 0
     for end in range(ends):
         n = emit(operations, n, CLEAR, first_end + end, 0, 0)
-    n = emit(operations, n, PUT, _MAXIMA, start, 0)
+    n = emit(operations, n, PUT, _MAXIMA, _START, 0)
     for track in range(len(commits)):
         for end in range(committed, commits[track]):
             n = emit(operations, n, RAISE, _MAXIMA, first_end + end, -penalty)
         committed = commits[track]
         n = emit(operations, n, PUT, entries + track, _MAXIMA, 0)
-        n = emit(operations, n, PUT, row, _MAXIMA, 0)
+        n = emit(operations, n, PUT, _ROW, _MAXIMA, 0)
         for r in range(track_rows[track], track_rows[track + 1]):
             before = _close(written, r, before, n)
-            n = emit(operations, n, FINAL, row, r, leave_bonus[r])
+            n = emit(operations, n, FINAL, _ROW, r, leave_bonus[r])
             while exon < len(exit_rows) and exit_rows[exon] == r:
-                n = emit(operations, n, RAISE, first_end + exit_ends[exon], row, exit_bonus[exon])
+                n = emit(operations, n, RAISE, first_end + exit_ends[exon], _ROW, exit_bonus[exon])
                 exon += 1
-            n = emit(operations, n, RAISE, row, start, 0)
+            n = emit(operations, n, RAISE, _ROW, _START, 0)
     return _close(written, len(leave_bonus), before, n)
 
 
@@ -268,7 +269,7 @@ def _reading_operations(of_program, ways, penalty, places, written):
     """Write the operations of all boundaries; return how many."""
     starts, bonus, codes, stops = of_program
     tracks, all_ways, n_rows, first_leaves, leave_exons, leave_exits, ends, kinds = ways
-    row, start, entries, first_exit = places
+    entries, first_exit = places
     operations, committed, boundary = written[1], 0, 0
     n = before = 0
     for place in range(SPLITS):
@@ -282,25 +283,25 @@ def _reading_operations(of_program, ways, penalty, places, written):
                 to = _MAXIMA + kinds[committed]
                 n = emit(operations, n, RAISE, to, first_exit + committed, -penalty)
             committed += 1
-        n = _enter(operations, n, all_ways[k] == FIRST, entries + k, start)
+        n = _enter(operations, n, all_ways[k] == FIRST, entries + k)
         for split in range(SPLITS):
             bases = 0 if split == 0 else (1 if split < 3 else 2)
             if bases == all_ways[k] and completes(codes, stops, split, first):
                 n = emit(operations, n, RAISE, entries + k, _MAXIMA + split, 0)
-        n = emit(operations, n, PUT, row, entries + k, 0)
+        n = emit(operations, n, PUT, _ROW, entries + k, 0)
         leave = first_leaves[k]
         for done in range(n_rows[k]):
             before, boundary = _close(written, boundary, before, n), boundary + 1
             while leave < first_leaves[k + 1] and ends[leave_exits[leave]] == first + done + 1:
                 to, added = first_exit + leave_exits[leave], bonus[leave_exons[leave]]
-                n = emit(operations, n, RAISE, to, row, added)
+                n = emit(operations, n, RAISE, to, _ROW, added)
                 leave += 1
     return _close(written, boundary, before, n)
 
 
 @njit
-def _enter(operations, n, is_first, entry, start):
+def _enter(operations, n, is_first, entry):
     """Begin a way's entry with the empty chain, or with nothing."""
     if is_first:
-        return emit(operations, n, PUT, entry, start, 0)
+        return emit(operations, n, PUT, entry, _START, 0)
     return emit(operations, n, CLEAR, entry, 0, 0)
