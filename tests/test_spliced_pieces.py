@@ -120,3 +120,25 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
     assert (table[:, 2] >= 100).sum() == (exons >= 0).sum()
     assert (table[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
     assert (table[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()
+
+
+def test_rows_that_are_there_first_are_folded_first(program):
+    segments = cut_into_pieces(program, CAPACITY).segments
+    folds = np.flatnonzero(segments.lanes == 0)
+    followed = folds[segments.first_stops[folds] == segments.first_stops[folds + 1]]
+    assert (segments.ticks[followed] <= segments.ticks[followed + 1]).all()
+    assert (np.diff(segments.first_sources)[folds] == 6).all()
+
+
+def test_many_rows_are_folded():
+    example = cases.random_example(np.random.default_rng(1), 200, 2, 1, 4)
+    example.plus = [(k, 100 + 7 * k % 25) for k in range(90)] + [(130, 180), (185, 190)]
+    example.minus = []
+    case = example.case()
+    exons = case.exons.unique().on_strand("+")
+    program = compile_program(case.base.codes, exons, SplicedScoring(), reverse=False)
+    segments = cut_into_pieces(program, CAPACITY).segments
+    assert (segments.lanes == 0).sum() > 10
+    test_rows_that_are_there_first_are_folded_first(program)
+    test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program)
+    test_what_a_segment_reads_is_there_before_its_tick(program)

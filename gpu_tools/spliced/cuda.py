@@ -113,8 +113,15 @@ class Takes(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Device memory; what was found is there twice."""
-        return 2 * self.cells + 4 * (self.sources + self.words + self.space + 2 * self.found)
+        """Device memory."""
+        return _bytes_of(self)
+
+
+@register_jitable
+def _bytes_of(takes):
+    """Return the device memory of what jobs take; what was found is there twice."""
+    others = takes.sources + takes.words + takes.strips + takes.borders + takes.ways
+    return 2 * takes.cells + 4 * (others + 2 * takes.found)
 
 
 @register_jitable
@@ -137,10 +144,7 @@ def job_bytes(table, programs, lengths, around):
     """Return the device memory that each job takes, see `Takes`."""
     sizes = np.empty(len(programs), dtype=np.int64)
     for k in range(len(programs)):
-        cells, sources, words, strips, borders, ways, found = _takes(
-            table, programs[k], lengths[k], around
-        )
-        sizes[k] = 2 * cells + 4 * (sources + words + strips + borders + ways + 2 * found)
+        sizes[k] = _bytes_of(_takes(table, programs[k], lengths[k], around))
     return sizes
 
 

@@ -29,10 +29,10 @@ from gpu_tools.spliced.widths import best_bonus
 
 # columns of the table of programs: counts, what bounds the cells, where the parts lie
 (
-    N_ROWS, N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
-    LONGEST_TRACK, LONGEST_EXON, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
+    N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
+    LONGEST_TRACK, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
     LAST_TICK, NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
-) = range(20)  # fmt: skip
+) = range(18)  # fmt: skip
 
 
 class Programs(NamedTuple):
@@ -140,14 +140,14 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
     arrange(pieces, first_segments, capacity, bonus - penalty, tables)
     stream = programs.symbols[own[SYMBOLS] : own[SYMBOLS] + track_rows[-1]]
     own[AMBIGUOUS] = write_stream(codes, starts, track_rows, reverse, stream)
-    own[N_ROWS], own[N_STOPS], own[N_KEPT] = len(stream), len(pieces.stops.ends), pieces.n_kept
+    own[N_STOPS], own[N_KEPT] = len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
     own[LAST_TICK] = pieces.segments.ticks.max()
     own[N_SOURCES], own[N_EXITS] = len(pieces.segments.sources), len(order)
     own[N_ENDS], own[MOST_BONUS] = len(ends), np.abs(bonus).max()
     own[BEST_BONUS] = best_bonus(commits, exit_tracks, exit_ends, bonus, len(ends), penalty)
-    # exons of a track leave it in the order of their ends
-    own[LONGEST_EXON] = own[LONGEST_TRACK] = np.diff(track_rows).max()
+    # a track is its longest exon
+    own[LONGEST_TRACK] = np.diff(track_rows).max()
     own[MOST_EXITS] = np.diff(first_by_end).max()
     _write_exits(programs, own[EXITS], tracks, pieces, bonus, capacity.late)
     exon_of_exit = programs.exon_of_exit[own[EXITS] // 8 :]

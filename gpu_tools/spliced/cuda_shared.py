@@ -35,7 +35,10 @@ _ARENAS: list[Arena] = []
 @contextmanager
 def lent_arena() -> Iterator[Arena]:
     """Lend an arena that no other call uses."""
-    arena = _ARENAS.pop() if _ARENAS else Arena()
+    try:
+        arena = _ARENAS.pop()
+    except IndexError:
+        arena = Arena()
     try:
         yield arena
     finally:

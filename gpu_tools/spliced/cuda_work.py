@@ -21,8 +21,10 @@ from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_programs import Programs, begin_programs
 from gpu_tools.spliced.cuda_shared import helped, lent_arena
 
-BYTES_PER_BATCH, SMALL_BATCH = 2 << 30, 1 << 30
-"""What one batch may take of GPU memory, if a quarter of what is free is not less, and the last."""
+BYTES_PER_BATCH = 2 << 30
+"""What one batch may take of GPU memory, if a quarter of what is free is not less."""
+SMALL_BATCH = 1 << 29
+"""The last batches take no less than this, if there is so much left."""
 STRANDS_A_THREAD = 32
 """Fewer programs than this are not worth a thread of their own."""
 
@@ -126,7 +128,7 @@ def raise_to(highest, places, values):
 class Batch(NamedTuple):
     """Cases of a share that go together, and their jobs.
 
-    One that the GPU cannot hold twice is `alone` in its memory.
+    One that the GPU cannot hold beside others is `alone` in its memory.
     """
 
     cases: slice
@@ -135,7 +137,7 @@ class Batch(NamedTuple):
 
 
 def batches_of(work: Work, cases: NDArray[np.int64], jobs: Jobs, room: Room) -> list[Batch]:
-    """Split cases into batches of which the current GPU can hold two.
+    """Split cases into batches, each at most a quarter of what the current GPU can hold.
 
     The last batches are small: nothing is done beside what comes after them.
     """

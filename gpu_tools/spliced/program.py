@@ -230,6 +230,7 @@ def write_stream(codes, starts, track_rows, reverse, stream):
         if reverse:
             start = len(codes) - start - len(own)
         symbols = codes[start : start + len(own)]
+        # without a branch for the strand this loop takes many symbols at once
         for row in range(len(own)):
             own[row] = symbols[row]
             seen |= symbols[row]
