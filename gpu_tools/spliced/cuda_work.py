@@ -82,9 +82,9 @@ def laid_out(
         with helped(KEPT.workers(threads), helpers, lay_out):
             targets = new("targets", len(columns.targets), np.uint8)
             targets[:] = columns.targets
-            chosen = dealt(columns.cells, len(ordinals))
+            chosen, longest = dealt(columns.cells, len(ordinals)), _longest_targets(columns)
             lay_out()
-        broad = _broad(columns, programs, scoring)
+        broad = _broad(columns, programs, longest, scoring)
         if not all(map(packed.can_pack, ordinals)):
             broad[:] = True
         shares = [_share(own, broad) for own in chosen]
@@ -106,11 +106,22 @@ def _chosen_exons(programs, first_exons):
     return count
 
 
-def _broad(columns: CaseColumns, programs: Programs, scoring: SplicedScoring) -> NDArray[np.bool_]:
-    """Tell of which cases a job does not fit the packed kernel."""
+def _longest_targets(columns: CaseColumns) -> NDArray[np.int64]:
+    """Return the length of the longest target of each strand."""
+    longest = np.zeros_like(columns.strands.lengths)
+    raise_to(longest, columns.jobs.programs, columns.jobs.lengths)
+    return longest
+
+
+def _broad(
+    columns: CaseColumns, programs: Programs, longest: NDArray[np.int64], scoring: SplicedScoring
+) -> NDArray[np.bool_]:
+    """Tell of which cases a job does not fit the packed kernel.
+
+    `longest` is the length of each strand's longest target: mostly even those fit.
+    """
     jobs, bases = columns.jobs, columns.strands.lengths
-    broad, longest = np.zeros(len(columns.cells), dtype=np.bool_), np.zeros_like(bases)
-    raise_to(longest, jobs.programs, jobs.lengths)
+    broad = np.zeros(len(columns.cells), dtype=np.bool_)
     if not packed.fit_packed(programs.table, longest, bases, scoring).all():
         table = programs.table[jobs.programs]
         suited = packed.fit_packed(table, jobs.lengths, bases[jobs.programs], scoring)

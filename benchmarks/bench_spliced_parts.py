@@ -1,7 +1,7 @@
 """Where the time of a call on GPUs goes: what each part takes in the thread that does it.
 
-Run ``python -m benchmarks.spliced_parts [RECORD.json]``. Measured are the set of 1,010 cases on one
-GPU and 40,000 cases on one and on all of the machine, as columns. A part's time is that of its
+Run ``python -m benchmarks.bench_spliced_parts [RECORD.json]``. Measured are the set of 1,010 cases
+and 40,000 cases, as columns, on one GPU and on all of the machine. A part's time is that of its
 thread, waits for the GPU and for other threads of Python among it; where parts are nested, the time
 of the inner one counts for itself alone. ``work of the GPU`` is from the start of the first batch
 in its stream to the end of the last, by CUDA events.
@@ -20,8 +20,11 @@ from functools import wraps
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
+
 from benchmarks import record
-from benchmarks.case_sets import case_set, many_cases
+from benchmarks.bench_spliced import has_gpu
+from benchmarks.case_sets import SMALL, case_set, many_cases
 from gpu_tools import case_columns, spliced_align_many, spliced_scores
 from gpu_tools.device import list_gpus
 
@@ -96,7 +99,7 @@ class Clock:
 @contextmanager
 def watched() -> Iterator[Clock]:
     """Have the parts of calls timed."""
-    from gpu_tools.spliced import api, cuda, cuda_chains, cuda_kept, cuda_schedule, cuda_work
+    from gpu_tools.spliced import api, cuda, cuda_chains, cuda_schedule, cuda_work
 
     clock = Clock()
     parts = [
@@ -114,9 +117,7 @@ def watched() -> Iterator[Clock]:
         (cuda_chains.ChainSearch, "scores", "scores waited for"),
         (cuda_chains.ChainSearch, "found", "chains waited for"),
         (cuda_schedule.Alignments, "add", "chains added"),
-        (cuda_kept.Room, "keep", "buffers kept"),
-        (cuda_kept.KEPT, "_run", "the rest of a GPU's thread"),
-        (cuda_kept.KEPT, "on_gpus", "waited for GPUs"),
+        (cuda_schedule.Room, "keep", "buffers kept"),
     ]
     with ExitStack() as stack:
         for owner, name, part in parts:
@@ -130,13 +131,18 @@ def watched() -> Iterator[Clock]:
             buffers_of = _given_buffers if name == "__init__" else _own_buffers
             marked = clock.marked(getattr(owner, name), buffers_of)
             stack.enter_context(patch.object(owner, name, marked))
-        begin = cuda_work.begin_programs
+        begin, ask = cuda_work.begin_programs, cuda_schedule.KEPT.on_gpus
 
         def begin_programs(*given):
             programs, lay_out = begin(*given)
             return programs, clock.timed("programs laid out", lay_out)
 
+        def on_gpus(ordinals, run, shares):
+            ask(ordinals, clock.timed("the rest of a GPU's thread", run), shares)
+
         stack.enter_context(patch.object(cuda_work, "begin_programs", begin_programs))
+        timed = clock.timed("waited for GPUs", on_gpus)
+        stack.enter_context(patch.object(cuda_schedule.KEPT, "on_gpus", timed))
         yield clock
 
 
@@ -179,6 +185,15 @@ def measure() -> dict:
         lambda: spliced_scores(cases, device="cuda:0")
     )
     return found
+
+
+@pytest.mark.skipif(not has_gpu(), reason="needs a GPU")
+def test_tiny():
+    """Every part is there and positive, at a size that takes no time."""
+    columns = case_columns(case_set(SMALL))
+    parts = parts_of(lambda: spliced_scores(columns, device="cuda:0"))
+    assert sum(GPU in times for times in parts.values()) == 1
+    assert all(milliseconds > 0 for times in parts.values() for milliseconds in times.values())
 
 
 if __name__ == "__main__":
