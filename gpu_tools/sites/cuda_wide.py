@@ -25,6 +25,7 @@ from gpu_tools.sites.cuda_program import (
 )
 from gpu_tools.sites.cuda_strips import begin_strip
 from gpu_tools.spliced import core
+from gpu_tools.spliced.cuda_wide import cell
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
 STRIP = WARP * COLUMNS_PER_LANE
@@ -83,9 +84,7 @@ def _advance(row, lifted, target, border, floor, gap, scratch):
         diagonal = int32(border)
     for c in range(COLUMNS_PER_LANE):
         up = row[c * WARP]
-        # sums of 32-bit numbers have 64 bits unless told otherwise
-        paired, deleted = int32(diagonal + lifted[target[c]]), int32(up + gap)
-        left = max(max(paired, deleted), left)
+        left = cell(diagonal, up, left, lifted[target[c]], gap)
         made[c] = left
         diagonal = up
     before = shuffle_up(left, scratch)
