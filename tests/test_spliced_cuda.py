@@ -160,20 +160,21 @@ def test_case_without_candidates():
 
 
 @pytest.mark.parametrize(
-    ("limit", "memory"),
+    ("count", "limit", "memory"),
     [
-        (3_500 if simulated() else 20_000, 1 << 40),
-        (1, 1 << 40),
-        (1, 2_000 if simulated() else 10_500),
+        (5, 3_500 if simulated() else 20_000, 1 << 40),
+        (5, 1, 1 << 40),
+        (2, 1, 2_000 if simulated() else 10_500),
     ],
     ids=["two cases a batch", "a case a batch", "a case alone in the memory"],
 )
-def test_batches_take_turns(limit, memory, monkeypatch):
+def test_batches_take_turns(count, limit, memory, monkeypatch):
     """Buffers are used again, for larger and for smaller batches, or given back in between."""
     monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", limit)
     monkeypatch.setattr("gpu_tools.spliced.cuda_work.free_memory", lambda room: memory)
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
-    cpu, cuda = both([cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few], SplicedScoring())
+    examples = [cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few]
+    cpu, cuda = both(examples[:count], SplicedScoring())
     assert cuda == cpu
 
 
