@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.batches import within_limit
+from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
@@ -19,7 +20,6 @@ from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
 from gpu_tools.spliced.cuda_chains import ChainSearch, Found
-from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_work import (
     Share,
     Work,

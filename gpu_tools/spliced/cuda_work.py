@@ -12,12 +12,12 @@ from numba import cuda, njit
 from numpy.typing import NDArray
 
 from gpu_tools.batches import dealt
+from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_programs import Programs, begin_programs
 from gpu_tools.spliced.cuda_shared import helped, lent_arena
 
