@@ -17,9 +17,9 @@ from tests.test_sites import random_target
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.sites import cuda, cuda_coding, cuda_program
+from gpu_tools.sites import cuda, cuda_coding, cuda_program, cuda_steps
 from gpu_tools.sites.cuda_job import DeviceRows, End, Job, Strand
-from gpu_tools.sites.cuda_packed_plan import PackedPlan
+from gpu_tools.sites.cuda_packed_plan import PackedPlan, SkewedPlan
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
     BEGIN,
@@ -132,6 +132,40 @@ def run_packed(job: Job, hot: int):
     return PackedPlan(job, 1, program, 1), machine.rows(hot), End(*machine.best)
 
 
+def unpacked(word: int) -> tuple[int, int]:
+    """Return the halves of a word, the lower one first."""
+    low, high = np.array([word], dtype=np.int32).view(np.int16).tolist()
+    return low, high
+
+
+def run_skewed(job: Job):
+    """Return plan, rows and best end as the skewed kernel gives them."""
+    steps = cuda_steps.compile_skewed(job.sites, job.blocks)
+    machine = Machine(job, [-1], -1, steps.n_hot)
+    cells, first = machine.cells, {step: i for i, step in enumerate(steps.firsts.tolist())}
+    copies = np.full((steps.kept.n_places - steps.first, job.columns), job.limit.floor)
+    cells[[cuda_steps.ZERO, cuda_steps.LEAST]] = [[0], [-(2**31)]]
+    # nothing may be read before it is set
+    cells[cuda_steps.LEAST + 1 : -1] = 2**40
+    for n, (what, bonuses, copy) in enumerate(steps.words.T.tolist()):
+        if what & 7 != NO_SYMBOL:
+            machine.advance(-1, what & 7)
+        if n in first and job.table.last_exit[first[n]] > -(2**62):
+            machine.find_end(-1, first[n], int(job.table.last_exit[first[n]]))
+        source, old, to = (what >> at & 127 for at in (8, 16, 24))
+        bonus, row_bonus = unpacked(bonuses)
+        given = cells[-1] if what & cuda_steps.FROM_ROW else cells[source]
+        made = np.maximum(cells[old], given + bonus)
+        if what & cuda_steps.INTO_ROW:
+            cells[-1] = np.maximum(cells[-1], cells[source] + row_bonus)
+        assert to >= cuda_steps.NOWHERE
+        cells[to] = made if to != cuda_steps.NOWHERE else 2**40
+        if copy:
+            copies[copy] = made
+    rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
+    return SkewedPlan(job, 4, steps, 1), rows, End(*machine.best)
+
+
 def check(rng, ends: str, table_of, run) -> int:
     """Compare a random case with the CPU; return the exons of its chain."""
     base = cases.random_text(rng, int(rng.integers(20, 160)))
@@ -159,6 +193,7 @@ def check(rng, ends: str, table_of, run) -> int:
 
 RUNS = {
     "packed": ("global", varied_table, lambda job: run_packed(job, 6)),
+    "skewed": ("global", varied_table, run_skewed),
     "32 bits": ("free-target", varied_table, run_wide),
     "coding": ("global", coding_table, run_wide),
 }
