@@ -15,10 +15,6 @@ from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, unpack
 _I32 = ir.IntType(32)
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
-_RAISE_IF = (
-    "{ .reg .pred p; .reg .b32 sum; setp.ne.s32 p, $4, 0; add.s16x2 sum, $2, $3; "
-    "mov.b32 $0, $1; @p max.s16x2 $0, $1, sum; }"
-)
 
 
 def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
@@ -45,10 +41,6 @@ def _moved_twin(row, selectors, words, diagonal, left, gap):
 def _raised_twin(row, other, bonus):
     pairs = zip(row, other, strict=True)
     return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
-
-
-def _raised_if_twin(row, other, bonus, condition):
-    return _raised_twin(row, other, bonus) if condition else row
 
 
 def _either_twin(condition, row, other):
@@ -130,10 +122,10 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, moved, raised, raised_if, either, at_least, filled = (
+    advanced, moved, raised, either, at_least, filled = (
         cuda.jit(device=True)(f)
         for f in (
-            _advanced_twin, _moved_twin, _raised_twin, _raised_if_twin, _either_twin,
+            _advanced_twin, _moved_twin, _raised_twin, _either_twin,
             _at_least_twin, _filled_twin,
         )
     )  # fmt: skip
@@ -145,9 +137,7 @@ if simulated():
 else:
     from numba.cuda.extending import intrinsic
 
-    _add, _max, _permute, _raise_if = (
-        instruction(text) for text in (_ADD, _MAX, _PERMUTE, _RAISE_IF)
-    )
+    _add, _max, _permute = (instruction(text) for text in (_ADD, _MAX, _PERMUTE))
 
     @intrinsic
     def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
@@ -203,19 +193,6 @@ else:
     def raised(typing_context, row, other, bonus):
         """Return a row raised to another one plus a bonus."""
         return row(row, other, bonus), _word_by_word(_larger_sum)
-
-    @intrinsic
-    def raised_if(typing_context, row, other, bonus, condition):
-        """Return a row raised to another one plus a bonus if a condition is not 0."""
-
-        def generate(context, builder, signature, arguments):
-            row, other = (unpack(builder, part) for part in arguments[:2])
-            made = [
-                _raise_if(builder, *words, *arguments[2:]) for words in zip(row, other, strict=True)
-            ]
-            return pack(builder, made)
-
-        return row(row, other, bonus, condition), generate
 
     @intrinsic
     def either(typing_context, condition, row, other):

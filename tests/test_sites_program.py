@@ -147,17 +147,17 @@ def run_skewed(job: Job):
     cells[[cuda_steps.ZERO, cuda_steps.LEAST]] = [[0], [-(2**31)]]
     # nothing may be read before it is set
     cells[cuda_steps.LEAST + 1 : -1] = 2**40
-    for n, (what, bonuses, copy) in enumerate(steps.words.T.tolist()):
+    for n, (what, bonuses, others) in enumerate(steps.words.T.tolist()):
         if what & 7 != NO_SYMBOL:
             machine.advance(-1, what & 7)
         if n in first and job.table.last_exit[first[n]] > -(2**62):
             machine.find_end(-1, first[n], int(job.table.last_exit[first[n]]))
         source, old, to = (what >> at & 127 for at in (8, 16, 24))
+        raising, copy = others & 127, others >> 8
         bonus, row_bonus = unpacked(bonuses)
         given = cells[-1] if what & cuda_steps.FROM_ROW else cells[source]
         made = np.maximum(cells[old], given + bonus)
-        if what & cuda_steps.INTO_ROW:
-            cells[-1] = np.maximum(cells[-1], cells[source] + row_bonus)
+        cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
         assert to >= cuda_steps.NOWHERE
         cells[to] = made if to != cuda_steps.NOWHERE else 2**40
         if copy:

@@ -144,8 +144,7 @@ class SkewedPlan(NamedTuple):
     def words(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Return the steps' first words, the others, and last exits by border word."""
         steps = self.program.words
-        padded = np.zeros((len(steps), self.rows), dtype=np.int32)
-        padded[0] = IDLE
+        padded = np.tile(np.array(IDLE, dtype=np.int32)[:, None], self.rows)
         padded[:, : steps.shape[1]] = steps
         last_exits = np.full(self.rows, _NO_EXIT, dtype=np.int32)
         last_exits[self.program.firsts + packed.WARP - 1] = _last_exits(self.job.table)

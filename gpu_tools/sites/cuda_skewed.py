@@ -40,15 +40,14 @@ from gpu_tools.ptx_rows import (
     moved,
     place_of,
     raised,
-    raised_if,
     store_quads,
     store_word,
 )
 from gpu_tools.sites.cuda_packed import EXTRA, FLOOR, GAP, LANES, ROWS, WORDS, parts_of
 from gpu_tools.sites.cuda_program import NO_SYMBOL
 from gpu_tools.sites.cuda_steps import (
+    COPY_AT,
     FROM_ROW,
-    INTO_ROW,
     LEAST,
     LOWEST,
     NOWHERE,
@@ -106,7 +105,7 @@ def _make_decode(stride: int):
     """Return the device function that turns a step's words into what lanes can use at once."""
 
     @cuda.jit(device=True)
-    def decode(what, bonuses, copy, border, scoring, gap, extra):
+    def decode(what, bonuses, others, border, scoring, gap, extra):
         symbol = int32(what & int32(7))
         score, high, cost = scoring[symbol + int32(WORDS)], extra, gap
         if symbol == NO_SYMBOL:
@@ -117,8 +116,11 @@ def _make_decode(stride: int):
         return (
             (score, high, cost, permute(bonuses, bonuses, int32(_LOW_TWICE))),
             (source, old, to, permute(bonuses, bonuses, int32(_HIGH_TWICE))),
-            (copy * int32(stride), what & int32(FROM_ROW), what & int32(INTO_ROW), border),
-        )
+            (
+                (others >> int32(COPY_AT)) * int32(stride), what & int32(FROM_ROW),
+                (others & int32(127)) * int32(4 * stride), border,
+            ),
+        )  # fmt: skip
 
     return decode
 
@@ -133,15 +135,16 @@ def _make_step(size: int):
     @cuda.jit(device=True)
     def do_step(state, step, fixed):
         row, diagonal, out = state
-        (score, high, cost, bonus), places, (copy, from_row, into_row, border) = step
+        (score, high, cost, bonus), places, (copy, from_row, raising, border) = step
         source, old, to, row_bonus = places
         chosen, floor, own, outside, shared, copies, scratch = fixed
         other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
+        entering = load(shared, int32(raising + own))
         came = permute(shuffle_up(out, scratch), border, outside)
         row = moved(row, chosen, (score, high), diagonal, floor, cost)
         first = permute(row[size - 1], int32(NEVER), int32(_SECOND_THEN_LOW))
         row = at_least(row, max2(permute(came, came, int32(_HIGH_TWICE)), first))
-        entered = raised_if(row, other, row_bonus, into_row)
+        entered = raised(row, entering, row_bonus)
         place = raised(before, either(from_row, row, other), bonus)
         store_quads(shared, int32(to + own), place)
         copy_quads(copies, copy, place)
@@ -163,7 +166,7 @@ def _make_start(size: int):
         store_quads(shared, int32(own + LEAST * stride), filled(chosen, int32(_LEAST)))
         nothing = int32(NEVER), int32(NEVER), int32(0), int32(0)
         places = int32(ZERO * stride), int32(LEAST * stride), int32(NOWHERE * stride), int32(0)
-        _lay_out(shared, lane, (nothing, places, (0, 0, 0, floor)))
+        _lay_out(shared, lane, (nothing, places, (0, 0, LEAST * stride, floor)))
         return filled(chosen, floor), floor, floor
 
     return start
@@ -208,14 +211,14 @@ def sweep_of(size: int):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
             n_steps, floor = int32(job[ROWS]), int32(job[FLOOR])
-            whats, others, looked_up, cells, arriving, leaving = parts_of(
+            whats, more_of, looked_up, cells, arriving, leaving = parts_of(
                 job, strip, size * WARP, (steps, more_of_steps, selectors, memory)
             )
             chosen = load(looked_up, uint32(lane), uint32(WARP))
             fixed = (chosen, floor, own, outside, shared, address(cells[4 * lane :]), scratch)
             sync_lanes()
             state = start(chosen, floor, own, shared, lane)
-            what, bonuses, copy = whats[lane], others[lane], others[n_steps + lane]
+            what, bonuses, others = whats[lane], more_of[lane], more_of[n_steps + lane]
             seen = peek(arriving, strip, int32(lane + WARP - 1))
             first = int32(0)
             while any_lane(first < n_steps):
@@ -223,12 +226,12 @@ def sweep_of(size: int):
                 border = await_word(arriving, strip, int32(at + WARP - 1), seen, floor)
                 sync_lanes()
                 _move_on(shared, lane)
-                now = decode(what, bonuses, copy, border, scoring, gap, extra)
+                now = decode(what, bonuses, others, border, scoring, gap, extra)
                 _lay_out(shared, lane, now)
                 sync_lanes()
                 following = min(int32(at + WARP), int32(n_steps - 1))
-                what, bonuses = whats[uint32(following)], others[uint32(following)]
-                copy = others[uint32(n_steps + following)]
+                what, bonuses = whats[uint32(following)], more_of[uint32(following)]
+                others = more_of[uint32(n_steps + following)]
                 seen = peek(arriving, strip, int32(at + 2 * WARP - 1))
                 here = int32(4 * WARP - 4 * lane)
                 step, k, more = _step_of(shared, here), int32(0), True

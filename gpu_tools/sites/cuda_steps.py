@@ -37,22 +37,23 @@ from gpu_tools.sites.table import FIRST_ENTRY
 ZERO, LOWEST, LEAST, NOWHERE = range(4)
 """Places of rows that never change, and one that is never read."""
 _OWN_PLACES = 4
-FROM_ROW, INTO_ROW = 8, 16
-"""Added to a step's symbol if its place is raised to the row, and if the row is raised."""
-SOURCE_AT, OLD_AT, TO_AT = 8, 16, 24
-"""First bits of the places that a step's maximum is of, and of the one that is set to it."""
-
-
-IDLE = NO_SYMBOL | LEAST << OLD_AT | NOWHERE << TO_AT
-"""First word of a step that does nothing; its others are 0."""
+FROM_ROW = 8
+"""Added to a step's symbol if its place is raised to the row."""
+SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 8, 16, 24, 8
+"""First bits of the places that a step's maximum is of, and of the one that is set to it; first bit
+of the copy's number.
+"""
+IDLE = NO_SYMBOL | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT, 0, LEAST
+"""A step that does nothing."""
 
 
 class Steps(NamedTuple):
     """A compiled table: three words a step, the first step of each boundary, places.
 
-    The words are symbol, `FROM_ROW`, `INTO_ROW` and three places; the bonus of the place in the
-    lower half and that of the row in the upper one; the number of the copy in device memory, 0 if
-    there is none. The places in shared memory are `n_hot`; copies are numbered from `first` on.
+    The words are symbol, `FROM_ROW` and three places; the bonus of the place in the lower half and
+    that of the row in the upper one; the place that the row is raised to, and the number of the
+    copy in device memory, 0 if there is none. The places in shared memory are `n_hot`; copies are
+    numbered from `first` on.
     """
 
     words: NDArray[np.int32]
@@ -62,19 +63,36 @@ class Steps(NamedTuple):
     kept: Kept
 
 
+class _Made(NamedTuple):
+    """Steps so far: their words, and of each place the last steps that write, put and read it.
+
+    `marks` are the first step of the boundary and the last one of all, then the last ones of the
+    boundary that read the row and that raise it.
+    """
+
+    words: NDArray[np.int32]
+    writes: NDArray[np.int64]
+    puts: NDArray[np.int64]
+    reads: NDArray[np.int64]
+    marks: NDArray[np.int64]
+
+
 def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
     """Compile a table for the skewed kernel."""
     program = compile_packed(sites, blocks, 0)
     cold = places_in_registers(sites, 0).kept
     opened = sites.flags & FIRST_ENTRY != 0
-    most = len(program.operations) + 2 * len(opened)
-    words, firsts = np.empty((3, most), np.int32), np.empty(len(opened), np.int64)
     hot = program.operations[program.operations[:, 1] < cold, 1]
+    # what a boundary or an operation adds is a step at most, and a first entry another one
+    most = len(program.operations) + 2 * len(opened)
+    last_uses, firsts = _last_uses(program, cold), np.empty(len(opened), np.int64)
+    touched = np.full((3, len(last_uses) + _OWN_PLACES), -1)
+    made = _Made(np.empty((3, most), np.int32), *touched, np.full(4, -1))
     n, n_hot = _steps(
-        program.boundaries, program.operations, (opened, sites.first_entry),
-        (cold, hot.max() + 1), _last_uses(program, cold), (words, firsts),
+        program.boundaries, program.operations, (opened, sites.first_entry), (cold, hot.max() + 1),
+        last_uses, (made, firsts),
     )  # fmt: skip
-    return Steps(words[:, :n].copy(), firsts, n_hot, cold - 1, program.kept)
+    return Steps(made.words[:, :n].copy(), firsts, n_hot, cold - 1, program.kept)
 
 
 def _last_uses(program: Program, cold: int) -> NDArray[np.int64]:
@@ -87,6 +105,96 @@ def _last_uses(program: Program, cold: int) -> NDArray[np.int64]:
     return last
 
 
+FIRST, NEWEST, READ, RAISED = range(4)
+
+
+@njit
+def _idle(words, n, symbol):
+    """Write a step that does nothing but move the row on."""
+    words[0, n] = symbol | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT
+    words[1, n], words[2, n] = 0, LEAST
+
+
+@njit
+def _with_place_free(made, n):
+    """Return the first step from `n` on whose place is not taken; it may be a new one."""
+    words, marks = made.words, made.marks
+    while n <= marks[NEWEST] and (words[0, n] >> TO_AT != NOWHERE or words[2, n] >> COPY_AT):
+        n += 1
+    return _reached(made, n)
+
+
+@njit
+def _with_row_free(made, n):
+    """Return the first step from `n` on that does not raise the row; it may be a new one."""
+    while n <= made.marks[NEWEST] and made.words[2, n] & 0xFF != LEAST:
+        n += 1
+    return _reached(made, n)
+
+
+@njit
+def _reached(made, n):
+    """Add steps up to `n`, and return it."""
+    while made.marks[NEWEST] < n:
+        made.marks[NEWEST] += 1
+        _idle(made.words, made.marks[NEWEST], NO_SYMBOL)
+    return n
+
+
+@njit
+def _raise_row(made, source, bonus):
+    """Raise the row, at the current boundary, to a place plus a bonus."""
+    words, writes, _, reads, marks = made
+    n = _with_row_free(made, max(marks[FIRST], marks[READ], writes[source] + 1))
+    words[1, n] = (words[1, n] & 0xFFFF) | bonus << 16
+    words[2, n] += source - LEAST
+    reads[source], marks[RAISED] = max(reads[source], n), max(marks[RAISED], n)
+
+
+@njit
+def _set_place(made, n, places, flags, bonus, copy):
+    """Have step `n` set a place."""
+    (words, writes, puts, reads, _), (source, old, to) = made, places
+    words[0, n] = (words[0, n] & 7) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
+    words[1, n] = (words[1, n] & ~0xFFFF) | bonus & 0xFFFF
+    words[2, n] |= copy << COPY_AT
+    reads[source] = max(reads[source], n)
+    writes[to] = max(writes[to], n)
+    if old == LEAST:
+        puts[to] = max(puts[to], n)
+
+
+@njit
+def _put_place(made, places, flags, bonus, copy):
+    """Set a place at the current boundary."""
+    _, writes, _, reads, marks = made
+    source, _, to = places
+    n = max(marks[FIRST], writes[source] + 1)
+    if flags & FROM_ROW:
+        n = max(n, marks[RAISED] + 1)
+    if to != NOWHERE:
+        n = max(n, writes[to] + 1, reads[to])
+    n = _with_place_free(made, n)
+    if flags & FROM_ROW:
+        marks[READ] = n
+    _set_place(made, n, places, flags, bonus, copy)
+
+
+@njit
+def _raise_place(made, source, to, bonus):
+    """Raise a place to another one, before the current boundary if there is a step for it.
+
+    It may be as early as what it needs is there: no row sees the difference.
+    """
+    words, writes, puts, reads, marks = made
+    earliest, n = max(writes[source] + 1, puts[to] + 1, reads[to]), marks[FIRST] - 1
+    while n >= earliest and (words[0, n] >> TO_AT != NOWHERE or words[2, n] >> COPY_AT):
+        n -= 1
+    if n < earliest:
+        n = _with_place_free(made, max(earliest, marks[FIRST]))
+    _set_place(made, n, (source, to, to), 0, bonus, 0)
+
+
 @njit
 def _resolved(place, aliases):
     """Return where a place of the program lies in shared memory."""
@@ -94,46 +202,26 @@ def _resolved(place, aliases):
 
 
 @njit
-def _operation(words, n, operation, cold, aliases):
-    """Write an operation into step `n`."""
+def _operation(made, operation, cold, aliases):
+    """Have a step do an operation."""
     code, to, source, bonus = operation
-    kind = code & (LAST - 1)
+    kind, flags = code & (LAST - 1), 0
     if kind == CLEAR:
-        source, flags = LOWEST, 0
+        source = LOWEST
     elif kind == BEGIN:
-        source, flags = ZERO, 0
+        source = ZERO
     elif source < 0:
         source, flags = ZERO, FROM_ROW
     else:
-        source, flags = _resolved(source, aliases), 0
+        source = _resolved(source, aliases)
     if to < 0:
-        _write(words, n, flags | INTO_ROW, (source, LEAST, NOWHERE), (0, bonus), 0)
-        return
-    own = NOWHERE if to >= cold and aliases[to] < 0 else _resolved(to, aliases)
-    old, copy = own if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
-    _write(words, n, flags, (source, old, own), (bonus, 0), copy)
-
-
-@njit
-def _write(words, n, flags, places, bonuses, copy):
-    """Write a step; its symbol stands there already."""
-    source, old, to = places
-    of_place, of_row = bonuses
-    words[0, n] = (words[0, n] & 7) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
-    words[1, n] = (of_place & 0xFFFF) | of_row << 16
-    words[2, n] = copy
-
-
-@njit
-def _begin(words, n, score):
-    """Raise the row to the empty chain's in step `n`, or in another one; return the next step."""
-    if words[0, n] & INTO_ROW or (words[0, n] >> SOURCE_AT) & 0xFF != ZERO:
-        n += 1
-        words[0, n] = NO_SYMBOL
-        _write(words, n, 0, (ZERO, LEAST, NOWHERE), (0, 0), 0)
-    words[0, n] |= INTO_ROW
-    words[1, n] = (words[1, n] & 0xFFFF) | score << 16
-    return n + 1
+        _raise_row(made, source, bonus)
+    elif kind == RAISE and flags == 0 and to < cold:
+        _raise_place(made, source, _resolved(to, aliases), bonus)
+    else:
+        own = NOWHERE if to >= cold and aliases[to] < 0 else _resolved(to, aliases)
+        copy = to - cold + 1 if to >= cold else 0
+        _put_place(made, (source, own if kind == RAISE else LEAST, own), flags, bonus, copy)
 
 
 @njit
@@ -162,26 +250,24 @@ def _steps(boundaries, operations, begins, places, last_uses, made):
     `places` are the first one that is cold, and the first one never used below it. `free` are
     places that can be used again: how many, which, and the first one never used.
     """
-    (opened, scores), (words, firsts), (cold, unused) = begins, made, places
-    aliases = np.full(len(last_uses), -1, np.int64)
-    free = np.zeros(len(last_uses) + 2, np.int64)
+    (opened, scores), (made, firsts), (cold, unused) = begins, made, places
+    aliases, free = np.full(len(last_uses), -1), np.zeros(len(last_uses) + 2, np.int64)
     free[-1] = unused + _OWN_PLACES
-    n, k = 0, 0
+    k = 0
     for i in range(len(boundaries)):
-        firsts[i], words[0, n] = n, boundaries[i] & (SPECIAL - 1)
-        _write(words, n, 0, (ZERO, LEAST, NOWHERE), (0, 0), 0)
+        firsts[i] = _reached(made, made.marks[NEWEST] + 1)
+        _idle(made.words, firsts[i], boundaries[i] & (SPECIAL - 1))
+        made.marks[FIRST] = firsts[i]
         more = boundaries[i] & SPECIAL
         while more:
             code, to, source, _ = operations[k]
             if to >= cold:
                 _give(to, k, last_uses, aliases, free)
-            _operation(words, n, operations[k], cold, aliases)
+            _operation(made, operations[k], cold, aliases)
             for place in (to, source):
                 if place >= cold:
                     _take_back(place, k, last_uses, aliases, free)
             more, k = code & LAST == 0, k + 1
-            if more:
-                n += 1
-                words[0, n] = NO_SYMBOL
-        n = _begin(words, n, scores[i]) if opened[i] else n + 1
-    return n, free[-1]
+        if opened[i]:
+            _raise_row(made, ZERO, scores[i])
+    return made.marks[NEWEST] + 1, free[-1]
