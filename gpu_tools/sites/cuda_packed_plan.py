@@ -164,11 +164,14 @@ def _last_exits(table: SiteTable) -> NDArray[np.int32]:
 
 
 def plan_packed(job: Job, size: int) -> PackedPlan | SkewedPlan:
-    """Compile a job for strips of `size` registers a lane, or of more if rows lack places then."""
+    """Compile a job for strips of `size` registers a lane; of others if rows lack places then."""
     if size in skewed.HOT_PLACES:
         steps = job.strand.compiled(compile_skewed, compile_skewed)
-        if steps.n_hot <= skewed.HOT_PLACES[size]:
-            return SkewedPlan(job, size, steps, _strips(job, size))
+        fitting = [
+            n for n, places in skewed.HOT_PLACES.items() if n <= size and steps.n_hot <= places
+        ]
+        if fitting:
+            return SkewedPlan(job, max(fitting), steps, _strips(job, max(fitting)))
         size = min(packed.HOT_PLACES)
     hot = packed.HOT_PLACES[size]
     program = job.strand.compiled(hot, partial(compile_packed, hot=hot))

@@ -25,16 +25,15 @@ from gpu_tools.ptx import (
     any_lane,
     kernel,
     load4,
-    max2,
     permute,
     shuffle_up,
     sync_lanes,
 )
 from gpu_tools.ptx_rows import (
-    at_least,
     copy_quads,
     either,
     filled,
+    joined,
     load_quads,
     load_words,
     moved,
@@ -61,8 +60,9 @@ from gpu_tools.sites.cuda_strips import NEVER, await_word, begin_strip, peek
 HOT_PLACES = {4: 14} if simulated() else {4: 48, 8: 24}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
+BLOCK = {4: 2, 8: 4}
 _LEAST = -0x7FFF8000
-_HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
+_HIGH_TWICE, _LOW_TWICE = 0x3232, 0x1010
 _LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
 
 # shared memory: three quads a step of two groups of steps, words for the next strip, places
@@ -130,7 +130,8 @@ def _make_step(size: int):
 
     The state is the row's cells, what stands to its upper left, and the word for the next lane.
     """
-    load = load_quads(size)
+    block = BLOCK.get(size, size)
+    load, move, join = load_quads(size), moved(block), joined(block)
 
     @cuda.jit(device=True)
     def do_step(state, step, fixed):
@@ -141,9 +142,8 @@ def _make_step(size: int):
         other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
         entering = load(shared, int32(raising + own))
         came = permute(shuffle_up(out, scratch), border, outside)
-        row = moved(row, chosen, (score, high), diagonal, floor, cost)
-        first = permute(row[size - 1], int32(NEVER), int32(_SECOND_THEN_LOW))
-        row = at_least(row, max2(permute(came, came, int32(_HIGH_TWICE)), first))
+        row = move(row, chosen, (score, high), diagonal, floor, cost)
+        row = join(row, permute(came, came, int32(_HIGH_TWICE)))
         entered = raised(row, entering, row_bonus)
         place = raised(before, either(from_row, row, other), bonus)
         store_quads(shared, int32(to + own), place)
