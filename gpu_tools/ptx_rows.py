@@ -6,8 +6,6 @@ loop, so that all words stay in registers.
 
 from __future__ import annotations
 
-from functools import reduce
-
 from llvmlite import ir
 from numba import cuda, types
 
@@ -15,7 +13,6 @@ from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, unpack
 
 _I32 = ir.IntType(32)
-_LEAST, _SECOND_THEN_LOW = -0x7FFF8000, 0x1054
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
 
@@ -31,30 +28,14 @@ def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
     return tuple(following)
 
 
-def _moved_twin(block: int):
-    def moved(row, selectors, words, diagonal, left, gap):
-        following, floor = [], left
-        for k, (here, selector) in enumerate(zip(row, selectors, strict=True)):
-            left = floor if k % block == 0 else left
-            paired = add2(diagonal, permute(words[0], words[1], selector))
-            left = max2(add2(here, gap), max2(paired, left))
-            following.append(left)
-            diagonal = here
-        return tuple(following)
-
-    return moved
-
-
-def _joined_twin(block: int):
-    def joined(row, came):
-        lasts, made = row[block - 1 :: block], []
-        carry = max2(came, permute(reduce(max2, lasts), _LEAST, _SECOND_THEN_LOW))
-        for k, here in enumerate(row):
-            carry = max2(carry, row[k - 1]) if k and k % block == 0 else carry
-            made.append(max2(here, carry))
-        return tuple(made)
-
-    return joined
+def _moved_twin(row, selectors, words, diagonal, left, gap):
+    following = []
+    for here, selector in zip(row, selectors, strict=True):
+        paired = add2(diagonal, permute(words[0], words[1], selector))
+        left = max2(add2(here, gap), max2(paired, left))
+        following.append(left)
+        diagonal = here
+    return tuple(following)
 
 
 def _raised_twin(row, other, bonus):
@@ -141,10 +122,12 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, raised, either, at_least, filled = (
+    advanced, moved, raised, either, at_least, filled = (
         cuda.jit(device=True)(f)
-        for f in (_advanced_twin, _raised_twin, _either_twin, _at_least_twin, _filled_twin)
-    )
+        for f in (
+            _advanced_twin, _moved_twin, _raised_twin, _either_twin, _at_least_twin, _filled_twin,
+        )
+    )  # fmt: skip
     store_words, place_of, store_quads, copy_quads = (
         cuda.jit(device=True)(f)
         for f in (_store_twin, _place_twin, _store_quads_twin, _copy_quads_twin)
@@ -175,6 +158,22 @@ else:
             return pack(builder, here)
 
         return row(row, selectors, words, diagonal, carry, left, gap), generate
+
+    @intrinsic
+    def moved(typing_context, row, selectors, words, diagonal, left, gap):
+        """Do what `advanced` does with a row that is where it must be raised to already."""
+
+        def generate(context, builder, signature, arguments):
+            here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
+            diagonal, left, gap = arguments[3:]
+            for k, selector in enumerate(chosen):
+                paired = _add(builder, diagonal, _permute(builder, low, high, selector))
+                up = _add(builder, here[k], gap)
+                left = _max(builder, up, _max(builder, paired, left))
+                here[k], diagonal = left, here[k]
+            return pack(builder, here)
+
+        return row(row, selectors, words, diagonal, left, gap), generate
 
     def _word_by_word(step):
         """Return the generator of a row whose words `step` makes of a row's words."""
@@ -308,67 +307,6 @@ def load_words(count: int):
     if simulated():
         return cuda.jit(device=True)(_load_twin(count))
     return intrinsic(_load_intrinsic(count))
-
-
-def _moved_intrinsic(block: int):
-    def moved(typing_context, row, selectors, words, diagonal, left, gap):
-        def generate(context, builder, signature, arguments):
-            here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
-            diagonal, floor, gap = arguments[3:]
-            for k, selector in enumerate(chosen):
-                left = floor if k % block == 0 else left
-                paired = _add(builder, diagonal, _permute(builder, low, high, selector))
-                up = _add(builder, here[k], gap)
-                left = _max(builder, up, _max(builder, paired, left))
-                here[k], diagonal = left, here[k]
-            return pack(builder, here)
-
-        return row(row, selectors, words, diagonal, left, gap), generate
-
-    return moved
-
-
-def _joined_intrinsic(block: int):
-    def joined(typing_context, row, came):
-        def generate(context, builder, signature, arguments):
-            here, carry = unpack(builder, arguments[0]), arguments[1]
-            largest = reduce(lambda *words: _max(builder, *words), here[block - 1 :: block])
-            own = _permute(builder, largest, _I32(_LEAST), _I32(_SECOND_THEN_LOW))
-            carry, made = _max(builder, carry, own), []
-            for k, word in enumerate(here):
-                if k and k % block == 0:
-                    carry = _max(builder, carry, here[k - 1])
-                made.append(_max(builder, word, carry))
-            return pack(builder, made)
-
-        return row(row, came), generate
-
-    return joined
-
-
-def moved(block: int):
-    """Return ``moved(row, selectors, words, diagonal, left, gap)``.
-
-    It does what `advanced` does with a row that is where it must be raised to already; but each
-    `block` of columns as if nothing came from those before, for `joined` to make up for.
-    """
-    return (
-        cuda.jit(device=True)(_moved_twin(block))
-        if simulated()
-        else intrinsic(_moved_intrinsic(block))
-    )
-
-
-def joined(block: int):
-    """Return ``joined(row, came)``: what `moved` made, raised to all that comes from the left.
-
-    That is `came` in both halves, the blocks before, and in the upper halves the lower ones.
-    """
-    return (
-        cuda.jit(device=True)(_joined_twin(block))
-        if simulated()
-        else intrinsic(_joined_intrinsic(block))
-    )
 
 
 def _load_quads_intrinsic(count: int):

@@ -147,14 +147,10 @@ def run_skewed(job: Job):
     cells[[cuda_steps.ZERO, cuda_steps.LEAST]] = [[0], [-(2**31)]]
     # nothing may be read before it is set
     cells[cuda_steps.LEAST + 1 : -1] = 2**40
-    for n, (what, bonuses, others) in enumerate(steps.words.T.tolist()):
-        if what & 7 != NO_SYMBOL:
-            machine.advance(-1, what & 7)
-        if n in first and job.table.last_exit[first[n]] > -(2**62):
-            machine.find_end(-1, first[n], int(job.table.last_exit[first[n]]))
+
+    def operate(what, bonuses, others):
         source, old, to = (what >> at & 127 for at in (8, 16, 24))
-        raising, copy = others & 127, others >> 8
-        bonus, row_bonus = unpacked(bonuses)
+        (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
         given = cells[-1] if what & cuda_steps.FROM_ROW else cells[source]
         made = np.maximum(cells[old], given + bonus)
         cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
@@ -162,6 +158,18 @@ def run_skewed(job: Job):
         cells[to] = made if to != cuda_steps.NOWHERE else 2**40
         if copy:
             copies[copy] = made
+
+    for n, (what, bonuses, others, begins) in enumerate(steps.words.T.tolist()):
+        symbols = what & 7, what >> 4 & 7
+        for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
+            if symbol != NO_SYMBOL:
+                machine.advance(-1, symbol)
+            boundary = first.get(2 * n + late)
+            if boundary is not None and job.table.last_exit[boundary] > -(2**62):
+                machine.find_end(-1, boundary, int(job.table.last_exit[boundary]))
+            if late:
+                operate(what, bonuses, others)
+            cells[-1] = np.maximum(cells[-1], score)
     rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
     return SkewedPlan(job, 4, steps, 1), rows, End(*machine.best)
 

@@ -117,9 +117,9 @@ class SkewedPlan(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Steps, and enough that do nothing for the last lane to be done with whole groups."""
+        """Border words: two a step, of enough steps for the last lane to be done with groups."""
         steps = self.program.words.shape[1] + packed.WARP - 1
-        return -(-steps // packed.WARP) * packed.WARP
+        return 2 * -(-steps // packed.WARP) * packed.WARP
 
     @property
     def first_copy(self) -> int:
@@ -133,22 +133,22 @@ class SkewedPlan(NamedTuple):
 
     @property
     def n_more(self) -> int:
-        """How many words `words` has besides the first one of each step."""
-        return (len(self.program.words) - 1) * self.rows
+        """How many words `words` has besides the first two of each step."""
+        return self.rows
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary whose border word is the one of this number."""
-        step = number - (packed.WARP - 1)
-        return int(np.searchsorted(self.program.firsts, step, side="right")) - 1
+        own = number - 2 * (packed.WARP - 1)
+        return int(np.searchsorted(self.program.firsts, own, side="right")) - 1
 
     def words(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Return the steps' first words, the others, and last exits by border word."""
+        """Return the steps' first two words, the other two, and last exits by border word."""
         steps = self.program.words
-        padded = np.tile(np.array(IDLE, dtype=np.int32)[:, None], self.rows)
+        padded = np.tile(np.array(IDLE, dtype=np.int32)[:, None], self.rows // 2)
         padded[:, : steps.shape[1]] = steps
         last_exits = np.full(self.rows, _NO_EXIT, dtype=np.int32)
-        last_exits[self.program.firsts + packed.WARP - 1] = _last_exits(self.job.table)
-        return padded[0], padded[1:].ravel(), last_exits
+        last_exits[self.program.firsts + 2 * (packed.WARP - 1)] = _last_exits(self.job.table)
+        return padded[:2].ravel(), padded[2:].ravel(), last_exits
 
     def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
         """Return words of all strips by strip, place, register, lane and half."""

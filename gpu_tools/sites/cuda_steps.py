@@ -1,10 +1,12 @@
 """Programs for the skewed kernel: steps that are alike, whatever happens at a boundary.
 
 The lanes of that kernel are at different boundaries at a time, so that what one does all must do.
-A *step* moves the current row on by a base or not, then sets one place to the maximum over itself
-and the row or another place plus a bonus, and the row to the maximum over itself and a place plus a
-bonus. Whatever a step does not need is done with places that nobody looks at. A boundary has a
-step for each of its operations, one if it has none.
+A *step* takes two boundaries, the *early* and the *late* one, as far as there are any: at each the
+row is moved on by a base and raised to the empty chain's. At the late one, a place is set to the
+maximum over itself and the row or another place plus a bonus, and the row to the maximum over
+itself and a place plus a bonus. Whatever a step does not need is done with places that nobody looks
+at. So a boundary with operations is a late one, and those beyond the first take further steps; but
+what happens among places only is done before, in steps that have nothing else to do.
 
 All places that are ever read lie in shared memory; what a traceback needs of them is a copy in
 device memory.
@@ -38,22 +40,27 @@ ZERO, LOWEST, LEAST, NOWHERE = range(4)
 """Places of rows that never change, and one that is never read."""
 _OWN_PLACES = 4
 FROM_ROW = 8
-"""Added to a step's symbol if its place is raised to the row."""
-SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 8, 16, 24, 8
-"""First bits of the places that a step's maximum is of, and of the one that is set to it; first bit
-of the copy's number.
+"""Added to a step's first word if its place is raised to the row."""
+LATE_AT, SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 4, 8, 16, 24, 8
+"""First bits of the late symbol, of the places that a step's maximum is of, and of the one that is
+set to it; first bit of the copy's number.
 """
-IDLE = NO_SYMBOL | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT, 0, LEAST
+_NO_BEGIN = -0x8000
+IDLE = (
+    NO_SYMBOL | NO_SYMBOL << LATE_AT | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT,
+    0, LEAST, _NO_BEGIN << 16 | 0x8000,
+)  # fmt: skip
 """A step that does nothing."""
 
 
 class Steps(NamedTuple):
-    """A compiled table: three words a step, the first step of each boundary, places.
+    """A compiled table: four words a step, where boundaries are, places.
 
-    The words are symbol, `FROM_ROW` and three places; the bonus of the place in the lower half and
-    that of the row in the upper one; the place that the row is raised to, and the number of the
-    copy in device memory, 0 if there is none. The places in shared memory are `n_hot`; copies are
-    numbered from `first` on.
+    The words are both symbols, `FROM_ROW` and three places; the bonus of the place in the lower
+    half and that of the row in the upper one; the place that the row is raised to, and the number
+    of the copy in device memory, 0 if there is none; both first entries' scores. A boundary's
+    number in `firsts` is twice its step's, and one more if it is a late one. The places in shared
+    memory are `n_hot`; copies are numbered from `first` on.
     """
 
     words: NDArray[np.int32]
@@ -66,8 +73,8 @@ class Steps(NamedTuple):
 class _Made(NamedTuple):
     """Steps so far: their words, and of each place the last steps that write, put and read it.
 
-    `marks` are the first step of the boundary and the last one of all, then the last ones of the
-    boundary that read the row and that raise it.
+    `marks` are the first step of the boundary and the last one of all, the last ones of the
+    boundary that read the row and that raise it, and whether the last one can take a late boundary.
     """
 
     words: NDArray[np.int32]
@@ -83,11 +90,11 @@ def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
     cold = places_in_registers(sites, 0).kept
     opened = sites.flags & FIRST_ENTRY != 0
     hot = program.operations[program.operations[:, 1] < cold, 1]
-    # what a boundary or an operation adds is a step at most, and a first entry another one
-    most = len(program.operations) + 2 * len(opened)
+    # what a boundary or an operation adds is a step at most
+    most = len(program.operations) + len(opened)
     last_uses, firsts = _last_uses(program, cold), np.empty(len(opened), np.int64)
     touched = np.full((3, len(last_uses) + _OWN_PLACES), -1)
-    made = _Made(np.empty((3, most), np.int32), *touched, np.full(4, -1))
+    made = _Made(np.empty((4, most), np.int32), *touched, np.array([-1, -1, -1, -1, 0]))
     n, n_hot = _steps(
         program.boundaries, program.operations, (opened, sites.first_entry), (cold, hot.max() + 1),
         last_uses, (made, firsts),
@@ -105,14 +112,31 @@ def _last_uses(program: Program, cold: int) -> NDArray[np.int64]:
     return last
 
 
-FIRST, NEWEST, READ, RAISED = range(4)
+FIRST, NEWEST, READ, RAISED, OPEN = range(5)
 
 
 @njit
-def _idle(words, n, symbol):
-    """Write a step that does nothing but move the row on."""
-    words[0, n] = symbol | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT
-    words[1, n], words[2, n] = 0, LEAST
+def _boundary(made, symbol, special):
+    """Add a boundary, a late one if it is special; return its number."""
+    words, marks = made.words, made.marks
+    late = special or marks[OPEN]
+    if not marks[OPEN]:
+        _reached(made, marks[NEWEST] + 1)
+    n = marks[FIRST] = marks[NEWEST]
+    marks[OPEN] = not late
+    words[0, n] ^= (symbol ^ NO_SYMBOL) << (LATE_AT if late else 0)
+    return 2 * n + late
+
+
+@njit
+def _begin(made, number, score):
+    """Raise the row to the empty chain's at the boundary of a number, behind what reads it."""
+    if number & 1:
+        n = max(made.marks[FIRST], made.marks[READ])
+        made.words[3, n] = (made.words[3, n] & 0xFFFF) | score << 16
+    else:
+        n = number >> 1
+        made.words[3, n] = (made.words[3, n] & ~0xFFFF) | score & 0xFFFF
 
 
 @njit
@@ -137,7 +161,8 @@ def _reached(made, n):
     """Add steps up to `n`, and return it."""
     while made.marks[NEWEST] < n:
         made.marks[NEWEST] += 1
-        _idle(made.words, made.marks[NEWEST], NO_SYMBOL)
+        for k in range(len(IDLE)):
+            made.words[k, made.marks[NEWEST]] = IDLE[k]
     return n
 
 
@@ -155,7 +180,7 @@ def _raise_row(made, source, bonus):
 def _set_place(made, n, places, flags, bonus, copy):
     """Have step `n` set a place."""
     (words, writes, puts, reads, _), (source, old, to) = made, places
-    words[0, n] = (words[0, n] & 7) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
+    words[0, n] = (words[0, n] & 0x77) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
     words[1, n] = (words[1, n] & ~0xFFFF) | bonus & 0xFFFF
     words[2, n] |= copy << COPY_AT
     reads[source] = max(reads[source], n)
@@ -255,10 +280,8 @@ def _steps(boundaries, operations, begins, places, last_uses, made):
     free[-1] = unused + _OWN_PLACES
     k = 0
     for i in range(len(boundaries)):
-        firsts[i] = _reached(made, made.marks[NEWEST] + 1)
-        _idle(made.words, firsts[i], boundaries[i] & (SPECIAL - 1))
-        made.marks[FIRST] = firsts[i]
         more = boundaries[i] & SPECIAL
+        firsts[i] = _boundary(made, boundaries[i] & (SPECIAL - 1), more != 0)
         while more:
             code, to, source, _ = operations[k]
             if to >= cold:
@@ -269,5 +292,5 @@ def _steps(boundaries, operations, begins, places, last_uses, made):
                     _take_back(place, k, last_uses, aliases, free)
             more, k = code & LAST == 0, k + 1
         if opened[i]:
-            _raise_row(made, ZERO, scores[i])
+            _begin(made, firsts[i], scores[i])
     return made.marks[NEWEST] + 1, free[-1]
