@@ -83,7 +83,7 @@ def strip_of(size: int, monkeypatch) -> int:
     """Have all strips be of `size` registers a lane; return their columns."""
     from gpu_tools.sites import cuda_packed_plan
 
-    times = {**dict.fromkeys(SIZES, 10**6), size: 1}
+    times = {**dict.fromkeys(SIZES, (10**6, 10**6)), size: (1, 1)}
     monkeypatch.setattr(cuda_packed_plan, "NANOSECONDS_A_ROW", times)
     return 2 * WARP * size
 

@@ -29,12 +29,13 @@ from gpu_tools.sites.cuda_steps import IDLE, Steps, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
 NANOSECONDS_A_ROW = (
-    {1: 2, 2: 3, 4: 5} if simulated()
-    else {4: 75, 8: 110, 16: 305, 24: 390}
+    {1: (2, 2), 2: (3, 3), 4: (5, 5)} if simulated()
+    else {4: (65, 100), 8: (95, 150), 16: (305, 330), 24: (390, 405)}
 )  # fmt: skip
-"""Time of a row where a multiprocessor holds as many strips as it can, by registers a lane.
+"""Time of a row by registers a lane: among strips of all widths, and where all are as wide.
 
-Measured on an H200, about: benchmarks/results/sites-steps-h200.json.
+A multiprocessor holds as many strips as it can. Measured on an H200, about:
+benchmarks/results/sites-steps-h200.json.
 """
 STRIPS_A_MULTIPROCESSOR = 8
 QUAD = 4
@@ -203,9 +204,9 @@ def sizes_of(jobs: list[Job]) -> list[int]:
     sizes = np.array(sorted(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get))
     rows = np.array([len(job.codes) + 1 for job in jobs])
     columns = np.array([job.columns for job in jobs])
-    nanoseconds = np.array([NANOSECONDS_A_ROW[size] for size in sizes])
-    each = rows[:, None] * nanoseconds
-    work = each * -(-columns[:, None] // (2 * packed.WARP * sizes))
+    among, alike = np.array([NANOSECONDS_A_ROW[size] for size in sizes]).T
+    each = rows[:, None] * among
+    work = rows[:, None] * alike * -(-columns[:, None] // (2 * packed.WARP * sizes))
     limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
     chosen = [_cheapest(each, work, limit) for limit in limits]
     best = chosen[int(np.argmin([_end(each, work, choice) for choice in chosen]))]
@@ -221,7 +222,7 @@ def shared_out(plans: list[PackedPlan]) -> list[tuple[int, int]]:
     """
     work, strips = {}, {}
     for plan in plans:
-        own = plan.strips * len(plan.job.codes) * NANOSECONDS_A_ROW[plan.size]
+        own = plan.strips * len(plan.job.codes) * NANOSECONDS_A_ROW[plan.size][1]
         work[plan.size] = work.get(plan.size, 0) + own
         strips[plan.size] = strips.get(plan.size, 0) + plan.strips
     share = strips_at_once() / sum(work.values())

@@ -87,29 +87,43 @@ class _Made(NamedTuple):
 def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
     """Compile a table for the skewed kernel."""
     program = compile_packed(sites, blocks, 0)
-    cold = places_in_registers(sites, 0).kept
+    places, n_places = places_in_registers(sites, 0), program.kept.n_places
     opened = sites.flags & FIRST_ENTRY != 0
-    hot = program.operations[program.operations[:, 1] < cold, 1]
     # what a boundary or an operation adds is a step at most
     most = len(program.operations) + len(opened)
-    last_uses, firsts = _last_uses(program, cold), np.empty(len(opened), np.int64)
-    touched = np.full((3, len(last_uses) + _OWN_PLACES), -1)
-    made = _Made(np.empty((4, most), np.int32), *touched, np.array([-1, -1, -1, -1, 0]))
-    n, n_hot = _steps(
-        program.boundaries, program.operations, (opened, sites.first_entry), (cold, hot.max() + 1),
-        last_uses, (made, firsts),
+    made = _Made(
+        np.empty((4, most), np.int32), *np.full((3, n_places + _OWN_PLACES), -1),
+        np.array([-1, -1, -1, -1, 0]),
     )  # fmt: skip
-    return Steps(made.words[:, :n].copy(), firsts, n_hot, cold - 1, program.kept)
+    firsts, needed = np.empty(len(opened), np.int64), _needed(program, places.groups)
+    n, n_hot = _steps(
+        program.boundaries, program.operations, (opened, sites.first_entry),
+        (places.groups, places.kept), needed, (made, firsts),
+    )  # fmt: skip
+    return Steps(made.words[:, :n].copy(), firsts, n_hot, places.kept - 1, program.kept)
 
 
-def _last_uses(program: Program, cold: int) -> NDArray[np.int64]:
-    """Return the last operation that needs what stands in a cold place, -1 if there is none."""
-    kinds, places = program.operations[:, 0] & (LAST - 1), program.operations[:, 1:3]
-    last = np.full(max(program.kept.n_places, cold), -1, dtype=np.int64)
-    for needs, column in ((kinds <= PUT, 1), (kinds == RAISE, 0)):
-        used = np.flatnonzero(needs & (places[:, column] >= cold))
-        np.maximum.at(last, places[used, column], used)
-    return last
+def _needed(program: Program, lasting: int) -> NDArray[np.bool_]:
+    """Return of each operation whether the place it sets, and its source, are needed later.
+
+    Places before `lasting` always are.
+    """
+    needed = np.ones((len(program.operations), 2), dtype=np.bool_)
+    _look_back(program.operations, lasting, np.zeros(program.kept.n_places, np.bool_), needed)
+    return needed
+
+
+@njit(cache=True)
+def _look_back(operations, lasting, read, needed):
+    for k in range(len(operations) - 1, -1, -1):
+        code, to, source, _ = operations[k]
+        kind = code & (LAST - 1)
+        if to >= lasting:
+            needed[k, 0] = read[to]
+            read[to] = kind == RAISE
+        if kind <= PUT and source >= lasting:
+            needed[k, 1] = read[source]
+            read[source] = True
 
 
 FIRST, NEWEST, READ, RAISED, OPEN = range(5)
@@ -221,14 +235,8 @@ def _raise_place(made, source, to, bonus):
 
 
 @njit
-def _resolved(place, aliases):
-    """Return where a place of the program lies in shared memory."""
-    return place + _OWN_PLACES if aliases[place] < 0 else aliases[place]
-
-
-@njit
 def _operation(made, operation, cold, aliases):
-    """Have a step do an operation."""
+    """Have a step do an operation; `aliases` say where the places lie."""
     code, to, source, bonus = operation
     kind, flags = code & (LAST - 1), 0
     if kind == CLEAR:
@@ -238,58 +246,55 @@ def _operation(made, operation, cold, aliases):
     elif source < 0:
         source, flags = ZERO, FROM_ROW
     else:
-        source = _resolved(source, aliases)
+        source = aliases[source]
     if to < 0:
         _raise_row(made, source, bonus)
     elif kind == RAISE and flags == 0 and to < cold:
-        _raise_place(made, source, _resolved(to, aliases), bonus)
+        _raise_place(made, source, aliases[to], bonus)
     else:
-        own = NOWHERE if to >= cold and aliases[to] < 0 else _resolved(to, aliases)
-        copy = to - cold + 1 if to >= cold else 0
-        _put_place(made, (source, own if kind == RAISE else LEAST, own), flags, bonus, copy)
+        old, copy = aliases[to] if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
+        _put_place(made, (source, old, aliases[to]), flags, bonus, copy)
 
 
 @njit
-def _give(to, operation, last_uses, aliases, free):
-    """Give a cold place that is needed later one in shared memory."""
-    if aliases[to] < 0 and last_uses[to] > operation:
-        if free[0] == 0:
-            free[0], free[1] = 1, free[-1]
-            free[-1] += 1
-        aliases[to] = free[free[0]]
-        free[0] -= 1
+def _give(to, aliases, free):
+    """Give a place one in shared memory; `free` are how many are, which, and those never used."""
+    if free[0] == 0:
+        free[0], free[1] = 1, free[-1]
+        free[-1] += 1
+    aliases[to] = free[free[0]]
+    free[0] -= 1
 
 
 @njit
-def _take_back(place, operation, last_uses, aliases, free):
-    """Let a place be used for others if this operation was the last to need it."""
-    if aliases[place] >= 0 and last_uses[place] == operation:
-        free[0] += 1
-        free[free[0]] = aliases[place]
+def _take_back(place, aliases, free):
+    """Let the place in shared memory be used for others."""
+    free[0] += 1
+    free[free[0]], aliases[place] = aliases[place], NOWHERE
 
 
 @njit(cache=True)
-def _steps(boundaries, operations, begins, places, last_uses, made):
+def _steps(boundaries, operations, begins, places, needed, made):
     """Write the steps of all boundaries; return how many, and the places in shared memory.
 
-    `places` are the first one that is cold, and the first one never used below it. `free` are
-    places that can be used again: how many, which, and the first one never used.
+    `places` are the first one that is used for one thing after the other, and the first cold one.
     """
-    (opened, scores), (made, firsts), (cold, unused) = begins, made, places
-    aliases, free = np.full(len(last_uses), -1), np.zeros(len(last_uses) + 2, np.int64)
-    free[-1] = unused + _OWN_PLACES
-    k = 0
+    (opened, scores), (made, firsts), (lasting, cold) = begins, made, places
+    aliases, free = np.full(len(made.writes), NOWHERE), np.zeros(len(made.writes) + 2, np.int64)
+    aliases[:lasting] = np.arange(_OWN_PLACES, _OWN_PLACES + lasting)
+    free[-1], k = _OWN_PLACES + lasting, 0
     for i in range(len(boundaries)):
         more = boundaries[i] & SPECIAL
         firsts[i] = _boundary(made, boundaries[i] & (SPECIAL - 1), more != 0)
         while more:
             code, to, source, _ = operations[k]
-            if to >= cold:
-                _give(to, k, last_uses, aliases, free)
-            _operation(made, operations[k], cold, aliases)
-            for place in (to, source):
-                if place >= cold:
-                    _take_back(place, k, last_uses, aliases, free)
+            if needed[k, 0] and to >= 0 and aliases[to] == NOWHERE:
+                _give(to, aliases, free)
+            if needed[k, 0] or to >= cold:
+                _operation(made, operations[k], cold, aliases)
+            for place, later in ((to, needed[k, 0]), (source, needed[k, 1])):
+                if place >= lasting and not later and aliases[place] != NOWHERE:
+                    _take_back(place, aliases, free)
             more, k = code & LAST == 0, k + 1
         if opened[i]:
             _begin(made, firsts[i], scores[i])
