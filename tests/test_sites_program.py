@@ -149,7 +149,7 @@ def run_skewed(job: Job):
     cells[cuda_steps.LEAST + 1 : -1] = 2**40
 
     def operate(what, bonuses, others):
-        source, old, to = (what >> at & 127 for at in (8, 16, 24))
+        source, old, to = (what >> at & 127 for at in (10, 17, 24))
         (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
         given = cells[-1] if what & cuda_steps.FROM_ROW else cells[source]
         made = np.maximum(cells[old], given + bonus)
@@ -159,17 +159,18 @@ def run_skewed(job: Job):
         if copy:
             copies[copy] = made
 
-    for n, (what, bonuses, others, begins) in enumerate(steps.words.T.tolist()):
-        symbols = what & 7, what >> 4 & 7
-        for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
+    for n, (what, bonuses, others, *begins) in enumerate(steps.words.T.tolist()):
+        scores = [score for word in begins for score in unpacked(word)]
+        for own in range(cuda_steps.BASES):
+            symbol = what >> 3 * own & 7
             if symbol != NO_SYMBOL:
                 machine.advance(-1, symbol)
-            boundary = first.get(2 * n + late)
+            boundary = first.get(cuda_steps.BASES * n + own)
             if boundary is not None and job.table.last_exit[boundary] > -(2**62):
                 machine.find_end(-1, boundary, int(job.table.last_exit[boundary]))
-            if late:
+            if own == cuda_steps.BASES - 1:
                 operate(what, bonuses, others)
-            cells[-1] = np.maximum(cells[-1], score)
+            cells[-1] = np.maximum(cells[-1], scores[own])
     rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
     return SkewedPlan(job, 4, steps, 1), rows, End(*machine.best)
 
