@@ -19,7 +19,7 @@ pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
 LONGEST_INTRON = 4 if simulated() else 400
 BATCH = 1 if simulated() else 8
-SIZES = (1, 2, 4) if simulated() else (4, 8, 16, 24)
+SIZES = (1, 4) if simulated() else (4, 8, 16, 24)
 SEEDS = range(1, 2) if simulated() else range(40)
 
 
@@ -170,9 +170,12 @@ def test_every_width_of_the_packed_kernel(size, monkeypatch):
     columns, rng = strip_of(size, monkeypatch), np.random.default_rng(size)
     base = cases.random_text(rng, 3000).replace("N", "C")
     lengths = columns - 2, columns - 1, columns, 2 * columns + 3
-    targets = (random_target(rng, base, n).replace("N", "G") for n in lengths)
-    table = varied_table(rng, len(base), 0.2)
-    check([case_of(base, target, {"+": table}) for target in targets], SplicedScoring())
+    targets = [random_target(rng, base, n).replace("N", "G") for n in lengths]
+    # bases of fewer boundaries than lanes, of as many, and of one more than a group of steps
+    for length in (7, WARP - 1, 2 * WARP, len(base)):
+        table = varied_table(rng, length, 0.2)
+        made = [case_of(base[:length], target, {"+": table}) for target in targets]
+        check(made, SplicedScoring())
 
 
 def test_narrow_strips_are_for_long_bases():
@@ -241,13 +244,13 @@ def test_which_kernel_takes_what():
     assert not packs("A" * 12_000)  # 3 a column leave 16 bits
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("seed", SEEDS[:10])
+@pytest.mark.parametrize("size", SIZES[1:] if simulated() else SIZES)
 def test_random_batches_of_one_width(size, seed, rows_per_block, monkeypatch):
     """Also many operations at one boundary, and more rows than shared memory has places."""
     strip_of(size, monkeypatch)
     rng = np.random.default_rng(300 + seed)
-    made = [random_case(rng, False, varied_table) for _ in range(BATCH)]
+    made = [random_case(rng, seed % 2 == 1, varied_table) for _ in range(BATCH)]
     check(made, SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0))))
 
 

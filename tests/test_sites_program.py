@@ -10,16 +10,24 @@ from gpu_tools.sites import cpu
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.coding import possible
 from gpu_tools.sites.coding_traceback import trace_coding
+from gpu_tools.sites.table import IntronClass
 from gpu_tools.sites.traceback import trace
 from gpu_tools.spliced.core import empty_chain
 from tests import cases
-from tests.test_sites import random_target
+from tests.test_sites import random_table, random_target
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.sites import cuda, cuda_coding, cuda_program, cuda_steps
+from gpu_tools.sites import (
+    cuda,
+    cuda_coding,
+    cuda_packed,
+    cuda_program,
+    cuda_skewed,
+    cuda_steps,
+)
 from gpu_tools.sites.cuda_job import DeviceRows, End, Job, Strand
-from gpu_tools.sites.cuda_packed_plan import PackedPlan, SkewedPlan
+from gpu_tools.sites.cuda_packed_plan import PackedPlan, SkewedPlan, plan_packed
 from gpu_tools.sites.cuda_program import (
     ADVANCE,
     BEGIN,
@@ -149,7 +157,7 @@ def run_skewed(job: Job):
     cells[cuda_steps.LEAST + 1 : -1] = 2**40
 
     def operate(what, bonuses, others):
-        source, old, to = (what >> at & 127 for at in (10, 17, 24))
+        source, old, to = (what >> at & 127 for at in (8, 16, 24))
         (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
         given = cells[-1] if what & cuda_steps.FROM_ROW else cells[source]
         made = np.maximum(cells[old], given + bonus)
@@ -159,18 +167,17 @@ def run_skewed(job: Job):
         if copy:
             copies[copy] = made
 
-    for n, (what, bonuses, others, *begins) in enumerate(steps.words.T.tolist()):
-        scores = [score for word in begins for score in unpacked(word)]
-        for own in range(cuda_steps.BASES):
-            symbol = what >> 3 * own & 7
+    for n, (what, bonuses, others, begins) in enumerate(steps.words.T.tolist()):
+        symbols = what & 7, what >> 4 & 7
+        for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
             if symbol != NO_SYMBOL:
                 machine.advance(-1, symbol)
-            boundary = first.get(cuda_steps.BASES * n + own)
+            boundary = first.get(2 * n + late)
             if boundary is not None and job.table.last_exit[boundary] > -(2**62):
                 machine.find_end(-1, boundary, int(job.table.last_exit[boundary]))
-            if own == cuda_steps.BASES - 1:
+            if late:
                 operate(what, bonuses, others)
-            cells[-1] = np.maximum(cells[-1], scores[own])
+            cells[-1] = np.maximum(cells[-1], score)
     rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
     return SkewedPlan(job, 4, steps, 1), rows, End(*machine.best)
 
@@ -216,6 +223,25 @@ def test_programs(kernel, rows, monkeypatch):
     rng = np.random.default_rng(rows)
     exons = [check(rng, *RUNS[kernel]) for _ in range(60)]
     assert max(exons) > 1
+
+
+def test_bases_that_need_more_rows_than_there_are_places_go_to_other_strips():
+    """Exits between entries share no row, and wait for introns of a length."""
+
+    def planned(length, size):
+        rng = np.random.default_rng(5)
+        table = random_table(rng, 400, 1.0, (IntronClass(0, length, 1),))
+        return plan_packed(
+            Job(Strand(np.zeros(400, np.uint8), table), base, SplicedScoring()), size
+        )
+
+    base, size = np.zeros(20, np.uint8), max(cuda_skewed.HOT_PLACES)
+    few, many = planned(2, size), planned(200, size)
+    assert isinstance(few, SkewedPlan)
+    assert few.size == size
+    assert few.program.n_hot <= cuda_skewed.HOT_PLACES[size]
+    assert isinstance(many, PackedPlan)
+    assert many.size in cuda_packed.HOT_PLACES
 
 
 @pytest.mark.parametrize("table_of", [varied_table, coding_table])

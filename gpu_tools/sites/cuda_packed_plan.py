@@ -25,16 +25,16 @@ from gpu_tools.sites.cuda_program import (
     Program,
     compile_packed,
 )
-from gpu_tools.sites.cuda_steps import BASES, IDLE, Steps, compile_skewed
+from gpu_tools.sites.cuda_steps import IDLE, Steps, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
 NANOSECONDS_A_ROW = (
-    {1: (2, 2), 2: (3, 3), 4: (5, 5)} if simulated()
-    else {4: (90, 104), 8: (145, 154), 16: (330, 330), 24: (405, 408)}
+    {1: (2, 2), 4: (5, 5)} if simulated()
+    else {4: (65, 85), 8: (95, 160), 16: (305, 330), 24: (390, 405)}
 )  # fmt: skip
-"""Time of a row by registers a lane: among strips of all widths, and where all are as wide.
+"""Time of a row by registers a lane, with one such strip for each scheduler and with two.
 
-A multiprocessor holds as many strips as it can. Measured on an H200, about:
+Of an H200, about, and such that the case set of the benchmarks ends soonest:
 benchmarks/results/sites-steps-h200.json.
 """
 STRIPS_A_MULTIPROCESSOR = 8
@@ -118,9 +118,9 @@ class SkewedPlan(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Border words: `BASES` a step, of enough steps for the last lane to end with a group."""
+        """Border words: two a step, of enough steps for the last lane to be done with groups."""
         steps = self.program.words.shape[1] + packed.WARP - 1
-        return BASES * -(-steps // packed.WARP) * packed.WARP
+        return 2 * -(-steps // packed.WARP) * packed.WARP
 
     @property
     def first_copy(self) -> int:
@@ -134,22 +134,22 @@ class SkewedPlan(NamedTuple):
 
     @property
     def n_more(self) -> int:
-        """How many words `words` has besides the first `BASES` of each step."""
-        return self.rows // BASES * (len(self.program.words) - BASES)
+        """How many words `words` has besides the first two of each step."""
+        return self.rows
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary whose border word is the one of this number."""
-        own = number - BASES * (packed.WARP - 1)
+        own = number - 2 * (packed.WARP - 1)
         return int(np.searchsorted(self.program.firsts, own, side="right")) - 1
 
     def words(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Return the first `BASES` words of the steps, others, and last exits by border word."""
+        """Return the steps' first two words, the other two, and last exits by border word."""
         steps = self.program.words
-        padded = np.tile(np.array(IDLE, dtype=np.int32)[:, None], self.rows // BASES)
+        padded = np.tile(np.array(IDLE, dtype=np.int32)[:, None], self.rows // 2)
         padded[:, : steps.shape[1]] = steps
         last_exits = np.full(self.rows, _NO_EXIT, dtype=np.int32)
-        last_exits[self.program.firsts + BASES * (packed.WARP - 1)] = _last_exits(self.job.table)
-        return padded[:BASES].ravel(), padded[BASES:].ravel(), last_exits
+        last_exits[self.program.firsts + 2 * (packed.WARP - 1)] = _last_exits(self.job.table)
+        return padded[:2].ravel(), padded[2:].ravel(), last_exits
 
     def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
         """Return words of all strips by strip, place, register, lane and half."""
@@ -204,9 +204,9 @@ def sizes_of(jobs: list[Job]) -> list[int]:
     sizes = np.array(sorted(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get))
     rows = np.array([len(job.codes) + 1 for job in jobs])
     columns = np.array([job.columns for job in jobs])
-    among, alike = np.array([NANOSECONDS_A_ROW[size] for size in sizes]).T
-    each = rows[:, None] * among
-    work = rows[:, None] * alike * -(-columns[:, None] // (2 * packed.WARP * sizes))
+    alone, beside = np.array([NANOSECONDS_A_ROW[size] for size in sizes]).T
+    each = rows[:, None] * alone
+    work = rows[:, None] * beside * -(-columns[:, None] // (2 * packed.WARP * sizes))
     limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
     chosen = [_cheapest(each, work, limit) for limit in limits]
     best = chosen[int(np.argmin([_end(each, work, choice) for choice in chosen]))]

@@ -46,9 +46,9 @@ from gpu_tools.ptx_rows import (
 from gpu_tools.sites.cuda_packed import EXTRA, FLOOR, GAP, LANES, ROWS, WORDS, parts_of
 from gpu_tools.sites.cuda_program import NO_SYMBOL
 from gpu_tools.sites.cuda_steps import (
-    BASES,
     COPY_AT,
     FROM_ROW,
+    LATE_AT,
     LEAST,
     LOWEST,
     OLD_AT,
@@ -58,28 +58,26 @@ from gpu_tools.sites.cuda_steps import (
 )
 from gpu_tools.sites.cuda_strips import NEVER, await_word, begin_strip, peek
 
-HOT_PLACES = {4: 14} if simulated() else {4: 40, 8: 20}
+HOT_PLACES = {4: 14} if simulated() else {4: 42, 8: 21}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
 _LEAST = -0x7FFF8000
 _HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
 _LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
 
-# shared memory: quads of two groups of steps, border words that come and that go, places
-_QUADS, _RING = 5, 8 * WARP
+# shared memory: four quads a step of two groups of steps, border words that come and that go
+_QUADS, _RING = 4, 8 * WARP
 _BORDERS_AT = _QUADS * _RING
-_OUTS_AT = _BORDERS_AT + 4 * WARP
-_ASIDE = BASES * WARP + WARP // 4
-"""What all lanes but the last one leave: as far from what that leaves, in other banks."""
-_PLACES_AT = _OUTS_AT + 2 * _ASIDE
+_OUTS_AT = _BORDERS_AT + 2 * WARP
+_PLACES_AT = _OUTS_AT + 4 * WARP
 
 
 @cuda.jit(device=True)
 def _step_of(shared, at):
     """Return a step that has been laid out; its quads lie `_RING` apart."""
     return (
-        load4(shared, at), load4(shared, at + int32(_RING)), load4(shared, at + int32(2 * _RING)),
-        load4(shared, at + int32(3 * _RING)), load4(shared, at + int32(4 * _RING)),
+        load4(shared, at), load4(shared, at + int32(_RING)),
+        load4(shared, at + int32(2 * _RING)), load4(shared, at + int32(3 * _RING)),
     )  # fmt: skip
 
 
@@ -92,17 +90,15 @@ def _lay_out(shared, at, step):
         at += uint32(_RING)
 
 
-@cuda.jit(device=True)
-def _boundary(symbol, begin, scoring):
-    """Return what moves a row on to a boundary, or leaves it where it is, and what raises it."""
-    high, cost = scoring[uint32(EXTRA)], scoring[uint32(GAP)]
-    if symbol == NO_SYMBOL:
-        high, cost = int32(NEVER), int32(0)
-    return scoring[uint32(symbol + WORDS)], high, cost, begin
-
-
 def _make_decode(stride: int):
     """Return the device function that turns a step's words into what lanes can use at once."""
+
+    @cuda.jit(device=True)
+    def boundary(symbol, begin, scoring):
+        high, cost = scoring[uint32(EXTRA)], scoring[uint32(GAP)]
+        if symbol == NO_SYMBOL:
+            high, cost = int32(NEVER), int32(0)
+        return scoring[uint32(symbol + WORDS)], high, cost, begin
 
     @cuda.jit(device=True)
     def place(number):
@@ -110,14 +106,18 @@ def _make_decode(stride: int):
 
     @cuda.jit(device=True)
     def decode(words, scoring):
-        what, bonuses, others, begins, last = words
-        low, high = int32(_LOW_TWICE), int32(_HIGH_TWICE)
+        what, bonuses, others, begins = words
         return (
-            _boundary(int32(what & int32(7)), permute(begins, begins, low), scoring),
-            _boundary(int32((what >> int32(3)) & int32(7)), permute(begins, begins, high), scoring),
-            _boundary(int32((what >> int32(6)) & int32(7)), permute(last, last, low), scoring),
+            boundary(
+                int32(what & int32(7)), permute(begins, begins, int32(_LOW_TWICE)), scoring
+            ),
+            boundary(
+                int32((what >> int32(LATE_AT)) & int32(7)),
+                permute(begins, begins, int32(_HIGH_TWICE)), scoring,
+            ),
             (
-                permute(bonuses, bonuses, low), permute(bonuses, bonuses, high),
+                permute(bonuses, bonuses, int32(_LOW_TWICE)),
+                permute(bonuses, bonuses, int32(_HIGH_TWICE)),
                 place(what >> int32(SOURCE_AT)), place(what >> int32(OLD_AT)),
             ),
             (
@@ -150,60 +150,36 @@ def _words_of(here, there, n, n_steps):
     """Return the words of a step, of the last one if there are not so many."""
     n = min(int32(n), int32(n_steps - 1))
     return (
-        here[uint32(n)], here[uint32(n + n_steps)], here[uint32(n + 2 * n_steps)],
-        there[uint32(n)], there[uint32(n + n_steps)],
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def _peeked(arriving, strip, at):
-    """Look, without waiting, at the border words of a step, which begin at `at`."""
-    return (
-        peek(arriving, strip, at), peek(arriving, strip, int32(at + 1)),
-        peek(arriving, strip, int32(at + 2)),
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def _awaited(arriving, strip, at, seen, floor):
-    """Return the border words of a step once they are there."""
-    return (
-        await_word(arriving, strip, at, seen[0], floor),
-        await_word(arriving, strip, int32(at + 1), seen[1], floor),
-        await_word(arriving, strip, int32(at + 2), seen[2], floor), floor,
+        here[uint32(n)], here[uint32(n + n_steps)], there[uint32(n)], there[uint32(n + n_steps)],
     )  # fmt: skip
 
 
 def _make_step(size: int):
     """Return the device function that moves the state of a strip on by a step.
 
-    The state is the row's cells, what stands to its upper left, and three words for the next lane.
+    The state is the row's cells, what stands to its upper left, and two words for the next lane.
     """
     load = load_quads(size)
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
-        row, diagonal, outs = state
-        first, second, third, (bonus, row_bonus, source, old), (to, raising, copy, from_row) = step
+        row, diagonal, early_out, late_out = state
+        early, late, (bonus, row_bonus, source, old), (to, raising, copy, from_row) = step
         chosen, floor, own, outside, shared, copies, scratch = fixed
         other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
         entering = load(shared, int32(raising + own))
-        first_came = permute(shuffle_up(outs[0], scratch), borders[0], outside)
-        second_came = permute(shuffle_up(outs[1], scratch), borders[1], outside)
-        third_came = permute(shuffle_up(outs[2], scratch), borders[2], outside)
-        row = _moved_on(row, diagonal, first, first_came, chosen, floor)
-        entered = at_least(row, first[3])
-        diagonal, first_out = _handed_on(first_came, row, entered)
-        row = _moved_on(entered, diagonal, second, second_came, chosen, floor)
-        entered = at_least(row, second[3])
-        diagonal, second_out = _handed_on(second_came, row, entered)
-        row = _moved_on(entered, diagonal, third, third_came, chosen, floor)
-        entered = at_least(raised(row, entering, row_bonus), third[3])
-        diagonal, third_out = _handed_on(third_came, row, entered)
+        early_came = permute(shuffle_up(early_out, scratch), borders[0], outside)
+        late_came = permute(shuffle_up(late_out, scratch), borders[1], outside)
+        row = _moved_on(row, diagonal, early, early_came, chosen, floor)
+        entered = at_least(row, early[3])
+        diagonal, early_out = _handed_on(early_came, row, entered)
+        row = _moved_on(entered, diagonal, late, late_came, chosen, floor)
+        entered = at_least(raised(row, entering, row_bonus), late[3])
+        diagonal, late_out = _handed_on(late_came, row, entered)
         place = raised(before, either(from_row, row, other), bonus)
         store_quads(shared, int32(to + own), place)
         copy_quads(copies, copy, place)
-        return entered, diagonal, (first_out, second_out, third_out)
+        return entered, diagonal, early_out, late_out
 
     return do_step
 
@@ -217,7 +193,7 @@ def _make_start(size: int):
         store_quads(shared, int32(own + ZERO * stride), filled(chosen, int32(0)))
         store_quads(shared, int32(own + LOWEST * stride), filled(chosen, floor))
         store_quads(shared, int32(own + LEAST * stride), filled(chosen, int32(_LEAST)))
-        return filled(chosen, floor), floor, (floor, floor, floor)
+        return filled(chosen, floor), floor, floor, floor
 
     return start
 
@@ -233,16 +209,16 @@ def sweep_of(size: int):
     def sweep_skewed_warp(jobs, strips, steps, more_of_steps, selectors, memory, scoring):
         """Sweep strips of jobs, as long as there are any; a block is one warp.
 
-        A step's words for the next strip lie `BASES` times `WARP` - 1 behind its number.
+        A step's words for the next strip lie `WARP` - 1 pairs behind its number.
 
         Parameters
         ----------
         jobs, strips, selectors, memory, scoring
-            See `gpu_tools.sites.cuda_packed`; rows are `BASES` times the steps, of which `WARP` - 1
-            at least do nothing, at the end.
+            See `gpu_tools.sites.cuda_packed`; rows are twice the steps, of which `WARP` - 1 at
+            least do nothing, at the end.
         steps, more_of_steps : int32 array
-            The words of `gpu_tools.sites.cuda_steps`: of each job the first one of all steps, then
-            the second one, then the third one; the fourth one, then the fifth one.
+            The words of `gpu_tools.sites.cuda_steps`: for each job the first one of all steps, then
+            the second one; the third one, then the fourth one.
         """
         scratch = cuda.shared.array(WARP, int32)
         # one array: the compiler then works its address out once
@@ -251,16 +227,14 @@ def sweep_of(size: int):
         own = place_of(shared, uint32(_PLACES_AT + 4 * lane))
         outside = scoring[uint32(LANES + WARP + lane)]
         # all lanes store what they leave to the next, without a branch; the last one's is used
-        own_out = uint32(
-            _OUTS_AT if scoring[uint32(LANES + 2 * WARP + lane)] == 0 else _OUTS_AT + _ASIDE
-        )
-        own_slot, next_slot = uint32(4 * lane), uint32(4 * WARP + 4 * lane)
+        own_out = uint32(_OUTS_AT + 2 * scoring[uint32(LANES + 2 * WARP + lane)])
+        own_slot, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
         while True:
             k = begin_strip(strips, scratch)
             if any_lane(k < 0):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_steps, floor = int32(job[ROWS] // BASES), int32(job[FLOOR])
+            n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
             here, there, looked_up, cells, arriving, leaving = parts_of(
                 job, strip, size * WARP, (steps, more_of_steps, selectors, memory)
             )
@@ -269,40 +243,45 @@ def sweep_of(size: int):
             sync_lanes()
             state = start(chosen, floor, own, shared)
             # the last step does nothing: so do the lanes that are before the first one
-            idle = _words_of(here, there, int32(n_steps - 1), n_steps)
-            _lay_out(shared, next_slot, decode(idle, scoring))
+            _lay_out(
+                shared,
+                own_slot + uint32(4 * WARP),
+                decode(_words_of(here, there, n_steps - 1, n_steps), scoring),
+            )
             words = _words_of(here, there, lane, n_steps)
-            at = int32(BASES * (lane + WARP - 1))
-            seen = _peeked(arriving, strip, at)
+            at = int32(2 * (lane + WARP - 1))
+            early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
             first = int32(0)
             while any_lane(first < n_steps):
-                borders = _awaited(arriving, strip, at, seen, floor)
+                early = await_word(arriving, strip, at, early, floor)
+                late = await_word(arriving, strip, int32(at + 1), late, floor)
                 sync_lanes()
                 _lay_out(shared, own_slot, _step_of(shared, int32(4 * WARP + 4 * lane)))
-                _lay_out(shared, next_slot, decode(words, scoring))
-                _lay_out(shared, uint32(_BORDERS_AT) + own_slot, (borders,))
+                _lay_out(shared, own_slot + uint32(4 * WARP), decode(words, scoring))
+                shared[own_border], shared[own_border + uint32(1)] = early, late
                 sync_lanes()
                 words = _words_of(here, there, int32(first + lane + WARP), n_steps)
-                at = int32(at + BASES * WARP)
-                seen = _peeked(arriving, strip, at)
+                at = int32(at + 2 * WARP)
+                early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
                 slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
                 step = _step_of(shared, slot)
                 while more:
                     # known long before the branch
                     more = any_lane(k < int32(WARP - 1))
-                    borders = load4(shared, int32(_BORDERS_AT + 4 * k))
+                    borders = (
+                        shared[uint32(_BORDERS_AT + 2 * k)],
+                        shared[uint32(_BORDERS_AT + 1 + 2 * k)],
+                    )
                     next_step = _step_of(shared, int32(slot + 4 * k + 4))
                     state = do_step(state, step, borders, fixed)
-                    out = own_out + uint32(BASES * k)
-                    shared[out], shared[out + uint32(1)] = state[2][0], state[2][1]
-                    shared[out + uint32(2)] = state[2][2]
+                    out = own_out + uint32(2 * k)
+                    shared[out], shared[out + uint32(1)] = state[2], state[3]
                     step, k = next_step, int32(k + 1)
                 sync_lanes()
-                for n in range(BASES):
-                    left = uint32(BASES * lane + n)
-                    store_word(
-                        leaving, uint32(BASES * first) + left, shared[uint32(_OUTS_AT) + left]
-                    )
+                out = uint32(2 * (first + lane))
+                left = uint32(_OUTS_AT + 2 * lane)
+                store_word(leaving, out, shared[left])
+                store_word(leaving, out + uint32(1), shared[left + uint32(1)])
                 first = int32(first + WARP)
 
     return sweep_skewed_warp

@@ -1,12 +1,12 @@
 """Programs for the skewed kernel: steps that are alike, whatever happens at a boundary.
 
 The lanes of that kernel are at different boundaries at a time, so that what one does all must do.
-A *step* takes three boundaries, as far as there are any: at each the row is moved on by a base and
-raised to the empty chain's. At the last one, a place is set to the maximum over itself and the row
-or another place plus a bonus, and the row to the maximum over itself and a place plus a bonus.
-Whatever a step does not need is done with places that nobody looks at. So a boundary with
-operations is a step's last one, and those beyond the first take further steps; but what happens
-among places only is done before, in steps that have nothing else to do.
+A *step* takes two boundaries, the *early* and the *late* one, as far as there are any: at each the
+row is moved on by a base and raised to the empty chain's. At the late one, a place is set to the
+maximum over itself and the row or another place plus a bonus, and the row to the maximum over
+itself and a place plus a bonus. Whatever a step does not need is done with places that nobody looks
+at. So a boundary with operations is a late one, and those beyond the first take further steps; but
+what happens among places only is done before, in steps that have nothing else to do.
 
 All places that are ever read lie in shared memory; what a traceback needs of them is a copy in
 device memory.
@@ -39,31 +39,27 @@ from gpu_tools.sites.table import FIRST_ENTRY
 ZERO, LOWEST, LEAST, NOWHERE = range(4)
 """Places of rows that never change, and one that is never read."""
 _OWN_PLACES = 4
-BASES = 3
-"""Boundaries of a step."""
-SYMBOL_BITS, FROM_ROW = 3, 512
-"""Bits of a symbol, of which there is one for each boundary; added to the first word of a step
-whose place is raised to the row.
+FROM_ROW = 8
+"""Added to a step's first word if its place is raised to the row."""
+LATE_AT, SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 4, 8, 16, 24, 8
+"""First bits of the late symbol, of the places that a step's maximum is of, and of the one that is
+set to it; first bit of the copy's number.
 """
-SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 10, 17, 24, 8
-"""First bits of the places that a step's maximum is of, and of the one that is set to it; first bit
-of the copy's number.
-"""
-_NO_BEGINS = -0x7FFF8000
+_NO_BEGIN = -0x8000
 IDLE = (
-    NO_SYMBOL * 0o111 | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT,
-    0, LEAST, _NO_BEGINS, _NO_BEGINS,
+    NO_SYMBOL | NO_SYMBOL << LATE_AT | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT,
+    0, LEAST, _NO_BEGIN << 16 | 0x8000,
 )  # fmt: skip
 """A step that does nothing."""
 
 
 class Steps(NamedTuple):
-    """A compiled table: five words a step, where boundaries are, places.
+    """A compiled table: four words a step, where boundaries are, places.
 
-    The words are the symbols, `FROM_ROW` and three places; the bonus of the place in the lower half
-    and that of the row in the upper one; the place that the row is raised to, and the number of the
-    copy in device memory, 0 if there is none; the first entries' scores, two a word. A boundary's
-    number in `firsts` is its step's times `BASES` and its own in the step. The places in shared
+    The words are both symbols, `FROM_ROW` and three places; the bonus of the place in the lower
+    half and that of the row in the upper one; the place that the row is raised to, and the number
+    of the copy in device memory, 0 if there is none; both first entries' scores. A boundary's
+    number in `firsts` is twice its step's, and one more if it is a late one. The places in shared
     memory are `n_hot`; copies are numbered from `first` on.
     """
 
@@ -78,8 +74,7 @@ class _Made(NamedTuple):
     """Steps so far: their words, and of each place the last steps that write, put and read it.
 
     `marks` are the first step of the boundary and the last one of all, the last ones of the
-    boundary that read the row and that raise it, and how many boundaries the last one has taken if
-    it can take more.
+    boundary that read the row and that raise it, and whether the last one can take a late boundary.
     """
 
     words: NDArray[np.int32]
@@ -97,7 +92,7 @@ def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
     # what a boundary or an operation adds is a step at most
     most = len(program.operations) + len(opened)
     made = _Made(
-        np.empty((len(IDLE), most), np.int32), *np.full((3, n_places + _OWN_PLACES), -1),
+        np.empty((4, most), np.int32), *np.full((3, n_places + _OWN_PLACES), -1),
         np.array([-1, -1, -1, -1, 0]),
     )  # fmt: skip
     firsts, needed = np.empty(len(opened), np.int64), _needed(program, places.groups)
@@ -136,28 +131,26 @@ FIRST, NEWEST, READ, RAISED, OPEN = range(5)
 
 @njit
 def _boundary(made, symbol, special):
-    """Add a boundary, as the last one of its step if it is special; return its number."""
+    """Add a boundary, a late one if it is special; return its number."""
     words, marks = made.words, made.marks
-    if marks[OPEN] == 0:
+    late = special or marks[OPEN]
+    if not marks[OPEN]:
         _reached(made, marks[NEWEST] + 1)
-    own = BASES - 1 if special else marks[OPEN]
     n = marks[FIRST] = marks[NEWEST]
-    marks[OPEN] = (own + 1) % BASES
-    words[0, n] ^= (symbol ^ NO_SYMBOL) << SYMBOL_BITS * own
-    return BASES * n + own
+    marks[OPEN] = not late
+    words[0, n] ^= (symbol ^ NO_SYMBOL) << (LATE_AT if late else 0)
+    return 2 * n + late
 
 
 @njit
 def _begin(made, number, score):
     """Raise the row to the empty chain's at the boundary of a number, behind what reads it."""
-    n, own = number // BASES, number % BASES
-    if own == BASES - 1:
+    if number & 1:
         n = max(made.marks[FIRST], made.marks[READ])
-    words = made.words[3 + own // 2]
-    if own % 2:
-        words[n] = (words[n] & 0xFFFF) | score << 16
+        made.words[3, n] = (made.words[3, n] & 0xFFFF) | score << 16
     else:
-        words[n] = (words[n] & ~0xFFFF) | score & 0xFFFF
+        n = number >> 1
+        made.words[3, n] = (made.words[3, n] & ~0xFFFF) | score & 0xFFFF
 
 
 @njit
@@ -201,9 +194,7 @@ def _raise_row(made, source, bonus):
 def _set_place(made, n, places, flags, bonus, copy):
     """Have step `n` set a place."""
     (words, writes, puts, reads, _), (source, old, to) = made, places
-    words[0, n] = (
-        (words[0, n] & (FROM_ROW - 1)) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
-    )
+    words[0, n] = (words[0, n] & 0x77) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
     words[1, n] = (words[1, n] & ~0xFFFF) | bonus & 0xFFFF
     words[2, n] |= copy << COPY_AT
     reads[source] = max(reads[source], n)
