@@ -59,6 +59,7 @@ def jobs_of(cases: list[SiteCase], scoring: SplicedScoring = SCORING) -> list:
 def kernel(jobs: list, scoring: SplicedScoring = SCORING) -> dict:
     """Time the kernel that takes the jobs."""
     from gpu_tools.sites.cuda_packed_launch import PackedLaunch
+    from gpu_tools.sites.cuda_wide import COLUMNS_PER_LANE
     from gpu_tools.sites.cuda_wide_launch import WideLaunch
 
     packs = all(in_threads(lambda job: job.fits_packed, jobs))
@@ -67,8 +68,8 @@ def kernel(jobs: list, scoring: SplicedScoring = SCORING) -> dict:
     seconds = statistics.median(milliseconds(launch.run) for _ in range(REPEATS)) / 1e3
     cells = sum(len(job.codes) * len(job.target) for job in jobs)
     strips = Counter()
-    for plan in launch.plans:
-        strips[plan.size] += plan.strips
+    for plan in launch.plans if packs else launch.jobs:
+        strips[plan.size if packs else COLUMNS_PER_LANE] += plan.strips
     return {
         **rates(seconds, cells), "kernel": "packed" if packs else "32 bits", "jobs": len(jobs),
         "strips_by_size": {str(size): strips[size] for size in sorted(strips)},

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import DeviceError, SplicedScoring, spliced_align
+from gpu_tools import SplicedScoring, spliced_align
 from tests import cases, oracles
 
 
@@ -85,8 +85,3 @@ def test_small_cases_by_enumeration(seed):
     aligned = oracles.rescore(example.base, example.target, result, plain_terms, parts)
     total = aligned + part_bonus(result, exons, bonus)
     assert total - scoring.intron_penalty * (result.n_chain - 1) == result.score
-
-
-def test_explicit_cuda_is_an_error():
-    with pytest.raises(DeviceError, match="free ends"):
-        spliced_align([cases.WORKED_EXAMPLE.case()], SplicedScoring(ends="free"), device="cuda")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools import simd
@@ -72,7 +73,7 @@ class CodingState(NamedTuple):
     best: NDArray[np.int64]
 
 
-@njit
+@register_jitable
 def split_class(codes, boundary, split):
     """Return the class of the `split` bases before a boundary."""
     if split == 0:
@@ -85,7 +86,7 @@ def split_class(codes, boundary, split):
     return 3 if last == _A else 4
 
 
-@njit
+@register_jitable
 def completes(codes, stops, split, boundary):
     """Return whether a split codon of a class is complete behind a boundary, and is no stop."""
     left = 0 if split == 0 else (2 if split < 3 else 1)

@@ -147,7 +147,7 @@ class DeviceCodingSweep(CodingSweep):
 def _source_of(plan, rows: DeviceRows) -> Source:
     job = plan.job
     dtype = narrowest(job.limit.bounds, job.scoring)
-    return Source(job, plan.program.kept, rows, dtype, dtype.type(job.limit.floor))
+    return Source(job, plan.kept, rows, dtype, dtype.type(job.limit.floor))
 
 
 def _weights(source: Source):

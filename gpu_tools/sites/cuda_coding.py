@@ -46,12 +46,12 @@ class CodingPlaces(NamedTuple):
 
 
 def coding_places(sites: Sites) -> CodingPlaces:
-    """Return the places of a table's rows."""
-    before, ring_size = BEST_EXIT + 1, most_pending(sites)
-    row = before + SPLITS * len(sites.intron_kinds)
+    """Return the places of a table's rows, what is used most first."""
+    row, ring_size = BEST_EXIT + 1, most_pending(sites)
     alone, start, waiting = row + FRAMES, row + FRAMES + 1, row + FRAMES + 2
     entries = waiting + SLOTS
-    ring = entries + FRAMES
+    before = entries + FRAMES
+    ring = before + SPLITS * len(sites.intron_kinds)
     return CodingPlaces(
         before, row, alone, start, waiting, entries, ring, ring_size, ring + FRAMES * ring_size
     )

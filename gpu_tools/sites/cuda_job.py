@@ -133,8 +133,13 @@ class DeviceRows:
 
     def row(self, place: int, columns: int) -> NDArray:
         """Return the first columns of a row."""
-        words = self.cells[:, place - self.first]
-        return words.transpose(0, 2, 3, 1).ravel()[:columns]
+        return self.rows(place, place + 1)[0, :columns]
+
+    def rows(self, place: int, past: int) -> NDArray:
+        """Return the rows of neighbouring places, padded to whole strips."""
+        words = self.cells[:, place - self.first : past - self.first]
+        strips, count, size, lanes, halves = words.shape
+        return words.transpose(1, 0, 3, 4, 2).reshape(count, strips * size * lanes * halves)
 
     def cell(self, place: int, column: int) -> int:
         """Return a row's value at a column."""
@@ -148,6 +153,6 @@ class DeviceRows:
 def begun(plans, size: int | None = None) -> NDArray[np.int32]:
     """Return job and strip in the order in which they begin, longest bases first; then zeros."""
     chosen = [k for k, plan in enumerate(plans) if size is None or plan.size == size]
-    chosen.sort(key=lambda k: -len(plans[k].job.codes))
+    chosen.sort(key=lambda k: -plans[k].rows)
     strips = [(k, strip) for k in chosen for strip in range(plans[k].strips)]
     return np.array([*strips, (0, 0)], dtype=np.int32)

@@ -22,6 +22,7 @@ from gpu_tools.sites.cuda_program import (
     NO_SYMBOL,
     PUT,
     RAISE,
+    Kept,
     Program,
     compile_packed,
 )
@@ -54,6 +55,11 @@ class PackedPlan(NamedTuple):
     strips: int
 
     @property
+    def kept(self) -> Kept:
+        """The rows that a traceback reads."""
+        return self.program.kept
+
+    @property
     def rows(self) -> int:
         """Boundaries, and as many without meaning as make whole groups of a warp's lanes."""
         return -(-(len(self.job.codes) + 1) // packed.WARP) * packed.WARP
@@ -66,7 +72,7 @@ class PackedPlan(NamedTuple):
     @property
     def strip_words(self) -> int:
         """Words of a strip's rows in device memory."""
-        places = self.program.kept.n_places - self.first_copy
+        places = self.kept.n_places - self.first_copy
         return max(places, 0) * self.size * packed.WARP
 
     @property
@@ -117,6 +123,11 @@ class SkewedPlan(NamedTuple):
     strips: int
 
     @property
+    def kept(self) -> Kept:
+        """The rows that a traceback reads."""
+        return self.program.kept
+
+    @property
     def rows(self) -> int:
         """Border words: two a step, of enough steps for the last lane to be done with groups."""
         steps = self.program.words.shape[1] + packed.WARP - 1
@@ -130,7 +141,7 @@ class SkewedPlan(NamedTuple):
     @property
     def strip_words(self) -> int:
         """Words of a strip's rows in device memory."""
-        return (self.program.kept.n_places - self.first_copy) * self.size * packed.WARP
+        return (self.kept.n_places - self.first_copy) * self.size * packed.WARP
 
     @property
     def n_more(self) -> int:

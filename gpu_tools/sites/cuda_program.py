@@ -112,10 +112,11 @@ def places_in_registers(sites: Sites, hot: int) -> Places:
 
 
 def places_in_memory(sites: Sites) -> Places:
-    """Return the places of a kernel that has all rows in memory."""
-    before = BEST_EXIT + 1
-    row = before + len(sites.intron_kinds)
-    return Places(before, row, row + 1, row + 2, row + 2 + most_pending(sites))
+    """Return the places of a kernel that has all rows in memory, what is used most first."""
+    row = BEST_EXIT + 1
+    before = row + 2
+    groups = before + len(sites.intron_kinds)
+    return Places(before, row, row + 1, groups, groups + most_pending(sites))
 
 
 def compile_packed(sites: Sites, blocks: list[tuple[int, int]], hot: int) -> Program:
@@ -270,8 +271,9 @@ def _plain(sites, places, block_ends, marked, written, placed, exits):
     row, classes = places.row, len(kinds)
     groups = _fresh_groups(len(exit_places), classes, places)
     n, free, block, exit = 0, places.kept, 0, 0
-    for place in range(BEST_EXIT, places.before + classes):
-        n = emit(operations, n, CLEAR, place, 0, 0)
+    n = emit(operations, n, CLEAR, BEST_EXIT, 0, 0)
+    for k in range(classes):
+        n = emit(operations, n, CLEAR, places.before + k, 0, 0)
     if row >= 0:
         n = emit(operations, n, CLEAR, row, 0, 0)
     for i in range(len(flags)):

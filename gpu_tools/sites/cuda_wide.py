@@ -25,17 +25,28 @@ from gpu_tools.sites.cuda_program import (
 )
 from gpu_tools.sites.cuda_strips import begin_strip
 from gpu_tools.spliced import core
+from gpu_tools.spliced.cuda_wide import cell
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
 STRIP = WARP * COLUMNS_PER_LANE
 """Columns of a strip, and words of a place."""
+HOT_PLACES = 6 if simulated() else 13
+"""The first so many places lie in shared memory until the strip is done.
+
+They have what changes at every base, all current rows and the empty chain's among them. Global
+memory is written through to the L2 cache, which cannot take the rows of as many strips as a
+multiprocessor could compute.
+"""
+_HOT_WORDS = HOT_PLACES * STRIP
 NEVER_BYTE = 0x80
 NEVER = int64(-0x7F7F7F7F7F7F7F80)
 """A border word that is not there yet."""
 LOWEST = -(2**31)
+_NOT_FINAL = -3 * 2**29
+"""Makes less of any cell than a final one can be, in 32 bits."""
 
 # columns of the job table: counts, first places, where the job's parts begin in the buffers
-FLOOR, ROWS, STRIPS, ADVANCES, TRACKS, COLUMNS, ROW, START = range(8)
+FLOOR, ROWS, PLACES, ADVANCES, TRACKS, COLUMNS, ROW, START = range(8)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, STRIDE, BORDERS, ENDS = range(8, 15)
 # elements of the scoring
 GAP = N_SYMBOLS * N_SYMBOLS
@@ -43,7 +54,6 @@ FREE = GAP + 1
 # what a lane says of its best end
 SCORE, BOUNDARY, COLUMN = range(3)
 
-cell = cuda.jit(device=True)(core.cell)
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
@@ -62,22 +72,20 @@ def _border(strip, number, word, advances, arriving, scratch):
 
 
 @cuda.jit(device=True)
-def _advance(cells, at, lifted, target, border, floor, gap, scratch):
+def _advance(row, lifted, target, border, floor, gap, scratch):
     """Move a row on by one base; return its last column before and after, as a border word.
 
-    `cells` from `at` on are the lane's; `lifted` are the scores of the base by target symbol.
+    `row` begins with the lane's first word; `lifted` are the scores of the base by target symbol.
     """
-    row = cuda.local.array(COLUMNS_PER_LANE, int32)
-    for c in range(COLUMNS_PER_LANE):
-        row[c] = cells[uint32(at + c * WARP)]
-    last, left = row[COLUMNS_PER_LANE - 1], floor
-    diagonal, before = shuffle_up(last, scratch), int32(0)
+    made = cuda.local.array(COLUMNS_PER_LANE, int32)
+    last, left = row[(COLUMNS_PER_LANE - 1) * WARP], floor
+    diagonal = shuffle_up(last, scratch)
     if cuda.threadIdx.x == 0:
         diagonal = int32(border)
     for c in range(COLUMNS_PER_LANE):
-        up = row[c]
+        up = row[c * WARP]
         left = cell(diagonal, up, left, lifted[target[c]], gap)
-        row[c] = left
+        made[c] = left
         diagonal = up
     before = shuffle_up(left, scratch)
     if cuda.threadIdx.x == 0:
@@ -88,41 +96,62 @@ def _advance(cells, at, lifted, target, border, floor, gap, scratch):
     before = max(before, shuffle_up_by(before, 8, scratch))
     before = max(before, shuffle_up_by(before, 16, scratch))
     for c in range(COLUMNS_PER_LANE):
-        cells[uint32(at + c * WARP)] = max(row[c], before)
+        row[c * WARP] = max(made[c], before)
     return (int64(max(left, before)) << int64(32)) | (int64(last) & int64(0xFFFFFFFF))
 
 
 @cuda.jit(device=True)
-def _raise(cells, to, source, bonus):
-    """Raise the lane's columns of a row to another one plus a bonus."""
-    for c in range(COLUMNS_PER_LANE):
-        value = int32(cells[uint32(source + c * WARP)] + bonus)
-        cells[uint32(to + c * WARP)] = max(value, cells[uint32(to + c * WARP)])
+def _move_on(row, lifted, number, word, strip, target, fixed):
+    """Move a row on by one base, the `number`-th advance of the strip; return the border words."""
+    advances, arriving, leaving, floor, gap, scratch = fixed
+    word, border = _border(strip, number, word, advances, arriving, scratch)
+    out = _advance(row, lifted, target, border, floor, gap, scratch)
+    if cuda.threadIdx.x == WARP - 1:
+        store_word(leaving, uint32(number), out)
+    return word
 
 
 @cuda.jit(device=True)
-def _put(cells, to, source, bonus):
-    """Set the lane's columns of a row to another one plus a bonus."""
+def _begin_columns(job, column, symbols, scoring, start, target, drops):
+    """Set the lane's part of the empty chain's row, its target symbols, what final columns drop.
+
+    Return whether one of its columns is final.
+    """
+    gap, free, high = scoring[GAP], scoring[FREE] != 0, int32(job[COLUMNS] - 1)
+    low = int32(0) if free else high
     for c in range(COLUMNS_PER_LANE):
-        cells[uint32(to + c * WARP)] = int32(cells[uint32(source + c * WARP)] + bonus)
+        own = int32(column + c)
+        target[c] = symbols[own]
+        start[c * WARP] = empty_chain(own, gap, free)
+        drops[c] = int32(gap * own) if own >= low and own <= high else int32(_NOT_FINAL)
+    return column <= high and column + COLUMNS_PER_LANE > low
 
 
 @cuda.jit(device=True)
-def _fill(cells, to, value):
-    for c in range(COLUMNS_PER_LANE):
-        cells[uint32(to + c * WARP)] = value
+def _change(row, other, kind, bonus, floor):
+    """Clear the lane's columns of a row, or set or raise them to another one's plus a bonus."""
+    if kind == CLEAR:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = floor
+    elif kind == PUT:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = int32(other[c * WARP] + bonus)
+    else:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = max(int32(other[c * WARP] + bonus), row[c * WARP])
 
 
 @cuda.jit(device=True)
-def _find_end(cells, at, columns, gap, boundary, bonus, best):
+def _find_end(row, drops, first, boundary, bonus, best):
     """Take the lane's best final column of a row if it beats `best`; the first of equals."""
-    first, low, high = columns
+    most = int32(LOWEST)
     for c in range(COLUMNS_PER_LANE):
-        column = int32(first + c)
-        if column >= low and column <= high:
-            score = int32(cells[uint32(at + c * WARP)] + gap * column + bonus)
-            if score > best[SCORE]:
-                best[SCORE], best[BOUNDARY], best[COLUMN] = score, boundary, column
+        most = max(most, int32(row[c * WARP] + drops[c]))
+    if int32(most + bonus) > best[SCORE]:
+        best[SCORE], best[BOUNDARY] = int32(most + bonus), boundary
+        for c in range(COLUMNS_PER_LANE - 1, -1, -1):
+            if int32(row[c * WARP] + drops[c]) == most:
+                best[COLUMN] = int32(first + c)
 
 
 @cuda.jit
@@ -150,66 +179,63 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
     """
     scratch = cuda.shared.array(WARP, int64)
     table = cuda.shared.array(GAP, int32)
+    hot = cuda.shared.array(_HOT_WORDS, int32)
     target = cuda.local.array(COLUMNS_PER_LANE, int32)
+    drops = cuda.local.array(COLUMNS_PER_LANE, int32)
     best = cuda.local.array(3, int32)
     lane = int32(cuda.threadIdx.x)
     for k in range(lane, GAP, WARP):
         table[k] = scoring[k]
     cuda.syncthreads()
-    gap, free = scoring[GAP], scoring[FREE] != 0
     while True:
         k = begin_strip(strips, scratch)
         if k < 0:
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         n_rows, tracks, floor = int32(job[ROWS]), int32(job[TRACKS]), int32(job[FLOOR])
-        advances, high = int32(job[ADVANCES]), int32(job[COLUMNS] - 1)
+        advances, current = int32(job[ADVANCES]), int32(job[ROW])
         infos, todo = numbers[job[BOUNDARIES] :], numbers[job[OPERATIONS] :]
         own = cells[job[CELLS] + strip * job[STRIDE] :]
         leaving = borders[job[BORDERS] + strip * advances :]
         arriving = borders[job[BORDERS] + max(strip - 1, 0) * advances :]
-        column, row = int32(strip * STRIP + lane * COLUMNS_PER_LANE), int32(job[ROW])
-        columns = (column, int32(0) if free else high, high)
-        for c in range(COLUMNS_PER_LANE):
-            target[c] = targets[job[TARGET] + column + c]
-            start = empty_chain(int32(column + c), gap, free)
-            own[uint32(job[START] * STRIP + c * WARP + lane)] = start
+        fixed = (advances, arriving, leaving, floor, scoring[GAP], scratch)
+        column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
+        start, symbols = hot[job[START] * STRIP + lane :], targets[job[TARGET] :]
+        ends_here = _begin_columns(job, column, symbols, scoring, start, target, drops)
         best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
+        # numbers are read ahead: memory is too far away to wait for them
+        following, next_info = load4(todo, 0), infos[0]
         for i in range(n_rows):
-            info = infos[uint32(i)]
+            info, next_info = next_info, infos[uint32(min(int32(i + 1), int32(n_rows - 1)))]
             symbol = int32(info & int32(SPECIAL - 1))
             if symbol != NO_SYMBOL:
                 for track in range(tracks):
-                    word, border = _border(strip, number, word, advances, arriving, scratch)
-                    at = int32((row + track) * int32(STRIP) + lane)
+                    row = hot[uint32((current + track) * int32(STRIP) + lane) :]
                     lifted = table[symbol * N_SYMBOLS :]
-                    out = _advance(own, at, lifted, target, border, floor, gap, scratch)
-                    if lane == WARP - 1:
-                        store_word(leaving, uint32(number), out)
+                    word = _move_on(row, lifted, number, word, strip, target, fixed)
                     number += int32(1)
             more = info & int32(SPECIAL)
             while more:
-                code, to, source, bonus = load4(todo, n * 4)
+                code, to, source, bonus = following
                 kind, n = int32(code & int32(LAST - 1)), int32(n + 1)
-                at = int32(to * int32(STRIP) + lane)
-                other = int32(source * int32(STRIP) + lane)
-                if kind == CLEAR:
-                    _fill(own, at, floor)
-                elif kind == FINAL:
-                    _find_end(own, at, columns, gap, source, bonus, best)
+                following = load4(todo, n * 4)
+                rows = hot if to < HOT_PLACES else own
+                row = rows[uint32(to * int32(STRIP) + lane) :]
+                if kind == FINAL:
+                    if ends_here:
+                        _find_end(row, drops, column, source, bonus, best)
                 elif kind == ADVANCE:
-                    word, border = _border(strip, number, word, advances, arriving, scratch)
                     lifted = table[source * N_SYMBOLS :]
-                    out = _advance(own, at, lifted, target, border, floor, gap, scratch)
-                    if lane == WARP - 1:
-                        store_word(leaving, uint32(number), out)
+                    word = _move_on(row, lifted, number, word, strip, target, fixed)
                     number += int32(1)
-                elif kind == PUT:
-                    _put(own, at, other, bonus)
                 else:
-                    _raise(own, at, other, bonus)
+                    rows = hot if source < HOT_PLACES else own
+                    other = rows[uint32(source * int32(STRIP) + lane) :]
+                    _change(row, other, kind, bonus, floor)
                 more = int32(code & int32(LAST)) == 0
+        for k in range(lane, min(HOT_PLACES, int32(job[PLACES])) * STRIP, WARP):
+            own[uint32(k)] = hot[uint32(k)]
         for k in range(3):
             ends[job[ENDS] + strip, lane, k] = best[k]

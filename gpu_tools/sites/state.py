@@ -11,7 +11,7 @@ from gpu_tools import simd
 from gpu_tools.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites.table import CLOSED, INNER_ENTRY, INNER_EXIT, SiteTable
-from gpu_tools.spliced.core import empty_chain
+from gpu_tools.spliced.core import empty_row
 
 _NO_SCORE = -(2**62)
 
@@ -118,7 +118,7 @@ def stripe_of(target, first: int, width: int, scoring: SplicedScoring, dtype) ->
     symbols[known] = target[columns[known] - 1]
     lifted = scoring.substitution() - scoring.gap
     free = scoring.ends != "global"
-    start = [empty_chain(int(column), scoring.gap, free) for column in columns]
+    start = empty_row(columns, scoring.gap, free)
     final = columns <= len(target) if free else columns == len(target)
     laid_out = (
         by_lane(np.asarray(row)[None], lanes, dtype)[0]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.cpu import Block, SiteSweep
 from gpu_tools.sites.table import CLOSED, SiteTable
-from gpu_tools.spliced.core import empty_chain
+from gpu_tools.spliced.core import empty_row
 from gpu_tools.spliced.traceback import (
     ROWS_BETWEEN_CHECKPOINTS,
     ExonRows,
@@ -143,9 +143,8 @@ def followed(sweep, codes, target, scoring: SplicedScoring, steps: Steps) -> Sit
 
 def _firsts(table: SiteTable, columns: int, scoring: SplicedScoring) -> Firsts:
     """Return what a traceback needs to know of first entries."""
-    free = scoring.ends != "global"
-    empty = [empty_chain(column, scoring.gap, free) for column in range(columns)]
-    return Firsts(np.array(empty, dtype=np.int32), table.first_entry)
+    empty = empty_row(np.arange(columns), scoring.gap, scoring.ends != "global")
+    return Firsts(empty.astype(np.int32), table.first_entry)
 
 
 def _trace_exon(rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int, steps: Steps) -> Exon:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 
 from gpu_tools.device import cpu_threads, resolve
-from gpu_tools.errors import DeviceError, ScoringError
+from gpu_tools.errors import ScoringError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
@@ -75,7 +74,7 @@ def spliced_align(
     With ``free`` ends the chain's last exon is the one whose candidate starts first, left as early
     and at as small a target position as possible; an exon that is entered or left inside its
     candidate is reported as that part, and counts the best score of the candidates that it may
-    be part of. Free ends and readings run on the CPU only.
+    be part of.
 
     References
     ----------
@@ -132,10 +131,9 @@ def spliced_align_many(
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
     scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
     done = progress or (lambda cells: None)
-    if scoring.ends == "free" or reading != "any":
-        align = _one_case(scoring, reading)
-        return _one_by_one(columns.cases, align, scoring, device, threads, done)
     where = resolve(device)
+    if scoring.ends == "free" or reading != "any":
+        return _in_rows(columns.cases, _mode_of(scoring, reading), where, threads, done)
     if where.kind == "cpu":
         return schedule.on_cpu(columns.cases, scoring, threads, done)
     from gpu_tools.spliced.cuda_schedule import on_cuda
@@ -189,30 +187,34 @@ def _masked(scores: list[int | None]) -> np.ma.MaskedArray:
     return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
 
 
-def _one_case(scoring: SplicedScoring, reading: str):
-    """Return the function for a case with free ends or a reading."""
+def _mode_of(scoring: SplicedScoring, reading: str):
+    """Return how cases with free ends or a reading are aligned."""
     # they rest on site mode, which rests on this module's package
-    from gpu_tools.spliced.free_ends import align_free
+    from gpu_tools.spliced.free_ends import FreeEnds
     from gpu_tools.spliced.reading import READINGS
-    from gpu_tools.spliced.reading_traceback import align_reading
+    from gpu_tools.spliced.reading_traceback import Reading
 
     if reading not in READINGS:
         raise ScoringError(f"unknown reading {reading!r}; expected one of {', '.join(READINGS)}")
     if reading == "any":
-        return align_free
+        return FreeEnds(scoring)
     if scoring.ends == "free":
         raise ScoringError("candidates that translate with free ends; expected whole candidates")
-    return partial(align_reading, complete=reading == "complete")
+    return Reading(scoring, reading == "complete")
 
 
-def _one_by_one(cases, align_one, scoring, device, threads, done) -> list[SplicedAlignment]:
-    if device not in ("auto", "cpu"):
-        what = "candidates with free ends, or that translate,"
-        raise DeviceError(f"{what} are aligned on the CPU only, not on {device}")
-    prepare = Preparation(scoring)
+def _in_rows(cases, mode, where, threads, done) -> list[SplicedAlignment]:
+    """Align cases row by row of their candidates."""
+    if where.kind == "cuda":
+        from gpu_tools.spliced.cuda_rows import align_on_gpus
+
+        return align_on_gpus(cases, mode, where.ordinals, threads, done)
+    prepare = Preparation(mode.scoring)
 
     def align(case: Case) -> SplicedAlignment:
-        result = align_one(prepare(case), scoring)
+        prepared = prepare(case)
+        sweeps = [mode.sweep(prepared, program) for program in prepared.programs]
+        result = mode.conclude(prepared, sweeps)
         done(result.cells)
         return result
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -51,3 +52,8 @@ def empty_chain(column, gap, free_ends):
     above 0); with global ends they are all gaps, which S' counts as 0.
     """
     return max(-gap * column, 0) if free_ends else 0
+
+
+def empty_row(columns: NDArray[np.int64], gap: int, free_ends: bool) -> NDArray[np.int64]:
+    """Return `empty_chain` of several columns."""
+    return np.maximum(-gap * columns, 0) if free_ends else np.zeros_like(columns)

@@ -33,7 +33,6 @@ LEAD = 32
 _TABLE = N_SYMBOLS * N_SYMBOLS
 _GAP, _PENALTY, _FREE = _TABLE, _TABLE + 1, _TABLE + 2
 
-cell = cuda.jit(device=True)(core.cell)
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
@@ -94,6 +93,12 @@ def _enter(row, maxima, ends, entry, committed, commits, penalty):
     for c in range(COLUMNS_PER_LANE):
         row[c] = maxima[c]
         entry[c] = maxima[c]
+
+
+@cuda.jit(device=True)
+def cell(diagonal, up, left, lifted_score, gap):
+    """Return `core.cell` in 32 bits: sums of 32-bit numbers have 64 unless told otherwise."""
+    return max(max(int32(diagonal + lifted_score), int32(up + gap)), left)
 
 
 @cuda.jit(device=True)

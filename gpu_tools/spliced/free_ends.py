@@ -19,7 +19,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.rows import advance, begin, column_of, final_score, put, raise_to, settle
 from gpu_tools.sites.state import Stripe, by_column, lanes_of, padded, stripe_of
 from gpu_tools.spliced.case import PreparedCase, result_of
-from gpu_tools.spliced.core import empty_chain
+from gpu_tools.spliced.core import empty_row
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.traceback import (
     ROWS_BETWEEN_CHECKPOINTS,
@@ -31,12 +31,8 @@ from gpu_tools.spliced.traceback import (
     previous_row,
     with_leading_gap,
 )  # fmt: skip
-from gpu_tools.spliced.widths import bounds
+from gpu_tools.spliced.widths import CELL_FLOOR, CELL_LIMIT, bounds
 
-_LIMIT = 2**28
-"""Cells and steps stay below this magnitude."""
-_FLOOR = -2 * _LIMIT
-"""Under every cell, whatever one step adds to it."""
 _NO_SCORE = -(2**62)
 _SCORE, _ROW, _COLUMN = range(3)
 
@@ -51,7 +47,9 @@ class FreeSweep(NamedTuple):
     column: int
 
 
-class _Stream(NamedTuple):
+class Stream(NamedTuple):
+    """What a sweep wants to know of a program; `leave_bonus` by row."""
+
     codes: NDArray[np.uint8]
     track_rows: NDArray[np.int64]
     track_commits: NDArray[np.int64]
@@ -103,61 +101,93 @@ def _sweep_stream(stream, stripe, ends, entries, weights, best):
             begin(row, low, start, 0, lanes)
 
 
-def free_sweep(
-    program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring
-) -> FreeSweep:
-    """Sweep one strand of one case.
+class FreeEnds:
+    """How cases with free ends are aligned: strand by strand, then the better one.
 
     Parameters
     ----------
-    program : SweepProgram
-        With at least one exon.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
     scoring : SplicedScoring
-
-    Returns
-    -------
-    FreeSweep
     """
-    dtype = np.dtype(np.int32)
-    width = padded(len(target) + 1, 1, dtype.itemsize)
-    magnitude = bounds(program, 2 * width, scoring).magnitude
-    if magnitude >= _LIMIT:
-        raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
-    stripe: Stripe = stripe_of(target, 0, width, scoring, dtype)
-    weights = np.array([scoring.gap, scoring.intron_penalty, _FLOOR], dtype=dtype)
-    ends = np.full((len(program.ends), width), _FLOOR, dtype)
-    entries = np.empty((len(program.starts), width), dtype)
-    best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
-    _sweep_stream(_stream(program), stripe, ends, entries, weights, best)
-    lanes = lanes_of(dtype)
-    return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
+
+    def __init__(self, scoring: SplicedScoring):
+        self.scoring = scoring
+
+    def check(self, program: SweepProgram, columns: int) -> None:
+        """Raise `ScoringError` if a cell or a step could reach the limit."""
+        magnitude = bounds(program, 2 * padded(columns, 1, 4), self.scoring).magnitude
+        if magnitude >= CELL_LIMIT:
+            raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
+
+    def sweep(self, prepared: PreparedCase, program: SweepProgram) -> FreeSweep:
+        """Sweep one strand of a case on one thread; `program` has at least one exon."""
+        target = prepared.case.target.codes
+        self.check(program, len(target) + 1)
+        dtype, scoring = np.dtype(np.int32), self.scoring
+        width, lanes = padded(len(target) + 1, 1, dtype.itemsize), lanes_of(dtype)
+        stripe: Stripe = stripe_of(target, 0, width, scoring, dtype)
+        weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
+        ends = np.full((len(program.ends), width), CELL_FLOOR, dtype)
+        entries = np.empty((len(program.starts), width), dtype)
+        best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
+        _sweep_stream(stream_of(program), stripe, ends, entries, weights, best)
+        return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
+
+    def conclude(self, prepared: PreparedCase, sweeps: list[FreeSweep]) -> SplicedAlignment:
+        """Return the result of a case from the sweeps of its programs."""
+        if not sweeps:
+            return result_of(prepared)
+        # the first of equals: + before -
+        pairs = zip(prepared.programs, sweeps, strict=True)
+        program, sweep = max(pairs, key=lambda pair: pair[1].score)
+        traced = free_trace(program, sweep, prepared.case.target.codes, self.scoring)
+        mirrored = [(program.length - e, program.length - s) for s, e in traced.chain]
+        return result_of(
+            prepared,
+            strand="-" if program.reverse else "+",
+            score=sweep.score,
+            n_exons=program.n_exons,
+            chain=tuple(mirrored if program.reverse else traced.chain),
+            target_start=traced.first_column,
+            target_end=sweep.column,
+            cigar=traced.cigar,
+            exon_scores=tuple(float(program.exon_scores[k]) for k in traced.candidates),
+        )
 
 
-def _stream(program: SweepProgram) -> _Stream:
-    return _Stream(
+def stream_of(program: SweepProgram) -> Stream:
+    """Return what a sweep wants to know of a program."""
+    bonus = _leave_bonus(
+        program.exit_rows, program.exit_tracks, program.track_rows, program.exit_bonus
+    )
+    return Stream(
         program.codes, program.track_rows, program.track_commits, program.exit_rows,
-        program.exit_ends, program.exit_bonus, leave_bonus(program)[0],
+        program.exit_ends, program.exit_bonus, bonus,
     )  # fmt: skip
 
 
-def leave_bonus(program: SweepProgram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each stream row the best bonus of an exon that goes on to it, and that exon."""
-    bonus, candidate = (np.zeros(program.n_rows, dtype=np.int64) for _ in range(2))
-    for k in range(program.n_exons):
-        first = program.track_rows[program.exit_tracks[k]]
-        rows = slice(first, program.exit_rows[k] + 1)
-        # exons of a track come shortest first: what a longer one covers alone is still unset
-        unset = np.arange(first, program.exit_rows[k] + 1) > (
-            program.exit_rows[k - 1]
-            if k and program.exit_tracks[k - 1] == program.exit_tracks[k]
-            else -1
-        )
-        better = unset | (bonus[rows] < program.exit_bonus[k])
-        bonus[rows] = np.where(better, program.exit_bonus[k], bonus[rows])
-        candidate[rows] = np.where(better, k, candidate[rows])
-    return bonus, candidate
+@njit(cache=True, nogil=True)
+def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
+    """Return for each stream row the best bonus of an exon that goes on to it."""
+    bonus = np.empty(track_rows[-1], dtype=np.int64)
+    row, best, track = len(bonus) - 1, 0, -1
+    for k in range(len(exit_rows) - 1, -1, -1):
+        # from the end on: a track's longest exon comes first
+        best = exit_bonus[k] if exit_tracks[k] != track else max(best, exit_bonus[k])
+        track = exit_tracks[k]
+        first = track_rows[track]
+        if k > 0 and exit_tracks[k - 1] == track:
+            first = exit_rows[k - 1] + 1
+        while row >= first:
+            bonus[row] = best
+            row -= 1
+    return bonus
+
+
+def _left_at(program: SweepProgram, row: int) -> int:
+    """Return the exon with the best bonus that goes on to a stream row, the shortest of equals."""
+    track = np.searchsorted(program.track_rows, row, side="right") - 1
+    exons = np.flatnonzero((program.exit_tracks == track) & (program.exit_rows >= row))
+    return int(exons[program.exit_bonus[exons].argmax()])
 
 
 def free_trace(
@@ -178,7 +208,8 @@ def free_trace(
     FreeTrace
     """
     lifted, profile = pair_scores(target, scoring)
-    candidate = int(leave_bonus(program)[1][sweep.row])
+    empty = empty_row(np.arange(sweep.column + 1), scoring.gap, True).astype(np.int32)
+    candidate = _left_at(program, sweep.row)
     track = program.exit_tracks[candidate]
     end = int(program.starts[track] + sweep.row - program.track_rows[track] + 1)
     candidates, column = np.array([candidate]), sweep.column
@@ -190,7 +221,7 @@ def free_trace(
             _bases(program, tracks[-1], end), target[:column], lifted, profile, scoring.gap
         )
         found, left, column, whole, operations = _trace_exon(
-            rows, _empty(column + 1, scoring.gap), sweep.entries, tracks,
+            rows, empty[: column + 1], sweep.entries, tracks,
             end - program.starts[tracks], value - program.exit_bonus[candidates],
         )  # fmt: skip
         chain.append((end - left, end))
@@ -212,10 +243,6 @@ def _bases(program: SweepProgram, track: int, end: int) -> NDArray[np.uint8]:
     """Return a track's bases up to a position."""
     first = program.track_rows[track]
     return program.codes[first : first + end - program.starts[track]]
-
-
-def _empty(columns: int, gap: int) -> NDArray[np.int32]:
-    return np.array([empty_chain(column, gap, True) for column in range(columns)], dtype=np.int32)
 
 
 @njit(cache=True, nogil=True)
@@ -246,25 +273,3 @@ def _trace_exon(rows, empty, entries, tracks, lengths, values):
         if candidate >= 0:
             return candidate, left, best, whole, align_exon(rows, checkpoints, left, best)
     raise ValueError("no exon explains the value at its end: the sweep is wrong")
-
-
-def align_free(prepared: PreparedCase, scoring: SplicedScoring) -> SplicedAlignment:
-    """Align one case with free ends on one thread."""
-    target = prepared.case.target.codes
-    sweeps = [(program, free_sweep(program, target, scoring)) for program in prepared.programs]
-    if not sweeps:
-        return result_of(prepared)
-    program, sweep = max(sweeps, key=lambda pair: pair[1].score)  # the first of equals: + before -
-    traced = free_trace(program, sweep, target, scoring)
-    mirrored = [(program.length - e, program.length - s) for s, e in traced.chain]
-    return result_of(
-        prepared,
-        strand="-" if program.reverse else "+",
-        score=sweep.score,
-        n_exons=program.n_exons,
-        chain=tuple(mirrored if program.reverse else traced.chain),
-        target_start=traced.first_column,
-        target_end=sweep.column,
-        cigar=traced.cigar,
-        exon_scores=tuple(float(program.exon_scores[k]) for k in traced.candidates),
-    )

@@ -8,6 +8,7 @@ it leaves of a codon; `gpu_tools.sites.coding` says how stop codons over an intr
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from gpu_tools.sites.coding import FRAMES, SPLITS, completes, split_class
 from gpu_tools.sites.rows import advance, put, raise_to, settle
 from gpu_tools.sites.state import by_column, lanes_of, padded, stripe_of
 from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.widths import CELL_FLOOR, CELL_LIMIT
 
 READINGS = ("any", "complete", "incomplete")
 FIRST = FRAMES
@@ -30,9 +32,6 @@ FIRST = FRAMES
 WAYS = FRAMES + 1
 LAST = SPLITS
 """What a chain's last exon leaves behind; the others are classes of split codons."""
-LIMIT = 2**28
-"""Cells and steps stay below this magnitude."""
-_FLOOR = -2 * LIMIT
 _A, _G, _T = 0, 2, 3
 
 
@@ -69,6 +68,7 @@ class ReadingSweep(NamedTuple):
     entries: NDArray[np.int32]
 
 
+@cache
 def stop_words() -> NDArray[np.bool_]:
     """Return which words of three codes are stop codons, shape (5, 5, 5)."""
     words = np.zeros((OTHER + 1,) * FRAMES, dtype=bool)
@@ -262,11 +262,11 @@ def reading_sweep(
     """
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
-    _check_magnitude(program, 2 * width, scoring)
+    check_magnitude(program, len(target) + 1, scoring)
     ways = ways_of(program, codes, complete)
     stripe = stripe_of(target, 0, width, scoring, dtype)
-    weights = np.array([scoring.gap, scoring.intron_penalty, _FLOOR], dtype=dtype)
-    exits = np.full((len(ways.exit_ends), width), _FLOOR, dtype)
+    weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
+    exits = np.full((len(ways.exit_ends), width), CELL_FLOOR, dtype)
     entries = np.empty((len(ways.tracks), width), dtype)
     stream = program.codes, program.track_rows, program.starts, program.exit_bonus
     _sweep_ways(stream, ways, stripe, exits, entries, codes, stop_words(), weights)
@@ -274,11 +274,12 @@ def reading_sweep(
     return ReadingSweep(ways, by_column(exits, lanes), by_column(entries, lanes))
 
 
-def _check_magnitude(program: SweepProgram, columns: int, scoring: SplicedScoring) -> None:
+def check_magnitude(program: SweepProgram, columns: int, scoring: SplicedScoring) -> None:
     """Raise `ScoringError` if a cell or a step could reach the limit."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
     bonus = int(np.abs(program.exit_bonus).max(initial=0))
     chain = (len(program.starts) + 1) * (bonus + abs(scoring.intron_penalty))
-    magnitude = columns * (lifted + abs(scoring.gap)) + program.length * abs(scoring.gap) + chain
-    if magnitude >= LIMIT:
+    of_columns = 2 * padded(columns, 1, 4) * (lifted + abs(scoring.gap))
+    magnitude = of_columns + program.length * abs(scoring.gap) + chain
+    if magnitude >= CELL_LIMIT:
         raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")

@@ -17,8 +17,8 @@ from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.reading import (
     FIRST,
     LAST,
-    LIMIT,
     ReadingSweep,
+    check_magnitude,
     reading_sweep,
     stop_words,
     translation_of,
@@ -35,43 +35,56 @@ from gpu_tools.spliced.traceback import (
     previous_row,
     with_leading_gap,
 )  # fmt: skip
+from gpu_tools.spliced.widths import CELL_LIMIT
 
 
-def align_reading(
-    prepared: PreparedCase, scoring: SplicedScoring, complete: bool
-) -> SplicedAlignment:
-    """Align one case to the best chain that translates, on one thread.
+class Reading:
+    """How cases are aligned whose chains translate: strand by strand, then the better one.
 
     Parameters
     ----------
-    prepared : PreparedCase
     scoring : SplicedScoring
     complete : bool
         See `gpu_tools.spliced.reading.ways_of`.
-
-    Returns
-    -------
-    SplicedAlignment
     """
-    forward, target, found = prepared.case.base.codes, prepared.case.target.codes, []
-    for program in prepared.programs:
-        codes = reverse_complement(forward) if program.reverse else forward
-        sweep = reading_sweep(program, codes, target, scoring, complete)
-        best = best_reading(sweep, len(target), scoring)
-        if best is not None:
-            found.append((best, program, sweep, codes))
-    if not found:
-        return result_of(prepared)
-    # the first of equals: + before -
-    best, program, sweep, codes = max(found, key=lambda one: one[0].score)
-    traced = trace_reading(program, sweep, codes, target, best, scoring)
-    return result_of(
-        prepared,
-        strand="-" if program.reverse else "+",
-        score=best.score,
-        n_exons=program.n_exons,
-        **traced,
-    )
+
+    def __init__(self, scoring: SplicedScoring, complete: bool):
+        self.scoring, self.complete = scoring, complete
+
+    def check(self, program: SweepProgram, columns: int) -> None:
+        """Raise `ScoringError` if a cell or a step could reach the limit."""
+        check_magnitude(program, columns, self.scoring)
+
+    def sweep(self, prepared: PreparedCase, program: SweepProgram) -> ReadingSweep:
+        """Sweep one strand of a case on one thread; `program` has at least one exon."""
+        codes, target = strand_codes(prepared, program), prepared.case.target.codes
+        return reading_sweep(program, codes, target, self.scoring, self.complete)
+
+    def conclude(self, prepared: PreparedCase, sweeps: list[ReadingSweep]) -> SplicedAlignment:
+        """Return the result of a case from the sweeps of its programs."""
+        target, found = prepared.case.target.codes, []
+        for program, sweep in zip(prepared.programs, sweeps, strict=True):
+            best = best_reading(sweep, len(target), self.scoring)
+            if best is not None:
+                found.append((best, program, sweep))
+        if not found:
+            return result_of(prepared)
+        # the first of equals: + before -
+        best, program, sweep = max(found, key=lambda one: one[0].score)
+        codes = strand_codes(prepared, program)
+        return result_of(
+            prepared,
+            strand="-" if program.reverse else "+",
+            score=best.score,
+            n_exons=program.n_exons,
+            **trace_reading(program, sweep, codes, target, best, self.scoring),
+        )
+
+
+def strand_codes(prepared: PreparedCase, program: SweepProgram) -> NDArray[np.uint8]:
+    """Return the bases of a program's strand, in reading direction."""
+    forward = prepared.case.base.codes
+    return reverse_complement(forward) if program.reverse else forward
 
 
 def best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> BestEnd | None:
@@ -92,7 +105,7 @@ def best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> 
     if not len(last):
         return None
     best = best_end(sweep.exits[last], columns, scoring)
-    return best._replace(end=int(last[best.end])) if best.score > -LIMIT else None
+    return best._replace(end=int(last[best.end])) if best.score > -CELL_LIMIT else None
 
 
 def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) -> dict:
@@ -112,11 +125,11 @@ def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) ->
     -------
     dict
     """
-    leaves = _leaves_of(sweep)
+    leaves, pairs = _leaves_of(sweep), pair_scores(target, scoring)
     exons, parts, exit_, column = [], [], best.end, best.column
     while exit_ >= 0:
         exon, way, column, operations = _exon_before(
-            program, sweep, leaves, (exit_, column), target, scoring
+            program, sweep, leaves, (exit_, column), target, (*pairs, scoring.gap)
         )
         exons.append(exon)
         parts.append(operations)
@@ -153,7 +166,7 @@ def _leaves_of(sweep: ReadingSweep) -> _Leaves:
     return _Leaves(by_exit, sweep.ways.leave_exits[by_exit], ways)
 
 
-def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, end, target, scoring):
+def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, end, target, scores):
     """Return exon, way, column of entry and operations of what leads to an exit and a column."""
     exit_, column = end
     found = leaves.by_exit[slice(*np.searchsorted(leaves.exits, [exit_, exit_ + 1]))]
@@ -164,14 +177,7 @@ def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, en
     ways, exons, starts = ways[order], exons[order], starts[order]
     boundary = sweep.ways.exit_ends[exit_]
     row = program.track_rows[program.exit_tracks[exons[-1]]]
-    lifted, profile = pair_scores(target, scoring)
-    rows = ExonRows(
-        program.codes[row : row + boundary - starts[-1]],
-        target[:column],
-        lifted,
-        profile,
-        scoring.gap,
-    )
+    rows = ExonRows(program.codes[row : row + boundary - starts[-1]], target[:column], *scores)
     values = sweep.exits[exit_, column] - program.exit_bonus[exons]
     k, entered, operations = _trace_exon(rows, boundary - starts, sweep.entries, ways, values)
     return int(exons[k]), int(ways[k]), entered, operations

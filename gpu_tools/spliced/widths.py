@@ -14,6 +14,10 @@ from gpu_tools.scoring import LIMIT_INT32, SplicedScoring
 from gpu_tools.spliced.program import SweepProgram
 
 LIMIT_INT16 = 2**15 - 1
+CELL_LIMIT = 2**28
+"""Cells and steps of a sweep that has only 32 bits stay below this magnitude."""
+CELL_FLOOR = -2 * CELL_LIMIT
+"""Under every cell of such a sweep, whatever one step adds to it."""
 
 
 @dataclass(frozen=True)
