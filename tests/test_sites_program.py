@@ -1,5 +1,7 @@
 """What kernels of site mode are told to do, done by NumPy: sweeps and chains are the CPU's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -142,6 +144,24 @@ def test_programs(kernel, rows, monkeypatch):
     rng = np.random.default_rng(rows)
     exons = [check(rng, *RUNS[kernel]) for _ in range(60)]
     assert max(exons) > 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_steps_keep_the_rows_that_operations_keep(seed, monkeypatch):
+    """Also where a chain may begin at a boundary at which another exon ends."""
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 5)
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
+    table = replace(table, first_entry=rng.integers(-9, 60, len(table.first_entry)))
+    codes = rng.integers(0, 4, 150).astype(np.uint8)
+    job = Job(Strand(codes[:120], table), codes[110:], SplicedScoring())
+    (plan, rows, _), (skewed, copies, _) = run_packed(job, 0), run_skewed(job)
+    kept = [place for place in plan.kept.exits.tolist() if place > skewed.first_copy]
+    kept += [first + k for first in plan.kept.blocks.tolist() for k in range(2 + 2)]
+    assert len(kept) > 5 * len(job.blocks)
+    for place in kept:
+        expected = rows.row(place, job.columns).tolist()
+        assert copies.row(place, job.columns).tolist() == expected
 
 
 def test_bases_that_need_more_rows_than_there_are_places_go_to_other_strips():
