@@ -130,95 +130,78 @@ def kernel_ms(launch, repeats: int = REPEATS, launches: int = 1) -> float:
 
 def segments_on_gpu(rng, n: int) -> dict:
     """Measure both searches for segments, and the five-number method, on resident values."""
+    figures = {"values": n}
+    for name, low in (("even", -100), ("falling", -130)):
+        values = rng.integers(low, 101, n).astype(np.int32)
+        figures[name] = best_on_gpu(values) | all_on_gpu(values)
+    return figures
+
+
+def best_on_gpu(values) -> dict:
+    """Measure the search for the best segment, and the five-number method."""
     from numba import cuda
 
     from benchmarks.published import segments_five_numbers as published
     from gpu_tools.segments import cuda as best_segment
+
+    resident, expected = cuda.to_device(values), max_segment(values, device="cpu")
+    tiles = cuda.device_array((-(-len(values) // best_segment.TILE), 4), np.int64)
+    kernel = best_segment.KERNELS[resident.dtype]
+    fives = cuda.device_array((published.BLOCKS, 5), np.int32)
+
+    def call():
+        summaries = best_segment.summarise(resident, ONE).copy_to_host()
+        return locate(values, ONE, summaries, best_segment.TILE)
+
+    def launch():
+        kernel[len(tiles), best_segment.THREADS](resident, ONE, tiles)
+
+    assert call() == (expected.start, expected.end, expected.score)
+    assert published.best_sum(resident) == expected.score
+    return {
+        "best_segment_kernel_ms": kernel_ms(launch, launches=30),
+        "best_segment_call_ms": median_ms(call),
+        "five_numbers_kernel_ms": kernel_ms(lambda: published.launch(resident, fives), launches=5),
+    }
+
+
+def all_on_gpu(values) -> dict:
+    """Measure the search for all maximal segments."""
+    from numba import cuda
+
     from gpu_tools.segments import maximal_cuda
+    from gpu_tools.segments.maximal_kernels import LONG
 
-    figures = {"values": n}
+    resident, found = cuda.to_device(values), max_segments(values, device="cpu")
+    sizes = maximal_cuda.Sizes.usual(resident, len(values) // 4)
+    part = maximal_cuda.new_part(resident, sizes)
+    result = maximal_cuda.search(part, ONE).copy_to_host()
+    assert all(map(np.array_equal, result, (found.starts, found.ends, found.scores)))
+    return {
+        "all_segments_call_ms": median_ms(
+            lambda: (maximal_cuda.search(part, ONE), cuda.synchronize())
+        ),
+        "all_segments": len(found),
+        "lists_too_long_for_shared_memory": int(part.counters[LONG]),
+    }
+
+
+def all_segments_of_seeds(n: int, seeds: int) -> dict:
+    """Measure the search for all maximal segments of several random arrays of either kind."""
+    figures = {}
     for name, low in (("even", -100), ("falling", -130)):
-        values = rng.integers(low, 101, n).astype(np.int32)
-        resident = cuda.to_device(values)
-        tiles = cuda.device_array((-(-n // best_segment.TILE), 4), np.int64)
-        kernel = best_segment.KERNELS[resident.dtype]
-
-        def launch(kernel=kernel, tiles=tiles, resident=resident):
-            kernel[len(tiles), best_segment.THREADS](resident, ONE, tiles)
-
-        def call(values=values, resident=resident):
-            summaries = best_segment.summarise(resident, ONE).copy_to_host()
-            return locate(values, ONE, summaries, best_segment.TILE)
-
-        expected = max_segment(values, device="cpu")
-        assert call() == (expected.start, expected.end, expected.score)
-        assert published.best_sum(resident) == expected.score
-        fives = cuda.device_array((published.BLOCKS, 5), np.int32)
-        found = max_segments(values, device="cpu")
-        part = maximal_cuda.new_part(resident, room=n // 4)
-        result = maximal_cuda.search(part, ONE)
-        columns = (found.starts, found.ends, found.scores)
-        assert all(map(np.array_equal, result.copy_to_host(), columns))
-        figures[name] = {
-            "best_segment_kernel_ms": kernel_ms(launch, launches=30),
-            "best_segment_call_ms": median_ms(call),
-            "five_numbers_kernel_ms": kernel_ms(
-                lambda r=resident, f=fives: published.launch(r, f), launches=5
-            ),
-            "all_segments_call_ms": median_ms(
-                lambda p=part: (maximal_cuda.search(p, ONE), cuda.synchronize())
-            ),
-            "all_segments": len(found),
-        }
+        many = (np.random.default_rng(seed).integers(low, 101, n) for seed in range(seeds))
+        found = [all_on_gpu(values.astype(np.int32)) for values in many]
+        figures[name] = {key: [one[key] for one in found] for key in found[0]}
     return figures
 
 
 def submatrix_on_gpu(rng, sizes) -> dict:
     """Measure the search for the submatrix and one pair a thread, on resident matrices."""
-    from numba import cuda
-
-    from benchmarks.published import segments_pair_a_thread as published
-    from gpu_tools.segments import submatrix_cuda
-
     figures = {}
     for size in sizes:
         matrix = rng.integers(-100, 101, (size, size)).astype(np.int32)
-        resident = cuda.to_device(matrix)
-        oriented = orient(matrix)
-
-        def call(oriented=oriented, resident=resident):
-            loaded = [submatrix_cuda.measure(resident, ONE)]
-            return submatrix_cuda.search(oriented, loaded, ONE, (0,))
-
-        on_gpu = submatrix_cuda.measure(resident, ONE)
-        prefix = submatrix_cuda.prefix_of(on_gpu, ONE, np.dtype(np.float32))
-        tiles = cuda.to_device(submatrix_cuda.tiles_of(size))
-        bests = cuda.device_array((len(tiles), submatrix_cuda.THREADS), np.float32)
-        kernel = submatrix_cuda.KERNELS[prefix.dtype]
-
-        def launch(kernel=kernel, prefix=prefix, tiles=tiles, bests=bests):
-            kernel[len(tiles), submatrix_cuda.THREADS](prefix, tiles, bests)
-
-        integers = submatrix_cuda.prefix_of(on_gpu, ONE, np.dtype(np.int32))
-        plain = cuda.to_device(np.zeros(integers.shape[1], np.int32))
-        score, rectangle = call()
-        assert published.best_sum(integers) == score
-        r0, r1, c0, c1 = rectangle
-        assert matrix[r0:r1, c0:c1].sum() == score
-        repeats = 1 if size > 8192 else 5
-        found = {
-            "kernel_ms": kernel_ms(launch, 3),
-            "call_ms": median_ms(call, 3),
-            "pair_a_thread_kernel_ms": kernel_ms(
-                lambda i=integers, p=plain: published.launch(i, p), repeats
-            ),
-            "cpu_agrees": None,
-        }
-        if size <= 4096:
-            cpu = max_submatrix(matrix, device="cpu")
-            where = (cpu.row_start, cpu.row_end, cpu.column_start, cpu.column_end)
-            found["cpu_agrees"] = (cpu.score, where) == (score, rectangle)
-            assert found["cpu_agrees"]
+        found = submatrix_of_size(matrix)
         # one difference, one saturating sum and one maximum a pair and step
         steps = size * size * (size + 1) / 2
         found["steps_per_second"] = round(steps / found["kernel_ms"] * 1e3)
@@ -226,20 +209,63 @@ def submatrix_on_gpu(rng, sizes) -> dict:
     return figures
 
 
+def submatrix_of_size(matrix) -> dict:
+    """Measure the search for the submatrix of one matrix."""
+    from numba import cuda
+
+    from benchmarks.published import segments_pair_a_thread as published
+    from gpu_tools.segments import submatrix_cuda
+
+    resident, oriented, size = cuda.to_device(matrix), orient(matrix), len(matrix)
+
+    def call():
+        loaded = [submatrix_cuda.measure(resident, ONE)]
+        return submatrix_cuda.search(oriented, loaded, ONE, (0,))
+
+    on_gpu = submatrix_cuda.measure(resident, ONE)
+    prefix = submatrix_cuda.prefix_of(on_gpu, ONE, np.dtype(np.float32))
+    tiles = submatrix_cuda.tiles_of(size)
+    bests = cuda.device_array((len(tiles), submatrix_cuda.THREADS), np.float32)
+    kernel = submatrix_cuda.KERNELS[prefix.dtype]
+
+    def launch():
+        kernel[len(tiles), submatrix_cuda.THREADS](prefix, (tiles.start, tiles.step), bests)
+
+    integers = submatrix_cuda.prefix_of(on_gpu, ONE, np.dtype(np.int32))
+    plain = cuda.to_device(np.zeros(integers.shape[1], np.int32))
+    score, (r0, r1, c0, c1) = call()
+    assert published.best_sum(integers) == score == matrix[r0:r1, c0:c1].sum()
+    repeats = 1 if size > 8192 else 5
+    return {
+        "kernel_ms": kernel_ms(launch, 3),
+        "call_ms": median_ms(call, 3),
+        "pair_a_thread_kernel_ms": kernel_ms(lambda: published.launch(integers, plain), repeats),
+        "cpu_agrees": agrees_with_cpu(matrix, score, (r0, r1, c0, c1)) if size <= 4096 else None,
+    }
+
+
+def agrees_with_cpu(matrix, score: int, rectangle: tuple) -> bool:
+    """Tell whether the CPU finds the same; it does, or an error is raised."""
+    cpu = max_submatrix(matrix, device="cpu")
+    where = (cpu.row_start, cpu.row_end, cpu.column_start, cpu.column_end)
+    assert (cpu.score, where) == (score, rectangle)
+    return True
+
+
 def best_segment_on(ordinals, values) -> float:
     """Return the time to find the best segment of values that lie on GPUs in equal parts."""
     from numba import cuda
 
+    from gpu_tools.cuda_kept import KEPT
     from gpu_tools.segments import cuda as best_segment
-    from gpu_tools.segments.gpus import on_each
 
     tile = best_segment.TILE
     bounds = [tile * (len(values) * k // len(ordinals) // tile) for k in range(len(ordinals))]
     parts = zip(bounds, [*bounds[1:], len(values)], strict=True)
-    parts = on_each(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
+    parts = KEPT.map_gpus(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
 
     def call():
-        found = on_each(
+        found = KEPT.map_gpus(
             ordinals, lambda part: best_segment.summarise(part, ONE).copy_to_host(), parts
         )
         return locate(values, ONE, np.concatenate(found), tile)
@@ -253,11 +279,11 @@ def submatrix_on(ordinals, matrix) -> tuple[float, tuple]:
     """Return the time to search a matrix that lies on each GPU, and what was found."""
     from numba import cuda
 
+    from gpu_tools.cuda_kept import KEPT
     from gpu_tools.segments import submatrix_cuda
-    from gpu_tools.segments.gpus import on_each
 
     oriented = orient(matrix)
-    loaded = on_each(
+    loaded = KEPT.map_gpus(
         ordinals, lambda _: submatrix_cuda.measure(cuda.to_device(matrix), ONE), ordinals
     )
 
@@ -292,6 +318,7 @@ def measure(n: int = 10**8, size: int = 1024, sizes=(1024, 4096, 15360)) -> dict
         return figures
     if not simulated():
         figures["segments_gpu"] = segments_on_gpu(rng, n)
+        figures["all_segments_of_seeds"] = all_segments_of_seeds(n, 3)
         figures["submatrix_gpu"] = submatrix_on_gpu(rng, sizes)
         if n_gpus > 1:
             figures["two_gpus"] = on_two_gpus(rng, n, sizes[-1])

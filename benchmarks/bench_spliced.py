@@ -103,9 +103,9 @@ def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
 
 def gpu_kernels(cases: list[Case]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident."""
+    from gpu_tools.cuda_kept import Room
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
-    from gpu_tools.spliced.cuda_kept import Room
     from gpu_tools.spliced.cuda_schedule import prepare
 
     columns, room = case_columns(cases), Room()

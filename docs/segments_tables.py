@@ -31,6 +31,11 @@ def ms(value: float) -> str:
     return f"{value:,.{places}f} ms"
 
 
+def span(values: list[float]) -> str:
+    """Return the shortest and the longest of some times."""
+    return f"{ms(min(values))} to {ms(max(values))}"
+
+
 def ratio(slow: float, fast: float) -> str:
     """Return how many times faster."""
     return f"{slow / fast:.{1 if slow < 100 * fast else 0}f}"
@@ -48,6 +53,8 @@ def segments(figures: dict) -> str:
              ms(five), ratio(five, best)),
             (f"all segments{text} ({of['all_segments']:,})", "", ms(of["all_segments_call_ms"]),
              "", ""),
+            (f"all segments{text}, other seeds", "",
+             span(figures["all_segments_of_seeds"][name]["all_segments_call_ms"]), "", ""),
         ]  # fmt: skip
     titles = ("one GPU", "kernel", "call", "five numbers, 90 x 128 threads", "ratio of kernels")
     on_cpu = (f"CPU, {cpu['threads']} threads", "time", "plain read of the array", "ratio")

@@ -12,6 +12,8 @@ from gpu_tools.local import cuda_packed as local_packed
 from gpu_tools.matching.cuda import find_words
 from gpu_tools.matching.cuda_costs import find_costs
 from gpu_tools.segments import maximal_kernels
+from gpu_tools.segments.maximal_merge_kernels import merge_lists_warp
+from gpu_tools.segments.maximal_write_kernels import write_tile_block
 from gpu_tools.segments.submatrix_cuda import KERNELS
 
 INT32, INT64 = array(types.int32), array(types.int64)
@@ -41,19 +43,27 @@ def test_matching_with_costs(to_ptx):
 @pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
 def test_submatrix(cell, to_ptx):
     cells = array(getattr(types, cell), 2)
-    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, array(types.int32, 2), cells)
+    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, types.UniTuple(types.int64, 2), cells)
     assert ".local" not in ptx
     assert ("add.sat.f32" in ptx) == (cell == "float32")
 
 
 @pytest.mark.parametrize("cell", ["int32", "float64"])
 def test_listing_of_maximal_segments(cell, to_ptx):
-    """Those with lists in shared memory keep the rest in registers."""
+    """Lists are in shared memory, the rest in registers."""
     narrow = cell == "int32"
     scale, sums = types.int64 if narrow else types.float64, TABLE32 if narrow else TABLE64
     deep = array(types.int32 if narrow else types.int64, 3)
+    kernel = maximal_kernels.LIST_NARROW
+    if not narrow:
+        kernel = maximal_kernels.LIST_WIDE[np.dtype(cell)]
     given = array(getattr(types, cell)), scale, array(types.uint16, 2), sums, TABLE64
     shared = array(types.int64, 3), TABLE64, INT64
-    pair = maximal_kernels.LIST_NARROW if narrow else maximal_kernels.LIST_WIDE[np.dtype(cell)]
-    assert ".local" not in to_ptx(pair[0], *given, *shared, array(types.int64, 3), INT64)
-    assert ".entry" in to_ptx(pair[1], *given, *shared, deep, INT64)
+    assert ".local" not in to_ptx(kernel, *given, *shared, deep)
+
+
+def test_merging_and_writing_of_maximal_segments(to_ptx):
+    rows, level = array(types.int64, 3), types.UniTuple(types.int64, 3)
+    assert ".local" not in to_ptx(merge_lists_warp, TABLE64, rows, TABLE64, INT64, level)
+    given = array(types.uint16, 2), TABLE32, TABLE64, TABLE64, INT64, INT64
+    assert ".local" not in to_ptx(write_tile_block, *given)

@@ -228,27 +228,9 @@ def test_several_shares_of_a_text(monkeypatch):
     near = match_approximate(patterns, texts, device="cpu")
     shares = Device("cuda", (0, 0, 0))
     monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: shares)
-    if SMALL:  # it has one set of threads
-        monkeypatch.setattr("gpu_tools.matching.exact_cuda.ThreadPoolExecutor", OneByOne)
-        monkeypatch.setattr("gpu_tools.matching.ends_cuda.ThreadPoolExecutor", OneByOne)
     assert list(match_exact(patterns, texts)) == cpu
     assert match_approximate(patterns, texts) == near
     assert cpu
-
-
-class OneByOne:
-    """A pool that works in the thread that asks."""
-
-    map = staticmethod(map)
-
-    def __init__(self, threads):
-        assert threads == 3
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
 
 
 def test_two_gpus():

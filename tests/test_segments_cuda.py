@@ -93,6 +93,17 @@ def test_submatrix_of_several_parts(column, parts):
     assert found == (5 * len(matrix), (0, len(matrix), column, column + 1))
 
 
+@pytest.mark.parametrize("groups", [1, 2, 7, 121])
+def test_tiles_pair_all_groups_of_lines_once(groups):
+    """Those of a group with itself come last."""
+    from gpu_tools.segments import submatrix_cuda
+
+    numbers = submatrix_cuda.tiles_of(groups * submatrix_cuda.WIDTH - 1)
+    tiles = [submatrix_cuda.tile_groups(number, groups) for number in numbers]
+    assert sorted(tiles) == [(low, high) for low in range(groups) for high in range(low, groups)]
+    assert [low == high for low, high in tiles[-groups:]] == [True] * groups
+
+
 @pytest.mark.parametrize("last", [[-20, 19, 5], [20, -1, 1]], ids=["closed", "merged"])
 def test_values_that_take_several_steps(last):
     """Four segments are closed at one value, or merged: also with what follows."""
@@ -101,34 +112,39 @@ def test_values_that_take_several_steps(last):
 
 
 def values_with_long_lists(dtype):
-    """Return values among which three tiles have more open segments in a run than fit."""
+    """Return values among which some tiles have more open segments in a run than fit."""
     from gpu_tools.segments.staging import RUN, TILE
 
     rng = np.random.default_rng(23)
-    values = rng.integers(-9, 9, 5 * TILE + 3).astype(dtype)
-    open_ones = np.arange(60, 0, -1) * np.array([1, -1] * 30)  # none outgrows the one before
-    for first in (0, TILE + RUN, 2 * TILE + RUN - 20, 4 * TILE + 2 * RUN):
-        values[first : first + 60] = open_ones
+    tiles, length = (3, 20) if simulated() else (5, 60)
+    values = rng.integers(-9, 9, tiles * TILE + 3).astype(dtype)
+    open_ones = np.arange(length, 0, -1) * np.resize(
+        [1, -1], length
+    )  # none outgrows the one before
+    for first in (0, TILE + RUN, 2 * TILE + RUN - length // 3, (tiles - 1) * TILE + 2 * RUN):
+        values[first : first + length] = open_ones
     return values
 
 
 @pytest.mark.parametrize(
-    ("dtype", "at_a_time", "room"), [("int32", 2, None), ("int32", 9, 1), ("float64", 1, None)]
+    ("dtype", "few"),
+    [("int32", {}), ("int32", {"long": 2}), ("int32", {"opened": 1}), ("float64", {"long": 1})],
 )
-def test_tiles_with_long_lists_are_listed_again(dtype, at_a_time, room, monkeypatch):
+def test_lists_too_long_for_shared_memory(dtype, few):
+    """They go on in memory, of which more is taken where it does not suffice."""
     from numba import cuda
 
     from gpu_tools.segments import maximal_cuda, maximal_kernels
 
-    monkeypatch.setattr(maximal_cuda, "DEEP_TILES", at_a_time)
     values = values_with_long_lists(dtype)
-    part = maximal_cuda.new_part(cuda.to_device(values), room)
+    on_gpu = cuda.to_device(values)
+    part = maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu)._replace(**few))
     scale = np.int64(1) if dtype == "int32" else np.float64(1)
     found = maximal_cuda.search(part, scale).copy_to_host()
     expected = max_segments(values, device="cpu")
     assert all(map(np.array_equal, found, (expected.starts, expected.ends, expected.scores)))
-    if room is None:
-        assert part.counters[maximal_kernels.TOO_DEEP] == 1
+    if not few:
+        assert part.counters[maximal_kernels.LONG] >= 3
 
 
 def test_long_lists_and_a_value_too_large_for_narrow_sums():
@@ -137,13 +153,21 @@ def test_long_lists_and_a_value_too_large_for_narrow_sums():
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
 
 
-def test_search_with_little_room_takes_more():
+def part_with_little_room(values):
+    """Return a part with room for one open segment."""
     from numba import cuda
 
     from gpu_tools.segments import maximal_cuda
 
+    on_gpu = cuda.to_device(values)
+    return maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu)._replace(opened=1))
+
+
+def test_search_with_little_room_takes_more():
+    from gpu_tools.segments import maximal_cuda
+
     values = long_values(9, "int32")
-    part = maximal_cuda.new_part(cuda.to_device(values), 1)
+    part = part_with_little_room(values)
     found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
     assert np.array_equal(found[0], max_segments(values, device="cpu").starts)
 
@@ -154,8 +178,9 @@ def test_room_for_results_is_used_again_and_need_not_be_enough():
     from gpu_tools.segments import maximal_cuda
 
     values = np.tile(np.array([3, -4], np.int32), 50)
+    on_gpu = cuda.to_device(values)
     for room in (49, 50):
-        part = maximal_cuda.new_part(cuda.to_device(values), room=room)
+        part = maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu, room))
         for _ in range(2):
             found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
             assert found.tolist() == [[*range(0, 100, 2)], [*range(1, 100, 2)], [3] * 50]
@@ -163,13 +188,11 @@ def test_room_for_results_is_used_again_and_need_not_be_enough():
 
 def test_little_room_for_values_too_large_for_narrow_sums():
     """Those of too large values are no segments at first; there is too little room afterwards."""
-    from numba import cuda
-
     from gpu_tools.segments import maximal_cuda
 
     steps = np.arange(1, 128) << 24
     values = np.repeat(np.where(steps % 2**25, steps, -steps), 2).astype(np.int32)
-    part = maximal_cuda.new_part(cuda.to_device(values), 1)
+    part = part_with_little_room(values)
     found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
     expected = max_segments(values, device="cpu")
     assert expected.scores.max() > 2**31

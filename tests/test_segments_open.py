@@ -12,11 +12,9 @@ from tests import oracle_segments as oracle
 def open_list(segments, last):
     """Return the open ones of segments (start, end, sums before and after), and what merged."""
     rows, merged = np.zeros((len(segments), 4), np.int64), []
-    state = latest = (0, 0, 0, 0)
+    state = (0, 0, 0, 0)
     for segment in [*segments, (0, -1, last, last)]:
-        longer, done = segment, False
-        while not done:
-            state, latest, longer, done = core.append_open(rows, 0, state, latest, longer)
+        state, longer = core.append_open(rows, 0, state, segment)
         merged += [longer[:2]] * (longer != segment)
     return [tuple(row) for row in rows[: state[2]].tolist()], merged
 

@@ -246,15 +246,3 @@ def test_shares_of_several_gpus():
     assert found[1:3] == list(found)[1:3]
     scores = scores_on_cuda(columns, scoring, (0, 0), 2)
     assert scores[:-1].tolist() == [result.score for result in found[:-1]]
-
-
-def test_buffers_beyond_what_may_be_kept_are_given_back():
-    from gpu_tools.spliced.cuda_kept import Room
-
-    room = Room()
-    for buffers in (room.stays, room.turns[1]):
-        buffers.copy("some", np.arange(10, dtype=np.int32))
-    room.keep(80)
-    assert room.stays.bytes == room.bytes == 40
-    room.keep(79)
-    assert room.stays.bytes == room.bytes == 0

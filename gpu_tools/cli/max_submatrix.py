@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from gpu_tools import max_submatrix
 from gpu_tools.cli import options
+from gpu_tools.device import resolve
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
@@ -17,8 +18,6 @@ from gpu_tools.segments.dot_plot import LARGEST, dot_plot
 from gpu_tools.sequences import OTHER, Sequence, encode, encode_protein
 
 COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
-
-
 ALPHABETS = {"dna": (encode, OTHER), "protein": (encode_protein, None)}
 """How symbols are encoded, and which code matches nothing."""
 _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
@@ -52,6 +51,7 @@ def command(matrix, fastas, match, mismatch, alphabet, output, device, threads, 
     if (matrix is None) == (fastas is None):
         raise click.UsageError("give either --matrix or --dot-plot")
     check_writable(output)
+    resolve(device)
     values = _dot_plot(fastas, match, mismatch, alphabet) if matrix is None else read_matrix(matrix)
     try:
         found = max_submatrix(values, device=device, threads=threads)

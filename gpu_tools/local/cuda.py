@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from itertools import cycle, islice
 
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
@@ -57,8 +57,8 @@ def score_passes(
     with cuda.gpus[ordinals[0]]:
         rows = rows_per_lane(problems)
     if rows is None:
-        with ThreadPoolExecutor(len(ordinals)) as pool:
-            return list(pool.map(wide.score_pass, problems, sides, cycle(ordinals)))
+        turns = list(islice(cycle(ordinals), len(problems)))
+        return KEPT.map_gpus(turns, wide.score_pass, problems, sides)
     if len(problems) < len(ordinals):
         return [in_bands(p, s, rows, ordinals) for p, s in zip(problems, sides, strict=True)]
     return _shared_out(problems, sides, rows, ordinals)
@@ -159,17 +159,10 @@ def in_bands(problem: Problem, side: int, rows: int, ordinals) -> NDArray[np.int
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()
-    with ThreadPoolExecutor(len(launches)) as pool:
-        best, *others = pool.map(_most, ordinals, launches)
+    best, *others = KEPT.map_gpus(ordinals, lambda launch: launch.results()[0], launches)
     for most in others:
         np.maximum(best, most, out=best)
     return best
-
-
-def _most(ordinal: int, launch: PackedLaunch) -> NDArray[np.int32]:
-    """Fetch a single problem's largest scores from a GPU."""
-    with cuda.gpus[ordinal]:
-        return launch.results()[0]
 
 
 class PackedLaunch:

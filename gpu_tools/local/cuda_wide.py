@@ -112,26 +112,23 @@ def fill_blocks_warp(query, subject, scores, state, row, most, place):
         state[strip, 2 * ROWS, 0] = above
 
 
-def score_pass(problem: Problem, side: int, ordinal: int = 0) -> NDArray[np.int32]:
-    """Return the largest score of each tile.
+def score_pass(problem: Problem, side: int) -> NDArray[np.int32]:
+    """Return the largest score of each tile, found on the current GPU.
 
     Parameters
     ----------
     problem : Problem
     side : int
         Side of a tile, a power of two, at least `ROWS`.
-    ordinal : int
-        The GPU.
 
     Returns
     -------
     ndarray of int32, shape (tiles down, tiles across)
     """
-    with cuda.gpus[ordinal]:
-        launch = ScoreLaunch(problem, side)
-        launch.run()
-        down, across = (-(-n // side) for n in problem.shape)
-        return launch.most.copy_to_host()[:down, :across]
+    launch = ScoreLaunch(problem, side)
+    launch.run()
+    down, across = (-(-n // side) for n in problem.shape)
+    return launch.most.copy_to_host()[:down, :across]
 
 
 class ScoreLaunch:

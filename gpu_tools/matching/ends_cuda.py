@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numba import cuda as numba_cuda
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.matching import cuda
 from gpu_tools.matching.cpu import NUCLEOTIDE_CODES
@@ -63,10 +64,8 @@ class DeviceFinder:
             self.bounded = True
         total = sum(segment.end - segment.begin for segment in piece.segments)
         codes = piece.codes if self.recode is None else self.recode[piece.codes]
-        plans = list(self._plans(total))
-        with ThreadPoolExecutor(len(self.ordinals)) as drivers:
-            shares = range(len(self.ordinals))
-            found = list(drivers.map(lambda k: self._run(codes, piece, plans, k), shares))
+        search = partial(self._run, codes, piece, list(self._plans(total)))
+        found = KEPT.map_gpus(self.ordinals, search, range(len(self.ordinals)))
         return [hits for many in found for hits in many]
 
     def _bound(self, piece: Piece) -> None:
@@ -102,16 +101,14 @@ class DeviceFinder:
         return [self.finder.probes[k].symbols for k in numbers]
 
     def _run(self, codes, piece: Piece, plans, share: int) -> list[Hits]:
-        """Return what a GPU finds in its share of the parts."""
-        found, count = [], len(self.ordinals)
-        with numba_cuda.gpus[self.ordinals[share]]:
-            text = cuda.resident(codes)
-            for probes, length in plans:
-                parts = _parts(piece, length)
-                own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
-                if len(own):
-                    rows = self._launched(text, np.ascontiguousarray(own[:, 1:]), probes)
-                    found += _by_segment(piece, probes.numbers, rows)
+        """Return what the current GPU finds in a share of the parts."""
+        found, count, text = [], len(self.ordinals), cuda.resident(codes)
+        for probes, length in plans:
+            parts = _parts(piece, length)
+            own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
+            if len(own):
+                rows = self._launched(text, np.ascontiguousarray(own[:, 1:]), probes)
+                found += _by_segment(piece, probes.numbers, rows)
         return found
 
     def _launched(self, text, parts: NDArray[np.int64], probes) -> NDArray[np.int64]:

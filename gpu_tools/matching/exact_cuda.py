@@ -9,14 +9,14 @@ of a pattern, or 4, in registers; only what is left is verified in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.matching.cuda import BLOCK, multiprocessors, resident
 from gpu_tools.matching.exact_cpu import Searcher
@@ -243,20 +243,16 @@ class DeviceSearcher:
         codes, recode = piece.codes, self.searcher.library.recode
         if has_few_codes(self.searcher.library) and len(recode) > FEW_CODES + 1:
             codes = np.minimum(recode, FEW_CODES)[codes]
-        with ThreadPoolExecutor(len(self.ordinals)) as drivers:
-            shares = range(len(self.ordinals))
-            found = list(drivers.map(lambda share: self._run(codes, share), shares))
+        shares = range(len(self.ordinals))
+        found = KEPT.map_gpus(self.ordinals, partial(self._run, codes), shares)
         return self._within(piece, np.concatenate(found))
 
     def _run(self, codes, share: int) -> NDArray[np.int64]:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
-        with cuda.gpus[self.ordinals[share]]:
-            room = self.rooms[share]
-            text = resident(codes[begin : end + reach], 2 * BLOCK, room.text)
-            found = np.concatenate(
-                [search(text, index, room.hits) for index in self.indexes[share]]
-            )
+        room = self.rooms[share]
+        text = resident(codes[begin : end + reach], 2 * BLOCK, room.text)
+        found = np.concatenate([search(text, index, room.hits) for index in self.indexes[share]])
         found[:, 0] += begin
         return found[found[:, 0] < end]
 

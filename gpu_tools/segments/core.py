@@ -123,14 +123,13 @@ def keep_open(prefix, starts, ends, base, count, first, last):
     return kept
 
 
-def append_open(rows, at, state, last, segment):
-    """Take one step to append a segment to the list of those that may grow beyond what was read.
+def append_open(rows, at, state, segment):
+    """Append a segment to the list of those that may grow beyond what was read.
 
     A segment that comes in from the left ends where the sum is larger than everywhere before; one
     that goes out to the right starts where it is smaller than everywhere after. The former kind
     stands before the latter, the *chain*, whose starts rise and whose ends do not; one segment may
-    be both. Segments of neither kind are not in the list. A step takes the chain's last segment
-    away or appends the new one, so that threads with much and with little to do stay together.
+    be both. Segments of neither kind are not in the list.
 
     Parameters
     ----------
@@ -141,38 +140,31 @@ def append_open(rows, at, state, last, segment):
     state : tuple of int
         Where in the list the chain begins, how many segments come in from the left, how many there
         are, and the largest sum so far: (0, 0, 0, 0) for the empty list.
-    last : tuple of int
-        The chain's last segment, anything if it is empty.
     segment : tuple of int
         Start, end, sum before and after; of positive sum, behind all others. Or an end of -1,
         and the last sum of all twice: what begins no lower is taken away, nothing is appended.
 
     Returns
     -------
-    state, last : tuple of int
-        Those after the step.
+    state : tuple of int
+        That of the longer list.
     segment : tuple of int
-        It starts earlier if another one was merged with it.
-    done : bool
-        Whether no further step is due.
+        It starts earlier if others were merged with it.
     """
     base, entered, count, record = state
     start, end, low, high = segment
-    closed = count > base and last[2] >= low
-    if closed and count == base + 1 and entered > base:  # it stays, though not in the chain
-        return (base + 1, entered, count, record), last, segment, False
-    if closed or (count > base and last[3] < high):
-        if not closed:
-            start, low = last[0], last[2]
-        count -= 1
-        if count > base:
-            k = at + count - 1
-            last = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
-        return (base, entered, count, record), last, (start, end, low, high), False
+    while count > base and rows[at + count - 1, 2] >= low:
+        if count == base + 1 and entered > base:  # it stays, though not in the chain
+            base += 1
+        else:
+            count -= 1
     if end < 0:
-        return state, last, segment, True
+        return (base, entered, count, record), segment
+    while count > base and rows[at + count - 1, 3] < high:
+        count -= 1
+        start, low = rows[at + count, 0], rows[at + count, 2]
     rows[at + count, 0], rows[at + count, 1] = start, end
     rows[at + count, 2], rows[at + count, 3] = low, high
     if high > record:  # nothing of the chain ends as high: it is the chain's first
         entered, record = base + 1, high
-    return (base, entered, count + 1, record), segment, segment, True
+    return (base, entered, count + 1, record), (start, end, low, high)

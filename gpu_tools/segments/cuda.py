@@ -11,8 +11,8 @@ import numpy as np
 from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.segments import core
-from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.staging import (
     PIECE,
     PIECES,
@@ -147,4 +147,4 @@ def summaries(values: NDArray, scale, ordinals: tuple[int, ...]) -> NDArray[np.i
             return np.empty((0, 4), np.int64)
         return summarise(cuda.to_device(part), scale).copy_to_host()
 
-    return np.concatenate(on_each(ordinals, work, parts))
+    return np.concatenate(KEPT.map_gpus(ordinals, work, parts))

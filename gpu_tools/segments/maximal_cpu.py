@@ -241,15 +241,24 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
 
         opened = shared(lambda a, b: list_chunks(values, scale, a, b, chunks))
         crossing = cross(np.concatenate(opened), chunks.totals)
-        enter, leave = bounds(crossing, n_chunks)
-        firsts, counts = np.empty(n_chunks, np.int64), np.empty(n_chunks, np.int64)
-        shared(lambda a, b: surviving(chunks, enter, leave, a, b, firsts, counts))
-        # a crossing segment stands behind those of the chunk that it starts in
-        own = counts + np.bincount(crossing.starts // CHUNK, minlength=n_chunks)
-        offsets = np.cumsum(own) - own
-        result = tuple(np.empty(int(own.sum()), np.int64) for _ in range(3))
-        shared(lambda a, b: collect(chunks, firsts, counts, offsets, a, b, result))
-        places = offsets[crossing.starts // CHUNK] + counts[crossing.starts // CHUNK]
-        for column, of_crossing in zip(result, crossing, strict=True):
-            column[places] = of_crossing
+        return _put_together(chunks, crossing, shared)
+
+
+def _put_together(chunks: Chunks, crossing: Crossing, shared) -> tuple[NDArray[np.int64], ...]:
+    """Return the segments that cross an end, and those that lie in none of them, in order.
+
+    `shared`: calls ``work(first, last)`` on shares of the chunks.
+    """
+    n_chunks, starts_in = len(chunks.counts), crossing.starts // CHUNK
+    enter, leave = bounds(crossing, n_chunks)
+    firsts, counts = np.empty(n_chunks, np.int64), np.empty(n_chunks, np.int64)
+    shared(lambda a, b: surviving(chunks, enter, leave, a, b, firsts, counts))
+    # a crossing segment stands behind those of the chunk that it starts in
+    own = counts + np.bincount(starts_in, minlength=n_chunks)
+    offsets = np.cumsum(own) - own
+    result = tuple(np.empty(int(own.sum()), np.int64) for _ in range(3))
+    shared(lambda a, b: collect(chunks, firsts, counts, offsets, a, b, result))
+    places = offsets[starts_in] + counts[starts_in]
+    for column, of_crossing in zip(result, crossing, strict=True):
+        column[places] = of_crossing
     return result

@@ -2,40 +2,69 @@
 
 A lane lists the maximal segments of its own run (`gpu_tools.segments.staging`). They are maximal in
 the whole unless they are part of one that crosses an end of the run. Such a one is made of the few
-segments that may grow beyond their run (`core.append_open`): neighbouring lists of these are
-merged, a thread a group, until one list is left. What lies in none that crosses an end is then
-counted and written.
+segments that may grow beyond their run (`core.append_open`): neighbouring lists of these are merged
+until one list is left. What lies in none that crosses an end is then counted and written.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.segments import maximal_kernels as kernels
 from gpu_tools.segments import maximal_write_kernels as write_kernels
-from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.maximal_cpu import Crossing, cross
 from gpu_tools.segments.maximal_kernels import (
     COUNT,
     CROSS_SCORE,
     CROSS_START,
     END,
-    FAN,
     OFFSET,
     START,
     TOTAL,
 )
+from gpu_tools.segments.maximal_merge_kernels import FAN, merge_lists_warp
 from gpu_tools.segments.staging import RUN, THREADS, TILE
 
 VALUES_PER_ROW = 64
 """Room for open segments is reserved for so many values each; random ones need less."""
-DEEP_TILES = 4096
-"""Tiles whose lists are too long for shared memory that are listed at a time, in 0.4 GB."""
+RUNS_PER_LONG = 64
+"""Room for long lists is reserved for so many runs each; one in a million random ones has one."""
+
+
+class Sizes(NamedTuple):
+    """What a `Part` has room for.
+
+    Attributes
+    ----------
+    opened : int
+        Open segments.
+    long : int
+        Lists that are too long for shared memory.
+    wide : bool
+        Sums of 64 bits within runs.
+    found : int
+        Segments that a search can return without asking for more memory.
+    """
+
+    opened: int
+    long: int
+    wide: bool
+    found: int
+
+    @classmethod
+    def usual(cls, values, found: int = 0) -> Sizes:
+        """Return what all but unusual values need; 32 bits are tried where the values have 32."""
+        runs = len(values) // RUN
+        opened, long = len(values) // VALUES_PER_ROW + TILE, runs // RUNS_PER_LONG + THREADS
+        return cls(opened, long, values.dtype != np.int32, found)
 
 
 class Part(NamedTuple):
@@ -48,7 +77,9 @@ class Part(NamedTuple):
     rows: object
     by_tile: object
     counters: object
+    deep: object
     room: object
+    sizes: Sizes
 
     @property
     def runs(self) -> int:
@@ -56,44 +87,42 @@ class Part(NamedTuple):
         return self.spans.shape[0]
 
 
-def _levels(n_lists: int) -> list[tuple[int, int, int, int]]:
-    """Return for each level of merging what `merge_lists_thread` wants to know."""
+def _levels(n_lists: int) -> list[tuple[int, int, int]]:
+    """Return for each level of merging what `merge_lists_warp` wants to know."""
     levels, first = [], 0
     while n_lists > 1:
-        made = -(-n_lists // FAN)
-        levels.append((len(levels), first, first + n_lists, made))
-        first, n_lists = first + n_lists, made
+        levels.append((len(levels), first, first + n_lists))
+        first, n_lists = first + n_lists, -(-n_lists // FAN)
     return levels
 
 
-def new_part(values, capacity: int | None = None, room: int = 0) -> Part:
+def new_part(values, sizes: Sizes | None = None) -> Part:
     """Reserve room on the current GPU to search an array that is there.
 
     Parameters
     ----------
     values : device array of int32, int64, float32 or float64
-    capacity : int, optional
-        Open segments that there is room for; enough for all but unusual values by default.
-    room : int
-        Segments that a search may find without asking for more memory.
+    sizes : Sizes, optional
+        `Sizes.usual` by default.
 
     Returns
     -------
     Part
     """
-    tiles, narrow = -(-len(values) // TILE), values.dtype == np.int32
-    runs, rows = tiles * THREADS, capacity or len(values) // VALUES_PER_ROW + TILE
+    tiles, sizes = -(-len(values) // TILE), sizes or Sizes.usual(values)
+    runs, cell = tiles * THREADS, np.int64 if sizes.wide else np.int32
     levels = _levels(runs)
-    _, _, first, made = levels[-1]
     return Part(
         values,
         cuda.device_array((runs, kernels.SLOTS), np.uint16),
-        cuda.device_array((runs, kernels.SLOTS), np.int32 if narrow else np.int64),
-        cuda.device_array((first + made, kernels.LIST_COLUMNS), np.int64),
-        cuda.device_array((2, rows, 4), np.int64),
+        cuda.device_array((runs, kernels.SLOTS), cell),
+        cuda.device_array((levels[-1][-1] + 1, kernels.LIST_COLUMNS), np.int64),
+        cuda.device_array((2, sizes.opened, 4), np.int64),
         cuda.device_array((kernels.TILE_ROWS, tiles), np.int64),
-        cuda.device_array(kernels.USED + 1 + len(levels), np.int64),
-        cuda.device_array(3 * room, np.int64),
+        cuda.device_array(kernels.USED + len(levels), np.int64),
+        cuda.device_array((3, kernels.DEEPEST, sizes.long), cell),
+        cuda.device_array(3 * sizes.found, np.int64),
+        sizes,
     )
 
 
@@ -101,77 +130,60 @@ def list_part(part: Part, scale) -> tuple[Part, int]:
     """List the segments of an array on the current GPU; the last list is that of all of it.
 
     Returns `part`, or a new one if it lacks room, and how many segments there are if none crosses
-    the ends of the array.
+    the ends of the array. They are in the part's room if that is large enough.
     """
-    dtype = part.values.dtype
-    pair = kernels.LIST_NARROW if dtype == np.int32 else kernels.LIST_WIDE[dtype]
     while True:
-        too_large, _, found, used = _list_once(part, scale, pair)
-        if not too_large and used <= part.rows.shape[1]:
+        too_large, long, found, opened = _list_once(part, scale)
+        has = part.sizes
+        needed = Sizes(
+            max(opened, has.opened), max(long, has.long), bool(too_large) or has.wide, has.found
+        )
+        if needed == has:
             return part, found
-        if too_large:
-            pair = kernels.LIST_WIDE[dtype]
-        else:
-            part = new_part(part.values, used, part.room.size // 3)
-        if pair is not kernels.LIST_NARROW:
-            part = part._replace(sums=cuda.device_array(part.sums.shape, np.int64))
+        part = new_part(part.values, needed)
 
 
-def _list_once(part: Part, scale, pair) -> list[int]:
-    """List, merge and count.
+def _list_once(part: Part, scale) -> list[int]:
+    """List, merge, count and write; return the first counters, on which it does not depend.
 
-    Return whether a value was too large, whether a list was too long for shared memory, how many
-    segments there are, and the rows of all runs. Nothing is merged if a value was too large.
+    What lacks room or is too large is left out. Then the rest serves no purpose, but that is rare,
+    and the GPU never waits for the host.
     """
-    _, _, _, lists, rows, by_tile, counters, _ = part
-    counters.copy_to_device(np.zeros(counters.shape, np.int64))
-    _list_runs(pair[0], part.runs // THREADS, part, scale, rows, counters)
-    too_large, too_deep = counters[: kernels.FOUND].copy_to_host()
-    if too_deep and not too_large:
-        _list_deep(part, scale, pair[1])
-    if not too_large:
-        for level in _levels(part.runs):
-            blocks = -(-level[-1] // THREADS)
-            kernels.merge_lists_thread[blocks, THREADS](lists, rows, by_tile, counters, level)
-        _count(part)
+    values, spans, sums, lists, rows, by_tile, counters, deep, _, sizes = part
+    device_memset(counters, 0, counters.nbytes)
+    kernel = kernels.LIST_WIDE[values.dtype] if sizes.wide else kernels.LIST_NARROW
+    shared, tiles = (lists, rows, by_tile, counters), part.runs // THREADS
+    kernel[tiles, THREADS](values, scale, spans, sums, *shared, deep)
+    for level in _levels(part.runs):
+        n_lists = level[-1] - level[-2]
+        merge_lists_warp[-(-n_lists // FAN), FAN](*shared, level)
+    _count(part)
+    if sizes.found:
+        _write_to(part.room, part)
     return counters.copy_to_host()[: kernels.USED + 1].tolist()
-
-
-def _list_runs(kernel, blocks: int, part: Part, scale, deep, chosen) -> None:
-    values, spans, sums, lists, rows, by_tile, counters, _ = part
-    shared = (lists, rows, by_tile, counters)
-    kernel[blocks, THREADS](values, scale, spans, sums, *shared, deep, chosen)
-
-
-def _list_deep(part: Part, scale, kernel) -> None:
-    """List the runs of those tiles again whose lists did not fit into shared memory."""
-    tiles = np.flatnonzero(part.by_tile[kernels.DEEP].copy_to_host())
-    for first in range(0, len(tiles), DEEP_TILES):
-        chosen = tiles[first : first + DEEP_TILES]
-        room = (3, kernels.DEEPEST, len(chosen) * THREADS)
-        deep = cuda.device_array(room, part.sums.dtype)
-        _list_runs(kernel, len(chosen), part, scale, deep, cuda.to_device(chosen))
 
 
 def _count(part: Part, seed: int = 0) -> None:
     """Count the segments by run and tile; `seed`: where one from before the part ends in it."""
-    _, spans, _, lists, _, by_tile, counters, _ = part
-    write_kernels.enter_block[1, write_kernels.SCAN_THREADS](by_tile, seed)
-    write_kernels.count_runs_warp[part.runs // THREADS, THREADS](spans, lists, by_tile)
-    write_kernels.offsets_block[1, write_kernels.SCAN_THREADS](by_tile, counters)
+    tiles = part.runs // THREADS
+    write_kernels.enter_block[1, write_kernels.SCAN_THREADS](part.by_tile, seed)
+    write_kernels.count_runs_warp[tiles, THREADS](part.spans, part.lists, part.by_tile)
+    write_kernels.offsets_block[1, write_kernels.SCAN_THREADS](part.by_tile, part.counters)
 
 
-def _write(part: Part, found: int):
-    """Return starts, ends and sums of a part's segments, shape (3, found), on the current GPU."""
-    _, spans, sums, lists, _, by_tile, _, room = part
-    fits = 0 < 3 * found <= room.size
-    result = (
-        room[: 3 * found].reshape(3, found) if fits else cuda.device_array((3, found), np.int64)
-    )
+def _write_to(room, part: Part) -> None:
+    """Write starts, ends and sums of a part's segments, if there is room."""
+    tiles, arrays = part.runs // THREADS, (part.spans, part.sums, part.lists, part.by_tile)
+    threads = write_kernels.WRITE_THREADS
+    write_kernels.write_tile_block[tiles, threads](*arrays, part.counters, room)
+
+
+def _written(part: Part, found: int):
+    """Return starts, ends and sums of a part's segments in new memory of the current GPU."""
+    room = cuda.device_array(3 * found, np.int64)
     if found:
-        blocks = part.runs // THREADS
-        write_kernels.write_tile_warp[blocks, THREADS](spans, sums, lists, by_tile, result)
-    return result
+        _write_to(room, part)
+    return room.reshape(3, found)
 
 
 def search(part: Part, scale):
@@ -179,7 +191,10 @@ def search(part: Part, scale):
 
     They lie in the part's room if that is large enough, until the next search.
     """
-    return _write(*list_part(part, scale))
+    part, found = list_part(part, scale)
+    if 0 < found <= part.sizes.found:
+        return part.room[: 3 * found].reshape(3, found)
+    return _written(part, found)
 
 
 def _search_host(values: NDArray, scale) -> NDArray[np.int64]:
@@ -223,25 +238,29 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     -------
     tuple of int64 arrays
     """
-    if len(ordinals) == 1:
-        (found,) = on_each(ordinals, lambda _: _search_host(values, scale), ordinals)
-        return tuple(found)
     shares = [len(values) * k // len(ordinals) for k in range(len(ordinals) + 1)]
     bounds = list(pairwise(sorted(set(shares))))  # no part is empty
-    ordinals = ordinals[: len(bounds)]
+    if len(bounds) > 1:
+        return tuple(_in_parts(values, scale, ordinals[: len(bounds)], bounds))
+    (found,) = KEPT.map_gpus(ordinals[:1], partial(_search_host, values), [scale])
+    return tuple(found)
+
+
+def _in_parts(values: NDArray, scale, ordinals, bounds: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return the segments of values of which each GPU has a part, shape (3, k)."""
 
     def list_share(number: int, share: tuple[int, int]):
         part, _ = list_part(new_part(cuda.to_device(values[slice(*share)])), scale)
         return part, *_open_rows(part, number, share[0])
 
-    listed = on_each(ordinals, list_share, range(len(bounds)), bounds)
+    listed = KEPT.map_gpus(ordinals, list_share, range(len(bounds)), bounds)
     parts, opened, totals = zip(*listed, strict=True)
     crossing = cross(np.concatenate(opened), np.array(totals), 0)
 
     def write_share(share: tuple[int, int], part: Part) -> NDArray[np.int64]:
         _count(part, _enter(part, share[0], crossing))
-        found = _write(part, int(part.counters[kernels.FOUND])).copy_to_host()
+        found = _written(part, int(part.counters[kernels.FOUND])).copy_to_host()
         found[[START, END]] += share[0]
         return found
 
-    return tuple(np.concatenate(on_each(ordinals, write_share, bounds, parts), axis=1))
+    return np.concatenate(KEPT.map_gpus(ordinals, write_share, bounds, parts), axis=1)

@@ -26,6 +26,50 @@ from gpu_tools.segments.maximal_kernels import (
 from gpu_tools.segments.staging import RUN, THREADS
 
 SCAN_THREADS = 4 if simulated() else 1024
+WRITE_THREADS = THREADS if simulated() else 128
+"""More than the lanes of a tile: writing waits for memory."""
+
+
+def _scan_block(join):
+    """Return a function that joins what the threads of a block have."""
+
+    @cuda.jit(device=True)
+    def scan(parts, own):
+        """Return what the threads up to this one have, joined, and write it to `parts`."""
+        thread, width = cuda.threadIdx.x, 1
+        parts[thread] = own
+        cuda.syncthreads()
+        while width < SCAN_THREADS:
+            other = parts[thread - width] if thread >= width else int64(0)
+            cuda.syncthreads()
+            own = join(other, own)
+            parts[thread] = own
+            cuda.syncthreads()
+            width *= 2
+        return own
+
+    return scan
+
+
+@cuda.jit(device=True)
+def _larger(left, right):
+    return max(left, right)
+
+
+@cuda.jit(device=True)
+def _sum(left, right):
+    return left + right
+
+
+_largest_so_far, _sum_so_far = _scan_block(_larger), _scan_block(_sum)
+
+
+@cuda.jit(device=True)
+def _share(tiles):
+    """Return the thread's equal share of the tiles: the first, and the one behind the last."""
+    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
+    first = cuda.threadIdx.x * share
+    return min(first, tiles), min(first + share, tiles)
 
 
 @cuda.jit
@@ -35,21 +79,11 @@ def enter_block(by_tile, seed):
     `seed`: where one from before value 0 ends, 0 if there is none.
     """
     ends = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1]
-    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
-    first, last = thread * share, min((thread + 1) * share, tiles)
-    largest = int64(0)
+    thread, largest = cuda.threadIdx.x, int64(0)
+    first, last = _share(by_tile.shape[1])
     for tile in range(first, last):
         largest = max(largest, by_tile[FARTHEST, tile])
-    ends[thread] = largest
-    cuda.syncthreads()
-    width = 1
-    while width < SCAN_THREADS:
-        other = ends[thread - width] if thread >= width else int64(0)
-        cuda.syncthreads()
-        ends[thread] = max(ends[thread], other)
-        cuda.syncthreads()
-        width *= 2
+    _largest_so_far(ends, largest)
     largest = max(seed, ends[thread - 1] if thread > 0 else int64(0))
     for tile in range(first, last):
         by_tile[ENTERS, tile] = largest
@@ -105,26 +139,15 @@ def count_runs_warp(spans, lists, by_tile):
 def offsets_block(by_tile, counters):
     """Write how many segments start before each tile, and how many there are; one block."""
     sums = cuda.shared.array(SCAN_THREADS, int64)
-    thread, tiles = cuda.threadIdx.x, by_tile.shape[1]
-    share = (tiles + SCAN_THREADS - 1) // SCAN_THREADS
-    first, last = thread * share, min((thread + 1) * share, tiles)
+    first, last = _share(by_tile.shape[1])
     total = int64(0)
     for tile in range(first, last):
         total += by_tile[COUNTS, tile]
-    sums[thread] = total
-    cuda.syncthreads()
-    width = 1
-    while width < SCAN_THREADS:
-        other = sums[thread - width] if thread >= width else int64(0)
-        cuda.syncthreads()
-        sums[thread] += other
-        cuda.syncthreads()
-        width *= 2
-    before = sums[thread] - total
+    before = _sum_so_far(sums, total) - total
     for tile in range(first, last):
         by_tile[OFFSETS, tile] = before
         before += by_tile[COUNTS, tile]
-    if thread == SCAN_THREADS - 1:
+    if cuda.threadIdx.x == SCAN_THREADS - 1:
         counters[FOUND] = before
 
 
@@ -142,23 +165,32 @@ def _run_of(offsets, place):
 
 
 @cuda.jit
-def write_tile_warp(spans, sums, lists, by_tile, result):
-    """Write the segments that start in one tile a block: rows of starts, ends and sums."""
+def write_tile_block(spans, sums, lists, by_tile, counters, result):
+    """Write the segments that start in one tile a block.
+
+    `result`: room for all starts, then all ends, then all sums; without it nothing is written.
+    """
     offsets = cuda.shared.array(THREADS, int32)
-    lane, tile = cuda.threadIdx.x, cuda.blockIdx.x
-    offsets[lane] = lists[int64(cuda.grid(1)), OFFSET]
+    kept = cuda.shared.array(THREADS, int32)
+    firsts = cuda.shared.array(THREADS, int32)
+    thread, tile, found = cuda.threadIdx.x, int64(cuda.blockIdx.x), counters[FOUND]
+    if 3 * found > result.size:
+        return
+    if thread < THREADS:
+        run = tile * THREADS + thread
+        offsets[thread], kept[thread] = lists[run, OFFSET], lists[run, KEPT]
+        firsts[thread] = lists[run, COUNT]
     cuda.syncthreads()
     to = by_tile[OFFSETS, tile]
-    for place in range(lane, by_tile[COUNTS, tile], THREADS):
-        lane_of_run = _run_of(offsets, place)
-        run = int64(tile) * THREADS + lane_of_run
-        k = place - offsets[lane_of_run]
-        if k < lists[run, KEPT]:
-            slot = lists[run, COUNT] + k
+    for place in range(thread, by_tile[COUNTS, tile], WRITE_THREADS):
+        lane = _run_of(offsets, place)
+        run, k, at = tile * THREADS + lane, int32(place - offsets[lane]), to + place
+        if k < kept[lane]:
+            slot = int32(firsts[lane] + k)
             span = spans[run, slot]
-            result[0, to + place] = run * RUN + (span & START_BYTE)
-            result[1, to + place] = run * RUN + (span >> BYTE) + 1
-            result[2, to + place] = sums[run, slot]
+            result[at] = run * RUN + (span & START_BYTE)
+            result[found + at] = run * RUN + (span >> BYTE) + 1
+            result[2 * found + at] = sums[run, slot]
         else:
             for column in range(3):
-                result[column, to + place] = lists[run, CROSS_START + column]
+                result[column * found + at] = lists[run, CROSS_START + column]

@@ -82,9 +82,9 @@ def _decay(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
         # the largest exponent is taken out, so that nothing overflows
         return root * steps[-1] + math.log(chances @ np.exp(root * (steps - steps[-1])))
 
-    low, high = 0.0, 1.0
+    high = 1.0
     while excess(high) <= 0:
-        low, high = high, 2 * high
+        high *= 2
     while excess(high / 2) > 0:
         high /= 2
     low = high / 2

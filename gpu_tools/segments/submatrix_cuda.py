@@ -8,6 +8,7 @@ result, and the search is done again in integers.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -15,11 +16,11 @@ import numpy as np
 from numba import cuda, float32, int32, int64
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP, load4, shuffle, shuffle_up_by
 from gpu_tools.ptx_sums import kadane, kadane_above
 from gpu_tools.segments import core
-from gpu_tools.segments.gpus import on_each
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
 from gpu_tools.segments.submatrix_cpu import LIMIT_INT32
 
@@ -167,6 +168,22 @@ def _put_rows(stage, fetched):
     _put_four(stage, 3, fetched[3])
 
 
+def tile_groups(number, groups):
+    """Return which groups of `WIDTH` line indices a tile pairs, the lower and the upper one.
+
+    Tiles of a group with itself, with half the pairs, come last: a GPU runs out of work in small
+    steps.
+    """
+    low = number - groups * (groups - 1) // 2
+    if low >= 0:
+        return low, low
+    high = int(math.sqrt(2.0 * number + 0.25) + 0.5)  # high (high - 1) / 2 tiles are before its own
+    return number - high * (high - 1) // 2, high
+
+
+_tile_groups = cuda.jit(device=True)(tile_groups)
+
+
 def _kernel(cell):
     @cuda.jit(**_LIMITS)
     def best_of_pairs_block(prefix, tiles, bests):
@@ -175,13 +192,15 @@ def _kernel(cell):
         Parameters
         ----------
         prefix : array of cells, shape (steps, indices)
-        tiles : int32 array, shape (blocks, 2)
-            First lower and first upper line index of each block's tile.
+        tiles : tuple of int
+            Number of the first block's tile, and from one block's to the next one's.
         bests : array of cells, shape (blocks, threads)
         """
         stage = cuda.shared.array(_STAGED, cell, alignment=_ALIGNMENT)
         thread = int32(cuda.threadIdx.x)
-        first_low, first_high = tiles[cuda.blockIdx.x, 0], tiles[cuda.blockIdx.x, 1]
+        number = tiles[0] + int64(cuda.blockIdx.x) * tiles[1]
+        low_group, high_group = _tile_groups(number, prefix.shape[1] // WIDTH)
+        first_low, first_high = int32(low_group * WIDTH), int32(high_group * WIDTH)
         at_low = int32((thread // GROUPS) * CELLS)
         at_high = int32((thread % GROUPS) * CELLS)
         ahead = (first_high + at_high) - (first_low + at_low)
@@ -230,15 +249,10 @@ def columns_thread(prefix, firsts, unit, columns):
                 columns[which, step, k] = int64(prefix[step, firsts[which] + k] * unit)
 
 
-def tiles_of(n_lines: int) -> NDArray[np.int32]:
-    """Return the first lower and upper line index of every tile that holds a pair.
-
-    Those on the diagonal, with half the pairs, come last: a GPU runs out of work in small steps.
-    """
-    groups = np.arange(n_lines // WIDTH + 1)
-    high, low = np.tril_indices(len(groups), -1)
-    lows, highs = np.concatenate((low, groups)), np.concatenate((high, groups))
-    return np.ascontiguousarray(WIDTH * np.column_stack((lows, highs)), dtype=np.int32)
+def tiles_of(n_lines: int) -> range:
+    """Return the numbers of the tiles of pairs; see `tile_groups`."""
+    groups = n_lines // WIDTH + 1
+    return range(groups * (groups + 1) // 2)
 
 
 def measure(steps, scale) -> OnGpu:
@@ -287,28 +301,27 @@ class Share(NamedTuple):
     (tiles, threads); ``largest`` are the tiles' ones, on the host.
     """
 
-    tiles: NDArray[np.int32]
+    tiles: range
     prefix: object
     bests: object
     largest: NDArray
 
 
-def search_tiles(gpu: OnGpu, tiles: NDArray[np.int32], scale, cell: np.dtype) -> Share:
+def search_tiles(gpu: OnGpu, tiles: range, scale, cell: np.dtype) -> Share:
     """Search some tiles on the current GPU."""
-    on_gpu = cuda.to_device(tiles)
     prefix = prefix_of(gpu, scale, cell)
     bests = cuda.device_array((len(tiles), THREADS), cell)
     largest = cuda.device_array(len(tiles), cell)
-    KERNELS[cell][len(tiles), THREADS](prefix, on_gpu, bests)
+    KERNELS[cell][len(tiles), THREADS](prefix, (tiles.start, tiles.step), bests)
     largest_block[len(tiles), THREADS](bests, largest)
     return Share(tiles, prefix, bests, largest.copy_to_host())
 
 
-def shares_of(n_lines: int, n_gpus: int) -> list[NDArray[np.int32]]:
+def shares_of(n_lines: int, n_gpus: int) -> list[range]:
     """Deal the tiles out to GPUs in turn, at most one GPU a tile."""
     tiles = tiles_of(n_lines)
     n_gpus = min(n_gpus, len(tiles))
-    return [np.ascontiguousarray(tiles[k::n_gpus]) for k in range(n_gpus)]
+    return [tiles[k::n_gpus] for k in range(n_gpus)]
 
 
 def best_rectangle(
@@ -330,7 +343,7 @@ def best_rectangle(
     """
     ordinals = ordinals[: len(shares_of(oriented.n_lines, len(ordinals)))]
     steps = np.ascontiguousarray(oriented.steps)
-    loaded = on_each(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
+    loaded = KEPT.map_gpus(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
     return search(oriented, loaded, scale, ordinals)
 
 
@@ -339,24 +352,25 @@ def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, 
     shares = shares_of(oriented.n_lines, len(loaded))
     for cell in loaded[0].cells:
         search_share = partial(search_tiles, scale=scale, cell=cell)
-        found = on_each(ordinals, search_share, loaded, shares)
+        found = KEPT.map_gpus(ordinals, search_share, loaded, shares)
         best = max(share.largest.max() for share in found)
         if cell.kind != "f" or best < 1:
             break
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    tiles = on_each(ordinals, partial(_tiles_with, best=best), found)
+    tiles = KEPT.map_gpus(ordinals, partial(_tiles_with, best=best), found)
     return total, first_rectangle([tile for part in tiles for tile in part], oriented, total)
 
 
 def _tiles_with(share: Share, best) -> list[Tile]:
     """Return the threads' tiles that reach `best`."""
-    found = []
+    found, groups = [], share.prefix.shape[1] // WIDTH
     for block in np.flatnonzero(share.largest == best).tolist():
+        low_group, high_group = tile_groups(share.tiles[block], groups)
         for thread in np.flatnonzero(share.bests[block].copy_to_host() == best).tolist():
-            low = int(share.tiles[block, 0]) + thread // GROUPS * CELLS
-            high = int(share.tiles[block, 1]) + thread % GROUPS * CELLS
+            low = low_group * WIDTH + thread // GROUPS * CELLS
+            high = high_group * WIDTH + thread % GROUPS * CELLS
             lows, highs = _columns(share.prefix, (low, high))
             found.append(Tile(low, lows, high, highs))
     return found

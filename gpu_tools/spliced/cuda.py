@@ -8,6 +8,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
+from gpu_tools.cuda_kept import Buffers
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
@@ -16,7 +17,6 @@ from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
 from gpu_tools.spliced.columns import Jobs
-from gpu_tools.spliced.cuda_kept import Buffers
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
 from gpu_tools.spliced.widths import Extent, bound_cells
 

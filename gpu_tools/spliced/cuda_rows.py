@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.batches import shares, within_limit
+from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.coding import SPLITS, completes
@@ -33,7 +34,6 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_row_jobs import RowJob, RowLaunch, RowProgram
 from gpu_tools.spliced import free_ends, reading
 from gpu_tools.spliced.case import BASES_KEPT, Case, Preparation, PreparedCase
-from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_schedule import free_memory, refuse_beyond
 from gpu_tools.spliced.free_ends import FreeEnds, FreeSweep
 from gpu_tools.spliced.program import SweepProgram

@@ -11,6 +11,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.batches import owners, within_limit
+from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
@@ -20,7 +21,6 @@ from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_chains import ChainSearch, Found
-from gpu_tools.spliced.cuda_kept import KEPT, Room
 from gpu_tools.spliced.cuda_programs import Programs, lay_out_programs
 from gpu_tools.spliced.traceback import Swept, runs_of
 

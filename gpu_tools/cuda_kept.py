@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -134,11 +135,38 @@ class Keeper:
 
         It does one call after the other, so that the room is the call's own.
         """
-        pairs = zip(ordinals, shares, strict=True)
-        running = [self._driver(k).submit(self._run, k, run, share) for k, share in pairs]
+        self._on_each(ordinals, partial(self._in_room, run), ordinals, shares)
+
+    def map_gpus(self, ordinals: Sequence[int], work: Callable, *arguments: Iterable) -> list:
+        """Call `work` with each GPU current and its own arguments; return the results in order.
+
+        Each GPU's thread does its calls one after the other, and must not wait for this method
+        itself. One call alone is done by the thread that asks.
+
+        Parameters
+        ----------
+        ordinals : sequence of int
+            GPUs; one that is named twice does two calls.
+        work : callable
+        *arguments : iterable
+            As for `map`, but of each exactly one element a call.
+
+        Returns
+        -------
+        list
+            In the order of `ordinals`.
+        """
+        if len(ordinals) > 1:
+            return self._on_each(ordinals, work, *arguments)
+        return [_with_gpu(work, *own) for own in zip(ordinals, *arguments, strict=True)]
+
+    def _on_each(self, ordinals: Sequence[int], work: Callable, *arguments: Iterable) -> list:
+        calls = list(zip(ordinals, *arguments, strict=True))
+        running = [self._driver(own[0]).submit(_with_gpu, work, *own) for own in calls]
         failed = [error for future in running if (error := future.exception())]
         if failed:
             raise failed[0]
+        return [future.result() for future in running]
 
     def _driver(self, ordinal: int) -> ThreadPoolExecutor:
         with self._lock:
@@ -146,16 +174,20 @@ class Keeper:
                 self._drivers[ordinal] = ThreadPoolExecutor(1, f"gpu-tools-cuda-{ordinal}")
             return self._drivers[ordinal]
 
-    def _run(self, ordinal: int, run: Callable, share) -> None:
-        with cuda.gpus[ordinal]:
-            # only this thread asks for this GPU's
-            room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room()
-            try:
-                run(share, room)
-            except BaseException:
-                room.keep(0)
-                raise
-            room.keep(_may_keep())
+    def _in_room(self, run: Callable, ordinal: int, share) -> None:
+        # only the GPU's own thread asks for its room
+        room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room()
+        try:
+            run(share, room)
+        except BaseException:
+            room.keep(0)
+            raise
+        room.keep(_may_keep())
+
+
+def _with_gpu(work: Callable, ordinal: int, *arguments):
+    with cuda.gpus[ordinal]:
+        return work(*arguments)
 
 
 def _may_keep() -> int:

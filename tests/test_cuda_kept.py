@@ -1,0 +1,60 @@
+"""What calls on GPUs keep: threads and buffers, on a GPU or on numba's simulator."""
+
+from threading import current_thread
+
+import numpy as np
+import pytest
+
+from gpu_tools.cuda_kept import KEPT, Room
+
+pytestmark = pytest.mark.cuda
+
+
+def doubled(values):
+    """Return values that were on the current GPU, and whose thread did it."""
+    from numba import cuda
+
+    return 2 * cuda.to_device(values).copy_to_host(), current_thread().name
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_a_gpu_named_several_times_does_all_calls(count):
+    given = [np.arange(k + 1) for k in range(count)]
+    found, threads = zip(*KEPT.map_gpus([0] * count, doubled, given), strict=True)
+    assert [values.tolist() for values in found] == [(2 * values).tolist() for values in given]
+    assert set(threads) == {"gpu-tools-cuda-0_0"}
+
+
+def test_one_call_is_done_by_who_asks():
+    ((found, thread),) = KEPT.map_gpus((0,), doubled, [np.arange(3)])
+    assert found.tolist() == [0, 2, 4]
+    assert thread == current_thread().name
+
+
+def test_the_first_error_comes_when_all_calls_are_done():
+    done = []
+
+    def fails_at_odd(number):
+        done.append(number)
+        if number % 2:
+            raise ValueError(number)
+
+    with pytest.raises(ValueError, match="1"):
+        KEPT.map_gpus((0, 0, 0, 0), fails_at_odd, range(4))
+    assert done == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("given", [range(1), range(3)])
+def test_each_gpu_has_its_own_arguments(given):
+    with pytest.raises(ValueError, match="zip"):
+        KEPT.map_gpus((0, 0), abs, given)
+
+
+def test_buffers_beyond_what_may_be_kept_are_given_back():
+    room = Room()
+    for buffers in (room.stays, room.turns[1]):
+        buffers.copy("some", np.arange(10, dtype=np.int32))
+    room.keep(80)
+    assert room.stays.bytes == room.bytes == 40
+    room.keep(79)
+    assert room.stays.bytes == room.bytes == 0
