@@ -38,7 +38,7 @@ from gpu_tools import (
     spliced_align_many,
     spliced_scores,
 )
-from gpu_tools.device import list_gpus, simulated
+from gpu_tools.device import cpu_threads, list_gpus, simulated
 from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
 from gpu_tools.spliced import cpu, merging
@@ -47,6 +47,8 @@ from gpu_tools.spliced.case import Preparation
 REPEATS = 5
 SCORING = SplicedScoring()
 WEIGHTED = SplicedScoring(exon_weight=0.5, intron_penalty=10)
+NOT_MEASURED = "not measured"
+"""In place of figures: why there are none on this machine."""
 NEVER = 1 << 40
 """More rows than any track has."""
 
@@ -104,24 +106,25 @@ def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
 def gpu_kernels(cases: list[Case]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident."""
     from gpu_tools.cuda_kept import Room
+    from gpu_tools.spliced.columns import jobs_of
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
-    from gpu_tools.spliced.cuda_schedule import prepare
+    from gpu_tools.spliced.cuda_work import laid_out
 
     columns, room = case_columns(cases), Room()
-    jobs = columns.jobs
-    work = prepare(columns, jobs, SCORING)
-    resident = Resident.copy(work.programs, columns.targets, room.stays)
-    launch = PackedLaunch(resident, jobs, SCORING, work.apart, room.turns[0])
-    search = ChainSearch(launch, jobs, SCORING)
-    launch.run()
-    times = [milliseconds(launch.run) for _ in range(REPEATS)]
+    with laid_out(columns, SCORING, (0,), cpu_threads(None)) as work:
+        resident = Resident.copy(work.programs, work.targets, SCORING, room.stays)
+        jobs = jobs_of(columns, work.shares[0].narrow)
+        launch = PackedLaunch(resident, jobs, work.apart, room.turns[0])
+        launch.run()
+        times = [milliseconds(launch.run) for _ in range(REPEATS)]
+    search = ChainSearch(launch, SCORING)
     after = [_after(search) for _ in range(REPEATS + 1)][1:]
     return {
         **_rates(statistics.median(times) / 1e3, cases, "cuda"),
         "best_ends_milliseconds": statistics.median(ends for ends, _ in after),
         "chains_milliseconds": statistics.median(chains for _, chains in after),
-        "device_megabytes": round(int(launch.sizes.bytes.sum()) / 1e6, 1),
+        "device_megabytes": round(launch.takes.bytes / 1e6, 1),
     }
 
 
@@ -150,12 +153,12 @@ def accelerator_2(cases: list[Case]) -> dict:
     return _rates(milliseconds / 1e3, cases, "cuda")
 
 
-def parasail_one_core(case: Case, cells: int) -> dict | None:
-    """Time parasail's fastest global kernels on as many cells; None if it is not installed."""
+def parasail_one_core(case: Case, cells: int) -> dict:
+    """Time parasail's fastest global kernels on as many cells."""
     try:
         import parasail
-    except ImportError:
-        return None
+    except ImportError as error:
+        return {NOT_MEASURED: str(error)}
     target = "".join("ACGT"[code] for code in case.target.codes)
     query = "".join("ACGT"[code] for code in case.base.codes[: len(target)])
     calls = max(cells // (len(target) * len(query)), 1)
@@ -203,9 +206,9 @@ def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
     )
     figures["library_one_core"] = library_call(some, "cpu", threads=1)
     figures["library_all_cores"] = library_call(cases, "cpu")
-    if has_gpu():
-        figures.update(measure_gpu(cases, large or il1rapl1_like()))
-    return figures
+    if missing := no_gpu():
+        return figures | {"gpu": {NOT_MEASURED: missing}}
+    return figures | measure_gpu(cases, large or il1rapl1_like())
 
 
 def measure_gpu(cases: list[Case], large: Case) -> dict:
@@ -231,12 +234,18 @@ def several_gpus(cases: list[Case]) -> dict:
     }
 
 
+def no_gpu() -> str | None:
+    """Return why there is no real GPU, or None if there is one."""
+    try:
+        list_gpus()
+    except DeviceError as error:
+        return str(error)
+    return "only the simulator" if simulated() else None
+
+
 def has_gpu() -> bool:
     """Tell whether there is a real GPU."""
-    try:
-        return bool(list_gpus()) and not simulated()
-    except DeviceError:
-        return False
+    return no_gpu() is None
 
 
 def _rates(seconds: float, cases: list[Case], device: str) -> dict:
@@ -255,7 +264,8 @@ def _rates(seconds: float, cases: list[Case], device: str) -> dict:
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
     for name, figure in measure(SMALL, case_set(SMALL)[-1]).items():
-        assert figure is None or all(v > 0 for v in figure.values() if not isinstance(v, str)), name
+        assert figure, name
+        assert all(v > 0 for v in figure.values() if not isinstance(v, str)), name
 
 
 def test_demo_process():

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 
 T = TypeVar("T")
+_DIGITS = 7
+_OF_ONE = 1022 << (_DIGITS - 1)
+_CLASSES = 66 << (_DIGITS - 1)
 
 
 def even_batches(cells: Sequence[int], n_batches: int) -> list[slice]:
@@ -59,33 +62,53 @@ def _filled(cells: Sequence[int], limit: int, n_batches: int) -> list[slice]:
     return [*batches, slice(start, len(cells))]
 
 
-def owners(cells: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def dealt(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     """Deal cases out to GPUs, the largest first, each to the one with the least work.
 
-    Returned is the number of each case's GPU.
+    Returned are the cases of each GPU, in that order. Numbers of cells with the same first seven
+    binary digits count as equal here, and equal ones go as they come.
     """
-    return _dealt(cells, _largest_first(cells), count)
+    order, numbers = _deal_out(cells, count)
+    return [own[:number] for own, number in zip(order, numbers.tolist(), strict=True)]
 
 
 def shares(cells: list[int], count: int) -> list[list[int]]:
-    """Return the cases of each GPU, see `owners`, the largest first."""
-    cells = np.array(cells, dtype=np.int64)
-    order = _largest_first(cells)
-    owner = _dealt(cells, order, count)
-    return [order[owner[order] == k].tolist() for k in range(count)]
+    """Return the same as `dealt`, as lists."""
+    return [own.tolist() for own in dealt(np.array(cells, dtype=np.int64), count)]
 
 
-def _largest_first(cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.argsort(-cells, kind="stable")
+@njit(cache=True, nogil=True)
+def _deal_out(cells, count):
+    """Return the cases of each GPU, and how many they are."""
+    own, numbers = np.empty((count, len(cells)), dtype=np.int64), np.zeros(count, dtype=np.int64)
+    loads = np.zeros(count, dtype=np.int64)
+    for case in largest_first(cells):
+        gpu = 0
+        for other in range(1, count):
+            if loads[other] < loads[gpu]:
+                gpu = other
+        own[gpu, numbers[gpu]] = case
+        numbers[gpu] += 1
+        loads[gpu] += cells[case]
+    return own, numbers
 
 
-@njit(cache=True)
-def _dealt(cells, order, count):
-    owner, loads = np.empty(len(cells), dtype=np.int64), np.zeros(count, dtype=np.int64)
-    for k in order:
-        owner[k] = np.argmin(loads)
-        loads[owner[k]] += cells[k]
-    return owner
+@njit(cache=True, nogil=True)
+def largest_first(cells):
+    """Return the order of numbers, see `dealt`; counting takes a tenth of the time of a sort."""
+    # the exponent and the digits behind the first one, as a floating-point number has them
+    digits = cells.astype(np.float64).view(np.int64)
+    past = np.zeros(_CLASSES + 1, dtype=np.int64)
+    for k in range(len(cells)):
+        digits[k] = _CLASSES - 1 - max((digits[k] >> (53 - _DIGITS)) - _OF_ONE, 0)
+        past[digits[k] + 1] += 1
+    for k in range(_CLASSES):
+        past[k + 1] += past[k]
+    order = np.empty(len(cells), dtype=np.int64)
+    for k in range(len(cells)):
+        order[past[digits[k]]] = k
+        past[digits[k]] += 1
+    return order
 
 
 def within_limit(

@@ -58,7 +58,10 @@ class Buffers:
         return array
 
     def copy(self, name: str, values: NDArray):
-        """Return the array of a name with values in it; those may be changed afterwards."""
+        """Return the array of a name with values in it.
+
+        Those may be changed afterwards, pinned ones once the stream has come to the copy.
+        """
         width = values.shape[1] if values.ndim == 2 else 0
         array = self.array(name, len(values), values.dtype, width)
         if values.size:
@@ -66,9 +69,12 @@ class Buffers:
             host_to_device(flat, values, values.nbytes, stream=self.stream)
         return array
 
-    def fetch(self, array, count: int) -> NDArray:
-        """Return the first elements of an array, once all that was started before has written."""
-        values = np.empty(count, dtype=array.dtype)
+    def fetch(self, array, count: int, room: NDArray | None = None) -> NDArray:
+        """Return the first elements of an array, once all that was started before has written.
+
+        They are put into some `room` of the host, if that is given.
+        """
+        values = np.empty(count, dtype=array.dtype) if room is None else room[:count]
         if count:
             device_to_host(values, array, values.nbytes, stream=self.stream)
         self.stream.synchronize()
@@ -86,7 +92,7 @@ class Room:
     """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
 
     def __init__(self):
-        self.stays, self.turns = Buffers(), (Buffers(), Buffers())
+        self.stays, self.turns = Buffers(), (Buffers(), Buffers(), Buffers())
 
     @property
     def bytes(self) -> int:

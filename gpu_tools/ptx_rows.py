@@ -10,8 +10,9 @@ from llvmlite import ir
 from numba import cuda, types
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import add2, instruction, max2, pack, permute, unpack
+from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, unpack
 
+_I32 = ir.IntType(32)
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
 
@@ -27,22 +28,23 @@ def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
     return tuple(following)
 
 
-def _foreseen_twin(row, selectors, words, left, gap):
-    following, gains, diagonal, gain = [], [], None, gap
+def _moved_twin(row, selectors, words, diagonal, left, gap):
+    following = []
     for here, selector in zip(row, selectors, strict=True):
-        score = permute(words[0], words[1], selector)
-        if diagonal is not None:
-            left = max2(add2(diagonal, score), left)
-        left, gain = max2(add2(here, gap), left), max2(score, gain)
+        paired = add2(diagonal, permute(words[0], words[1], selector))
+        left = max2(add2(here, gap), max2(paired, left))
         following.append(left)
-        gains.append(gain)
         diagonal = here
-    return tuple(following), tuple(gains)
+    return tuple(following)
 
 
 def _raised_twin(row, other, bonus):
     pairs = zip(row, other, strict=True)
     return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
+
+
+def _either_twin(condition, row, other):
+    return row if condition else other
 
 
 def _at_least_twin(row, value):
@@ -61,6 +63,28 @@ def _store_twin(array, index, stride, row):
 def _load_twin(count: int):
     def load(array, index, stride):
         return tuple(int(array[index + k * stride]) for k in range(count))
+
+    return load
+
+
+def _place_twin(array, index):
+    return 4 * int(index)
+
+
+def _store_quads_twin(array, place, row):
+    for k, here in enumerate(row):
+        array[place // 4 + (k // 4) * 4 * WARP + k % 4] = here
+
+
+def _copy_quads_twin(address, index, row):
+    if index:
+        _store_quads_twin(address, 4 * index, row)
+
+
+def _load_quads_twin(count: int):
+    def load(array, place):
+        at = place // 4
+        return tuple(int(array[at + (k // 4) * 4 * WARP + k % 4]) for k in range(count))
 
     return load
 
@@ -98,13 +122,16 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, foreseen, raised, at_least, filled, store_words = (
+    advanced, moved, raised, either, at_least, filled = (
         cuda.jit(device=True)(f)
         for f in (
-            _advanced_twin, _foreseen_twin, _raised_twin, _at_least_twin, _filled_twin,
-            _store_twin,
+            _advanced_twin, _moved_twin, _raised_twin, _either_twin, _at_least_twin, _filled_twin,
         )
     )  # fmt: skip
+    store_words, place_of, store_quads, copy_quads = (
+        cuda.jit(device=True)(f)
+        for f in (_store_twin, _place_twin, _store_quads_twin, _copy_quads_twin)
+    )
     load_word, store_word = (cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin))
 else:
     from numba.cuda.extending import intrinsic
@@ -133,31 +160,20 @@ else:
         return row(row, selectors, words, diagonal, carry, left, gap), generate
 
     @intrinsic
-    def foreseen(typing_context, row, selectors, words, left, gap):
-        """Return the next row as far as it does not depend on what the columns before give.
-
-        If they give a value that all of `row` is raised to, and that stands to its upper left, the
-        next row is raised to this value plus the gains that are returned along with it.
-        """
+    def moved(typing_context, row, selectors, words, diagonal, left, gap):
+        """Do what `advanced` does with a row that is where it must be raised to already."""
 
         def generate(context, builder, signature, arguments):
             here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
-            left, gap = arguments[3:]
-            rows, gains, gain = [], [], gap
+            diagonal, left, gap = arguments[3:]
             for k, selector in enumerate(chosen):
-                score = _permute(builder, low, high, selector)
-                if k > 0:
-                    left = _max(builder, _add(builder, here[k - 1], score), left)
-                left, gain = (
-                    _max(builder, _add(builder, here[k], gap), left),
-                    _max(builder, score, gain),
-                )
-                rows.append(left)
-                gains.append(gain)
-            packed = [pack(builder, rows), pack(builder, gains)]
-            return context.make_tuple(builder, signature.return_type, packed)
+                paired = _add(builder, diagonal, _permute(builder, low, high, selector))
+                up = _add(builder, here[k], gap)
+                left = _max(builder, up, _max(builder, paired, left))
+                here[k], diagonal = left, here[k]
+            return pack(builder, here)
 
-        return types.Tuple((row, row))(row, selectors, words, left, gap), generate
+        return row(row, selectors, words, diagonal, left, gap), generate
 
     def _word_by_word(step):
         """Return the generator of a row whose words `step` makes of a row's words."""
@@ -176,6 +192,17 @@ else:
     def raised(typing_context, row, other, bonus):
         """Return a row raised to another one plus a bonus."""
         return row(row, other, bonus), _word_by_word(_larger_sum)
+
+    @intrinsic
+    def either(typing_context, condition, row, other):
+        """Return a row if a condition is not 0, else the other one; there is no branch."""
+
+        def generate(context, builder, signature, arguments):
+            holds = builder.icmp_signed("!=", arguments[0], arguments[0].type(0))
+            words = zip(*(unpack(builder, part) for part in arguments[1:]), strict=True)
+            return pack(builder, [builder.select(holds, *pair) for pair in words])
+
+        return row(condition, row, other), generate
 
     @intrinsic
     def at_least(typing_context, row, value):
@@ -217,6 +244,52 @@ else:
 
         return types.void(array, types.uint32, types.uint32, row), generate
 
+    def _generate_place(context, builder, signature, arguments):
+        function_type = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
+        text = "{ .reg .b64 at; cvta.to.shared.u64 at, $1; cvt.u32.u64 $0, at; }"
+        place = ir.InlineAsm(function_type, text, "=r,l")
+        return builder.call(place, [_element(context, builder, signature, arguments)])
+
+    @intrinsic
+    def place_of(typing_context, array, index):
+        """Return where, in bytes, an element of a shared array lies, for `store_quads`."""
+        return types.int32(array, types.uint32), _generate_place
+
+    @intrinsic
+    def store_quads(typing_context, array, place, row):
+        """Write a row's words to shared memory: four at `place`, four `WARP` quads on, and so on.
+
+        They begin at a multiple of 16 bytes.
+        """
+
+        def generate(context, builder, signature, arguments):
+            _, place, row = arguments
+            words, function_type = unpack(builder, row), ir.FunctionType(ir.VoidType(), [_I32] * 5)
+            for k in range(0, len(words), 4):
+                text = f"st.shared.v4.b32 [$0+{4 * k * WARP}], {{$1, $2, $3, $4}};"
+                store = ir.InlineAsm(function_type, text, "r,r,r,r,r,~{memory}", side_effect=True)
+                builder.call(store, [place, *words[k : k + 4]])
+            return context.get_dummy_value()
+
+        return types.void(array, types.int32, row), generate
+
+    @intrinsic
+    def copy_quads(typing_context, address, index, row):
+        """Write a row's words to device memory as `store_quads` does, unless `index` is 0."""
+
+        def generate(context, builder, signature, arguments):
+            words = unpack(builder, arguments[2])
+            function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] + [_I32] * 5)
+            for k in range(0, len(words), 4):
+                text = "{ .reg .pred p; .reg .b64 at; setp.ne.s32 p, $1, 0; "
+                text += "mad.wide.s32 at, $1, 4, $0; "
+                text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$2, $3, $4, $5}}; }}"
+                store = ir.InlineAsm(function_type, text, "l,r,r,r,r,r,~{memory}", side_effect=True)
+                builder.call(store, [*arguments[:2], *words[k : k + 4]])
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int32, row), generate
+
 
 def _load_intrinsic(count: int):
     def load(typing_context, array, index, stride):
@@ -234,3 +307,25 @@ def load_words(count: int):
     if simulated():
         return cuda.jit(device=True)(_load_twin(count))
     return intrinsic(_load_intrinsic(count))
+
+
+def _load_quads_intrinsic(count: int):
+    def load(typing_context, array, place):
+        def generate(context, builder, signature, arguments):
+            function_type, words = ir.FunctionType(ir.LiteralStructType([_I32] * 4), [_I32]), []
+            for k in range(0, count, 4):
+                text = f"ld.shared.v4.b32 {{$0, $1, $2, $3}}, [$4+{4 * k * WARP}];"
+                quad = ir.InlineAsm(function_type, text, "=r,=r,=r,=r,r,~{memory}", True)
+                words += unpack(builder, builder.call(quad, [arguments[1]]))
+            return pack(builder, words)
+
+        return types.UniTuple(types.int32, count)(array, types.int32), generate
+
+    return load
+
+
+def load_quads(count: int):
+    """Return ``load(array, place)``, the counterpart of `store_quads` for `count` words."""
+    if simulated():
+        return cuda.jit(device=True)(_load_quads_twin(count))
+    return intrinsic(_load_quads_intrinsic(count))

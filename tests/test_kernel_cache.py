@@ -95,16 +95,14 @@ def test_every_module_with_compiled_functions_locks_them(path):
 
 
 _GPU_THEN_CPU = """
-import numpy as np
-
 from gpu_tools import SplicedScoring, spliced_align
-from gpu_tools.spliced.cuda_programs import lay_out_programs
+from gpu_tools.spliced.cuda_programs import begin_programs
 from gpu_tools.spliced.columns import case_columns
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
-lay_out_programs(strands, np.arange(strands.count), SplicedScoring(), False)
+begin_programs(strands, SplicedScoring(), False)[1]()
 print(spliced_align([case], device="cpu")[0].score)
 """
 

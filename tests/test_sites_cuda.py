@@ -7,6 +7,7 @@ import pytest
 
 from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.device import simulated
+from gpu_tools.ptx import WARP
 from gpu_tools.sites import cpu
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import load_sites
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
 LONGEST_INTRON = 4 if simulated() else 400
 BATCH = 1 if simulated() else 8
-SIZES = (1, 2) if simulated() else (4, 16, 24)
+SIZES = (1, 4) if simulated() else (4, 8, 16, 24)
 SEEDS = range(1, 2) if simulated() else range(40)
 
 
@@ -76,6 +77,15 @@ def coding_table(rng, length: int, share: float) -> SiteTable:
 def rows_per_block(request, monkeypatch):
     rows = request.param if simulated() else max(request.param, 40)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", rows)
+
+
+def strip_of(size: int, monkeypatch) -> int:
+    """Have all strips be of `size` registers a lane; return their columns."""
+    from gpu_tools.sites import cuda_packed_plan
+
+    times = {**dict.fromkeys(SIZES, (10**6, 10**6)), size: (1, 1)}
+    monkeypatch.setattr(cuda_packed_plan, "NANOSECONDS_A_ROW", times)
+    return 2 * WARP * size
 
 
 @pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
@@ -147,10 +157,7 @@ def test_a_chain_that_translates(monkeypatch):
 @pytest.mark.parametrize("size", SIZES)
 def test_an_exon_is_entered_where_a_strip_ends(size, monkeypatch):
     """Its first base pairs with the next strip's first symbol: a value that comes over alone."""
-    from gpu_tools.sites import cuda_packed
-
-    monkeypatch.setattr(cuda_packed, "HOT_PLACES", {size: cuda_packed.HOT_PLACES[size]})
-    columns = 2 * cuda_packed.WARP * size
+    columns = strip_of(size, monkeypatch)
     exon = cases.random_text(np.random.default_rng(size), columns - 1).replace("N", "C")
     (result,) = check([chain_case([exon, "GTCA"], ["GAG"], exon + "GTCA")], SplicedScoring())
     assert result.score == columns - 1 + 4 + (2 + 3 + 1 - 2 + 2)
@@ -160,42 +167,40 @@ def test_an_exon_is_entered_where_a_strip_ends(size, monkeypatch):
 @pytest.mark.parametrize("size", SIZES)
 def test_every_width_of_the_packed_kernel(size, monkeypatch):
     """Targets shorter than a strip, as long as one, longer, and of several strips."""
-    from gpu_tools.sites import cuda_packed
-
-    monkeypatch.setattr(cuda_packed, "HOT_PLACES", {size: cuda_packed.HOT_PLACES[size]})
-    columns, rng = 2 * cuda_packed.WARP * size, np.random.default_rng(size)
+    columns, rng = strip_of(size, monkeypatch), np.random.default_rng(size)
     base = cases.random_text(rng, 3000).replace("N", "C")
     lengths = columns - 2, columns - 1, columns, 2 * columns + 3
-    targets = (random_target(rng, base, n).replace("N", "G") for n in lengths)
-    table = varied_table(rng, len(base), 0.2)
-    check([case_of(base, target, {"+": table}) for target in targets], SplicedScoring())
+    targets = [random_target(rng, base, n).replace("N", "G") for n in lengths]
+    # bases of fewer boundaries than lanes, of as many, and of one more than a group of steps
+    for length in (7, WARP - 1, 2 * WARP, len(base)):
+        table = varied_table(rng, length, 0.2)
+        made = [case_of(base[:length], target, {"+": table}) for target in targets]
+        check(made, SplicedScoring())
 
 
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites import cuda_packed
     from gpu_tools.sites.cuda_job import Job, Strand
-    from gpu_tools.sites.cuda_packed_plan import sizes_of
+    from gpu_tools.sites.cuda_packed_plan import NANOSECONDS_A_ROW, sizes_of
 
     def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
         strand = Strand(np.zeros(length, np.uint8), table)
-        columns = 2 * cuda_packed.WARP * max(cuda_packed.HOT_PLACES)
+        columns = 2 * WARP * max(SIZES)
         return [Job(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
 
-    narrowest, widest = min(cuda_packed.HOT_PLACES), max(cuda_packed.HOT_PLACES)
-    assert sizes_of(jobs_of(2000, 1)) == [narrowest]
-    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [widest] * 50 + [narrowest]
-    assert sizes_of(jobs_of(2000, 20_000)) == [widest] * 20_000
+    fastest, *_, slowest = sorted(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get)
+    assert sizes_of(jobs_of(2000, 1)) == [fastest]
+    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [slowest] * 50 + [fastest]
+    assert sizes_of(jobs_of(2000, 20_000)) == [slowest] * 20_000
 
 
 def test_every_kernel_has_its_share_of_the_blocks():
-    from gpu_tools.sites import cuda_packed
     from gpu_tools.sites import cuda_packed_plan as plan
     from gpu_tools.sites.cuda_job import Job, Strand
 
     table = random_table(np.random.default_rng(1), 500, 0.5)
     job = Job(Strand(np.zeros(500, np.uint8), table), np.zeros(20, np.uint8), SplicedScoring())
-    narrow, wide, *_ = sorted(cuda_packed.HOT_PLACES)
+    narrow, wide = min(SIZES), max(SIZES)
     few, many = plan.plan_packed(job, narrow), plan.plan_packed(job, wide)
     strips = 40_000 * many.strips
     (first, blocks), last = plan.shared_out([few] * 10_000 + [many] * 40_000)
@@ -209,12 +214,10 @@ def test_nothing_is_cleared_between_kernels(monkeypatch):
     from gpu_tools.sites import cuda_packed_launch as launch
     from gpu_tools.sites.cuda_job import Job, Strand
 
-    log, clear, sweep_of = [], launch.device_memset, launch.packed.sweep_of
-    monkeypatch.setattr(launch, "sizes_of", lambda jobs: sorted(launch.packed.HOT_PLACES)[:2])
+    log, clear, kernel_of = [], launch.device_memset, launch.kernel_of
+    monkeypatch.setattr(launch, "sizes_of", lambda jobs: SIZES[-2:])
     monkeypatch.setattr(launch, "device_memset", lambda *what: log.append("clear") or clear(*what))
-    monkeypatch.setattr(
-        launch.packed, "sweep_of", lambda size: log.append("sweep") or sweep_of(size)
-    )
+    monkeypatch.setattr(launch, "kernel_of", lambda size: log.append("sweep") or kernel_of(size))
     table = random_table(np.random.default_rng(1), 6, 0.5)
     job = Job(Strand(np.zeros(6, np.uint8), table), np.zeros(2, np.uint8), SplicedScoring())
     launch.PackedLaunch([job, job], SplicedScoring()).run()
@@ -239,6 +242,16 @@ def test_which_kernel_takes_what():
     assert packs(match=125)
     assert not packs(match=126)  # lifted by the gap it is no signed byte
     assert not packs("A" * 12_000)  # 3 a column leave 16 bits
+
+
+@pytest.mark.parametrize("seed", SEEDS[:10])
+@pytest.mark.parametrize("size", SIZES[1:] if simulated() else SIZES)
+def test_random_batches_of_one_width(size, seed, rows_per_block, monkeypatch):
+    """Also many operations at one boundary, and more rows than shared memory has places."""
+    strip_of(size, monkeypatch)
+    rng = np.random.default_rng(300 + seed)
+    made = [random_case(rng, seed % 2 == 1, varied_table) for _ in range(BATCH)]
+    check(made, SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0))))
 
 
 def test_nothing_to_align():

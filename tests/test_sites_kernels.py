@@ -7,7 +7,7 @@ from tests.kernels import array
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.sites import cuda_packed, cuda_wide
+from gpu_tools.sites import cuda_packed, cuda_skewed, cuda_wide
 
 INT32, INT64, UINT8 = array(types.int32), array(types.int64), array(types.uint8)
 JOBS, STRIPS = array(types.int64, 2), array(types.int32, 2)
@@ -17,6 +17,13 @@ JOBS, STRIPS = array(types.int64, 2), array(types.int32, 2)
 def test_packed_sweep(size, to_ptx):
     ptx = to_ptx(cuda_packed.sweep_of(size), JOBS, STRIPS, INT32, INT32, INT32, INT32, INT32)
     assert "max.s16x2" in ptx
+    assert ".local" not in ptx
+
+
+@pytest.mark.parametrize("size", cuda_skewed.HOT_PLACES)
+def test_skewed_sweep(size, to_ptx):
+    ptx = to_ptx(cuda_skewed.sweep_of(size), JOBS, STRIPS, INT32, INT32, INT32, INT32, INT32)
+    assert "ld.shared.v4" in ptx
     assert ".local" not in ptx
 
 

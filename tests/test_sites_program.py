@@ -1,5 +1,7 @@
 """What kernels of site mode are told to do, done by NumPy: sweeps and chains are the CPU's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,16 +9,17 @@ from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.sites import cpu
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.coding_traceback import trace_coding
+from gpu_tools.sites.table import IntronClass
 from gpu_tools.sites.traceback import trace
 from tests import cases
-from tests.test_sites import random_target
+from tests.test_sites import random_table, random_target
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.sites import cuda, cuda_program
-from gpu_tools.sites.cuda_job import End, Job, Strand
-from gpu_tools.sites.cuda_packed_plan import PackedPlan
-from gpu_tools.sites.cuda_program import BEGIN
+from gpu_tools.sites import cuda, cuda_packed, cuda_program, cuda_skewed, cuda_steps
+from gpu_tools.sites.cuda_job import DeviceRows, End, Job, Strand
+from gpu_tools.sites.cuda_packed_plan import PackedPlan, SkewedPlan, plan_packed
+from gpu_tools.sites.cuda_program import BEGIN, NO_SYMBOL
 from gpu_tools.sites.cuda_wide_launch import end_of, plan_wide
 from tests import test_sites_cuda
 from tests.row_machine import Machine, run_rows
@@ -48,6 +51,58 @@ def run_packed(job: Job, hot: int):
     return PackedPlan(job, 1, program, 1), machine.rows(hot), End(*machine.best)
 
 
+def unpacked(word: int) -> tuple[int, int]:
+    """Return the halves of a word, the lower one first."""
+    low, high = np.array([word], dtype=np.int32).view(np.int16).tolist()
+    return low, high
+
+
+class StepMachine(Machine):
+    """Rows in places, the copies of them, and what the skewed kernel does with them in a step."""
+
+    def __init__(self, job: Job, steps: cuda_steps.Steps):
+        super().__init__(job.target, job.scoring, job.limit.floor, steps.n_hot)
+        self.last_exits = job.table.last_exit
+        self.boundaries = {number: i for i, number in enumerate(steps.firsts.tolist())}
+        self.copies = np.full((steps.kept.n_places - steps.first, self.columns), self.floor)
+        self.cells[[cuda_steps.ZERO, cuda_steps.LEAST]] = [[0], [-(2**31)]]
+        # nothing may be read before it is set
+        self.cells[cuda_steps.LEAST + 1 : -1] = 2**40
+
+    def step(self, n: int, what: int, bonuses: int, others: int, begins: int) -> None:
+        symbols = what & 7, what >> 4 & 7
+        for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
+            if symbol != NO_SYMBOL:
+                self.advance(-1, symbol)
+            boundary = self.boundaries.get(2 * n + late)
+            if boundary is not None and self.last_exits[boundary] > -(2**62):
+                self.find_end(-1, boundary, int(self.last_exits[boundary]))
+            if late:
+                self.set_place_and_row(what, bonuses, others)
+            self.cells[-1] = np.maximum(self.cells[-1], score)
+
+    def set_place_and_row(self, what: int, bonuses: int, others: int) -> None:
+        cells, (source, old, to) = self.cells, (what >> at & 127 for at in (8, 16, 24))
+        (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
+        made = np.maximum(cells[old], cells[-1 if what & cuda_steps.FROM_ROW else source] + bonus)
+        cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
+        assert to >= cuda_steps.NOWHERE
+        cells[to] = made if to != cuda_steps.NOWHERE else 2**40
+        if copy:
+            self.copies[copy] = made
+
+
+def run_skewed(job: Job):
+    """Return plan, rows and best end as the skewed kernel gives them."""
+    steps = cuda_steps.compile_skewed(job.sites, job.blocks)
+    machine = StepMachine(job, steps)
+    for n, words in enumerate(steps.words.T.tolist()):
+        machine.step(n, *words)
+    copies = machine.copies
+    rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
+    return SkewedPlan(job, 4, steps, 1), rows, End(*machine.best)
+
+
 def check(rng, ends: str, table_of, run) -> int:
     """Compare a random case with the CPU; return the exons of its chain."""
     base = cases.random_text(rng, int(rng.integers(20, 160)))
@@ -75,6 +130,7 @@ def check(rng, ends: str, table_of, run) -> int:
 
 RUNS = {
     "packed": ("global", varied_table, lambda job: run_packed(job, 6)),
+    "skewed": ("global", varied_table, run_skewed),
     "32 bits": ("free-target", varied_table, run_wide),
     "coding": ("global", coding_table, run_wide),
 }
@@ -88,6 +144,43 @@ def test_programs(kernel, rows, monkeypatch):
     rng = np.random.default_rng(rows)
     exons = [check(rng, *RUNS[kernel]) for _ in range(60)]
     assert max(exons) > 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_steps_keep_the_rows_that_operations_keep(seed, monkeypatch):
+    """Also where a chain may begin at a boundary at which another exon ends."""
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 5)
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
+    table = replace(table, first_entry=rng.integers(-9, 60, len(table.first_entry)))
+    codes = rng.integers(0, 4, 150).astype(np.uint8)
+    job = Job(Strand(codes[:120], table), codes[110:], SplicedScoring())
+    (plan, rows, _), (skewed, copies, _) = run_packed(job, 0), run_skewed(job)
+    kept = [place for place in plan.kept.exits.tolist() if place > skewed.first_copy]
+    kept += [first + k for first in plan.kept.blocks.tolist() for k in range(2 + 2)]
+    assert len(kept) > 5 * len(job.blocks)
+    for place in kept:
+        expected = rows.row(place, job.columns).tolist()
+        assert copies.row(place, job.columns).tolist() == expected
+
+
+def test_bases_that_need_more_rows_than_there_are_places_go_to_other_strips():
+    """Exits between entries share no row, and wait for introns of a length."""
+
+    def planned(length, size):
+        rng = np.random.default_rng(5)
+        table = random_table(rng, 400, 1.0, (IntronClass(0, length, 1),))
+        return plan_packed(
+            Job(Strand(np.zeros(400, np.uint8), table), base, SplicedScoring()), size
+        )
+
+    base, size = np.zeros(20, np.uint8), max(cuda_skewed.HOT_PLACES)
+    few, many = planned(2, size), planned(200, size)
+    assert isinstance(few, SkewedPlan)
+    assert few.size == size
+    assert few.program.n_hot <= cuda_skewed.HOT_PLACES[size]
+    assert isinstance(many, PackedPlan)
+    assert many.size in cuda_packed.HOT_PLACES
 
 
 @pytest.mark.parametrize("table_of", [varied_table, coding_table])

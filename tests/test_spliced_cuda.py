@@ -131,12 +131,14 @@ def test_ties(tie):
 
 
 def test_which_kernel_takes_what():
-    from gpu_tools.spliced.cuda_schedule import prepare
+    from gpu_tools.spliced.cuda_work import laid_out
 
     def packs(text, target_length=4, **scores):
         case = cases.Example(text, "A" * target_length, [(0, 4)]).case()
-        columns = case_columns([case])
-        return not prepare(columns, columns.jobs, SplicedScoring(**scores)).broad
+        with laid_out(case_columns([case]), SplicedScoring(**scores), (0,), 1) as work:
+            (share,) = work.shares
+        assert (len(share.narrow), len(share.broad)) in ((1, 0), (0, 1))
+        return not share.broad
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
@@ -158,13 +160,21 @@ def test_case_without_candidates():
 
 
 @pytest.mark.parametrize(
-    "limit", [1, 3_500 if simulated() else 20_000], ids=["a case a batch", "two cases a batch"]
+    ("count", "limit", "memory"),
+    [
+        (5, 3_500 if simulated() else 20_000, 1 << 40),
+        (5, 1, 1 << 40),
+        (2, 1, 2_000 if simulated() else 10_500),
+    ],
+    ids=["two cases a batch", "a case a batch", "a case alone in the memory"],
 )
-def test_batches_take_turns(limit, monkeypatch):
-    """Buffers are used again, for larger and for smaller batches."""
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.BYTES_PER_BATCH", limit)
+def test_batches_take_turns(count, limit, memory, monkeypatch):
+    """Buffers are used again, for larger and for smaller batches, or given back in between."""
+    monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", limit)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_work.free_memory", lambda room: memory)
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
-    cpu, cuda = both([cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few], SplicedScoring())
+    examples = [cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few]
+    cpu, cuda = both(examples[:count], SplicedScoring())
     assert cuda == cpu
 
 
@@ -178,7 +188,7 @@ def test_calls_from_several_threads():
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
 def test_more_than_one_batch(monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.BYTES_PER_BATCH", 1 << 20)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", 1 << 20)
     rng = np.random.default_rng(3)
     examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
     cpu, cuda = both(examples, SplicedScoring())
@@ -224,7 +234,7 @@ def test_scores_alone():
 
 @pytest.mark.parametrize("base", ["ACCGTATGT", "ACCGNATGT"], ids=["packed", "wide"])
 def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.free_memory", lambda room: 100)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_work.free_memory", lambda room: 100)
     case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
     with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
         spliced_align([case], device="cuda")

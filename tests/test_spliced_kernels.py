@@ -22,7 +22,7 @@ TRACE = JOBS, EXITS, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
-        (cuda_programs.place_sources, (JOBS, JOBS, INT32, UINT8, INT32, INT32, INT32)),
+        (cuda_programs.place_sources, (JOBS, INT32, UINT8, INT32, INT32, INT32)),
         (cuda_ends.find_ends, (JOBS, EXITS, INT16, INT64, INT32)),
         (cuda_trace.gather, (INT32, INT32, JOBS, INT32, INT32, INT32)),
         (cuda_wide.sweep_warp, (JOBS, UINT8, INT32, INT32, INT32, INT32)),

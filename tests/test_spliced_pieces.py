@@ -7,15 +7,8 @@ import pytest
 from numba import njit
 
 from gpu_tools import SplicedScoring
-from gpu_tools.spliced.pieces import (
-    EMPTY,
-    NOT_KEPT,
-    NOT_THE_LAST,
-    Capacity,
-    arrange,
-    cut,
-    fill_warps,
-)
+from gpu_tools.spliced.piece_tables import NOT_KEPT, NOT_THE_LAST, arrange, fill_warps
+from gpu_tools.spliced.pieces import EMPTY, Capacity, cut
 from gpu_tools.spliced.program import compile_program
 from tests import cases
 
@@ -108,10 +101,15 @@ def test_pieces_keep_to_the_capacity(program):
 def test_tables_name_rows_and_how_they_are_shifted(program):
     pieces = cut_into_pieces(program, CAPACITY)
     first = fill_warps(pieces.order, pieces.segments, CAPACITY)
-    tables = arrange(pieces, first, CAPACITY, program.exit_bonus + 100)
+    table = np.full((len(pieces.segments.sources) + 1, 4), -9, dtype=np.int32)
+    arrange(
+        pieces, first, CAPACITY, program.exit_bonus + 100, (np.empty(9999, np.int32), table.ravel())
+    )
+    table, behind = table[:-1], table[-1]
+    assert (behind == -9).all()
     of_segments = np.split(pieces.segments.sources, pieces.segments.first_sources[1:-1])
     sources = np.concatenate([of_segments[k] for k in pieces.order])
-    rows, lanes = tables.sources[:, 1], pieces.stops.virtual_lanes
+    rows, lanes = table[:, 1], pieces.stops.virtual_lanes
     assert ((rows == EMPTY) == (sources[:, 0] == EMPTY)).all()
     rows, sources = rows[rows != EMPTY], sources[sources[:, 0] != EMPTY]
     assert (rows // CAPACITY.late == sources[:, 0]).all()
@@ -119,6 +117,28 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
     assert (rows[of_stops] % CAPACITY.late == lanes[sources[of_stops, 0]] % CAPACITY.late).all()
     assert (rows[~of_stops] % CAPACITY.late == 0).all()
     exons = pieces.segments.sources[:, 1]
-    assert (tables.sources[:, 2] >= 100).sum() == (exons >= 0).sum()
-    assert (tables.sources[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
-    assert (tables.sources[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()
+    assert (table[:, 2] >= 100).sum() == (exons >= 0).sum()
+    assert (table[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
+    assert (table[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()
+
+
+def test_rows_that_are_there_first_are_folded_first(program):
+    segments = cut_into_pieces(program, CAPACITY).segments
+    folds = np.flatnonzero(segments.lanes == 0)
+    followed = folds[segments.first_stops[folds] == segments.first_stops[folds + 1]]
+    assert (segments.ticks[followed] <= segments.ticks[followed + 1]).all()
+    assert (np.diff(segments.first_sources)[folds] == 6).all()
+
+
+def test_many_rows_are_folded():
+    example = cases.random_example(np.random.default_rng(1), 200, 2, 1, 4)
+    example.plus = [(k, 100 + 7 * k % 25) for k in range(90)] + [(130, 180), (185, 190)]
+    example.minus = []
+    case = example.case()
+    exons = case.exons.unique().on_strand("+")
+    program = compile_program(case.base.codes, exons, SplicedScoring(), reverse=False)
+    segments = cut_into_pieces(program, CAPACITY).segments
+    assert (segments.lanes == 0).sum() > 10
+    test_rows_that_are_there_first_are_folded_first(program)
+    test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program)
+    test_what_a_segment_reads_is_there_before_its_tick(program)

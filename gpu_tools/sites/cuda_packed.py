@@ -34,9 +34,7 @@ from gpu_tools.ptx_rows import (
     advanced,
     at_least,
     filled,
-    foreseen,
     load_words,
-    raised,
     store_word,
 )
 from gpu_tools.sites.cuda_packed_operations import (
@@ -57,9 +55,7 @@ from gpu_tools.sites.cuda_strips import (
     peek,
 )
 
-HOT_PLACES = (
-    {1: 4, 2: 3} if simulated() else {4: 52, 16: 13, 24: 8}
-)  # fmt: skip
+HOT_PLACES = {1: 4} if simulated() else {16: 13, 24: 8}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
 
 So many that a multiprocessor holds eight strips, two for each of its four schedulers: more would
@@ -67,8 +63,6 @@ add little to the cells a second and much to the time of a row. The loops of all
 take less than 32 kB: with more, instructions have to be fetched anew all the time where kernels of
 different widths share a multiprocessor, and rows take up to four times as long.
 """
-WIDEST_AHEAD = 1 if simulated() else 4
-"""Registers of cells a lane up to which rows are computed ahead of their carries."""
 OUTSIDE = 5
 """Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
 
@@ -83,7 +77,7 @@ _SWAPPED, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x3232, 0x5410, 0x1054
 
 
 @cuda.jit(device=True)
-def _parts(job, strip, strip_words, buffers):
+def parts_of(job, strip, strip_words, buffers):
     """Return a strip's boundaries, operations, selectors, rows, and the borders around it."""
     boundaries, operations, selectors, memory = buffers
     n_rows = job[ROWS]
@@ -142,56 +136,12 @@ def _make_step(size, operate):
     return start, step
 
 
-def _make_step_ahead(size, operate):
-    """Do what `_make_step` does, but compute rows while the carries before are found.
-
-    What a row owes to its carry is the carry plus gains that do not depend on it. So only the
-    lanes' last columns wait for the carry. The state is the row so far, the gains, the carry.
-    """
-
-    @cuda.jit(device=True)
-    def start(chosen, gap, floor):
-        return filled(chosen, floor), filled(chosen, gap), floor
-
-    @cuda.jit(device=True)
-    def step(state, record, following, fixed):
-        row, gains, carry = state
-        word, came, border, code = record
-        begins = permute(code, code, int32(_HIGH_TWICE))
-        chosen, extra, gap, floor, lane, numbers, todo, stored, scratch = fixed
-        row = raised(row, gains, carry)
-        largest = _largest(row[size - 1], border)
-        next_row, gains = foreseen(row, chosen, (word, extra), floor, gap)
-        # in lane 0 the border, once these are there: else they would be left until the carry is
-        awaited = permute(next_row[size - 1], border, numbers[1])
-        awaited = permute(gains[size - 1], awaited, numbers[1])
-        near = near_maximum(largest, awaited, numbers, scratch)
-        before = maximum_before(near, numbers, scratch)
-        own, arrived = _own(row[size - 1]), max2(before, largest)
-        carry, left = max2(before, max2(own, begins)), max2(arrived, begins)
-        if any_lane(code & int32(SPECIAL) != 0):
-            row = at_least(row, max2(before, own))
-            row, following = operate(row, todo, following, stored, lane, floor)
-            if any_lane(code & int32(CHANGES) != 0):
-                last, carry = row[size - 1], max2(floor, begins)
-                diagonal = corner(last, begins, came, numbers[0], scratch)
-                left = max2(permute(last, last, int32(_HIGH_TWICE)), begins)
-                next_row = advanced(row, chosen, (word, extra), diagonal, carry, floor, gap)
-        return (next_row, gains, carry), following, permute(left, arrived, int32(_LOWS))
-
-    return start, step
-
-
 @cache
 def sweep_of(size: int):
     """Return the kernel for strips of `size` registers a lane: narrow ones are for long bases."""
-    operate, load, ahead = (
-        make_operate(size, HOT_PLACES[size]),
-        load_words(size),
-        int32(size <= WIDEST_AHEAD),
-    )
-    start, step = (_make_step_ahead if ahead else _make_step)(size, operate)
-    strip_words, turn = size * WARP, int32(ahead + 1)
+    operate, load = make_operate(size, HOT_PLACES[size]), load_words(size)
+    start, step = _make_step(size, operate)
+    strip_words = size * WARP
     shared_words = ROWS_AT + HOT_PLACES[size] * strip_words
 
     @kernel(size)
@@ -235,20 +185,20 @@ def sweep_of(size: int):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
             n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
-            infos, todo, looked_up, cells, arriving, leaving = _parts(
+            infos, todo, looked_up, cells, arriving, leaving = parts_of(
                 job, strip, strip_words, (boundaries, operations, selectors, memory)
             )
             chosen = load(looked_up, uint32(lane), uint32(WARP))
             fixed = (chosen, extra, gap, floor, lane, numbers, todo, (shared, cells), scratch)
             state = start(chosen, gap, floor)
             following = first_operations(todo, shared, lane)
-            info, symbol = infos[lane], infos[min(int32(lane + ahead), int32(n_rows - 1))] & 7
+            info = infos[lane]
             seen = peek(arriving, strip, lane)
             first = int32(0)
             while any_lane(first < n_rows):
-                here, at, word = info, int32(first + lane), scoring[uint32(symbol + WORDS)]
+                here, at = info, int32(first + lane)
+                word = scoring[uint32((here & 7) + WORDS)]
                 info = infos[min(int32(at + WARP), int32(n_rows - 1))]
-                symbol = infos[min(int32(at + WARP + ahead), int32(n_rows - 1))] & 7
                 border = await_word(arriving, strip, at, seen, floor)
                 seen = peek(arriving, strip, int32(at + WARP))
                 record_at = uint32(4 * lane)
@@ -259,16 +209,11 @@ def sweep_of(size: int):
                 record, k, more = load4(shared, 0), int32(0), True
                 while more:
                     # known long before the branch
-                    more = any_lane(k < int32(WARP - turn))
+                    more = any_lane(k < int32(WARP - 1))
                     next_record = load4(shared, 4 * k + 4)
                     state, following, out = step(state, record, following, fixed)
                     shared[own_out + uint32(k)] = out
                     record, k = next_record, int32(k + 1)
-                    if ahead:  # two rows a turn: nothing need be moved to other registers
-                        next_record = load4(shared, 4 * k + 4)
-                        state, following, out = step(state, record, following, fixed)
-                        shared[own_out + uint32(k)] = out
-                        record, k = next_record, int32(k + 1)
                 sync_lanes()
                 store_word(leaving, uint32(at), shared[uint32(OUTS_AT) + uint32(lane)])
                 first = int32(first + WARP)

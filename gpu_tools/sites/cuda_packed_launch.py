@@ -11,15 +11,19 @@ from gpu_tools.device import simulated
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cuda_packed as packed
-from gpu_tools.sites.cuda_job import LOWEST_HALF, DeviceRows, End, Job, begun
-from gpu_tools.sites.cuda_packed_operations import HOT, INTO_ROW
-from gpu_tools.sites.cuda_packed_plan import PackedPlan, plan_packed, shared_out, sizes_of
-from gpu_tools.sites.cuda_program import CLEAR, IN_REGISTERS, LAST, NO_SYMBOL, PUT, RAISE
+from gpu_tools.sites.cuda_job import DeviceRows, End, Job, begun
+from gpu_tools.sites.cuda_packed_plan import (
+    PackedPlan,
+    SkewedPlan,
+    kernel_of,
+    plan_packed,
+    shared_out,
+    sizes_of,
+)
 from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_table
-from gpu_tools.sites.table import CLOSED
 
 _END_BLOCKS, _END_THREADS = (1, 2) if simulated() else (4, 256)
-_NO_EXIT = -(2**30)
+Plan = PackedPlan | SkewedPlan
 
 
 class PackedLaunch:
@@ -43,7 +47,7 @@ class PackedLaunch:
         words = self.border_words + sum(p.strips * p.strip_words for p in self.plans)
         self.memory = cuda.device_array(max(words, 1), dtype=np.int32)
         self.ends = cuda.device_array(len(jobs), dtype=np.int64)
-        parts = zip(*spread(_packed_program, shared.values()), strict=True)
+        parts = zip(*spread(lambda plan: plan.words(), shared.values()), strict=True)
         boundaries, operations, last_exits = (np.concatenate(part) for part in parts)
         # operations are loaded ahead, also behind the last one
         operations = np.pad(operations, (0, 12 * packed.WARP))
@@ -69,7 +73,7 @@ class PackedLaunch:
             counter = strips[-1]
             device_memset(counter, 0, counter.nbytes)
         for size, blocks, strips, stream in self.kernels:
-            packed.sweep_of(size)[blocks, packed.WARP, stream](
+            kernel_of(size)[blocks, packed.WARP, stream](
                 self.jobs, strips, *self.inputs, self.memory, self.scoring
             )
         packed.find_ends_thread[(len(self.plans), _END_BLOCKS), _END_THREADS](
@@ -79,28 +83,25 @@ class PackedLaunch:
     def best_ends(self) -> list[End]:
         """Return the jobs' best ends once the kernels are done."""
         found = zip(self.ends.copy_to_host().tolist(), self.plans, strict=True)
-        return [_packed_end(key, plan.job) for key, plan in found]
+        return [_packed_end(key, plan) for key, plan in found]
 
     def rows(self, k: int) -> DeviceRows:
         """Fetch the rows that job `k` has kept."""
         plan, first = self.plans[k], int(self.layout[k, packed.CELLS])
         words = self.memory[first : first + plan.strips * plan.strip_words].copy_to_host()
-        hot = packed.HOT_PLACES[plan.size]
-        return DeviceRows(
-            words.view(np.int16).reshape(plan.strips, -1, plan.size, packed.WARP, 2), hot
-        )
+        return DeviceRows(plan.cells(words), plan.first_copy)
 
 
-def _packed_end(key: int, job: Job) -> End:
-    """Decode what `find_ends_thread` finds: the value above, less the boundary."""
-    value = -((-key) >> 32)
-    end = (value << 32) - key
-    return End(value + job.scoring.gap * len(job.target), end, len(job.target))
+def _packed_end(key: int, plan: Plan) -> End:
+    """Decode what `find_ends_thread` finds: the value above, less the border word's number."""
+    value, length = -((-key) >> 32), len(plan.job.target)
+    end = plan.boundary_at((value << 32) - key)
+    return End(value + plan.job.scoring.gap * length, end, length)
 
 
-def _packed_layout(plans: list[PackedPlan], shared: list[PackedPlan]) -> NDArray[np.int64]:
+def _packed_layout(plans: list[Plan], shared: list[Plan]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel; `shared` are plans with different programs."""
-    programs = np.array([(p.rows, p.program.operations.size) for p in shared])
+    programs = np.array([(p.rows, p.n_more) for p in shared])
     firsts = dict(zip(map(id, (p.program for p in shared)), _starts(programs), strict=True))
     table = np.zeros((len(plans), 9), dtype=np.int64)
     sizes = np.zeros((len(plans), 3), dtype=np.int64)
@@ -118,34 +119,7 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(sizes, axis=0) - sizes
 
 
-def _packed_program(plan: PackedPlan):
-    """Return boundaries, operations and last exits of a job."""
-    table, padding = plan.job.table, (0, plan.rows - len(plan.job.codes) - 1)
-    opened = table.first_entry != CLOSED
-    begin = np.where(opened, table.first_entry, LOWEST_HALF).astype(np.int32)
-    last = np.where(table.last_exit == CLOSED, _NO_EXIT, table.last_exit).astype(np.int32)
-    boundaries = plan.program.boundaries | (begin << np.int32(16))
-    meaningless = NO_SYMBOL | (LOWEST_HALF << 16)
-    return (
-        np.pad(boundaries, padding, constant_values=meaningless),
-        _packed_operations(plan).ravel(), np.pad(last, padding, constant_values=_NO_EXIT),
-    )  # fmt: skip
-
-
-def _packed_operations(plan: PackedPlan) -> NDArray[np.int32]:
-    """Return the operations with their usual kinds marked, and the bonus in both halves."""
-    operations, hot = plan.program.operations.copy(), packed.HOT_PLACES[plan.size]
-    code, to, source, bonus = operations.T
-    kind = code & (LAST - 1)
-    usual = np.isin(kind, (RAISE, PUT)) & (source < hot)
-    code[usual & (to >= 0) & (to < hot)] |= HOT
-    code[usual & (to == IN_REGISTERS)] |= INTO_ROW
-    source[kind == CLEAR] = IN_REGISTERS
-    bonus[:] = (bonus << 16) | (bonus & 0xFFFF)
-    return operations
-
-
-def _selectors(plan: PackedPlan) -> NDArray[np.int32]:
+def _selectors(plan: Plan) -> NDArray[np.int32]:
     """Return the bytes that look up each column's scores: of each strip, word and lane."""
     strip = 2 * packed.WARP * plan.size
     bytes_of = np.full(plan.strips * strip, packed.OUTSIDE, dtype=np.int64)

@@ -180,7 +180,8 @@ def spliced_scores(
         return _masked(schedule.on_cpu(columns.cases, scoring, threads, lambda _: None, conclude))
     from gpu_tools.spliced.cuda_schedule import NO_CHAIN, scores_on_cuda
 
-    return np.ma.masked_equal(scores_on_cuda(columns, scoring, where.ordinals, threads), NO_CHAIN)
+    scores = scores_on_cuda(columns, scoring, where.ordinals, threads)
+    return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
 
 
 def _masked(scores: list[int | None]) -> np.ma.MaskedArray:

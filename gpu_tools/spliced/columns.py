@@ -6,10 +6,15 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.exons import ExonSet
 from gpu_tools.spliced.case import Case, check_cases
+
+_COLUMNS = (
+    ("starts", np.int64), ("ends", np.int64), ("scores", np.float64), ("reverse", np.bool_),
+)  # fmt: skip
 
 
 class Strands(NamedTuple):
@@ -64,7 +69,7 @@ class Jobs(NamedTuple):
         return len(self.programs)
 
     def take(self, chosen) -> Jobs:
-        """Return the jobs that a mask or an array of indices chooses."""
+        """Return the jobs that a slice chooses."""
         return Jobs(*(column[chosen] for column in self))
 
 
@@ -79,6 +84,8 @@ class CaseColumns(NamedTuple):
         Keeps their symbols where they are.
     jobs : Jobs
         By case.
+    first_jobs : ndarray of int64, shape (C + 1,)
+        Where each case's jobs begin.
     targets : ndarray of uint8
         Symbols of all distinct targets.
     cells : ndarray of int64, shape (C,)
@@ -89,6 +96,7 @@ class CaseColumns(NamedTuple):
     strands: Strands
     bases: list[NDArray[np.uint8]]
     jobs: Jobs
+    first_jobs: NDArray[np.int64]
     targets: NDArray[np.uint8]
     cells: NDArray[np.int64]
 
@@ -122,41 +130,73 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     within &= strands.ends <= np.repeat(strands.lengths, np.diff(strands.first_exons))
     if not (lengths.all() and within.all()):
         check_cases(cases)
-    counts = n_strands[of_case]
+    counts, first = n_strands[of_case], np.cumsum(n_strands) - n_strands
+    first_jobs = np.concatenate(([0], np.cumsum(counts)))
     owners = np.repeat(np.arange(len(cases)), counts)
-    nth = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-    programs = (np.cumsum(n_strands) - n_strands)[of_case[owners]] + nth
+    programs = np.arange(len(owners)) + (first[of_case] - first_jobs[:-1])[owners]
     target = target_of_case[owners]
     jobs = Jobs(programs, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
-    return CaseColumns(
-        cases, strands, bases, jobs, symbols, nominal[of_case] * lengths[target_of_case]
-    )
+    cells = nominal[of_case] * lengths[target_of_case]
+    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
+
+
+def jobs_of(columns: CaseColumns, cases: NDArray[np.int64]) -> Jobs:
+    """Return the jobs of some cases, in their order."""
+    jobs = columns.jobs
+    return Jobs(*_jobs_of(cases, columns.first_jobs, jobs.programs, jobs.targets, jobs.lengths))
+
+
+@njit(cache=True, nogil=True)
+def _jobs_of(cases, first_jobs, programs, targets, lengths):
+    n = 0
+    for case in cases:
+        n += first_jobs[case + 1] - first_jobs[case]
+    own = np.empty((4, n), dtype=np.int64)
+    n = 0
+    for case in cases:
+        for job in range(first_jobs[case], first_jobs[case + 1]):
+            own[0, n], own[1, n] = programs[job], case
+            own[2, n], own[3, n] = targets[job], lengths[job]
+            n += 1
+    return own[0], own[1], own[2], own[3]
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
     """Return where each distinct key comes first, and the number of every key among those."""
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    of_key = np.fromiter(map(numbers.__getitem__, keys), dtype=np.int64, count=len(keys))
-    return np.unique(of_key, return_index=True)[1].tolist(), of_key
+    numbers: dict[Hashable, int] = {}
+    of_key = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    # a number that is higher than all before is new
+    return np.flatnonzero(np.diff(np.maximum.accumulate(of_key), prepend=-1)).tolist(), of_key
 
 
 def _strands(
     bases: list[NDArray[np.uint8]], sets: list[ExonSet]
 ) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
     """Return the strands with candidates, and of each base how many it has, and nominal rows."""
-    reverse = [int(np.count_nonzero(exons.reverse)) for exons in sets]
-    # a set has its exons of + first
-    counts = np.array([(len(s) - n, n) for s, n in zip(sets, reverse, strict=True)], dtype=np.int64)
-    counts = counts.reshape(-1, 2)
-    there = np.flatnonzero(counts)
-    starts, ends, scores = (
+    starts, ends, scores, reverse = (
         np.concatenate([np.empty(0, dtype=dtype), *(getattr(s, name) for s in sets)])
-        for name, dtype in (("starts", np.int64), ("ends", np.int64), ("scores", np.float64))
+        for name, dtype in _COLUMNS
     )
+    past = np.cumsum([len(s.starts) for s in sets], dtype=np.int64)
+    # a set has its exons of + first
+    on_minus = _sums(reverse, past)
+    counts = np.stack([np.diff(past, prepend=0) - on_minus, on_minus], axis=1)
+    there = np.flatnonzero(counts)
     first = np.concatenate(([0], np.cumsum(counts.ravel()[there])))
-    places = [(base.__array_interface__["data"][0], len(base)) for base in bases]
-    addresses, lengths = np.array(places, dtype=np.int64).reshape(-1, 2)[there // 2].T.copy()
-    strands = Strands(addresses, lengths, there % 2 == 1, first, starts, ends, scores)
-    rows = np.concatenate(([0], np.cumsum(ends - starts)))
-    nominal = np.diff(rows[np.concatenate(([0], np.cumsum(counts.sum(axis=1))))])
-    return strands, np.count_nonzero(counts, axis=1), nominal
+    addresses = np.array([_address(base) for base in bases], dtype=np.int64)
+    lengths = np.array([len(base) for base in bases], dtype=np.int64)
+    strands = Strands(
+        addresses[there // 2], lengths[there // 2], there % 2 == 1, first, starts, ends, scores
+    )
+    return strands, np.count_nonzero(counts, axis=1), _sums(ends - starts, past)
+
+
+def _sums(values, past: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sums of values that follow each other, given where each sum's last one ends."""
+    return np.diff(np.concatenate(([0], np.cumsum(values)))[past], prepend=0)
+
+
+@njit(cache=True)
+def _address(symbols):
+    """Return where an array is in memory."""
+    return symbols.ctypes.data

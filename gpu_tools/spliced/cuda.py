@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
+from numba import cuda, njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.batches import largest_first
 from gpu_tools.cuda_kept import Buffers
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
+from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
@@ -30,14 +33,10 @@ EXONS_APART = 16
 _THREADS = 4 if simulated() else 128
 
 
-def strides(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return elements of stored rows: columns 0 to n, and what steps too early or late write."""
-    columns = lengths + 1 + packed.LEAD + packed.TAIL
-    return -(-columns // packed.UNROLLED) * packed.UNROLLED
-
-
 def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray[np.bool_]:
     """Tell of which jobs 16-bit cells and byte scores provably suffice.
+
+    What fits with a target also fits with any shorter one.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray
     """
     lifted = scoring.substitution() - scoring.gap
     extent = Extent(*table[:, [of.LONGEST_TRACK, of.MOST_BONUS, of.BEST_BONUS]].T, base_lengths)
-    low, high = bound_cells(extent, strides(lengths), scoring)
+    low, high = bound_cells(extent, stride_of(lengths, AROUND), scoring)
     rows = table[:, of.N_STOPS] + table[:, of.N_KEPT]
     return (
         (np.abs(lifted).max() <= 127)
@@ -57,62 +56,119 @@ def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray
         & (table[:, of.AMBIGUOUS] == 0)
         & (low > packed.NEVER + 256)
         & (high < 2**15 - 256)
-        & (rows * strides(lengths) < 2**31)
+        & (rows * stride_of(lengths, AROUND) < 2**31)
         & (lengths < ends.COLUMNS_AT_MOST)
         & (table[:, of.N_EXITS] <= ends.EXITS_AT_MOST)
     )
 
 
-class Sizes(NamedTuple):
-    """Elements that each job takes in the buffers of a launch and of `cuda_trace.trace_chains`."""
+class Around(NamedTuple):
+    """What kernels need beyond a target's columns.
 
-    cells: NDArray[np.int64]
-    sources: NDArray[np.int64]
-    words: NDArray[np.int64]
-    strips: NDArray[np.int64]
-    borders: NDArray[np.int64]
-    ways: NDArray[np.int64]
-    found: NDArray[np.int64]
+    It is handed to compiled functions: constants would stay in the cache on disk, which the
+    simulator, with its short warps, shares.
+
+    Attributes
+    ----------
+    row : int
+        Elements of a stored row beyond the target's length.
+    words : int
+        Elements of a target's words, likewise.
+    border : int
+        Elements of rows that chains are followed in, beyond the columns.
+    strip : int
+        Rows of a strip, see `cuda_trace`.
+    """
+
+    row: int
+    words: int
+    border: int
+    strip: int
+
+
+AROUND = Around(1 + packed.LEAD + packed.TAIL, packed.WORDS_AROUND, 2 * WARP, trace.STRIP)
+
+
+@register_jitable
+def stride_of(length, around):
+    """Return elements of a stored row: columns 0 to n, and what steps too early or late write."""
+    return (length + around.row + packed.UNROLLED - 1) // packed.UNROLLED * packed.UNROLLED
+
+
+class Takes(NamedTuple):
+    """Elements that jobs take in the buffers of a launch and of `cuda_trace.trace_chains`."""
+
+    cells: int
+    sources: int
+    words: int
+    strips: int
+    borders: int
+    ways: int
+    found: int
 
     @property
-    def bytes(self) -> NDArray[np.int64]:
-        """Device memory that each job takes; what was found is there twice."""
-        return 2 * self.cells + 4 * (sum(self[1:]) + self.found)
+    def space(self) -> int:
+        """Elements of the room in which chains are followed."""
+        return self.strips + self.borders + self.ways
+
+    @property
+    def bytes(self) -> int:
+        """Device memory."""
+        return _bytes_of(self)
 
 
-def sizes_of(table, lengths) -> Sizes:
-    """Return the sizes of jobs, from their programs' rows of the table and targets' lengths."""
-    columns = lengths + 1
-    strips = table[:, of.LONGEST_EXON] // trace.STRIP + table[:, of.MOST_EXITS] + 1
-    lanes = table[:, of.LONGEST_EXON] // trace.SLOTS + strips
+@register_jitable
+def _bytes_of(takes):
+    """Return the device memory of what jobs take; what was found is there twice."""
+    others = takes.sources + takes.words + takes.strips + takes.borders + takes.ways
+    return 2 * takes.cells + 4 * (others + 2 * takes.found)
+
+
+@register_jitable
+def _takes(table, program, length, around):
+    """Return what a job takes, from its program's row of the table and its target's length."""
+    columns, longest = length + 1, table[program, of.LONGEST_TRACK]
+    strips = longest // around.strip + table[program, of.MOST_EXITS] + 1
+    lanes = longest // trace.SLOTS + strips
     # runs that are no deletions take a target symbol each, and a deletion follows one or begins
-    runs = 2 * columns + table[:, of.N_ENDS] * (trace.HEAD + 2)
-    return Sizes(
-        cells=(table[:, of.N_STOPS] + table[:, of.N_KEPT]) * strides(lengths),
-        sources=4 * table[:, of.N_SOURCES],
-        words=lengths + packed.WORD_LEAD + 1 + packed.WORD_TAIL,
-        strips=2 * strips,
-        borders=2 * (columns + 2 * WARP),
-        ways=lanes * (columns // 2 + 2 * WARP),
-        found=1 + runs,
-    )
+    runs = 2 * columns + table[program, of.N_ENDS] * (trace.HEAD + 2)
+    return Takes(
+        (table[program, of.N_STOPS] + table[program, of.N_KEPT]) * stride_of(length, around),
+        4 * table[program, of.N_SOURCES], length + around.words, 2 * strips,
+        2 * (columns + around.border), lanes * (columns // 2 + around.border), 1 + runs,
+    )  # fmt: skip
 
 
-def run_apart(exons: int) -> bool:
-    """Tell whether so few candidates, of all jobs together, had better be pieces of their own.
+@njit(cache=True, nogil=True)
+def job_bytes(table, programs, lengths, around):
+    """Return the device memory that each job takes, see `Takes`."""
+    sizes = np.empty(len(programs), dtype=np.int64)
+    for k in range(len(programs)):
+        sizes[k] = _bytes_of(_takes(table, programs[k], lengths[k], around))
+    return sizes
 
-    Then dependent exons hold the jobs up, not the arithmetic.
+
+def run_apart(exons: int, ordinal: int) -> bool:
+    """Tell whether so few candidates had better be pieces of their own on a GPU.
+
+    These are the candidates of all its jobs together. Then dependent exons hold the jobs up, not
+    the arithmetic.
     """
-    return exons <= EXONS_APART * multiprocessors()
+    return exons <= EXONS_APART * multiprocessors(cuda.gpus[ordinal])
 
 
-def multiprocessors() -> int:
-    """Return the number of multiprocessors of the current GPU."""
-    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+def multiprocessors(gpu) -> int:
+    """Return the number of multiprocessors of a GPU."""
+    return 1 if simulated() else gpu.MULTIPROCESSOR_COUNT
+
+
+def can_pack(ordinal: int) -> bool:
+    """Tell whether a GPU has the instructions of the packed kernel."""
+    return simulated() or cuda.gpus[ordinal].compute_capability >= PACKED_CAPABILITY
 
 
 class Resident(NamedTuple):
-    """Programs and targets in the memory of a GPU, for all its launches."""
+    """Programs, targets and the scoring in the memory of a GPU, for all its launches."""
 
     programs: Programs
     numbers: object
@@ -120,18 +176,36 @@ class Resident(NamedTuple):
     exits: object
     symbols: object
     targets: object
+    scoring: object
+    there: object
 
     @classmethod
-    def copy(cls, programs: Programs, targets: NDArray[np.uint8], buffers: Buffers) -> Resident:
-        """Copy programs and targets to the current GPU."""
+    def copy(cls, programs: Programs, targets, scoring: SplicedScoring, buffers: Buffers):
+        """Start to copy programs and targets to the current GPU; `wait` for them before use."""
         parts = {
             "numbers": programs.numbers, "sources": programs.sources,
-            "exits": programs.exits.reshape(-1, 8), "symbols": programs.symbols, "targets": targets,
+            "exits": programs.exits.reshape(-1, 8), "symbols": programs.symbols,
+            "targets": targets, "scoring": _constants(scoring),
         }  # fmt: skip
-        copies = (buffers.copy(f"resident {name}", part) for name, part in parts.items())
-        resident = cls(programs, *copies)
-        buffers.stream.synchronize()  # other streams read it, too
-        return resident
+        copies = [buffers.copy(f"resident {name}", part) for name, part in parts.items()]
+        there = cuda.event()
+        there.record(buffers.stream)
+        return cls(programs, *copies, there)
+
+    def wait(self, stream) -> None:
+        """Have what is started in a stream from now on wait until everything is there."""
+        self.there.wait(stream)
+
+
+def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:
+    """Return the elements of the scoring, see `cuda_job`."""
+    lifted = scoring.substitution() - scoring.gap
+    numbers = [0] * of_job.LIFTED
+    numbers[of_job.GAP], numbers[of_job.PENALTY] = scoring.gap, scoring.intron_penalty
+    numbers[of_job.FREE] = int(scoring.ends != "global")
+    numbers[of_job.MOST] = max(int(lifted.max()), 0)
+    words = np.ascontiguousarray(lifted[:4].astype(np.int8).T).view(np.int32).ravel()
+    return np.concatenate([np.array(numbers, dtype=np.int32), words])
 
 
 class PackedLaunch:
@@ -142,86 +216,110 @@ class PackedLaunch:
     resident : Resident
     jobs : Jobs
         All of which fit the packed kernel.
-    scoring : SplicedScoring
     apart : bool
         Whether the programs were laid out with each segment a piece.
     buffers : Buffers
         What it lies in, until the next launch takes them.
     """
 
-    def __init__(
-        self, resident: Resident, jobs: Jobs, scoring: SplicedScoring, apart: bool, buffers: Buffers
-    ):
+    def __init__(self, resident: Resident, jobs: Jobs, apart: bool, buffers: Buffers):
         # the simulator gets by with one warp, which does the work of both
         self.warps = 2 if apart and not simulated() else 1
-        self.buffers, self.resident = buffers, resident
-        self.table = resident.programs.table[jobs.programs]
-        self.sizes = sizes_of(self.table, jobs.lengths)
-        self.layout = _layout(self.table, jobs, self.sizes)
-        team = _team(self.table, jobs.lengths, apart)
+        self.buffers, self.resident, self.jobs = buffers, resident, jobs
+        table, chunks = resident.programs.table, -(-jobs.lengths // packed.CHUNK)
+        layout = buffers.pinned("jobs", jobs.count * of_job.FIELDS, np.int64)
+        self.layout = layout.reshape(-1, of_job.FIELDS)
+        self.takes = Takes(*_lay_out(table, jobs, self.layout, AROUND))
+        team = _team(table, jobs.programs, chunks, *_most_blocks(apart))
         self.blocks = len(team)
-        self.cells = buffers.array("cells", int(self.sizes.cells.sum()), np.int16)
-        self.words = buffers.array("words", int(self.sizes.words.sum()), np.int32)
+        self.cells = buffers.array("cells", self.takes.cells, np.int16)
+        self.words = buffers.array("words", self.takes.words, np.int32)
         # the kernel looks at four sources at once, and never uses what lies behind the last
-        n_sources = int(self.sizes.sources.sum()) + 16
-        self.sources = buffers.array("sources", n_sources, np.int32)
-        self.jobs, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
-        constants = [scoring.gap, int(scoring.ends != "global")]
-        self.scoring = buffers.copy("scoring", np.array(constants, dtype=np.int32))
-        self._place(jobs, scoring)
-
-    def _place(self, jobs: Jobs, scoring: SplicedScoring) -> None:
-        """Write the sources' places and the targets' words."""
-        parts = self.table[:, of.N_SOURCES], self.table[:, of.SOURCES], jobs.targets
-        programs = self.buffers.copy("places", np.stack([*parts, self.sizes.words], axis=1))
-        lifted = (scoring.substitution() - scoring.gap)[:4].astype(np.int8)
-        of_symbol = np.ascontiguousarray(lifted.T).view(np.int32).ravel()
-        place_sources[jobs.count, _THREADS, self.buffers.stream](
-            self.jobs, programs, self.resident.sources, self.resident.targets,
-            self.buffers.copy("words of symbols", of_symbol), self.sources, self.words,
+        self.sources = buffers.array("sources", self.takes.sources + 16, np.int32)
+        self.table, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
+        resident.wait(buffers.stream)
+        place_sources[jobs.count, _THREADS, buffers.stream](
+            self.table, resident.sources, resident.targets, resident.scoring, self.sources,
+            self.words,
         )  # fmt: skip
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
-        counters = self.buffers.filled("counters", len(self.layout), np.int32)
-        n_cells = int(self.sizes.cells.sum())
-        cells = self.buffers.filled("cells", n_cells, np.int16, packed.NEVER_BYTE)
+        counters = self.buffers.filled("counters", self.jobs.count, np.int32)
+        cells = self.buffers.filled("cells", self.takes.cells, np.int16, packed.NEVER_BYTE)
         packed.sweep_pieces[self.blocks, (packed.WARP, self.warps), self.buffers.stream](
-            self.jobs, self.team, self.resident.numbers, self.sources, self.resident.symbols,
-            self.words, cells, counters, self.scoring,
+            self.table, self.team, self.resident.numbers, self.sources, self.resident.symbols,
+            self.words, cells, counters, self.resident.scoring,
         )  # fmt: skip
 
 
-def _team(table, lengths, apart: bool) -> NDArray[np.int32]:
+@njit(cache=True, nogil=True)
+def _lay_out(table, jobs, layout, around):
+    """Write the table of jobs, see `cuda_job`; return what they take together."""
+    programs, cases, targets, lengths = jobs
+    sums = (0, 0, 0, 0, 0, 0, 0)
+    first = 0
+    for k in range(len(programs)):
+        program = programs[k]
+        cells, sources, words, strips, borders, ways, found = sums
+        layout[k, of_job.COLUMNS] = lengths[k] + 1
+        layout[k, of_job.STRIDE] = stride_of(lengths[k], around)
+        layout[k, of_job.PIECES] = table[program, of.N_PIECES]
+        layout[k, of_job.SEGMENTS] = table[program, of.N_SEGMENTS]
+        layout[k, of_job.STOPS] = table[program, of.N_STOPS]
+        layout[k, of_job.N_SOURCES] = table[program, of.N_SOURCES]
+        layout[k, of_job.N_EXITS] = table[program, of.N_EXITS]
+        layout[k, of_job.NUMBERS] = table[program, of.NUMBERS]
+        layout[k, of_job.PROGRAM_SOURCES] = table[program, of.SOURCES]
+        layout[k, of_job.EXITS] = table[program, of.EXITS] // 8
+        layout[k, of_job.SYMBOLS], layout[k, of_job.TARGET] = table[program, of.SYMBOLS], targets[k]
+        layout[k, of_job.CELLS], layout[k, of_job.SOURCES] = cells, sources
+        layout[k, of_job.WORDS], layout[k, of_job.FOUND] = words, found
+        # the room in which a chain is followed lies together
+        room = strips + borders + ways
+        own = _takes(table, program, lengths[k], around)
+        layout[k, of_job.STRIPS], layout[k, of_job.BORDERS] = room, room + own.strips
+        layout[k, of_job.WAYS] = room + own.strips + own.borders
+        if cases[k] != cases[first]:
+            first = k
+        layout[first : k + 1, of_job.PAST_RIVALS] = k + 1
+        layout[k, of_job.FIRST_RIVAL] = first
+        sums = (
+            cells + own.cells, sources + own.sources, words + own.words, strips + own.strips,
+            borders + own.borders, ways + own.ways, found + own.found,
+        )  # fmt: skip
+    return sums
+
+
+def _most_blocks(apart: bool) -> tuple[int, float]:
+    """Return the blocks that a job gets at most for each piece at work at once, and all jobs."""
+    if apart:
+        return BLOCKS_AT_ONCE_APART, np.inf
+    gpu = None if simulated() else cuda.get_current_device()
+    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors(gpu)
+    return BLOCKS_AT_ONCE, float(blocks)
+
+
+@njit(cache=True, nogil=True)
+def _team(table, programs, chunks, at_once, blocks):
     """Return the job of each block, those with the most work a block first.
 
     A job gets blocks for the pieces that are at work at the same time, and for some that come next;
     if pieces are filled, no more than its share of the work.
     """
-    pieces, chunks = table[:, of.N_PIECES], -(-lengths // packed.CHUNK)
-    work = pieces * chunks
-    at_once = work / (table[:, of.LAST_TICK] + chunks)
-    if apart:
-        sizes = BLOCKS_AT_ONCE_APART * at_once
-    else:
-        blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors()
-        sizes = np.minimum(BLOCKS_AT_ONCE * at_once, work * (blocks / work.sum()))
-    sizes = np.clip(np.ceil(sizes).astype(np.int64), 1, pieces)
-    order = np.argsort(-work / sizes, kind="stable")
-    return np.repeat(order, sizes[order]).astype(np.int32)
-
-
-def _layout(table, jobs: Jobs, sizes: Sizes) -> NDArray[np.int64]:
-    """Return the job table of the packed kernel."""
-    layout = np.empty((jobs.count, packed.FIELDS), dtype=np.int64)
-    layout[:, packed.COLUMNS], layout[:, packed.STRIDE] = jobs.lengths + 1, strides(jobs.lengths)
-    for column, own in (
-        (packed.PIECES, of.N_PIECES), (packed.SEGMENTS, of.N_SEGMENTS), (packed.STOPS, of.N_STOPS),
-        (packed.NUMBERS, of.NUMBERS), (packed.SYMBOLS, of.SYMBOLS),
-    ):  # fmt: skip
-        layout[:, column] = table[:, own]
-    for column, size in (
-        (packed.SOURCES, sizes.sources), (packed.WORDS, sizes.words), (packed.CELLS, sizes.cells),
-    ):  # fmt: skip
-        layout[:, column] = np.cumsum(size) - size
-    return layout
+    n = len(programs)
+    work, sizes = np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
+    for k in range(n):
+        work[k] = table[programs[k], of.N_PIECES] * chunks[k]
+        sizes[k] = at_once * work[k] / (table[programs[k], of.LAST_TICK] + chunks[k])
+    share = blocks / work.sum()
+    for k in range(n):
+        most = np.ceil(min(sizes[k], work[k] * share))
+        sizes[k] = min(max(most, 1), table[programs[k], of.N_PIECES])
+    order = largest_first((work / sizes).astype(np.int64))
+    team, first = np.empty(np.int64(sizes.sum()), dtype=np.int32), 0
+    for k in order:
+        past = first + np.int64(sizes[k])
+        team[first:past] = k
+        first = past
+    return team

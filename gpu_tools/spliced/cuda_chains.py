@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
@@ -14,10 +15,8 @@ from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
-from gpu_tools.spliced import cuda_packed as packed
-from gpu_tools.spliced import cuda_programs as of
+from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_trace as trace
-from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda import PackedLaunch
 from gpu_tools.spliced.traceback import INTRON
 
@@ -58,64 +57,63 @@ class ChainSearch:
     Parameters
     ----------
     launch : PackedLaunch
+    scoring : SplicedScoring
+
+    Attributes
+    ----------
     jobs : Jobs
         Those of the launch.
-    scoring : SplicedScoring
     """
 
-    def __init__(self, launch: PackedLaunch, jobs: Jobs, scoring: SplicedScoring):
-        self.launch, self.scoring, self.buffers = launch, scoring, launch.buffers
-        self.count, self.layout = jobs.count, _layout(launch, jobs)
-        self.jobs = self.buffers.copy("ends", self.layout)
-        most = max(int((scoring.substitution() - scoring.gap).max()), 0)
-        free = int(scoring.ends != "global")
-        constants = [scoring.gap, free, scoring.intron_penalty, most]
-        self.constants = self.buffers.copy("constants", np.array(constants, dtype=np.int32))
+    def __init__(self, launch: PackedLaunch, scoring: SplicedScoring):
+        self.launch, self.scoring = launch, scoring
+        self.jobs, self.buffers = launch.jobs, launch.buffers
 
     def find_ends(self) -> None:
         """Start the search for best ends."""
-        self.best = self.buffers.filled("best", self.count, np.int64)
-        ends.find_ends[self.count, ends.FINDERS, self.buffers.stream](
-            self.jobs, self.launch.resident.exits, self.launch.cells, self.best, self.constants
+        launch, resident = self.launch, self.launch.resident
+        self.best = self.buffers.filled("best", launch.jobs.count, np.int64)
+        ends.find_ends[launch.jobs.count, ends.FINDERS, self.buffers.stream](
+            launch.table, resident.exits, launch.cells, self.best, resident.scoring
         )
 
     def scores(self) -> NDArray[np.int64]:
         """Return the best score of each job."""
-        return ends.score_of(self.buffers.fetch(self.best, self.count))
+        return ends.score_of(self.buffers.fetch(self.best, self.launch.jobs.count))
 
     def find_chains(self) -> None:
         """Start the search for the chains that win their cases."""
         launch, resident, buffers = self.launch, self.launch.resident, self.buffers
-        sizes = launch.sizes
-        room = int(sizes.strips.sum() + sizes.borders.sum() + sizes.ways.sum())
-        found = buffers.array("found", int(sizes.found.sum()), np.int32)
-        self.gathered = buffers.array("gathered", int(sizes.found.sum()), np.int32)
-        written = buffers.array("written", self.count, np.int32)
-        self.firsts = buffers.array("firsts", self.count, np.int32)
+        found = buffers.array("found", launch.takes.found, np.int32)
+        self.gathered = buffers.array("gathered", launch.takes.found, np.int32)
+        written = buffers.array("written", launch.jobs.count, np.int32)
+        self.firsts = buffers.array("firsts", launch.jobs.count, np.int32)
         self.used = buffers.filled("used", 1, np.int32)
-        trace.trace_chains[self.count, WARP, buffers.stream](
-            self.jobs, resident.exits, resident.symbols, launch.words, resident.targets,
-            launch.cells, self.best, buffers.array("space", room, np.int32), written, found,
-            self.constants,
+        trace.trace_chains[launch.jobs.count, WARP, buffers.stream](
+            launch.table, resident.exits, resident.symbols, launch.words, resident.targets,
+            launch.cells, self.best, buffers.array("space", launch.takes.space, np.int32), written,
+            found, resident.scoring,
         )  # fmt: skip
-        trace.gather[self.count, _THREADS, buffers.stream](
-            found, written, self.jobs, self.used, self.firsts, self.gathered
+        trace.gather[launch.jobs.count, _THREADS, buffers.stream](
+            found, written, launch.table, self.used, self.firsts, self.gathered
         )
 
-    def found(self) -> Found:
-        """Return what was found, once it is."""
-        used = int(self.buffers.fetch(self.used, 1)[0])
-        words, firsts = (
-            self.buffers.fetch(self.gathered, used), self.buffers.fetch(self.firsts, self.count)
-        )  # fmt: skip
-        if (words[firsts] < 0).any():
+    def found(self, pool: ThreadPoolExecutor) -> Found:
+        """Return what was found, once it is; a thread takes the words out of the buffers."""
+        buffers, count, programs = self.buffers, self.jobs.count, self.launch.resident.programs
+        used = int(buffers.fetch(self.used, 1)[0])
+        # memory that was never used is slow to write, and pinned memory is too dear to give away
+        room = buffers.pinned("words", 1 << used.bit_length(), np.int32)
+        words, firsts = buffers.fetch(self.gathered, used, room), buffers.fetch(self.firsts, count)
+        n_exons = words[firsts]
+        if (n_exons < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
-        programs, first_exits = self.launch.resident.programs, self.launch.table[:, of.EXITS] // 8
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
+        first_exits = self.launch.layout[:, of_job.EXITS].copy()
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        best = self.buffers.fetch(self.best, self.count)
-        return Found(words, firsts, best, exons, keeps_start)
+        best, winners = buffers.fetch(self.best, count), np.flatnonzero(n_exons)
+        return Found(pool.submit(np.copy, words), firsts, best, exons, keeps_start, winners)
 
 
 class Found:
@@ -123,23 +121,23 @@ class Found:
 
     Parameters
     ----------
-    words, firsts : ndarray of int32
-        See `cuda_trace.gather`.
+    words : Future of ndarray of int32
+        See `cuda_trace.gather`; to be waited for before the buffers are used again.
+    firsts : ndarray of int32, shape (J,)
+        Where each job's words begin.
     best : ndarray of int64, shape (J,)
         Best ends, see `cuda_ends`.
     exons : tuple
         Of each exit its exon, and where the exits of each job begin; starts and ends of exons.
     keeps_start : bool
         Whether the target's symbols before the first exon are aligned.
+    winners : ndarray of int64
+        The jobs that have a chain.
     """
 
-    def __init__(self, words, firsts, best, exons, keeps_start: bool):
+    def __init__(self, words: Future, firsts, best, exons, keeps_start: bool, winners):
         self.words, self.firsts, self.best, self.exons = words, firsts, best, exons
-        self.keeps_start, self._decoding = keeps_start, Lock()
-
-    def winners(self) -> NDArray[np.int64]:
-        """Return the jobs that have a chain."""
-        return np.flatnonzero(self.words[self.firsts])
+        self.keeps_start, self.winners, self._decoding = keeps_start, winners, Lock()
 
     @property
     def chains(self) -> Chains:
@@ -149,25 +147,9 @@ class Found:
 
     @cached_property
     def _chains(self) -> Chains:
-        columns = decode(self.words, self.firsts, *self.exons, self.keeps_start)
+        columns = decode(self.words.result(), self.firsts, *self.exons, self.keeps_start)
         best = self.best
         return Chains(ends.score_of(best), columns[0], ends.column_of(best), *columns[1:])
-
-
-def _layout(launch: PackedLaunch, jobs: Jobs) -> NDArray[np.int64]:
-    """Return the table of jobs, see `cuda_ends`."""
-    layout, table = np.empty((jobs.count, ends.FIELDS), dtype=np.int64), launch.table
-    layout[:, ends.N_EXITS], layout[:, ends.EXITS] = table[:, of.N_EXITS], table[:, of.EXITS] // 8
-    layout[:, ends.TARGET] = jobs.targets
-    for name in ("COLUMNS", "SYMBOLS", "WORDS", "CELLS", "STRIDE"):
-        layout[:, getattr(ends, name)] = launch.layout[:, getattr(packed, name)]
-    room = np.stack(launch.sizes[3:6], axis=1)
-    after = np.cumsum(room).reshape(-1, 3)
-    layout[:, [ends.STRIPS, ends.BORDERS, ends.WAYS]] = after - room
-    layout[:, ends.FOUND] = np.cumsum(launch.sizes.found) - launch.sizes.found
-    layout[:, ends.FIRST_RIVAL] = np.searchsorted(jobs.cases, jobs.cases, side="left")
-    layout[:, ends.PAST_RIVALS] = np.searchsorted(jobs.cases, jobs.cases, side="right")
-    return layout
 
 
 @njit(cache=True, nogil=True)

@@ -8,16 +8,12 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from gpu_tools.ptx import WARP, kernel
-from gpu_tools.spliced.cuda_packed import FREE, GAP, place_of
+from gpu_tools.spliced.cuda_job import CELLS, COLUMNS, EXITS, FREE, GAP, N_EXITS, STRIDE
+from gpu_tools.spliced.cuda_packed import place_of
 
 FINDERS = WARP if WARP < 32 else 256
 """Threads that look for one job's best end."""
 
-# columns of the table of jobs
-(
-    COLUMNS, N_EXITS, EXITS, SYMBOLS, WORDS, TARGET, CELLS, STRIDE, STRIPS, BORDERS, WAYS, FOUND,
-    FIRST_RIVAL, PAST_RIVALS, FIELDS,
-) = range(15)  # fmt: skip
 # columns of the table of exits, which are exons ordered by end, then start
 ROW, BONUS, LENGTH, LAST_ROW, ENTRY, COMMITTED, FIRST, BEHIND = range(8)
 
@@ -50,12 +46,13 @@ def find_ends(jobs, exits, cells, best, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, FIELDS)
+    jobs : int64 array, shape (J, cuda_job.FIELDS)
     exits : int32 array, shape (B, 8)
     cells : int16 array
         See `cuda_trace.trace_chains`.
     best : int64 array, zeros, shape (J,)
-    scoring : int32 array, shape (4,)
+    scoring : int32 array
+        See `cuda_job`.
     """
     number = cuda.blockIdx.x
     job = jobs[number]

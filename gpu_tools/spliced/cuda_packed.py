@@ -34,6 +34,20 @@ from gpu_tools.ptx import (
     shuffle_up,
 )
 from gpu_tools.spliced import core
+from gpu_tools.spliced.cuda_job import (
+    CELLS,
+    COLUMNS,
+    FREE,
+    GAP,
+    NUMBERS,
+    PIECES,
+    SEGMENTS,
+    SOURCES,
+    STOPS,
+    STRIDE,
+    SYMBOLS,
+    WORDS,
+)
 from gpu_tools.spliced.pieces import EMPTY, Capacity
 
 SLOTS = 8
@@ -56,6 +70,8 @@ WORD_LEAD = LEAD + CAPACITY.span * CHUNK
 """Elements before the word of column 0: the last segment of a piece begins late."""
 WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
+WORDS_AROUND = WORD_LEAD + 1 + WORD_TAIL
+"""Elements of a target's words beyond its symbols; column 0 is none."""
 NEVER = NOT_LOOKED
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
 NEVER_BYTE = NEVER & 0xFF
@@ -67,13 +83,6 @@ _AT_ONCE = min(2 * UNROLLED, CHUNK)
 _NO_COLUMN = -(1 << 30)
 _HALF = CAPACITY.segments * _STAGED
 _STAGE = 2 * _HALF
-
-# columns of the job table
-(
-    COLUMNS, PIECES, SEGMENTS, STOPS, NUMBERS, SOURCES, SYMBOLS, WORDS, CELLS, STRIDE, FIELDS,
-) = range(11)  # fmt: skip
-# elements of the scoring
-GAP, FREE = range(2)
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
 _OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
@@ -337,8 +346,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, FIELDS)
-        Counts, where the job's parts lie in the buffers, and the elements of a stored row.
+    jobs : int64 array, shape (J, cuda_job.FIELDS)
     team : int32 array
         The job of each block.
     numbers : int32 array
@@ -358,8 +366,8 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
         of a stop's row are stored together, so places are chosen for them to be aligned.
     counters : int32 array, zeros, shape (J,)
         Pieces begun of each job.
-    scoring : int32 array, shape (2,)
-        Gap, free ends.
+    scoring : int32 array
+        See `cuda_job`.
     """
     scratch = cuda.shared.array(WARP, int32)
     begun = cuda.shared.array(1, int32)

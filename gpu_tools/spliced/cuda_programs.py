@@ -12,33 +12,27 @@ from numpy.typing import NDArray
 from gpu_tools import simd
 from gpu_tools.ptx import kernel
 from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import OTHER
 from gpu_tools.spliced import cuda_ends as exit_columns
+from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced.columns import Strands
-from gpu_tools.spliced.pieces import (
-    EMPTY,
+from gpu_tools.spliced.piece_tables import (
     NOT_KEPT,
     NOT_THE_LAST,
     arrange,
-    cut,
     fill_warps,
-    most_segments,
-    most_sources,
     stored_row,
 )
-from gpu_tools.spliced.program import lay_out
+from gpu_tools.spliced.pieces import EMPTY, cut, most_segments, most_sources
+from gpu_tools.spliced.program import lay_out, write_stream
 from gpu_tools.spliced.widths import best_bonus
 
 # columns of the table of programs: counts, what bounds the cells, where the parts lie
 (
-    N_ROWS, N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
-    LONGEST_TRACK, LONGEST_EXON, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
+    N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
+    LONGEST_TRACK, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
     LAST_TICK, NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
-) = range(20)  # fmt: skip
-
-_TOGETHER = 16
-"""Programs that a thread takes at a time."""
+) = range(18)  # fmt: skip
 
 
 class Programs(NamedTuple):
@@ -73,52 +67,39 @@ def _new(name: str, count: int, dtype: type) -> NDArray:
     return np.empty(count, dtype=dtype)
 
 
-def lay_out_programs(
-    strands: Strands, chosen: NDArray[np.int64], scoring: SplicedScoring, apart: bool,
-    spread: Callable = map, new: Callable = _new,
-) -> Programs:  # fmt: skip
-    """Lay out the programs of strands.
+def begin_programs(
+    strands: Strands, scoring: SplicedScoring, apart: bool, new: Callable = _new
+) -> tuple[Programs, Callable[[], None]]:
+    """Make room for the programs of strands, and return what lays them out.
 
     Parameters
     ----------
     strands : Strands
-    chosen : ndarray of int64
-        Numbers of the strands to lay out; there is nothing in the rows of the others.
     scoring : SplicedScoring
     apart : bool
         Whether every segment is a piece.
-    spread : callable
-        Used like `map`.
     new : callable
         Makes an array from a name, a number of elements and their type.
 
     Returns
     -------
-    Programs
+    programs : Programs
+    lay_out : callable
+        Lays out what is left to do; as many threads as like may call it.
     """
-    room, bonus = np.zeros((strands.count, 4), dtype=np.int64), scoring.exon_bonus(strands.scores)
-    room[chosen] = _room(strands)[chosen]
+    room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
     sizes = room.sum(axis=0)
     programs = Programs(
-        np.zeros((strands.count, FIELDS), dtype=np.int64),
+        np.empty((strands.count, FIELDS), dtype=np.int64),
         new("numbers", sizes[0], np.int32), new("sources", sizes[1], np.int32),
         new("exits", sizes[2], np.int32), new("symbols", sizes[3], np.uint8),
         np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
     )  # fmt: skip
     programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
     capacity = packed.APART if apart else packed.CAPACITY
-
-    # the largest first, and shares of all sizes
-    chosen = chosen[np.argsort(-room[chosen, 3], kind="stable")]
-    n_shares = -(-len(chosen) // _TOGETHER)
-
-    def lay_out_share(share: int) -> None:
-        own = np.ascontiguousarray(chosen[share::n_shares])
-        _lay_out_some(own, strands, bonus, scoring.intron_penalty, capacity, programs)
-
-    for _ in spread(lay_out_share, range(n_shares)):
-        pass
-    return programs
+    largest_first, taken = np.argsort(-room[:, 3]), np.zeros(1, dtype=np.int64)
+    how = bonus, scoring.intron_penalty, capacity
+    return programs, lambda: _lay_out_next(largest_first, taken, strands, *how, programs)
 
 
 def _room(strands: Strands) -> NDArray[np.int64]:
@@ -126,101 +107,105 @@ def _room(strands: Strands) -> NDArray[np.int64]:
     first, lengths = strands.first_exons[:-1], strands.ends - strands.starts
     exons, rows = np.diff(strands.first_exons), np.add.reduceat(lengths, first)
     stops = exons + rows // (2 * packed.CAPACITY.lanes * packed.CAPACITY.slots) + 1
-    # there are no more pieces than segments; see `pieces.arrange`
+    # there are no more pieces than segments; see `piece_tables.arrange`
     numbers = 5 * most_segments(stops, exons) + 3 * stops + 3
     return np.stack([numbers, 4 * most_sources(stops, exons), 8 * exons, rows], axis=1)
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_some(chosen, strands, bonus, penalty, capacity, programs):
-    for k in chosen:
+def _lay_out_next(order, taken, strands, bonus, penalty, capacity, programs):
+    """Lay out strands in an order, those that no other thread has taken, as long as there are."""
+    at = simd.fetch_add(taken, 0, 1)
+    while at < len(order):
+        k = order[at]
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
         exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
         codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
         _lay_out(codes, exons, strands.reverse[k], penalty, capacity, programs, (k, first))
+        at = simd.fetch_add(taken, 0, 1)
 
 
 @njit(cache=True, nogil=True)
 def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
     (k, first_exon), (exon_starts, exon_ends, bonus) = place, exons
-    (
-        order, stream, starts, track_rows, commits, ends, exit_rows, exit_ends, exit_tracks,
-        by_end, first_by_end,
-    ) = lay_out(codes, exon_starts, exon_ends, reverse)  # fmt: skip
+    own = programs.table[k]
+    order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
+    starts, track_rows, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end = (
+        tracks
+    )
     bonus, committed = bonus[order], first_by_end[commits]
     pieces = cut(exit_rows, exit_tracks, by_end, committed, capacity)
     first_segments = fill_warps(pieces.order, pieces.segments, capacity)
-    tables = arrange(pieces, first_segments, capacity, bonus - penalty)
-    own = programs.table[k]
-    own[N_ROWS], own[N_STOPS], own[N_KEPT] = len(stream), len(pieces.stops.ends), pieces.n_kept
+    tables = programs.numbers[own[NUMBERS] :], programs.sources[own[SOURCES] :]
+    arrange(pieces, first_segments, capacity, bonus - penalty, tables)
+    stream = programs.symbols[own[SYMBOLS] : own[SYMBOLS] + track_rows[-1]]
+    own[AMBIGUOUS] = write_stream(codes, starts, track_rows, reverse, stream)
+    own[N_STOPS], own[N_KEPT] = len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
     own[LAST_TICK] = pieces.segments.ticks.max()
-    own[N_SOURCES], own[N_EXITS], own[N_ENDS] = len(tables.sources), len(order), len(ends)
-    lengths = ends[exit_ends] - starts[exit_tracks]
-    own[LONGEST_EXON], own[LONGEST_TRACK] = lengths.max(), np.diff(track_rows).max()
-    own[MOST_EXITS], own[MOST_BONUS] = np.diff(first_by_end).max(), np.abs(bonus).max()
+    own[N_SOURCES], own[N_EXITS] = len(pieces.segments.sources), len(order)
+    own[N_ENDS], own[MOST_BONUS] = len(ends), np.abs(bonus).max()
     own[BEST_BONUS] = best_bonus(commits, exit_tracks, exit_ends, bonus, len(ends), penalty)
-    own[AMBIGUOUS] = (stream == OTHER).any()
-    _put(programs.numbers, own[NUMBERS], tables.numbers)
-    _put(programs.sources, own[SOURCES], tables.sources.ravel())
-    _put(programs.symbols, own[SYMBOLS], stream)
+    # a track is its longest exon
+    own[LONGEST_TRACK] = np.diff(track_rows).max()
+    own[MOST_EXITS] = np.diff(first_by_end).max()
+    _write_exits(programs, own[EXITS], tracks, pieces, bonus, capacity.late)
     exon_of_exit = programs.exon_of_exit[own[EXITS] // 8 :]
-    exits = programs.exits[own[EXITS] : own[EXITS] + 8 * len(order)].reshape(-1, 8)
     for at in range(len(by_end)):
-        exon = by_end[at]
-        end, track, exit_ = exit_ends[exon], exit_tracks[exon], exits[at]
-        exit_[exit_columns.ROW] = stored_row(pieces.stops.of_exon[exon], pieces.stops, capacity)
-        exit_[exit_columns.BONUS], exit_[exit_columns.LENGTH] = bonus[exon], lengths[exon]
-        exit_[exit_columns.LAST_ROW] = exit_rows[exon]
-        above = len(pieces.stops.ends) + pieces.entries[track]
-        exit_[exit_columns.ENTRY] = stored_row(above, pieces.stops, capacity)
-        exit_[exit_columns.COMMITTED] = committed[track]
-        exon_of_exit[at] = first_exon + order[exon]
-        exit_[exit_columns.FIRST], exit_[exit_columns.BEHIND] = (
-            first_by_end[end],
-            first_by_end[end + 1],
-        )
+        exon_of_exit[at] = first_exon + order[by_end[at]]
 
 
 @njit(cache=True, nogil=True)
-def _put(arena, first, values):
-    arena[first : first + len(values)] = values
+def _write_exits(programs, first, tracks, pieces, bonus, late):
+    """Write the rows of the table of exits, see `cuda_trace.trace_chains`."""
+    starts, _, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end = tracks
+    of_exon, virtual_lanes = pieces.stops.of_exon, pieces.stops.virtual_lanes
+    entries, n_stops = pieces.entries, len(pieces.stops.ends)
+    exits = programs.exits[first : first + 8 * len(by_end)].reshape(-1, 8)
+    for at in range(len(by_end)):
+        exon = by_end[at]
+        end, track = exit_ends[exon], exit_tracks[exon]
+        exits[at, exit_columns.ROW] = stored_row(of_exon[exon], virtual_lanes, late)
+        exits[at, exit_columns.BONUS] = bonus[exon]
+        exits[at, exit_columns.LENGTH] = ends[end] - starts[track]
+        exits[at, exit_columns.LAST_ROW] = exit_rows[exon]
+        exits[at, exit_columns.ENTRY] = stored_row(n_stops + entries[track], virtual_lanes, late)
+        exits[at, exit_columns.COMMITTED] = first_by_end[commits[track]]
+        exits[at, exit_columns.FIRST] = first_by_end[end]
+        exits[at, exit_columns.BEHIND] = first_by_end[end + 1]
 
 
 @kernel()
-def place_sources(jobs, programs, sources, targets, of_symbol, placed, words):
+def place_sources(jobs, sources, targets, scoring, placed, words):
     """Write what depends on a job's target: places of the rows it reads, and the table words.
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, cuda_packed.FIELDS)
-    programs : int64 array, shape (J, 4)
-        Of each job: its program's number of sources and where they are, where its target is, and
-        the number of its words.
+    jobs : int64 array, shape (J, cuda_job.FIELDS)
     sources : int32 array
         Of programs, see `Programs`.
     targets : uint8 array
         Encoded targets.
-    of_symbol : int32 array, shape (5,)
-        The table word of a target symbol.
+    scoring : int32 array
+        See `cuda_job`.
     placed, words : int32 array
         Written, see `cuda_packed.sweep_pieces`.
     """
-    number = cuda.blockIdx.x
-    job, first = jobs[number], cuda.threadIdx.x
-    n_sources, n_words = programs[number, 0], programs[number, 3]
-    stride, source = int32(job[packed.STRIDE]), programs[number, 1]
-    for k in range(first, n_sources, cuda.blockDim.x):
+    job, first = jobs[cuda.blockIdx.x], cuda.threadIdx.x
+    stride, source = int32(job[of_job.STRIDE]), job[of_job.PROGRAM_SOURCES]
+    for k in range(first, job[of_job.N_SOURCES], cuda.blockDim.x):
         row, kept = sources[source + 4 * k + 1], sources[source + 4 * k + 3]
-        out = placed[job[packed.SOURCES] + 4 * k :]
+        out = placed[job[of_job.SOURCES] + 4 * k :]
         out[0], out[2] = sources[source + 4 * k], sources[source + 4 * k + 2]
         out[1] = row if row == EMPTY else packed.place_of(row, stride)
         if kept == NOT_THE_LAST:
             out[3] = -1
         else:
             out[3] = 0 if kept == NOT_KEPT else packed.place_of(kept, stride)
-    target, lead = programs[number, 2], packed.WORD_LEAD + 1
-    for k in range(first, n_words, cuda.blockDim.x):
-        column = k - lead
-        inside = column >= 0 and column < job[packed.COLUMNS] - 1
-        words[job[packed.WORDS] + k] = of_symbol[targets[target + column]] if inside else 0
+    target, length = targets[job[of_job.TARGET] :], job[of_job.COLUMNS] - 1
+    for k in range(first, length + packed.WORDS_AROUND, cuda.blockDim.x):
+        column = k - (packed.WORD_LEAD + 1)
+        word = int32(0)
+        if 0 <= column < length:
+            word = scoring[of_job.LIFTED + target[column]]
+        words[job[of_job.WORDS] + k] = word

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.batches import owners, within_limit
+from gpu_tools.batches import within_limit
 from gpu_tools.cuda_kept import KEPT, Room
-from gpu_tools.device import simulated
-from gpu_tools.errors import DeviceError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced import cuda_wide as wide
+from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
-from gpu_tools.spliced.columns import CaseColumns, Jobs
+from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
 from gpu_tools.spliced.cuda_chains import ChainSearch, Found
-from gpu_tools.spliced.cuda_programs import Programs, lay_out_programs
+from gpu_tools.spliced.cuda_work import (
+    Share,
+    Work,
+    batches_of,
+    laid_out,
+    raise_to,
+    refuse_beyond,
+)
 from gpu_tools.spliced.traceback import Swept, runs_of
 
-BYTES_PER_BATCH = 4 << 30
-"""What one batch may take of GPU memory, if a quarter of what is free is not less."""
 WIDE_BYTES_PER_BATCH = 1 << 30
 """The same for 32-bit sweeps, whose rows go to host memory."""
 NO_CHAIN = np.iinfo(np.int64).min
@@ -62,19 +66,27 @@ def on_cuda(
     DeviceError
         If a case does not fit the memory of its GPU.
     """
-    found, spread = Alignments(columns), KEPT.workers(threads).map
+    found, pool = Alignments(columns), KEPT.workers(threads)
 
-    def run(jobs: Jobs, room: Room) -> None:
-        work = prepare(columns, jobs, scoring, spread, room.stays.pinned)
-        broad = prepare_wide(columns, work.broad, scoring, room)
-        for own, search in searches(work, scoring, room, ChainSearch.find_chains):
-            found.add(own, search.found())
-            done(int(columns.cells[np.unique(own.cases)].sum()))
+    def run(share: Share, room: Room) -> None:
+        broad = prepare_wide(columns, share.broad, scoring, room)
+        copying: deque[Future] = deque()
+        for own, search in searches(work, share, scoring, room, ChainSearch.find_chains):
+            # its buffers are those of the search so many before
+            for copied in first_beyond(copying, len(room.turns) - 1):
+                copied.result()
+            part = search.found(pool)
+            found.add(search.jobs, part)
+            copying.append(part.words)
+            done(int(columns.cells[own].sum()))
+        for copied in copying:
+            copied.result()
         for k, result in wide_results(broad, scoring):
             found.others[k] = result
             done(result.cells)
 
-    KEPT.on_gpus(ordinals, run, deal_out(columns, len(ordinals)))
+    with laid_out(columns, scoring, ordinals, threads) as work:
+        KEPT.on_gpus(ordinals, run, work.shares)
     return found
 
 
@@ -83,156 +95,64 @@ def scores_on_cuda(
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
-    spread = KEPT.workers(threads).map
 
-    def run(jobs: Jobs, room: Room) -> None:
-        work = prepare(columns, jobs, scoring, spread, room.stays.pinned)
-        broad = prepare_wide(columns, work.broad, scoring, room)
-        for own, search in searches(work, scoring, room):
-            np.maximum.at(scores, own.cases, search.scores())
+    def run(share: Share, room: Room) -> None:
+        broad = prepare_wide(columns, share.broad, scoring, room)
+        for _, search in searches(work, share, scoring, room):
+            raise_to(scores, search.jobs.cases, search.scores())
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
-    KEPT.on_gpus(ordinals, run, deal_out(columns, len(ordinals)))
+    with laid_out(columns, scoring, ordinals, threads) as work:
+        KEPT.on_gpus(ordinals, run, work.shares)
     return scores
-
-
-def deal_out(columns: CaseColumns, count: int) -> list[Jobs]:
-    """Deal the jobs of cases out to GPUs, by the cases' cells."""
-    jobs = columns.jobs
-    if count == 1:
-        return [jobs]
-    whose = owners(columns.cells, count)[jobs.cases]
-    return [jobs.take(whose == k) for k in range(count)]
-
-
-class Work(NamedTuple):
-    """What one GPU has to do.
-
-    Attributes
-    ----------
-    columns : CaseColumns
-    programs : Programs
-        Of the strands of its jobs.
-    apart : bool
-        Whether segments are pieces of their own.
-    narrow : Jobs
-        Those for the packed kernel.
-    broad : list of int
-        Cases for the other kernel.
-    """
-
-    columns: CaseColumns
-    programs: Programs | None
-    apart: bool
-    narrow: Jobs
-    broad: list[int]
-
-
-def prepare(columns: CaseColumns, jobs: Jobs, scoring: SplicedScoring, *how) -> Work:
-    """Lay out the programs of jobs and choose their kernels.
-
-    The current GPU is to do them; `how` are further arguments of `lay_out_programs`.
-    """
-    if not jobs.count:
-        return Work(columns, None, False, jobs, [])
-    strands = columns.strands
-    exons, targets = np.diff(strands.first_exons), np.bincount(jobs.programs)
-    chosen = np.flatnonzero(targets)
-    apart = packed.run_apart(int(exons[chosen] @ targets[chosen]))
-    programs = lay_out_programs(strands, chosen, scoring, apart, *how)
-    table, lengths = programs.table[jobs.programs], strands.lengths[jobs.programs]
-    suited = packed.fit_packed(table, jobs.lengths, lengths, scoring) & _can_pack()
-    if suited.all():
-        return Work(columns, programs, apart, jobs, [])
-    broad = np.unique(jobs.cases[~suited])
-    return Work(columns, programs, apart, jobs.take(~np.isin(jobs.cases, broad)), broad.tolist())
-
-
-def _can_pack() -> bool:
-    return simulated() or cuda.get_current_device().compute_capability >= packed.PACKED_CAPABILITY
 
 
 def searches(
     work: Work,
+    share: Share,
     scoring: SplicedScoring,
     room: Room,
     start: Callable[[ChainSearch], None] = lambda search: None,
-) -> Iterator[tuple[Jobs, ChainSearch]]:
-    """Sweep jobs on the current GPU, batch by batch, and have their best ends found.
+) -> Iterator[tuple[NDArray[np.int64], ChainSearch]]:
+    """Sweep cases on the current GPU, batch by batch, and have their best ends found.
 
-    While results of one batch are taken over, the GPU works on the next one in other buffers. What
+    While results of one batch are taken over, the GPU works on the next ones in other buffers. What
     else is to be done with a search is begun by `start`.
     """
-    if not work.narrow.count:
+    jobs = jobs_of(work.columns, share.narrow)
+    if not jobs.count:
         return
-    before, crowded, batches = None, False, list(_batches(work, room))
-    resident = packed.Resident.copy(work.programs, work.columns.targets, room.stays)
-    for number, (batch, large) in enumerate(batches):
-        if large or crowded:
-            if before:
-                yield before
-            before = None
+    batches, running, crowded = batches_of(work, share.narrow, jobs, room), deque(), False
+    resident = packed.Resident.copy(work.programs, work.targets, scoring, room.stays)
+    for number, batch in enumerate(batches):
+        if batch.alone or crowded:
+            yield from first_beyond(running, 0)
             room.empty()
-        jobs, crowded = work.narrow.take(batch), large
-        buffers = room.turns[number % len(room.turns)]
-        launch = packed.PackedLaunch(resident, jobs, scoring, work.apart, buffers)
+        crowded, buffers = batch.alone, room.turns[number % len(room.turns)]
+        launch = packed.PackedLaunch(resident, jobs.take(batch.jobs), work.apart, buffers)
         launch.run()
-        search = ChainSearch(launch, jobs, scoring)
+        search = ChainSearch(launch, scoring)
         search.find_ends()
         start(search)
-        if before:
-            yield before
-        before = jobs, search
-    yield before
-    if work.broad:
+        running.append((share.narrow[batch.cases], search))
+        yield from first_beyond(running, len(room.turns) - 1)
+    yield from first_beyond(running, 0)
+    if share.broad:
         room.empty()
 
 
-def _batches(work: Work, room: Room) -> Iterator[tuple[slice, bool]]:
-    """Split jobs, those of a case together, into batches of which the current GPU can hold two.
-
-    A case too large for that is a batch of its own, and told apart.
-    """
-    jobs, free = work.narrow, free_memory(room)
-    sizes = packed.sizes_of(work.programs.table[jobs.programs], jobs.lengths).bytes
-    firsts = np.flatnonzero(np.diff(jobs.cases, prepend=-1))
-    pasts = np.append(firsts[1:], jobs.count)
-    after = np.cumsum(sizes)[pasts - 1]
-    largest = int(np.diff(after, prepend=0).argmax())
-    refuse_beyond(free, int(jobs.cases[firsts[largest]]), int(np.diff(after, prepend=0)[largest]))
-    limit = min(BYTES_PER_BATCH, free // 4)
-    k, before = 0, 0
-    while k < len(firsts):
-        past = max(int(np.searchsorted(after, before + limit, side="right")), k + 1)
-        yield slice(firsts[k], pasts[past - 1]), after[past - 1] - before > limit
-        k, before = past, after[past - 1]
-
-
-def free_memory(room: Room) -> int:
-    """Return the bytes of the current GPU that are free or the room's own.
-
-    The simulator has what it likes.
-    """
-    if simulated():
-        return 1 << 62
-    return cuda.current_context().get_memory_info().free + room.bytes
-
-
-def refuse_beyond(free: int, case: int, needed: int) -> None:
-    """Raise `DeviceError` if a case needs more memory than is free on its GPU."""
-    if needed > free:
-        raise DeviceError(
-            f"case {case + 1} needs {needed >> 20} MB of GPU memory, {free >> 20} MB are free; use"
-            " the CPU (cpu) or a larger GPU"
-        )
+def first_beyond(line: deque, most: int) -> Iterator:
+    """Take those that were first in a line until no more than `most` are left."""
+    while len(line) > most:
+        yield line.popleft()
 
 
 def prepare_wide(
     columns: CaseColumns, chosen: list[int], scoring: SplicedScoring, room: Room
 ) -> list[tuple[int, PreparedCase]]:
     """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
-    prepare_case, free = Preparation(scoring), free_memory(room) if chosen else 0
+    prepare_case, free = Preparation(scoring), cuda_work.free_memory(room) if chosen else 0
     made = [(k, prepare_case(columns.cases[k])) for k in chosen]
     for numbered in made:
         refuse_beyond(free, numbered[0], _wide_bytes(numbered))
@@ -279,7 +199,7 @@ class Alignments(Sequence[SplicedAlignment]):
 
     def add(self, jobs: Jobs, found: Found) -> None:
         """Add what was found for jobs; a case is that of its job which has a chain."""
-        winners = found.winners()
+        winners = found.winners
         with self._adding:  # a thread a GPU
             self._job[jobs.cases[winners]] = winners
             self._part[jobs.cases[winners]] = len(self._parts)

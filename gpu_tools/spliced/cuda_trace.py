@@ -17,7 +17,8 @@ from numba import cuda, int32, int64, uint32
 from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, sync_lanes
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
-from gpu_tools.spliced.cuda_packed import FREE, GAP, WORD_LEAD, place_of
+from gpu_tools.spliced import cuda_job as of_job
+from gpu_tools.spliced.cuda_packed import WORD_LEAD, place_of
 
 SLOTS = 8
 """Rows of a lane."""
@@ -30,9 +31,6 @@ EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
 OPERATION_BITS = 3
 _NEVER = -(1 << 29)
 _FAR = 1 << 30
-
-# further elements of the scoring
-PENALTY, MOST = 2, 3
 
 _SIGNED_BYTE, _NOTHING = 0x8880, 0x4444
 
@@ -180,7 +178,7 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
     strips, borders, ways, stride = room
     (group, column), (cells, stored) = end, rows
     value = _value_at(table, rows, group, column, lane, scratch)
-    first = _first_column(table, rows, group, (column, value), scoring[MOST], lane, scratch)
+    first = _first_column(table, rows, group, (column, value), scoring[of_job.MOST], lane, scratch)
     last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
     steps = int32(column - first + int32(WARP))
     n_strips, swept, lanes, target = int32(0), int32(0), int32(0), int32(0)
@@ -193,7 +191,7 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
                 strips[uint32(2 * n_strips)], strips[uint32(2 * n_strips + 1)] = swept, lanes
             strip = int32(last_row - swept), first_word, n_rows, steps, source, target
             own = ways[int64(lanes) * _ways_of(steps) :]
-            lanes += _sweep_strip(texts, borders, own, strip, scoring[GAP], lane, scratch)
+            lanes += _sweep_strip(texts, borders, own, strip, scoring[of_job.GAP], lane, scratch)
             swept += n_rows
             n_strips += int32(1)
         missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
@@ -271,7 +269,7 @@ def _exit_before(table, rows, committed, column, wanted, lane, scratch):
 def _beaten(best, number, job):
     """Tell whether another strand of the case has a better chain, or as good a one and is first."""
     ours = _score(best[number])
-    for rival in range(job[ends.FIRST_RIVAL], job[ends.PAST_RIVALS]):
+    for rival in range(job[of_job.FIRST_RIVAL], job[of_job.PAST_RIVALS]):
         theirs = _score(best[rival])
         if theirs > ours or (theirs == ours and rival < number):
             return True
@@ -284,8 +282,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, FIELDS)
-        Counts, where the job's parts lie in the buffers, and the jobs of its case.
+    jobs : int64 array, shape (J, cuda_job.FIELDS)
     exits : int32 array, shape (B, 8)
         Of each exon, ordered by end, then start: its last stored row, its bonus, its length, its
         last base symbol, the stored row above its first one, how many exits may precede it, the
@@ -305,17 +302,26 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         and -1 if nothing explains a value; then of each, last exon first, its number among the
         exits, the column it is entered at, and its runs: their number, then each as its length and
         operation.
-    scoring : int32 array, shape (4,)
-        Gap, whether ends are free, intron penalty, the most that a pair adds, at least 0.
+    scoring : int32 array
+        See `cuda_job`.
     """
     scratch = cuda.shared.array(WARP, int32)
     lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
     job = jobs[number]
-    table, out = exits[job[ends.EXITS] :], found[job[ends.FOUND] :]
-    rows = cells[job[ends.CELLS] :], int32(job[ends.STRIDE])
-    texts = symbols[job[ends.SYMBOLS] :], words[job[ends.WORDS] :], targets[job[ends.TARGET] :]
-    stride = int32(job[ends.COLUMNS] + 2 * WARP)
-    room = space[job[ends.STRIPS] :], space[job[ends.BORDERS] :], space[job[ends.WAYS] :], stride
+    table, out = exits[job[of_job.EXITS] :], found[job[of_job.FOUND] :]
+    rows = cells[job[of_job.CELLS] :], int32(job[of_job.STRIDE])
+    texts = (
+        symbols[job[of_job.SYMBOLS] :],
+        words[job[of_job.WORDS] :],
+        targets[job[of_job.TARGET] :],
+    )
+    stride = int32(job[of_job.COLUMNS] + 2 * WARP)
+    room = (
+        space[job[of_job.STRIPS] :],
+        space[job[of_job.BORDERS] :],
+        space[job[of_job.WAYS] :],
+        stride,
+    )
     column, chain, n = int32(_column(best[number])), int32(0), int32(1)
     end = int32(_exit(best[number]))
     if _beaten(best, number, job):
@@ -338,8 +344,8 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         chain, column = int32(chain + 1), entered
         before = _cell(rows, table[exon, ends.ENTRY], column)
         end = int32(-1)
-        if before != empty_chain(column, scoring[GAP], scoring[FREE] != 0):
-            wanted, committed = int32(before + scoring[PENALTY]), table[exon, ends.COMMITTED]
+        if before != empty_chain(column, scoring[of_job.GAP], scoring[of_job.FREE] != 0):
+            wanted, committed = int32(before + scoring[of_job.PENALTY]), table[exon, ends.COMMITTED]
             end = _exit_before(table, rows, committed, column, wanted, lane, scratch)
             if end < 0:
                 chain = int32(-1)
@@ -360,6 +366,6 @@ def gather(found, written, jobs, used, firsts, gathered):
         begin[0] = cuda.atomic.add(used, 0, n)
         firsts[number] = begin[0]
     cuda.syncthreads()
-    first, source = int64(begin[0]), jobs[number, ends.FOUND]
+    first, source = int64(begin[0]), jobs[number, of_job.FOUND]
     for k in range(cuda.threadIdx.x, n, cuda.blockDim.x):
         gathered[first + k] = found[source + k]

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 EMPTY = -1
 """Stands for the empty chain among the rows that a segment reads."""
-NOT_THE_LAST, NOT_KEPT = -1, -2
-"""Stand, with a source, for the row above its segment: not complete yet, and not to be kept."""
 _RECOMPUTED = 4
 """Up to so many exons before a track are read by each track they precede, more by the first one."""
 _FOLDED = 6
@@ -122,7 +120,8 @@ def cut(exit_rows, exit_tracks, by_end, committed, capacity):
     """Cut tracks into segments; `committed` counts the exons that may precede each track."""
     stops, of_track = _find_stops(exit_rows, exit_tracks, 2 * capacity.lanes * capacity.slots)
     draft, due = _room(len(of_track), len(by_end))
-    n, entries, n_kept = _find_segments(draft, due, stops, of_track, committed, by_end, capacity)
+    exons = by_end, _exon_of_stop(stops.of_exon, len(of_track)), committed
+    n, entries, n_kept = _find_segments(draft, due, stops, of_track, exons, capacity)
     segments = _without_spare_room(draft, n)
     return Pieces(stops, segments, entries, n_kept, _by_tick(segments.ticks))
 
@@ -130,7 +129,16 @@ def cut(exit_rows, exit_tracks, by_end, committed, capacity):
 @njit(cache=True, nogil=True)
 def _by_tick(ticks):
     """Return the order of the ticks, equal ones as they come."""
-    return np.argsort(ticks.astype(np.int64) * len(ticks) + np.arange(len(ticks))).astype(np.int32)
+    places = np.zeros(ticks.max() + 2, dtype=np.int32)
+    for tick in ticks:
+        places[tick + 1] += 1
+    for tick in range(len(places) - 1):
+        places[tick + 1] += places[tick]
+    order = np.empty(len(ticks), dtype=np.int32)
+    for k in range(len(ticks)):
+        order[places[ticks[k]]] = k
+        places[ticks[k]] += 1
+    return order
 
 
 @njit(cache=True, nogil=True)
@@ -148,6 +156,14 @@ def _find_stops(exit_rows, exit_tracks, longest):
             n += 1
         of_exon[exon] = n - 1
     return Stops(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
+
+
+@njit(cache=True, nogil=True)
+def _exon_of_stop(of_exon, n_stops):
+    exons = np.full(n_stops, -1, dtype=np.int32)
+    for exon in range(len(of_exon)):
+        exons[of_exon[exon]] = exon
+    return exons
 
 
 @register_jitable
@@ -173,8 +189,8 @@ def _room(n_stops, n_exons):
     """Return room for segments, and for when the rows of stops, then the kept ones, are there."""
     most, n_sources = most_segments(n_stops, n_exons), most_sources(n_stops, n_exons)
     segments = Segments(
-        np.zeros(most + 1, dtype=np.int32), np.zeros(most, dtype=np.int32),
-        np.zeros(most, dtype=np.int32), np.full(most, EMPTY, dtype=np.int32),
+        np.empty(most + 1, dtype=np.int32), np.empty(most, dtype=np.int32),
+        np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32),
         np.zeros(most + 1, dtype=np.int32), np.empty((n_sources, 2), dtype=np.int32),
     )  # fmt: skip
     return segments, np.zeros(n_stops + most, dtype=np.int32)
@@ -190,14 +206,19 @@ def _without_spare_room(segments, n):
 
 
 @njit(cache=True, nogil=True)
-def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
+def _find_segments(segments, due, stops, of_track, exons, capacity):
     """Write the segments; return their number, the kept row above each track, and of kept rows.
 
     Tracks with as many exons committed before them are a group. The row above is kept where a group
     begins, and read where the next one does, together with the exons that ended in between.
     """
-    n_stops = len(of_track)
+    # what is in a tuple of arrays is counted each time that it is taken out
+    first_stops, lanes, ticks, kept = segments[:4]
+    of_exon, virtual_lanes = stops.of_exon, stops.virtual_lanes
+    (by_end, exon_of_stop, committed), n_stops = exons, len(of_track)
     entries = np.empty(len(committed), dtype=np.int32)
+    # behind the rows that are wanted come those that they are folded into
+    wanted = np.empty(len(by_end) + 1 + len(kept), dtype=np.int64)
     n, n_kept, stop, group, before, opened = 0, 0, 0, EMPTY, EMPTY, np.int64(0)
     while stop < n_stops:
         track = of_track[stop]
@@ -205,166 +226,99 @@ def _find_segments(segments, due, stops, of_track, committed, by_end, capacity):
         opens = not goes_on and (track == 0 or committed[track] != committed[track - 1])
         if opens:
             before, opened = group, committed[track - 1] if track > 0 else np.int64(0)
-        ended = by_end[opened : committed[track]]
+        n_ended = committed[track] - opened
+        many = not opens and n_ended > _RECOMPUTED
+        wanted[0] = _wanted(due, stop - 1 if goes_on else group if many else before)
+        if goes_on or many:
+            n_ended = 0
+        for k in range(n_ended):
+            wanted[k + 1] = _wanted(due, of_exon[by_end[opened + k]])
+        rows = 0, n_ended + 1, n_ended + 1, n_ended + 1
+        if rows[1] > _FOLDED:
+            rows = _fold(segments, due, (n, stop, n_kept), wanted, rows, exon_of_stop)
+            n, n_kept = n + rows[3] - rows[1], n_kept + rows[3] - rows[1]
+        _read(segments, n, wanted, rows, _left(rows), exon_of_stop)
         if goes_on:
-            wanted = [_wanted(due, stop - 1, -1)]
-        elif not opens and len(ended) > _RECOMPUTED:
-            wanted = [_wanted(due, group, -1)]
-        else:
-            wanted = [_wanted(due, before, -1)]
-            wanted.extend([_wanted(due, stops.of_exon[exon], exon) for exon in ended])
-        while len(wanted) > _FOLDED:
-            # what is there first is folded first
-            wanted.sort()
-            _add_segment(segments, due, n, stop, wanted[:_FOLDED], n_stops + n_kept)
-            wanted = wanted[_FOLDED:]
-            wanted.append(_wanted(due, n_stops + n_kept, -1))
-            n, n_kept = n + 1, n_kept + 1
+            segments.sources[segments.first_sources[n], 1] = -1  # not as an exon's last row
+        first_stops[n], kept[n] = stop, EMPTY
         if opens:
-            group = n_stops + n_kept
+            group = kept[n] = n_stops + n_kept
+            due[group] = ticks[n] + 1
             n_kept += 1
-        _add_segment(segments, due, n, stop, wanted, group if opens else EMPTY)
         entries[track] = group - n_stops
-        stop = _place_stops(stops, of_track, stop, due, segments.ticks[n], capacity)
-        segments.lanes[n] = stops.virtual_lanes[stop - 1] // 2 + 1
+        stop = _place_stops(stops, of_track, stop, due, ticks[n], capacity)
+        lanes[n] = virtual_lanes[stop - 1] // 2 + 1
         n += 1
-    segments.first_stops[n] = n_stops
+    first_stops[n] = n_stops
     return n, entries, n_kept
 
 
-@njit(cache=True, nogil=True)
-def _wanted(due, row, exon):
-    """Return when a row is there, the row, and the exon whose last row it is, or -1."""
-    return np.int64(due[row] if row != EMPTY else 0), np.int64(row), np.int64(exon)
+@register_jitable
+def _fold(segments, due, place, wanted, rows, exon_of_stop):
+    """Fold wanted rows, those first that are there first, until a segment can read what is left.
+
+    `place` is the number of the next segment, the stop it is at, and the number of rows kept.
+    `rows` is where the wanted ones and, behind them, the folded ones begin and end, see `_read`.
+    """
+    (n, stop, n_kept), n_stops = place, len(exon_of_stop)
+    first_stops, lanes, ticks, kept = segments[:4]
+    wanted[: rows[1]].sort()
+    while _left(rows) > _FOLDED:
+        one, past, other, last = _read(segments, n, wanted, rows, _FOLDED, exon_of_stop)
+        first_stops[n], lanes[n], kept[n] = stop, 0, n_stops + n_kept
+        due[kept[n]] = ticks[n] + 1
+        wanted[last] = _wanted(due, kept[n])
+        rows, n, n_kept = (one, past, other, last + 1), n + 1, n_kept + 1
+    return rows
 
 
-@njit(cache=True, nogil=True)
-def _add_segment(segments, due, n, stop, wanted, kept):
-    """Add a segment that reads the `wanted` rows; the row above is kept as row `kept`."""
-    read = segments.first_sources[n]
-    for tick, row, exon in wanted:
-        segments.ticks[n] = max(segments.ticks[n], tick)
-        segments.sources[read, 0], segments.sources[read, 1] = row, exon
+@register_jitable
+def _left(rows):
+    return rows[1] - rows[0] + rows[3] - rows[2]
+
+
+@register_jitable
+def _wanted(due, row):
+    """Return a number for a row that rises with when it is there, and for equals with the row."""
+    tick = due[row] if row != EMPTY else 0
+    return np.int64(tick) << 32 | np.int64(row + 1)
+
+
+@register_jitable
+def _read(segments, n, wanted, rows, count, exon_of_stop):
+    """Have segment `n` read `count` rows, those first that are there first.
+
+    `rows` is where two queues of wanted rows begin and end, each in order or read whole; returned
+    is the same without those.
+    """
+    ticks, first_sources, sources = segments.ticks, segments.first_sources, segments.sources
+    one, past, other, last = rows
+    read, tick = first_sources[n], np.int32(0)
+    for _ in range(count):
+        if other == last or (one < past and wanted[one] < wanted[other]):
+            at, one = one, one + 1
+        else:
+            at, other = other, other + 1
+        row = np.int32((wanted[at] & 0xFFFFFFFF) - 1)
+        tick = max(tick, np.int32(wanted[at] >> 32))
+        sources[read, 0] = row
+        sources[read, 1] = exon_of_stop[row] if 0 <= row < len(exon_of_stop) else -1
         read += 1
-    segments.first_stops[n], segments.first_sources[n + 1] = stop, read
-    segments.kept[n] = kept
-    if kept != EMPTY:
-        due[kept] = segments.ticks[n] + 1
+    ticks[n], first_sources[n + 1] = tick, read
+    return one, past, other, last
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def _place_stops(stops, of_track, stop, due, tick, capacity):
     """Put stops of a track side by side as long as a warp has room; return the first left out."""
+    begins, ends, virtual_lanes = stops.begins, stops.ends, stops.virtual_lanes
     used, track = 0, of_track[stop]
     while stop < len(of_track) and of_track[stop] == track:
-        used += (stops.ends[stop] - stops.begins[stop] + capacity.slots - 1) // capacity.slots
+        used += (ends[stop] - begins[stop] + capacity.slots - 1) // capacity.slots
         if used > 2 * capacity.lanes:
             break
-        stops.virtual_lanes[stop] = used - 1
+        virtual_lanes[stop] = used - 1
         lag = used - 1 + capacity.late
         due[stop] = tick + 1 + (lag + capacity.chunk - 1) // capacity.chunk
         stop += 1
     return stop
-
-
-@njit(cache=True, nogil=True)
-def fill_warps(order, segments, capacity):
-    """Return where pieces begin in the order of the segments, and last, the number of segments.
-
-    Each piece is filled as long as the capacity allows.
-
-    Parameters
-    ----------
-    order : ndarray of int32, shape (G,)
-    segments : Segments
-    capacity : Capacity
-
-    Returns
-    -------
-    ndarray of int32, shape (P + 1,)
-    """
-    first_segments = np.empty(len(order) + 1, dtype=np.int32)
-    n, first, lanes, read = 0, 0, 0, 0
-    for k in range(len(order)):
-        segment = order[k]
-        lanes += segments.lanes[segment]
-        read += segments.first_sources[segment + 1] - segments.first_sources[segment]
-        behind = segments.ticks[segment] - segments.ticks[order[first]]
-        full = lanes > capacity.lanes or read > capacity.sources or behind > capacity.span
-        if k == 0 or full or k - first >= capacity.segments:
-            first_segments[n], first, n = k, k, n + 1
-            lanes = segments.lanes[segment]
-            read = segments.first_sources[segment + 1] - segments.first_sources[segment]
-    first_segments[n] = len(order)
-    return first_segments[: n + 1]
-
-
-class Tables(NamedTuple):
-    """Pieces as the kernels read them, see `cuda_packed.sweep_pieces`."""
-
-    numbers: NDArray[np.int32]
-    sources: NDArray[np.int32]
-
-
-@njit(cache=True, nogil=True)
-def arrange(pieces, first_segments, capacity, bonuses):
-    """Return the pieces as tables in the pieces' order.
-
-    Parameters
-    ----------
-    pieces : Pieces
-    first_segments : ndarray of int32, shape (P + 1,)
-        Where each piece begins, see `fill_warps`.
-    capacity : Capacity
-    bonuses : ndarray of int64, shape (B,)
-        What an exon adds to what follows it.
-
-    Returns
-    -------
-    Tables
-    """
-    stops, segments, order = pieces.stops, pieces.segments, pieces.order
-    n_pieces, n_segments, n_stops = len(first_segments) - 1, len(order), len(stops.ends)
-    numbers = np.empty(3 * n_pieces + 2 * n_segments + 3 * n_stops + 3, dtype=np.int32)
-    numbers[: n_pieces + 1], extra = first_segments, numbers[n_pieces + 1 :]
-    first_sources = extra[n_pieces:]
-    first_stops = first_sources[n_pieces + 1 :]
-    delays = first_stops[n_segments + 1 :]
-    begins = delays[n_segments:]
-    ends, rows = begins[n_stops:], begins[2 * n_stops :]
-    sources = np.empty((len(segments.sources), 4), dtype=np.int32)
-    read, stop = 0, 0
-    for piece in range(n_pieces):
-        first = first_segments[piece]
-        first_sources[piece], extra[piece] = read, 0
-        for k in range(first, first_segments[piece + 1]):
-            s = order[k]
-            delays[k] = capacity.chunk * (segments.ticks[s] - segments.ticks[order[first]])
-            last = delays[k] + 2 * segments.lanes[s] + capacity.late - 1
-            extra[piece] = max(extra[piece], last)
-            first_stops[k] = stop
-            for own in range(segments.first_stops[s], segments.first_stops[s + 1]):
-                begins[stop], ends[stop] = stops.begins[own], stops.ends[own]
-                rows[stop] = stored_row(own, stops, capacity)
-                stop += 1
-            for source in range(segments.first_sources[s], segments.first_sources[s + 1]):
-                row, exon = segments.sources[source]
-                sources[read, 0] = delays[k]
-                sources[read, 1] = EMPTY if row == EMPTY else stored_row(row, stops, capacity)
-                sources[read, 2] = bonuses[exon] if exon >= 0 else 0
-                sources[read, 3] = NOT_THE_LAST
-                read += 1
-            kept = segments.kept[s]
-            sources[read - 1, 3] = stored_row(kept, stops, capacity) if kept >= 0 else NOT_KEPT
-    first_sources[n_pieces], first_stops[n_segments] = read, stop
-    return Tables(numbers, sources)
-
-
-@njit(cache=True, nogil=True)
-def stored_row(row, stops, capacity):
-    """Return the number of a stored row times `late`, plus the columns it is shifted by.
-
-    Steps that store together store aligned.
-    """
-    shift = stops.virtual_lanes[row] % capacity.late if row < len(stops.ends) else 0
-    return row * capacity.late + shift

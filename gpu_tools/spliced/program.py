@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,8 +19,22 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons import ExonSet
 from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import COMPLEMENT
+from gpu_tools.sequences import COMPLEMENT, OTHER
 from gpu_tools.spliced import merging
+
+
+class Tracks(NamedTuple):
+    """Tracks of a strand and the exons that leave them, see `SweepProgram`."""
+
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    commits: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    exit_rows: NDArray[np.int64]
+    exit_ends: NDArray[np.int64]
+    exit_tracks: NDArray[np.int64]
+    by_end: NDArray[np.int64]
+    first_by_end: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,26 +130,30 @@ def compile_program(
     -------
     SweepProgram
     """
-    order, *arrays, by_end, first_by_end = _laid_out(codes, exons.starts, exons.ends, reverse)
+    order, stream, tracks = _laid_out(codes, exons.starts, exons.ends, reverse)
+    *arrays, by_end, first_by_end = tracks
     scores = exons.scores[order]
     bonus = scoring.exon_bonus(scores)
-    return SweepProgram(len(codes), reverse, *arrays, bonus, scores, by_end, first_by_end)
+    return SweepProgram(len(codes), reverse, stream, *arrays, bonus, scores, by_end, first_by_end)
 
 
 @njit(cache=True, nogil=True)
 def _laid_out(codes, exon_starts, exon_ends, reverse):
     # numba loads a function from its cache once: what Python calls must not be called from another
-    return lay_out(codes, exon_starts, exon_ends, reverse)
+    order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
+    stream = np.empty(tracks.rows[-1], dtype=np.uint8)
+    write_stream(codes, tracks.starts, tracks.rows, reverse, stream)
+    return order, stream, tracks
 
 
 @njit(cache=True, nogil=True)
-def lay_out(codes, exon_starts, exon_ends, reverse):
+def lay_out(length, exon_starts, exon_ends, reverse):
     """Lay out the tracks of one strand.
 
     Parameters
     ----------
-    codes : ndarray of uint8, shape (m,)
-        Forward strand of the base sequence, fewer than 2^31 symbols.
+    length : int
+        Symbols of the base, fewer than 2^31.
     exon_starts, exon_ends : ndarray of int64, shape (B,)
         Distinct exons on the forward strand.
     reverse : bool
@@ -143,32 +162,38 @@ def lay_out(codes, exon_starts, exon_ends, reverse):
     -------
     order : ndarray of int64, shape (B,)
         The exons by start and end in transcript direction.
-    codes, starts, track_rows, track_commits, ends, exit_rows, exit_ends, exit_tracks : ndarray
-    by_end, first_by_end : ndarray
-        See `SweepProgram`.
+    tracks : Tracks
     """
-    length, n = len(codes), len(exon_starts)
     left = length - exon_ends if reverse else exon_starts
     right = length - exon_starts if reverse else exon_ends
-    order = np.argsort((left << 31) + right)
+    n, order = len(left), _order((left << 31) + right)
     left, right = left[order], right[order]
     exit_tracks, exit_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    starts, track_rows = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    starts, rows = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     track = -1
     for k in range(n):
         if k == 0 or left[k] != left[k - 1]:
             track += 1
             starts[track] = left[k]
-            track_rows[track + 1] = track_rows[track]
-        exit_tracks[k], exit_rows[k] = track, track_rows[track] + right[k] - left[k] - 1
-        track_rows[track + 1] = exit_rows[k] + 1
-    starts, track_rows = starts[: track + 1], track_rows[: track + 2]
-    by_end = np.argsort((right << 31) + np.arange(n))
+            rows[track + 1] = rows[track]
+        exit_tracks[k], exit_rows[k] = track, rows[track] + right[k] - left[k] - 1
+        rows[track + 1] = exit_rows[k] + 1
+    starts, rows = starts[: track + 1], rows[: track + 2]
+    by_end = _order((right << 31) + np.arange(n))
     ends, first_by_end, exit_ends = _number_ends(right, by_end)
-    return (
-        order, _stream(codes, starts, track_rows, reverse), starts, track_rows,
-        _count_before(ends, starts), ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end,
-    )  # fmt: skip
+    commits = _count_before(ends, starts)
+    return order, Tracks(
+        starts, rows, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end
+    )
+
+
+@njit(cache=True, nogil=True)
+def _order(keys):
+    """Return the order of distinct numbers; those of exons often rise already."""
+    for k in range(1, len(keys)):
+        if keys[k - 1] > keys[k]:
+            return np.argsort(keys)
+    return np.arange(len(keys))
 
 
 @njit(cache=True, nogil=True)
@@ -197,14 +222,19 @@ def _count_before(ends, starts):
 
 
 @njit(cache=True, nogil=True)
-def _stream(codes, starts, track_rows, reverse):
-    stream = np.empty(track_rows[-1], dtype=np.uint8)
+def write_stream(codes, starts, track_rows, reverse, stream):
+    """Write the base symbols of the rows; return whether one is ambiguous."""
+    seen = np.uint8(0)
     for track in range(len(starts)):
-        first, past = track_rows[track], track_rows[track + 1]
+        own, start = stream[track_rows[track] : track_rows[track + 1]], starts[track]
         if reverse:
-            last = len(codes) - 1 - starts[track]
-            for row in range(first, past):
-                stream[row] = COMPLEMENT[codes[last - (row - first)]]
-        else:
-            stream[first:past] = codes[starts[track] : starts[track] + past - first]
-    return stream
+            start = len(codes) - start - len(own)
+        symbols = codes[start : start + len(own)]
+        # without a branch for the strand this loop takes many symbols at once
+        for row in range(len(own)):
+            own[row] = symbols[row]
+            seen |= symbols[row]
+        if reverse:
+            for row in range(len(own)):
+                own[row] = COMPLEMENT[symbols[len(own) - 1 - row]]
+    return seen >= OTHER

@@ -1,0 +1,206 @@
+"""Where the time of a call on GPUs goes: what each part takes in the thread that does it.
+
+Run ``python -m benchmarks.bench_spliced_parts [RECORD.json]``. Measured are the set of 1,010 cases
+and 40,000 cases, as columns, on one GPU and on all of the machine. A part's time is that of its
+thread, waits for the GPU and for other threads of Python among it; where parts are nested, the time
+of the inner one counts for itself alone. ``work of the GPU`` is from the start of the first batch
+in its stream to the end of the last, by CUDA events.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from benchmarks import record
+from benchmarks.bench_spliced import has_gpu
+from benchmarks.case_sets import SMALL, case_set, many_cases
+from gpu_tools import case_columns, spliced_align_many, spliced_scores
+from gpu_tools.device import list_gpus
+
+REPEATS = 7
+CALL, GPU = "the rest of the call", "work of the GPU"
+
+
+class Clock:
+    """Times of parts, by thread and part, and the spans of the work of GPUs.
+
+    Attributes
+    ----------
+    seconds : dict
+        Of each thread's name and part.
+    events : dict
+        Of each thread the number of its GPU, the first and the last event.
+    """
+
+    def __init__(self):
+        self.seconds: dict[tuple[str, str], float] = defaultdict(float)
+        self.events: dict[str, list] = defaultdict(list)
+        self._inner = threading.local()
+
+    def timed(self, part: str, function: Callable) -> Callable:
+        """Return a function that does the same, and whose time counts for a part."""
+
+        @wraps(function)
+        def counted(*given, **options):
+            outer, self._inner.seconds = getattr(self._inner, "seconds", 0.0), 0.0
+            begin = time.perf_counter()
+            try:
+                return function(*given, **options)
+            finally:
+                whole = time.perf_counter() - begin
+                key = threading.current_thread().name, part
+                self.seconds[key] += whole - self._inner.seconds
+                self._inner.seconds = outer + whole
+
+        return counted
+
+    def marked(self, function: Callable, buffers_of: Callable) -> Callable:
+        """Return a function that does the same, and puts an event before or behind its work."""
+        from numba import cuda
+
+        @wraps(function)
+        def marking(*given, **options):
+            stream = buffers_of(*given).stream
+            events = self.events[threading.current_thread().name]
+            if not events:
+                events += [cuda.current_context().device.id, cuda.event(), None]
+                events[1].record(stream)
+            result = function(*given, **options)
+            events[2] = cuda.event()
+            events[2].record(stream)
+            return result
+
+        return marking
+
+    def milliseconds(self) -> dict[str, dict[str, float]]:
+        """Return the time of each part, by thread."""
+        from numba import cuda
+
+        found: dict[str, dict[str, float]] = defaultdict(dict)
+        for (thread, part), seconds in self.seconds.items():
+            found[thread][part] = 1e3 * seconds
+        for thread, (ordinal, begin, end) in self.events.items():
+            with cuda.gpus[ordinal]:
+                found[thread][GPU] = cuda.event_elapsed_time(begin, end)
+        return found
+
+
+@contextmanager
+def watched() -> Iterator[Clock]:
+    """Have the parts of calls timed."""
+    from gpu_tools.spliced import api, cuda, cuda_chains, cuda_schedule, cuda_work
+
+    clock = Clock()
+    parts = [
+        (api, "case_columns", "cases made columns"),
+        (cuda_work, "_broad", "kernels chosen"),
+        (cuda_work, "dealt", "cases dealt out"),
+        (cuda_schedule, "jobs_of", "jobs gathered"),
+        (cuda_work, "free_memory", "memory asked for"),
+        (cuda_schedule, "batches_of", "batches made"),
+        (cuda.Resident, "copy", "programs and targets copied"),
+        (cuda.PackedLaunch, "__init__", "launch laid out"),
+        (cuda.PackedLaunch, "run", "sweep started"),
+        (cuda_chains.ChainSearch, "find_ends", "search for ends started"),
+        (cuda_chains.ChainSearch, "find_chains", "search for chains started"),
+        (cuda_chains.ChainSearch, "scores", "scores waited for"),
+        (cuda_chains.ChainSearch, "found", "chains waited for"),
+        (cuda_schedule.Alignments, "add", "chains added"),
+        (cuda_schedule.Room, "keep", "buffers kept"),
+    ]
+    with ExitStack() as stack:
+        for owner, name, part in parts:
+            timed = clock.timed(part, getattr(owner, name))
+            stack.enter_context(patch.object(owner, name, timed))
+        for owner, name in (
+            (cuda.PackedLaunch, "__init__"),
+            (cuda_chains.ChainSearch, "find_ends"),
+            (cuda_chains.ChainSearch, "find_chains"),
+        ):
+            buffers_of = _given_buffers if name == "__init__" else _own_buffers
+            marked = clock.marked(getattr(owner, name), buffers_of)
+            stack.enter_context(patch.object(owner, name, marked))
+        begin, ask = cuda_work.begin_programs, cuda_schedule.KEPT.on_gpus
+
+        def begin_programs(*given):
+            programs, lay_out = begin(*given)
+            return programs, clock.timed("programs laid out", lay_out)
+
+        def on_gpus(ordinals, run, shares):
+            ask(ordinals, clock.timed("the rest of a GPU's thread", run), shares)
+
+        stack.enter_context(patch.object(cuda_work, "begin_programs", begin_programs))
+        timed = clock.timed("waited for GPUs", on_gpus)
+        stack.enter_context(patch.object(cuda_schedule.KEPT, "on_gpus", timed))
+        yield clock
+
+
+def _given_buffers(launch, resident, jobs, apart, buffers):
+    return buffers
+
+
+def _own_buffers(search):
+    return search.buffers
+
+
+def parts_of(call: Callable[[], object]) -> dict[str, dict[str, float]]:
+    """Return the median time of each part of a call, in milliseconds, by thread."""
+    call()
+    times: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for _ in range(REPEATS):
+        with watched() as clock:
+            clock.timed(CALL, call)()
+            for thread, parts in clock.milliseconds().items():
+                for part, milliseconds in parts.items():
+                    times[thread, part].append(milliseconds)
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for (thread, part), values in times.items():
+        found[thread][part] = round(statistics.median(values), 3)
+    return found
+
+
+def measure() -> dict:
+    """Return the parts of both functions, on one GPU and on all."""
+    gpus = ",".join(str(gpu.ordinal) for gpu in list_gpus())
+    found, cases = {}, case_set()
+    for name, own in (("set", cases), ("40,000 cases", many_cases(cases))):
+        columns = case_columns(own)
+        for function in (spliced_scores, spliced_align_many):
+            for device in dict.fromkeys(("cuda:0", f"cuda:{gpus}")):
+                parts = parts_of(lambda: function(columns, device=device))  # noqa: B023
+                found[f"{function.__name__} of the {name} on {device}"] = parts
+    cases = case_set()
+    found["spliced_scores of the set as cases on cuda:0"] = parts_of(
+        lambda: spliced_scores(cases, device="cuda:0")
+    )
+    return found
+
+
+@pytest.mark.skipif(not has_gpu(), reason="needs a GPU")
+def test_tiny():
+    """Every part is there and positive, at a size that takes no time."""
+    columns = case_columns(case_set(SMALL))
+    parts = parts_of(lambda: spliced_scores(columns, device="cuda:0"))
+    assert sum(GPU in times for times in parts.values()) == 1
+    assert all(milliseconds > 0 for times in parts.values() for milliseconds in times.values())
+
+
+if __name__ == "__main__":
+    figures = measure()
+    for name, parts in figures.items():
+        print(name)
+        for thread, times in parts.items():
+            print(f"  {thread}: {times}")
+    if len(sys.argv) > 1:
+        record.write(Path(sys.argv[1]), figures)

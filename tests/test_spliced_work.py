@@ -1,0 +1,85 @@
+"""How the cases of a call are laid out for GPUs, dealt out and cut into batches."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda")
+
+from gpu_tools import case_columns
+from gpu_tools.spliced import cuda_work
+from gpu_tools.spliced.columns import jobs_of
+from gpu_tools.spliced.cuda_shared import helped, lent_arena
+from tests import cases
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_batches_shrink_towards_the_end_and_split_no_case(seed):
+    rng = np.random.default_rng(seed)
+    count, most, small = int(rng.integers(1, 60)), 400, 100
+    numbers = rng.permutation(count)
+    of_case = [rng.integers(1, 300, rng.integers(0, 3)).tolist() for _ in range(count)]
+    case_of_job = np.repeat(numbers, [len(sizes) for sizes in of_case])
+    sizes = np.array([*chain(*of_case)], dtype=np.int64)
+    ends, largest = cuda_work._split(numbers, case_of_job, sizes, most, small)
+    whole = [sum(own) for own in of_case]
+    assert largest[1] == max(whole)
+    assert whole[largest[0]] == max(whole)
+    assert ends[0, -1] == count
+    assert ends[1, -1] == len(sizes)
+    left, batches = sum(whole), list(pairwise([0, *ends[0].tolist()]))
+    for number, (first, past) in enumerate(batches):
+        taken = sum(whole[first:past])
+        limit = min(max(left // 2, small), most)
+        assert taken == ends[2, number]
+        assert taken <= limit or taken == max(whole[first:past])
+        if number + 1 < len(batches):
+            assert taken + whole[past] > limit
+        left -= taken
+    jobs = [0, *ends[1].tolist()]
+    for (first, past), own in zip(batches, pairwise(jobs), strict=True):
+        assert own[1] - own[0] == sum(len(sizes) for sizes in of_case[first:past])
+
+
+def test_jobs_of_some_cases():
+    few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
+    none = cases.Example("ACGT", "AC", [])
+    columns = case_columns([e.case() for e in (few, none, cases.WORKED_EXAMPLE)])
+    jobs = jobs_of(columns, np.array([2, 1, 0]))
+    assert [column.tolist() for column in jobs] == [
+        [2, 0, 1], [2, 0, 0], [4, 0, 0], [5, 2, 2],
+    ]  # fmt: skip
+
+
+def test_work_is_shared_and_latecomers_are_not_waited_for():
+    blocked, done = threading.Event(), []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(blocked.wait)
+        with helped(pool, 2, lambda: done.append("helper")):
+            done.append("own")
+        assert done == ["own"]
+        blocked.set()
+    with ThreadPoolExecutor(2) as pool, helped(pool, 2, meet := threading.Barrier(3).wait):
+        meet()
+
+
+def test_what_a_helper_raises_is_raised():
+    def fail():
+        raise ValueError("wrong")
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(ValueError, match="wrong"),
+        helped(pool, 1, fail),
+    ):
+        pool.submit(int).result()
+
+
+def test_each_call_has_an_arena_of_its_own():
+    with lent_arena() as one, lent_arena() as other:
+        assert one is not other
+    with lent_arena() as again:
+        assert again in (one, other)
