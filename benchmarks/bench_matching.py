@@ -137,12 +137,8 @@ def main() -> None:
     except DeviceError:
         measured, megabytes, device = measure_cpu(), 200, "cpu"
     last = ("file to table", lambda: file_to_table(np.random.default_rng(1), megabytes, device))
-    figures = {}
-    for name, figure in chain(measured, ((name, make()) for name, make in [last])):
-        figures[name] = figure
-        print(f"{name}: {figure}", flush=True)
-        if len(sys.argv) > 1:
-            record.write(Path(sys.argv[1]), figures)
+    last_measured = ((name, make()) for name, make in [last])
+    record.write_each(chain(measured, last_measured), *sys.argv[1:2])
 
 
 if __name__ == "__main__":

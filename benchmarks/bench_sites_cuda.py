@@ -126,12 +126,7 @@ def main() -> None:
     if not has_gpu():
         print("there is no GPU")
         return
-    figures = {}
-    for name, figure in measure():
-        print(f"{name}: {figure}", flush=True)
-        figures[name] = figure
-        if len(sys.argv) > 1:
-            record.write(sys.argv[1], figures)
+    record.write_each(measure(), *sys.argv[1:2])
 
 
 @pytest.mark.skipif(not has_gpu(), reason="needs a GPU")

@@ -54,12 +54,7 @@ def main() -> None:
     if not has_gpu():
         print("there is no GPU")
         return
-    figures = {}
-    for name, figure in measure():
-        figures[name] = figure
-        print(name, figure, flush=True)
-    if len(sys.argv) > 1:
-        record.write(sys.argv[1], figures)
+    record.write_each(measure(), *sys.argv[1:2])
 
 
 @pytest.mark.skipif(not has_gpu(), reason="needs a GPU")

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from gpu_tools.device import list_gpus
@@ -21,6 +22,24 @@ def write(path: str | Path, figures: dict) -> None:
     """Write `figures` and where they come from as JSON."""
     text = json.dumps({**environment(), "figures": figures}, indent=2)
     Path(path).write_text(f"{text}\n", encoding="utf-8")
+
+
+def write_each(measured: Iterable[tuple[str, object]], path: str | Path | None = None) -> None:
+    """Print figures as they come; write the record after each, so that a run cut short leaves one.
+
+    Parameters
+    ----------
+    measured : iterable of (str, object)
+        Names and figures, each measured when it is asked for.
+    path : path, optional
+        Of the record; none is written by default.
+    """
+    figures = {}
+    for name, figure in measured:
+        print(f"{name}: {figure}", flush=True)
+        figures[name] = figure
+        if path is not None:
+            write(path, figures)
 
 
 def environment() -> dict:
