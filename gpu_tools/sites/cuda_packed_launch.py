@@ -13,8 +13,7 @@ from gpu_tools.sequences import OTHER
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import DeviceRows, End, Job, begun
 from gpu_tools.sites.cuda_packed_plan import (
-    PackedPlan,
-    SkewedPlan,
+    Plan,
     kernel_of,
     plan_packed,
     shared_out,
@@ -23,7 +22,6 @@ from gpu_tools.sites.cuda_packed_plan import (
 from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_table
 
 _END_BLOCKS, _END_THREADS = (1, 2) if simulated() else (4, 256)
-Plan = PackedPlan | SkewedPlan
 
 
 class PackedLaunch:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
@@ -46,18 +46,25 @@ _LONGEST, _TRIED = 64, 40
 """Times that the longest base may take, as multiples of the least: the last one and how many."""
 
 
-class PackedPlan(NamedTuple):
-    """A job as the packed kernel wants it: registers a lane, operations, numbers of strips."""
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A job as a kernel wants it: registers a lane, the job's program, number of strips."""
 
     job: Job
     size: int
-    program: Program
+    program: Program | Steps
     strips: int
 
     @property
     def kept(self) -> Kept:
         """The rows that a traceback reads."""
         return self.program.kept
+
+
+class PackedPlan(Plan):
+    """A job for the packed kernel with wide strips."""
+
+    program: Program
 
     @property
     def rows(self) -> int:
@@ -114,18 +121,10 @@ class PackedPlan(NamedTuple):
         return words.view(np.int16).reshape(self.strips, -1, self.size, packed.WARP, 2)
 
 
-class SkewedPlan(NamedTuple):
-    """A job as the skewed kernel wants it, likewise."""
+class SkewedPlan(Plan):
+    """A job for the skewed kernel."""
 
-    job: Job
-    size: int
     program: Steps
-    strips: int
-
-    @property
-    def kept(self) -> Kept:
-        """The rows that a traceback reads."""
-        return self.program.kept
 
     @property
     def rows(self) -> int:
@@ -175,7 +174,7 @@ def _last_exits(table: SiteTable) -> NDArray[np.int32]:
     return np.where(table.last_exit == CLOSED, _NO_EXIT, table.last_exit).astype(np.int32)
 
 
-def plan_packed(job: Job, size: int) -> PackedPlan | SkewedPlan:
+def plan_packed(job: Job, size: int) -> Plan:
     """Compile a job for strips of `size` registers a lane; of others if rows lack places then."""
     if size in skewed.HOT_PLACES:
         steps = job.strand.compiled(compile_skewed, compile_skewed)
@@ -224,7 +223,7 @@ def sizes_of(jobs: list[Job]) -> list[int]:
     return sizes[best].tolist()
 
 
-def shared_out(plans: list[PackedPlan]) -> list[tuple[int, int]]:
+def shared_out(plans: list[Plan]) -> list[tuple[int, int]]:
     """Return sizes in the order in which their kernels shall start, and blocks of each.
 
     A kernel works on its strips in their order, so that each needs to be there from the start,
