@@ -99,7 +99,8 @@ def test_a_chain_that_translates():
     assert (found.score, found.chain) == (6, ((0, 3), (6, 9)))
 
 
-def test_no_candidates_and_no_way_to_read_them():
+def test_no_candidates_and_no_way_to_read_them(monkeypatch):
+    monkeypatch.setattr("gpu_tools.spliced.cuda_rows.MADE_AHEAD", 1)
     base, target = Sequence.from_text("b", "CCAGGTT"), Sequence.from_text("t", "AG")
     none = Case(base, target, ExonSet.from_intervals([]))
     unread = Case(base, target, ExonSet.from_intervals([(0, 2)]))

@@ -8,6 +8,7 @@ their own; chains are followed on the CPU, from the rows that its own sweeps wou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ from gpu_tools.spliced.widths import CELL_FLOOR
 
 BYTES_PER_BATCH = 4 << 30
 """What one batch may take of GPU memory, if a quarter of what is free is not less."""
+MADE_AHEAD = 1024
+"""Cases whose programs are made before one of them is swept, at most."""
 _ROW, _START, _MAXIMA = range(3)
 """Places of the current row, the empty chain's, the maxima over the ends that may precede an entry:
 one, or one a split.
@@ -107,11 +110,11 @@ def align_on_gpus(
     make = JobMaker(mode)
 
     def run(share: list[int], room: Room) -> None:
-        free, made = free_memory(room), list(spread(lambda k: make(k, cases[k]), share))
-        for prepared in made:
-            refuse_beyond(free, prepared.number, prepared.device_bytes)
+        free = free_memory(room)
+        groups = (share[k : k + MADE_AHEAD] for k in range(0, len(share), MADE_AHEAD))
+        made = (one for group in groups for one in spread(lambda k: make(k, cases[k]), group))
         limit = min(BYTES_PER_BATCH, free // 4)
-        for batch in within_limit(made, lambda prepared: prepared.device_bytes, limit):
+        for batch in within_limit(made, partial(_bytes_within, free), limit):
             swept = list(_swept(batch, mode.scoring))
             concluded = spread(lambda pair: _conclude(mode, *pair), zip(batch, swept, strict=True))
             for prepared, result in zip(batch, concluded, strict=True):
@@ -120,6 +123,12 @@ def align_on_gpus(
 
     KEPT.on_gpus(ordinals, run, shares([case.cells for case in cases], len(ordinals)))
     return results
+
+
+def _bytes_within(free: int, prepared: Prepared) -> int:
+    """Return the device memory that a case takes; raise `DeviceError` if that is not free."""
+    refuse_beyond(free, prepared.number, prepared.device_bytes)
+    return prepared.device_bytes
 
 
 def _swept(batch: list[Prepared], scoring: SplicedScoring) -> Iterator[list]:
