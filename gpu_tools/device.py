@@ -82,7 +82,8 @@ def _reason(cuda) -> str:
         cuda.detect()
         cuda.get_current_device()
     except Exception as error:  # the driver's own exception types differ between versions
-        return " ".join(str(error).split()) or type(error).__name__
+        # some end in a colon behind which nothing comes
+        return " ".join(str(error).split()).rstrip(" .:") or type(error).__name__
     return "the CUDA driver reports none"
 
 
