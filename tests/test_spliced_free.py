@@ -85,3 +85,15 @@ def test_small_cases_by_enumeration(seed):
     aligned = oracles.rescore(example.base, example.target, result, plain_terms, parts)
     total = aligned + part_bonus(result, exons, bonus)
     assert total - scoring.intron_penalty * (result.n_chain - 1) == result.score
+
+
+@pytest.mark.parametrize(
+    ("scores", "total"), [((1.0, 6.0), 9), ((6.0, 1.0), 9), ((2.0, 2.0), 5)],
+    ids=["long", "short", "equal"],
+)  # fmt: skip
+def test_an_exon_left_early_counts_the_best_candidate_that_it_may_be_part_of(scores, total):
+    example = cases.Example("ACGTTTTT", "ACG", [(0, 4), (0, 8)])
+    example.scores = dict(zip([("+", exon) for exon in example.plus], scores, strict=True))
+    result = align(example, SplicedScoring(exon_weight=1.0, ends="free"))
+    assert (result.score, result.chain) == (total, ((0, 3),))
+    assert result.exon_scores == (max(scores),)
