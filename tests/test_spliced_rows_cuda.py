@@ -85,11 +85,20 @@ def test_demo(reading):
     check(made, SplicedScoring(ends="free" if reading == "any" else "global"), reading=reading)
 
 
-def test_a_part_of_a_candidate():
-    base, target = Sequence.from_text("b", "CCAGGTT"), Sequence.from_text("t", "AG")
-    made = Case(base, target, ExonSet.from_intervals([(0, 4), (5, 7)]))
+def test_parts_of_two_candidates():
+    """Rows at ends and entries come back, also those that were in shared memory."""
+    base, target = Sequence.from_text("b", "CCAGGTTA"), Sequence.from_text("t", "AGTT")
+    made = Case(base, target, ExonSet.from_intervals([(0, 4), (5, 8)]))
     (found,) = check([made], SplicedScoring(ends="free"))
-    assert (found.score, found.chain) == (2, ((2, 4),))
+    assert (found.score, found.chain) == (4, ((2, 4), (5, 7)))
+
+
+def test_the_first_of_equal_ends():
+    """Where gaps are free the score stays as high, in the same lane and in the next ones."""
+    base, target = Sequence.from_text("b", "CAGT"), Sequence.from_text("t", "AGCCC")
+    made = Case(base, target, ExonSet.from_intervals([(0, 4)]))
+    (found,) = check([made], SplicedScoring(gap=0, ends="free"))
+    assert (found.score, found.chain, found.target_end) == (2, ((1, 3),), 2)
 
 
 def test_a_chain_that_translates():
