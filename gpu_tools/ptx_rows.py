@@ -10,7 +10,17 @@ from llvmlite import ir
 from numba import cuda, types
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, unpack
+from gpu_tools.ptx import (
+    TIMES_PLUS,
+    WARP,
+    add2,
+    instruction,
+    max2,
+    pack,
+    permute,
+    times_plus,
+    unpack,
+)
 
 _I32 = ir.IntType(32)
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
@@ -43,8 +53,12 @@ def _raised_twin(row, other, bonus):
     return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
 
 
-def _either_twin(condition, row, other):
-    return row if condition else other
+def _raised_if_twin(condition, row, other, bonus):
+    return _raised_twin(row, other, bonus) if condition else row
+
+
+def _plus_times_twin(row, factor, other):
+    return tuple(times_plus(here, factor, there) for here, there in zip(row, other, strict=True))
 
 
 def _at_least_twin(row, value):
@@ -122,12 +136,11 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, moved, raised, either, at_least, filled = (
+    advanced, moved, raised, at_least, filled = (
         cuda.jit(device=True)(f)
-        for f in (
-            _advanced_twin, _moved_twin, _raised_twin, _either_twin, _at_least_twin, _filled_twin,
-        )
-    )  # fmt: skip
+        for f in (_advanced_twin, _moved_twin, _raised_twin, _at_least_twin, _filled_twin)
+    )
+    raised_if, plus_times = (cuda.jit(device=True)(f) for f in (_raised_if_twin, _plus_times_twin))
     store_words, place_of, store_quads, copy_quads = (
         cuda.jit(device=True)(f)
         for f in (_store_twin, _place_twin, _store_quads_twin, _copy_quads_twin)
@@ -136,7 +149,7 @@ if simulated():
 else:
     from numba.cuda.extending import intrinsic
 
-    _add, _max, _permute = (instruction(text) for text in (_ADD, _MAX, _PERMUTE))
+    _add, _max, _permute, _times_plus = map(instruction, (_ADD, _MAX, _PERMUTE, TIMES_PLUS))
 
     @intrinsic
     def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
@@ -194,15 +207,33 @@ else:
         return row(row, other, bonus), _word_by_word(_larger_sum)
 
     @intrinsic
-    def either(typing_context, condition, row, other):
-        """Return a row if a condition is not 0, else the other one; there is no branch."""
+    def raised_if(typing_context, condition, row, other, bonus):
+        """Return a row raised to another one plus a bonus if a condition is not 0; no branch."""
+        text = "{ .reg .pred p; .reg .b32 sum; setp.ne.s32 p, $1, 0; add.s16x2 sum, $3, $4; "
+        larger = instruction(text + "mov.b32 $0, $2; @p max.s16x2 $0, $2, sum; }")
 
         def generate(context, builder, signature, arguments):
-            holds = builder.icmp_signed("!=", arguments[0], arguments[0].type(0))
-            words = zip(*(unpack(builder, part) for part in arguments[1:]), strict=True)
-            return pack(builder, [builder.select(holds, *pair) for pair in words])
+            condition, row, other, bonus = arguments
+            words = zip(unpack(builder, row), unpack(builder, other), strict=True)
+            return pack(builder, [larger(builder, condition, *pair, bonus) for pair in words])
 
-        return row(condition, row, other), generate
+        return row(condition, row, other, bonus), generate
+
+    @intrinsic
+    def plus_times(typing_context, row, factor, other):
+        """Return the sum of a row's words times a factor and another one's words.
+
+        With a factor of 0 or 1 that is the other row, or the row if the other's words are 0; no
+        other instruction that chooses leaves the units alone that compute cells.
+        """
+
+        def generate(context, builder, signature, arguments):
+            row, factor, other = arguments
+            words = zip(unpack(builder, row), unpack(builder, other), strict=True)
+            made = [_times_plus(builder, here, factor, there) for here, there in words]
+            return pack(builder, made)
+
+        return row(row, factor, other), generate
 
     @intrinsic
     def at_least(typing_context, row, value):

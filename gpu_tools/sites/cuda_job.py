@@ -150,9 +150,12 @@ class DeviceRows:
         return int(self.cells[strip, place - self.first, word, lane, half])
 
 
-def begun(plans, size: int | None = None) -> NDArray[np.int32]:
-    """Return job and strip in the order in which they begin, longest bases first; then zeros."""
-    chosen = [k for k, plan in enumerate(plans) if size is None or plan.size == size]
-    chosen.sort(key=lambda k: -plans[k].rows)
+def begun(plans, chosen: list[int] | None = None) -> NDArray[np.int32]:
+    """Return job and strip in the order in which they begin; then zeros.
+
+    All plans begin, longest bases first, or those that are `chosen`, in that order.
+    """
+    if chosen is None:
+        chosen = sorted(range(len(plans)), key=lambda k: -plans[k].rows)
     strips = [(k, strip) for k in chosen for strip in range(plans[k].strips)]
     return np.array([*strips, (0, 0)], dtype=np.int32)

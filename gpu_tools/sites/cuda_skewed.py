@@ -29,24 +29,37 @@ from gpu_tools.ptx import (
     permute,
     shuffle_up,
     sync_lanes,
+    times_plus,
 )
 from gpu_tools.ptx_rows import (
     at_least,
     copy_quads,
-    either,
     filled,
     load_quads,
     load_words,
     moved,
     place_of,
+    plus_times,
     raised,
+    raised_if,
     store_quads,
     store_word,
 )
-from gpu_tools.sites.cuda_packed import EXTRA, FLOOR, GAP, LANES, ROWS, WORDS, parts_of
+from gpu_tools.sites.cuda_packed import (
+    EXTRA,
+    FLOOR,
+    GAP,
+    LANES,
+    LAST_SIZE,
+    ROWS,
+    SIZE,
+    STRIPS,
+    UP,
+    WORDS,
+    parts_of,
+)
 from gpu_tools.sites.cuda_program import NO_SYMBOL
 from gpu_tools.sites.cuda_steps import (
-    COPY_AT,
     FROM_ROW,
     LATE_AT,
     LEAST,
@@ -58,15 +71,15 @@ from gpu_tools.sites.cuda_steps import (
 )
 from gpu_tools.sites.cuda_strips import NEVER, await_word, begin_strip, peek
 
-HOT_PLACES = {4: 14} if simulated() else {4: 42, 8: 21}
+HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 42, 8: 21}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
 _LEAST = -0x7FFF8000
-_HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
+_HIGH_TWICE, _LOW_TWICE = 0x3232, 0x1010
 _LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
 
-# shared memory: four quads a step of two groups of steps, border words that come and that go
-_QUADS, _RING = 4, 8 * WARP
+# shared memory: quads of two groups of steps, border words that come and that go, places
+_QUADS, _RING = 3, 8 * WARP
 _BORDERS_AT = _QUADS * _RING
 _OUTS_AT = _BORDERS_AT + 2 * WARP
 _PLACES_AT = _OUTS_AT + 4 * WARP
@@ -76,8 +89,7 @@ _PLACES_AT = _OUTS_AT + 4 * WARP
 def _step_of(shared, at):
     """Return a step that has been laid out; its quads lie `_RING` apart."""
     return (
-        load4(shared, at), load4(shared, at + int32(_RING)),
-        load4(shared, at + int32(2 * _RING)), load4(shared, at + int32(3 * _RING)),
+        load4(shared, at), load4(shared, at + int32(_RING)), load4(shared, at + int32(2 * _RING)),
     )  # fmt: skip
 
 
@@ -94,26 +106,17 @@ def _make_decode(stride: int):
     """Return the device function that turns a step's words into what lanes can use at once."""
 
     @cuda.jit(device=True)
-    def boundary(symbol, begin, scoring):
-        high, cost = scoring[uint32(EXTRA)], scoring[uint32(GAP)]
-        if symbol == NO_SYMBOL:
-            high, cost = int32(NEVER), int32(0)
-        return scoring[uint32(symbol + WORDS)], high, cost, begin
-
-    @cuda.jit(device=True)
     def place(number):
         return int32((number & int32(127)) * int32(4 * stride))
 
     @cuda.jit(device=True)
     def decode(words, scoring):
-        what, bonuses, others, begins = words
+        what, bonuses, copy, begins = words
+        early, late = int32(what & int32(7)), int32((what >> int32(LATE_AT)) & int32(7))
         return (
-            boundary(
-                int32(what & int32(7)), permute(begins, begins, int32(_LOW_TWICE)), scoring
-            ),
-            boundary(
-                int32((what >> int32(LATE_AT)) & int32(7)),
-                permute(begins, begins, int32(_HIGH_TWICE)), scoring,
+            (
+                scoring[uint32(early + WORDS)], scoring[uint32(late + WORDS)],
+                int32(early != NO_SYMBOL), int32(late != NO_SYMBOL),
             ),
             (
                 permute(bonuses, bonuses, int32(_LOW_TWICE)),
@@ -121,8 +124,8 @@ def _make_decode(stride: int):
                 place(what >> int32(SOURCE_AT)), place(what >> int32(OLD_AT)),
             ),
             (
-                place(what >> int32(TO_AT)), place(others),
-                int32((others >> int32(COPY_AT)) * int32(stride)), int32(what & int32(FROM_ROW)),
+                place(what >> int32(TO_AT)), int32(copy * int32(stride)),
+                int32(what & int32(FROM_ROW) != 0), begins,
             ),
         )  # fmt: skip
 
@@ -130,19 +133,23 @@ def _make_decode(stride: int):
 
 
 @cuda.jit(device=True)
-def _moved_on(row, diagonal, boundary, came, chosen, floor):
-    """Return the row at the next boundary, before anything happens there."""
-    score, high, cost, _ = boundary
-    row = moved(row, chosen, (score, high), diagonal, floor, cost)
-    own = permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW))
-    return at_least(row, max2(permute(came, came, int32(_HIGH_TWICE)), own))
+def _moved_on(row, diagonal, base, came, fixed):
+    """Return the row at the next boundary, and what raises its columns to those before them.
+
+    Without a base the row stays where it is.
+    """
+    (score, there), (chosen, extra, gap, up) = base, fixed
+    high = times_plus(there, extra, int32(NEVER))
+    left = permute(came, came, int32(_HIGH_TWICE))
+    row = moved(row, chosen, (score, high), diagonal, left, times_plus(there, gap, int32(0)))
+    return row, times_plus(row[-1], up, int32(NEVER & 0xFFFF))
 
 
 @cuda.jit(device=True)
 def _handed_on(came, before, after):
     """Return what stands to the next row's upper left, and the word for the next lane."""
-    diagonal = permute(came, after[-1], int32(_LOW_THEN_SECOND_LOW))
-    return diagonal, permute(after[-1], before[-1], int32(_HIGH_THEN_SECOND_HIGH))
+    diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
+    return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
 
 
 @cuda.jit(device=True)
@@ -157,29 +164,37 @@ def _words_of(here, there, n, n_steps):
 def _make_step(size: int):
     """Return the device function that moves the state of a strip on by a step.
 
-    The state is the row's cells, what stands to its upper left, and two words for the next lane.
+    The state is the row's cells, what stands to its upper left, and two words of the lane before.
+    Two words for the next strip are returned as well.
     """
     load = load_quads(size)
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
-        row, diagonal, early_out, late_out = state
-        early, late, (bonus, row_bonus, source, old), (to, raising, copy, from_row) = step
-        chosen, floor, own, outside, shared, copies, scratch = fixed
+        row, diagonal, early_came, late_came = state
+        (
+            (early, late, there, late_there),
+            (bonus, row_bonus, source, old),
+            (to, copy, from_row, begins),
+        ) = step
+        scoring, own, is_first, shared, copies, scratch = fixed
         other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
-        entering = load(shared, int32(raising + own))
-        early_came = permute(shuffle_up(early_out, scratch), borders[0], outside)
-        late_came = permute(shuffle_up(late_out, scratch), borders[1], outside)
-        row = _moved_on(row, diagonal, early, early_came, chosen, floor)
-        entered = at_least(row, early[3])
-        diagonal, early_out = _handed_on(early_came, row, entered)
-        row = _moved_on(entered, diagonal, late, late_came, chosen, floor)
-        entered = at_least(raised(row, entering, row_bonus), late[3])
-        diagonal, late_out = _handed_on(late_came, row, entered)
-        place = raised(before, either(from_row, row, other), bonus)
+        early_came, late_came = (borders[0], borders[1]) if is_first else (early_came, late_came)
+        row, own_last = _moved_on(row, diagonal, (early, there), early_came, scoring)
+        begin = permute(begins, begins, int32(_LOW_TWICE))
+        entered = at_least(at_least(row, own_last), begin)
+        diagonal, early_out = _handed_on(early_came, max2(row[-1], own_last), entered[-1])
+        early_came = shuffle_up(early_out, scratch)
+        row, own_last = _moved_on(entered, diagonal, (late, late_there), late_came, scoring)
+        begin = permute(begins, begins, int32(_HIGH_TWICE))
+        last, row = max2(row[-1], own_last), at_least(at_least(row, own_last), begin)
+        entered = raised_if(int32(row_bonus != int32(_LEAST)), row, other, row_bonus)
+        diagonal, late_out = _handed_on(late_came, last, entered[-1])
+        place = raised(before, plus_times(row, from_row, other), bonus)
         store_quads(shared, int32(to + own), place)
         copy_quads(copies, copy, place)
-        return entered, diagonal, early_out, late_out
+        state = entered, diagonal, early_came, shuffle_up(late_out, scratch)
+        return state, (early_out, late_out)
 
     return do_step
 
@@ -198,14 +213,70 @@ def _make_start(size: int):
     return start
 
 
-@cache
-def sweep_of(size: int):
-    """Return the kernel for strips of `size` registers a lane, a multiple of four."""
+def _make_sweep(size: int):
+    """Return the device function that sweeps a strip of `size` registers a lane."""
     load, decode = load_words(size), _make_decode(size * WARP)
     start, do_step = _make_start(size), _make_step(size)
-    shared_words = _PLACES_AT + HOT_PLACES[size] * size * WARP
 
-    @kernel(size)
+    @cuda.jit(device=True)
+    def sweep(job, strip, parts, numbers, scoring, shared, scratch):
+        here, there, looked_up, cells, arriving, leaving = parts
+        lane, own, own_out = numbers
+        n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
+        own_slot, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
+        next_slot = own_slot + uint32(4 * WARP)
+        chosen = load(looked_up, uint32(lane), uint32(WARP))
+        extra = int32(scoring[uint32(EXTRA)] - int32(NEVER))
+        scores = chosen, extra, scoring[uint32(GAP)], scoring[uint32(UP)]
+        fixed = scores, own, lane == 0, shared, address(cells[4 * lane :]), scratch
+        sync_lanes()
+        state = start(chosen, floor, own, shared)
+        # the last step does nothing: so do the lanes that are before the first one
+        idle = _words_of(here, there, int32(n_steps - 1), n_steps)
+        _lay_out(shared, next_slot, decode(idle, scoring))
+        words, at = _words_of(here, there, lane, n_steps), int32(2 * (lane + WARP - 1))
+        early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
+        first = int32(0)
+        while any_lane(first < n_steps):
+            early = await_word(arriving, strip, at, early, floor)
+            late = await_word(arriving, strip, int32(at + 1), late, floor)
+            sync_lanes()
+            _lay_out(shared, own_slot, _step_of(shared, int32(4 * WARP + 4 * lane)))
+            _lay_out(shared, next_slot, decode(words, scoring))
+            shared[own_border], shared[own_border + uint32(1)] = early, late
+            sync_lanes()
+            words = _words_of(here, there, int32(first + lane + WARP), n_steps)
+            at = int32(at + 2 * WARP)
+            early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
+            slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
+            step = _step_of(shared, slot)
+            while more:
+                # known long before the branch
+                more = any_lane(k < int32(WARP - 1))
+                border = uint32(_BORDERS_AT + 2 * k)
+                borders = shared[border], shared[border + uint32(1)]
+                next_step = _step_of(shared, int32(slot + 4 * k + 4))
+                state, outs = do_step(state, step, borders, fixed)
+                out = own_out + uint32(2 * k)
+                shared[out], shared[out + uint32(1)] = outs
+                step, k = next_step, int32(k + 1)
+            sync_lanes()
+            out, left = uint32(2 * (first + lane)), uint32(_OUTS_AT + 2 * lane)
+            store_word(leaving, out, shared[left])
+            store_word(leaving, out + uint32(1), shared[left + uint32(1)])
+            first = int32(first + WARP)
+
+    return sweep
+
+
+@cache
+def sweep_of(wide: int):
+    """Return the kernel for strips of `wide` registers a lane, and for the narrowest ones."""
+    narrow = min(HOT_PLACES)
+    sweep_wide, sweep_narrow = _make_sweep(wide), _make_sweep(narrow)
+    shared_words = _PLACES_AT + WARP * max(HOT_PLACES[size] * size for size in (wide, narrow))
+
+    @kernel(wide, narrow)
     def sweep_skewed_warp(jobs, strips, steps, more_of_steps, selectors, memory, scoring):
         """Sweep strips of jobs, as long as there are any; a block is one warp.
 
@@ -225,63 +296,19 @@ def sweep_of(size: int):
         shared = cuda.shared.array(shared_words, int32, alignment=FOUR_WORDS)
         lane = int32(cuda.threadIdx.x)
         own = place_of(shared, uint32(_PLACES_AT + 4 * lane))
-        outside = scoring[uint32(LANES + WARP + lane)]
         # all lanes store what they leave to the next, without a branch; the last one's is used
         own_out = uint32(_OUTS_AT + 2 * scoring[uint32(LANES + 2 * WARP + lane)])
-        own_slot, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
+        numbers = lane, own, own_out
         while True:
             k = begin_strip(strips, scratch)
             if any_lane(k < 0):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
-            here, there, looked_up, cells, arriving, leaving = parts_of(
-                job, strip, size * WARP, (steps, more_of_steps, selectors, memory)
-            )
-            chosen = load(looked_up, uint32(lane), uint32(WARP))
-            fixed = (chosen, floor, own, outside, shared, address(cells[4 * lane :]), scratch)
-            sync_lanes()
-            state = start(chosen, floor, own, shared)
-            # the last step does nothing: so do the lanes that are before the first one
-            _lay_out(
-                shared,
-                own_slot + uint32(4 * WARP),
-                decode(_words_of(here, there, n_steps - 1, n_steps), scoring),
-            )
-            words = _words_of(here, there, lane, n_steps)
-            at = int32(2 * (lane + WARP - 1))
-            early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
-            first = int32(0)
-            while any_lane(first < n_steps):
-                early = await_word(arriving, strip, at, early, floor)
-                late = await_word(arriving, strip, int32(at + 1), late, floor)
-                sync_lanes()
-                _lay_out(shared, own_slot, _step_of(shared, int32(4 * WARP + 4 * lane)))
-                _lay_out(shared, own_slot + uint32(4 * WARP), decode(words, scoring))
-                shared[own_border], shared[own_border + uint32(1)] = early, late
-                sync_lanes()
-                words = _words_of(here, there, int32(first + lane + WARP), n_steps)
-                at = int32(at + 2 * WARP)
-                early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
-                slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
-                step = _step_of(shared, slot)
-                while more:
-                    # known long before the branch
-                    more = any_lane(k < int32(WARP - 1))
-                    borders = (
-                        shared[uint32(_BORDERS_AT + 2 * k)],
-                        shared[uint32(_BORDERS_AT + 1 + 2 * k)],
-                    )
-                    next_step = _step_of(shared, int32(slot + 4 * k + 4))
-                    state = do_step(state, step, borders, fixed)
-                    out = own_out + uint32(2 * k)
-                    shared[out], shared[out + uint32(1)] = state[2], state[3]
-                    step, k = next_step, int32(k + 1)
-                sync_lanes()
-                out = uint32(2 * (first + lane))
-                left = uint32(_OUTS_AT + 2 * lane)
-                store_word(leaving, out, shared[left])
-                store_word(leaving, out + uint32(1), shared[left + uint32(1)])
-                first = int32(first + WARP)
+            parts = parts_of(job, strip, (steps, more_of_steps, selectors, memory))
+            is_last = strip == job[STRIPS] - 1
+            if any_lane(job[LAST_SIZE if is_last else SIZE] == wide):
+                sweep_wide(job, strip, parts, numbers, scoring, shared, scratch)
+            else:
+                sweep_narrow(job, strip, parts, numbers, scoring, shared, scratch)
 
     return sweep_skewed_warp
