@@ -230,56 +230,55 @@ def _set_place(made, n, places, flags, bonus, copy):
 
 
 @njit
-def _put_place(made, places, flags, bonus, copy):
-    """Set a place at the current boundary."""
+def _set_to_row(made, to, old, bonus, copy):
+    """Set a place to the current boundary's row, or raise it to that."""
     _, writes, _, reads, marks = made
-    source, _, to = places
-    n = max(marks[FIRST], writes[source] + 1)
-    if flags & FROM_ROW:
-        n = max(n, marks[RAISED] + 1)
+    n = max(marks[FIRST], marks[RAISED] + 1)
     if to != NOWHERE:
         n = max(n, writes[to] + 1, reads[to])
-    n = _with_place_free(made, n, source)
-    if flags & FROM_ROW:
-        marks[READ] = n
-    _set_place(made, n, places, flags, bonus, copy)
+    n = marks[READ] = _with_place_free(made, n, ZERO)
+    _set_place(made, n, (ZERO, old, to), FROM_ROW, bonus, copy)
 
 
 @njit
-def _raise_place(made, source, to, bonus):
-    """Raise a place to another one, before the current boundary if there is a step for it.
+def _set_to_place(made, places, bonus, copy):
+    """Set a place to another one, or raise it, before the current boundary if a step can.
 
     It may be as early as what it needs is there: no row sees the difference.
     """
     words, writes, puts, reads, marks = made
-    earliest, n = max(writes[source] + 1, puts[to] + 1, reads[to]), marks[FIRST] - 1
+    source, old, to = places
+    earliest, n = writes[source] + 1, marks[FIRST] - 1
+    if to != NOWHERE:
+        earliest = max(earliest, (puts if old == to else writes)[to] + 1, reads[to])
     while n >= earliest and not _can_set(words, n, source):
         n -= 1
     if n < earliest:
         n = _with_place_free(made, max(earliest, marks[FIRST]), source)
-    _set_place(made, n, (source, to, to), 0, bonus, 0)
+    _set_place(made, n, places, 0, bonus, copy)
 
 
 @njit
 def _operation(made, operation, cold, aliases):
     """Have a step do an operation; `aliases` say where the places lie."""
     code, to, source, bonus = operation
-    kind, flags = code & (LAST - 1), 0
+    kind, from_row = code & (LAST - 1), False
     if kind == CLEAR:
         source = LOWEST
     elif kind == BEGIN:
         source = ZERO
     elif source < 0:
-        source, flags = ZERO, FROM_ROW
+        from_row = True
     else:
         source = aliases[source]
     if to < 0:
         _raise_row(made, source, bonus)
-    elif kind == RAISE and flags == 0 and to < cold:
-        _raise_place(made, source, aliases[to], bonus)
+        return
+    old, copy = aliases[to] if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
+    if from_row:
+        _set_to_row(made, aliases[to], old, bonus, copy)
     else:
-        old, copy = aliases[to] if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
-        _put_place(made, (source, old, aliases[to]), flags, bonus, copy)
+        _set_to_place(made, (source, old, aliases[to]), bonus, copy)
 
 
 @njit
