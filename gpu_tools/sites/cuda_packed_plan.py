@@ -39,7 +39,7 @@ NANOSECONDS_A_ROW = (
 Of an H200, about, and such that the case set of the benchmarks ends soonest:
 benchmarks/results/sites-steps-h200.json.
 """
-STRIPS_A_MULTIPROCESSOR = 8
+STRIPS_A_MULTIPROCESSOR = 10
 QUAD = 4
 """Neighbouring registers whose words lie side by side where the skewed kernel keeps rows."""
 _NO_EXIT = -(2**30)

@@ -71,7 +71,7 @@ from gpu_tools.sites.cuda_steps import (
 )
 from gpu_tools.sites.cuda_strips import NEVER, await_word, begin_strip, peek
 
-HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 42, 8: 21}
+HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 36, 8: 18}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
 _LEAST = -0x7FFF8000
@@ -133,16 +133,38 @@ def _make_decode(stride: int):
 
 
 @cuda.jit(device=True)
-def _moved_on(row, diagonal, base, came, fixed):
-    """Return the row at the next boundary, and what raises its columns to those before them.
+def _up(word, up):
+    """Return what a lane's columns are raised to by those of its first virtual lane."""
+    return times_plus(word, up, int32(NEVER & 0xFFFF))
 
-    Without a base the row stays where it is.
+
+def _make_move(size: int):
+    """Return the device function that moves a row on to the next boundary.
+
+    The row is raised to the empty chain's; what the last columns have without that is returned as
+    well. Eight registers are two blocks at first, for half the chain of maxima.
     """
-    (score, there), (chosen, extra, gap, up) = base, fixed
-    high = times_plus(there, extra, int32(NEVER))
-    left = permute(came, came, int32(_HIGH_TWICE))
-    row = moved(row, chosen, (score, high), diagonal, left, times_plus(there, gap, int32(0)))
-    return row, times_plus(row[-1], up, int32(NEVER & 0xFFFF))
+
+    @cuda.jit(device=True)
+    def move_narrow(row, diagonal, came, base, fixed):
+        (words, cost, begin), (chosen, _, _, up) = base, fixed
+        left = permute(came, came, int32(_HIGH_TWICE))
+        row = moved(row, chosen, words, diagonal, left, cost)
+        own = _up(row[-1], up)
+        return at_least(at_least(row, own), begin), max2(row[-1], own)
+
+    @cuda.jit(device=True)
+    def move_wide(row, diagonal, came, base, fixed):
+        (words, cost, begin), (chosen, _, _, up) = base, fixed
+        left = permute(came, came, int32(_HIGH_TWICE))
+        first = moved(row[:4], chosen[:4], words, diagonal, left, cost)
+        second = moved(row[4:], chosen[4:], words, row[3], left, cost)
+        own = max2(_up(first[-1], up), _up(second[-1], up))
+        onto = max2(own, first[-1])
+        first, last = at_least(at_least(first, own), begin), max2(second[-1], onto)
+        return first + at_least(at_least(second, onto), begin), last
+
+    return move_narrow if size == 4 else move_wide
 
 
 @cuda.jit(device=True)
@@ -167,36 +189,63 @@ def _make_step(size: int):
     The state is the row's cells, what stands to its upper left, and two words of the lane before.
     Two words for the next strip are returned as well.
     """
-    load = load_quads(size)
+    load, move = load_quads(size), _make_move(size)
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
-        row, diagonal, early_came, late_came = state
-        (
-            (early, late, there, late_there),
-            (bonus, row_bonus, source, old),
-            (to, copy, from_row, begins),
-        ) = step
-        scoring, own, is_first, shared, copies, scratch = fixed
-        other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
-        early_came, late_came = (borders[0], borders[1]) if is_first else (early_came, late_came)
-        row, own_last = _moved_on(row, diagonal, (early, there), early_came, scoring)
-        begin = permute(begins, begins, int32(_LOW_TWICE))
-        entered = at_least(at_least(row, own_last), begin)
-        diagonal, early_out = _handed_on(early_came, max2(row[-1], own_last), entered[-1])
+        (row, diagonal, early_came, late_came), (early, late, places, bonuses, copy) = state, step
+        (source, old, to), (bonus, row_bonus, from_row) = places, bonuses
+        scoring, _, is_first, shared, copies, scratch = fixed
+        other, before = load(shared, source), load(shared, old)
+        row, last = move(row, diagonal, early_came, early, scoring)
+        diagonal, early_out = _handed_on(early_came, last, row[-1])
         early_came = shuffle_up(early_out, scratch)
-        row, own_last = _moved_on(entered, diagonal, (late, late_there), late_came, scoring)
-        begin = permute(begins, begins, int32(_HIGH_TWICE))
-        last, row = max2(row[-1], own_last), at_least(at_least(row, own_last), begin)
+        row, last = move(row, diagonal, late_came, late, scoring)
         entered = raised_if(int32(row_bonus != int32(_LEAST)), row, other, row_bonus)
         diagonal, late_out = _handed_on(late_came, last, entered[-1])
         place = raised(before, plus_times(row, from_row, other), bonus)
-        store_quads(shared, int32(to + own), place)
+        store_quads(shared, to, place)
         copy_quads(copies, copy, place)
-        state = entered, diagonal, early_came, shuffle_up(late_out, scratch)
+        late_came = shuffle_up(late_out, scratch)
+        state = _from_border((entered, diagonal, early_came, late_came), borders, is_first)
         return state, (early_out, late_out)
 
     return do_step
+
+
+@cuda.jit(device=True)
+def _from_border(state, borders, is_first):
+    """Return the state with the border's words as those of the lane before the first one."""
+    row, diagonal, early_came, late_came = state
+    if is_first:
+        early_came, late_came = borders
+    return row, diagonal, early_came, late_came
+
+
+@cuda.jit(device=True)
+def _readied(step, fixed):
+    """Return a step as it is used: all that can be worked out before.
+
+    Without a base the scores are such, and the gap costs such, that the row stays where it is.
+    """
+    (early, late, there, late_there), (bonus, row_bonus, source, old), last = step
+    (_, extra, gap, _), own, _, _, _, _ = fixed
+    to, copy, from_row, begins = last
+    high, late_high = times_plus(there, extra, NEVER), times_plus(late_there, extra, NEVER)
+    cost, late_cost = times_plus(there, gap, int32(0)), times_plus(late_there, gap, int32(0))
+    return (
+        ((early, high), cost, permute(begins, begins, int32(_LOW_TWICE))),
+        ((late, late_high), late_cost, permute(begins, begins, int32(_HIGH_TWICE))),
+        (int32(source + own), int32(old + own), int32(to + own)),
+        (bonus, row_bonus, from_row), copy,
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def _borders_of(shared, k):
+    """Return the border words for step `k` of a group."""
+    at = uint32(_BORDERS_AT + 2 * k)
+    return shared[at], shared[at + uint32(1)]
 
 
 def _make_start(size: int):
@@ -249,17 +298,16 @@ def _make_sweep(size: int):
             at = int32(at + 2 * WARP)
             early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
             slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
-            step = _step_of(shared, slot)
+            step = _readied(_step_of(shared, slot), fixed)
+            state = _from_border(state, _borders_of(shared, k), lane == 0)
             while more:
                 # known long before the branch
                 more = any_lane(k < int32(WARP - 1))
-                border = uint32(_BORDERS_AT + 2 * k)
-                borders = shared[border], shared[border + uint32(1)]
-                next_step = _step_of(shared, int32(slot + 4 * k + 4))
+                out, k = own_out + uint32(2 * k), int32(k + 1)
+                next_step, borders = _step_of(shared, int32(slot + 4 * k)), _borders_of(shared, k)
                 state, outs = do_step(state, step, borders, fixed)
-                out = own_out + uint32(2 * k)
                 shared[out], shared[out + uint32(1)] = outs
-                step, k = next_step, int32(k + 1)
+                step = _readied(next_step, fixed)
             sync_lanes()
             out, left = uint32(2 * (first + lane)), uint32(_OUTS_AT + 2 * lane)
             store_word(leaving, out, shared[left])
