@@ -74,10 +74,10 @@ class StepMachine(Machine):
         for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
             if symbol != NO_SYMBOL:
                 self.advance(-1, symbol)
+            self.cells[-1] = np.maximum(self.cells[-1], score)
             boundary = self.boundaries.get(2 * n + late)
             if boundary is not None and self.last_exits[boundary] > -(2**62):
                 self.find_end(-1, boundary, int(self.last_exits[boundary]))
-            self.cells[-1] = np.maximum(self.cells[-1], score)
         self.set_place_and_row(what, bonuses, copy)
 
     def set_place_and_row(self, what: int, bonuses: int, copy: int) -> None:
@@ -101,7 +101,8 @@ def run_skewed(job: Job):
         machine.step(n, *words)
     copies = machine.copies
     rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
-    return SkewedPlan(job, steps, (4,)), rows, End(*machine.best)
+    plan, end = SkewedPlan(job, steps, (4,)), End(*machine.best)
+    return plan, rows, run_packed(job, 6)[2] if plan.doubts(end) else end
 
 
 def check(rng, ends: str, table_of, run) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites import cuda_skewed as skewed
-from gpu_tools.sites.cuda_job import LOWEST_HALF, Job
+from gpu_tools.sites.cuda_job import LOWEST_HALF, End, Job
 from gpu_tools.sites.cuda_packed_operations import HOT, INTO_ROW
 from gpu_tools.sites.cuda_program import (
     CLEAR,
@@ -39,7 +39,7 @@ NANOSECONDS_A_ROW = (
 Of an H200, about, and such that the case set of the benchmarks ends soonest:
 benchmarks/results/sites-steps-h200.json.
 """
-STRIPS_A_MULTIPROCESSOR = 10
+STRIPS_A_MULTIPROCESSOR = 8
 QUAD = 4
 """Neighbouring registers whose words lie side by side where the skewed kernel keeps rows."""
 _NO_EXIT = -(2**30)
@@ -79,6 +79,10 @@ class Plan:
     def work(self) -> float:
         """Nanoseconds that all strips take, one after the other."""
         return len(self.job.codes) * sum(NANOSECONDS_A_ROW[size][1] for size in self.sizes)
+
+    def doubts(self, end: End) -> bool:
+        """Return whether the kernel may have taken a chain without a symbol for the best one."""
+        return False
 
     def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
         """Return words of all strips by strip, place, register, lane and half."""
@@ -169,6 +173,10 @@ class SkewedPlan(Plan):
     def n_more(self) -> int:
         """How many words `words` has besides the first two of each step."""
         return self.rows
+
+    def doubts(self, end: End) -> bool:
+        """Return whether the kernel may have taken a chain without a symbol for the best one."""
+        return end.score - self.job.scoring.gap * len(self.job.target) <= self.program.empty
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary whose border word is the one of this number."""

@@ -8,7 +8,10 @@ each step does all that a boundary may ask for, in its lane's part of the places
 So a row is done sooner, and takes more instructions a cell.
 
 Between lanes as between strips goes a word for each boundary: the last column's value with the
-exons that are entered there, and without.
+exons that are entered there, and without. But it is never less than the empty chain's: what a first
+exon begins with goes along from the left, for then it takes no instruction a column. So the best
+end that is found may be that of a chain without a symbol: if it is not better than any of those,
+another kernel has to look for it.
 """
 
 from __future__ import annotations
@@ -71,7 +74,7 @@ from gpu_tools.sites.cuda_steps import (
 )
 from gpu_tools.sites.cuda_strips import NEVER, await_word, begin_strip, peek
 
-HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 36, 8: 18}
+HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 42, 8: 21}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
 _LEAST = -0x7FFF8000
@@ -133,45 +136,14 @@ def _make_decode(stride: int):
 
 
 @cuda.jit(device=True)
-def _up(word, up):
-    """Return what a lane's columns are raised to by those of its first virtual lane."""
-    return times_plus(word, up, int32(NEVER & 0xFFFF))
+def _moved_on(row, diagonal, left, base, fixed):
+    """Return the row at the next boundary; `left` is what it has before its first column.
 
-
-def _make_move(size: int):
-    """Return the device function that moves a row on to the next boundary.
-
-    The row is raised to the empty chain's; what the last columns have without that is returned as
-    well. Eight registers are two blocks at first, for half the chain of maxima.
+    It is also raised to what a lane's first virtual lane hands on to the second one.
     """
-
-    @cuda.jit(device=True)
-    def move_narrow(row, diagonal, came, base, fixed):
-        (words, cost, begin), (chosen, _, _, up) = base, fixed
-        left = permute(came, came, int32(_HIGH_TWICE))
-        row = moved(row, chosen, words, diagonal, left, cost)
-        own = _up(row[-1], up)
-        return at_least(at_least(row, own), begin), max2(row[-1], own)
-
-    @cuda.jit(device=True)
-    def move_wide(row, diagonal, came, base, fixed):
-        (words, cost, begin), (chosen, _, _, up) = base, fixed
-        left = permute(came, came, int32(_HIGH_TWICE))
-        first = moved(row[:4], chosen[:4], words, diagonal, left, cost)
-        second = moved(row[4:], chosen[4:], words, row[3], left, cost)
-        own = max2(_up(first[-1], up), _up(second[-1], up))
-        onto = max2(own, first[-1])
-        first, last = at_least(at_least(first, own), begin), max2(second[-1], onto)
-        return first + at_least(at_least(second, onto), begin), last
-
-    return move_narrow if size == 4 else move_wide
-
-
-@cuda.jit(device=True)
-def _handed_on(came, before, after):
-    """Return what stands to the next row's upper left, and the word for the next lane."""
-    diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
-    return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
+    (words, cost, _), (chosen, _, _, up) = base, fixed
+    row = moved(row, chosen, words, diagonal, left, cost)
+    return at_least(row, times_plus(row[-1], up, int32(NEVER & 0xFFFF)))
 
 
 @cuda.jit(device=True)
@@ -189,25 +161,28 @@ def _make_step(size: int):
     The state is the row's cells, what stands to its upper left, and two words of the lane before.
     Two words for the next strip are returned as well.
     """
-    load, move = load_quads(size), _make_move(size)
+    load = load_quads(size)
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
-        (row, diagonal, early_came, late_came), (early, late, places, bonuses, copy) = state, step
+        (row, diagonal, early_came, came), (early, late, places, bonuses, copy) = state, step
         (source, old, to), (bonus, row_bonus, from_row) = places, bonuses
         scoring, _, is_first, shared, copies, scratch = fixed
         other, before = load(shared, source), load(shared, old)
-        row, last = move(row, diagonal, early_came, early, scoring)
-        diagonal, early_out = _handed_on(early_came, last, row[-1])
+        row = _moved_on(row, diagonal, max2(early_came, early[2]), early, scoring)
+        diagonal = permute(early_came, row[-1], int32(_LOW_THEN_SECOND_LOW))
+        early_out = permute(row[-1], row[-1], int32(_HIGH_TWICE))
         early_came = shuffle_up(early_out, scratch)
-        row, last = move(row, diagonal, late_came, late, scoring)
+        left = max2(permute(came, came, int32(_HIGH_TWICE)), late[2])
+        row = _moved_on(row, diagonal, left, late, scoring)
         entered = raised_if(int32(row_bonus != int32(_LEAST)), row, other, row_bonus)
-        diagonal, late_out = _handed_on(late_came, last, entered[-1])
+        diagonal = permute(came, entered[-1], int32(_LOW_THEN_SECOND_LOW))
+        late_out = permute(entered[-1], row[-1], int32(_HIGH_THEN_SECOND_HIGH))
         place = raised(before, plus_times(row, from_row, other), bonus)
         store_quads(shared, to, place)
         copy_quads(copies, copy, place)
-        late_came = shuffle_up(late_out, scratch)
-        state = _from_border((entered, diagonal, early_came, late_came), borders, is_first)
+        came = shuffle_up(late_out, scratch)
+        state = _from_border((entered, diagonal, early_came, came), borders, is_first)
         return state, (early_out, late_out)
 
     return do_step

@@ -36,7 +36,7 @@ from gpu_tools.sites.cuda_program import (
     places_in_registers,
 )
 from gpu_tools.sites.state import Sites
-from gpu_tools.sites.table import FIRST_ENTRY
+from gpu_tools.sites.table import FIRST_ENTRY, LAST_EXIT
 
 ZERO, LOWEST, LEAST, NOWHERE = range(4)
 """Places of rows that never change, and one that is never read."""
@@ -64,13 +64,14 @@ class Steps(NamedTuple):
     half and that of the row in the upper one; the number of the copy in device memory, 0 if there
     is none; both first entries' scores. A boundary's number in `firsts` is twice its step's, and
     one more if it is a late one. The places in shared memory are `n_hot`; copies are numbered from
-    `first` on.
+    `first` on. No chain without a symbol has a score S' above `empty`.
     """
 
     words: NDArray[np.int32]
     firsts: NDArray[np.int64]
     n_hot: int
     first: int
+    empty: int
     kept: Kept
 
 
@@ -104,7 +105,11 @@ def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
         program.boundaries, program.operations, (opened, sites.first_entry),
         (places.groups, places.kept), needed, (made, firsts),
     )  # fmt: skip
-    return Steps(made.words[:, :n].copy(), firsts, n_hot, places.kept - 1, program.kept)
+    empty = (sites.first_entry + sites.last_exit)[opened & (sites.flags & LAST_EXIT != 0)]
+    return Steps(
+        made.words[:, :n].copy(), firsts, n_hot, places.kept - 1,
+        int(empty.max(initial=-(2**31))), program.kept,
+    )  # fmt: skip
 
 
 def _needed(program: Program, lasting: int) -> NDArray[np.bool_]:
