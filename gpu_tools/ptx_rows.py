@@ -90,7 +90,7 @@ def _store_quads_twin(array, place, row):
         array[place // 4 + (k // 4) * 4 * WARP + k % 4] = here
 
 
-def _copy_quads_twin(address, index, row):
+def _copy_quads_twin(address, index, _, row):
     if index:
         _store_quads_twin(address, 4 * index, row)
 
@@ -305,21 +305,25 @@ else:
         return types.void(array, types.int32, row), generate
 
     @intrinsic
-    def copy_quads(typing_context, address, index, row):
-        """Write a row's words to device memory as `store_quads` does, unless `index` is 0."""
+    def copy_quads(typing_context, address, index, four, row):
+        """Write a row's words to device memory as `store_quads` does, unless `index` is 0.
+
+        `four` is a word's bytes, not known to the compiler: it would shift by it and add, in the
+        units that compute cells.
+        """
 
         def generate(context, builder, signature, arguments):
-            words = unpack(builder, arguments[2])
-            function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] + [_I32] * 5)
+            words = unpack(builder, arguments[3])
+            function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] + [_I32] * 6)
             for k in range(0, len(words), 4):
                 text = "{ .reg .pred p; .reg .b64 at; setp.ne.s32 p, $1, 0; "
-                text += "mad.wide.s32 at, $1, 4, $0; "
-                text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$2, $3, $4, $5}}; }}"
-                store = ir.InlineAsm(function_type, text, "l,r,r,r,r,r,~{memory}", side_effect=True)
-                builder.call(store, [*arguments[:2], *words[k : k + 4]])
+                text += "mad.wide.s32 at, $1, $2, $0; "
+                text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$3, $4, $5, $6}}; }}"
+                store = ir.InlineAsm(function_type, text, "l,r,r,r,r,r,r,~{memory}", True)
+                builder.call(store, [*arguments[:3], *words[k : k + 4]])
             return context.get_dummy_value()
 
-        return types.void(types.int64, types.int32, row), generate
+        return types.void(types.int64, types.int32, types.int32, row), generate
 
 
 def _load_intrinsic(count: int):

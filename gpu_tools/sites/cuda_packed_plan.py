@@ -30,15 +30,8 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_steps import IDLE, Steps, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
-NANOSECONDS_A_ROW = (
-    {1: (2, 2), 4: (5, 5), 8: (8, 8)} if simulated()
-    else {4: (60, 82), 8: (85, 134), 16: (305, 330), 24: (390, 405)}
-)  # fmt: skip
-"""Time of a row by registers a lane, with one such strip for each scheduler and with two.
-
-Of an H200, about, and such that the case set of the benchmarks ends soonest:
-benchmarks/results/sites-steps-h200.json.
-"""
+NANOSECONDS_A_ROW = {1: 2, 4: 5, 8: 8} if simulated() else {4: 80, 8: 128, 16: 330}
+"""Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
 STRIPS_A_MULTIPROCESSOR = 8
 QUAD = 4
 """Neighbouring registers whose words lie side by side where the skewed kernel keeps rows."""
@@ -78,7 +71,7 @@ class Plan:
     @property
     def work(self) -> float:
         """Nanoseconds that all strips take, one after the other."""
-        return len(self.job.codes) * sum(NANOSECONDS_A_ROW[size][1] for size in self.sizes)
+        return len(self.job.codes) * sum(NANOSECONDS_A_ROW[size] for size in self.sizes)
 
     def doubts(self, end: End) -> bool:
         """Return whether the kernel may have taken a chain without a symbol for the best one."""
@@ -260,7 +253,7 @@ def sizes_of(jobs: list[Job]) -> list[int]:
     sizes = np.array(sorted(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get))
     rows = np.array([len(job.codes) + 1 for job in jobs])
     columns = np.array([job.columns for job in jobs])
-    each = rows[:, None] * [NANOSECONDS_A_ROW[size][0] for size in sizes]
+    each = rows[:, None] * [NANOSECONDS_A_ROW[size] for size in sizes]
     work = rows[:, None] * np.transpose([_nanoseconds(columns, size) for size in sizes])
     limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
     chosen = [_cheapest(each, work, limit) for limit in limits]
@@ -288,14 +281,15 @@ def shared_out(plans: list[Plan]) -> list[tuple[int, int]]:
 def in_order(plans: list[Plan], kernel: int) -> list[int]:
     """Return numbers of the plans that a kernel takes, those first whose strips take longest."""
     own = [k for k, plan in enumerate(plans) if kernel_of(plan.size) == kernel]
-    return sorted(own, key=lambda k: -plans[k].rows * NANOSECONDS_A_ROW[plans[k].size][1])
+    return sorted(own, key=lambda k: -plans[k].rows * NANOSECONDS_A_ROW[plans[k].size])
 
 
 def _nanoseconds(columns: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """Return the time of a row of all strips of some columns, `size` registers a lane."""
     whole, last = _strips(columns, size)
-    times = {0: 0, **{own: beside for own, (_, beside) in NANOSECONDS_A_ROW.items()}}
-    return whole * times[size] + np.vectorize(times.get, otypes=[float])(last)
+    times = np.zeros(max(NANOSECONDS_A_ROW) + 1)
+    times[list(NANOSECONDS_A_ROW)] = list(NANOSECONDS_A_ROW.values())
+    return whole * times[size] + times[last]
 
 
 def _cheapest(each: NDArray, work: NDArray, limit: float) -> NDArray[np.int64]:

@@ -167,7 +167,7 @@ def _make_step(size: int):
     def do_step(state, step, borders, fixed):
         (row, diagonal, early_came, came), (early, late, places, bonuses, copy) = state, step
         (source, old, to), (bonus, row_bonus, from_row) = places, bonuses
-        scoring, _, is_first, shared, copies, scratch = fixed
+        scoring, _, is_first, shared, (copies, four), scratch = fixed
         other, before = load(shared, source), load(shared, old)
         row = _moved_on(row, diagonal, max2(early_came, early[2]), early, scoring)
         diagonal = permute(early_came, row[-1], int32(_LOW_THEN_SECOND_LOW))
@@ -180,7 +180,7 @@ def _make_step(size: int):
         late_out = permute(entered[-1], row[-1], int32(_HIGH_THEN_SECOND_HIGH))
         place = raised(before, plus_times(row, from_row, other), bonus)
         store_quads(shared, to, place)
-        copy_quads(copies, copy, place)
+        copy_quads(copies, copy, four, place)
         came = shuffle_up(late_out, scratch)
         state = _from_border((entered, diagonal, early_came, came), borders, is_first)
         return state, (early_out, late_out)
@@ -192,9 +192,9 @@ def _make_step(size: int):
 def _from_border(state, borders, is_first):
     """Return the state with the border's words as those of the lane before the first one."""
     row, diagonal, early_came, late_came = state
-    if is_first:
-        early_came, late_came = borders
-    return row, diagonal, early_came, late_came
+    early = times_plus(early_came, int32(1 - is_first), times_plus(borders[0], is_first, int32(0)))
+    late = times_plus(late_came, int32(1 - is_first), times_plus(borders[1], is_first, int32(0)))
+    return row, diagonal, early, late
 
 
 @cuda.jit(device=True)
@@ -251,8 +251,10 @@ def _make_sweep(size: int):
         next_slot = own_slot + uint32(4 * WARP)
         chosen = load(looked_up, uint32(lane), uint32(WARP))
         extra = int32(scoring[uint32(EXTRA)] - int32(NEVER))
-        scores = chosen, extra, scoring[uint32(GAP)], scoring[uint32(UP)]
-        fixed = scores, own, lane == 0, shared, address(cells[4 * lane :]), scratch
+        up = scoring[uint32(UP)]
+        scores = chosen, extra, scoring[uint32(GAP)], up
+        is_first, copies = int32(lane == 0), (address(cells[4 * lane :]), int32(up >> int32(14)))
+        fixed = scores, own, is_first, shared, copies, scratch
         sync_lanes()
         state = start(chosen, floor, own, shared)
         # the last step does nothing: so do the lanes that are before the first one
@@ -274,7 +276,7 @@ def _make_sweep(size: int):
             early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
             slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
             step = _readied(_step_of(shared, slot), fixed)
-            state = _from_border(state, _borders_of(shared, k), lane == 0)
+            state = _from_border(state, _borders_of(shared, k), is_first)
             while more:
                 # known long before the branch
                 more = any_lane(k < int32(WARP - 1))
