@@ -56,8 +56,12 @@ TAIL = 2 * VIRTUAL_LANES
 """Elements after the last column, for steps that come too late."""
 UNROLLED = 4
 """Steps that are written out one after the other."""
-ASKS = WARP // UNROLLED - 1
-"""Group of steps before which the cells of the next chunk are asked for."""
+ASKS, ASKS_ELSEWHERE = WARP // UNROLLED - 1, 0
+"""Group of steps before which the cells of the next chunk are asked for.
+
+Sooner they would seldom be there. What comes from another GPU takes longer: a strip that asks for
+it at once falls a chunk further behind, and waits no more.
+"""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 _OUT = WARPS * 4 * WARP
@@ -217,12 +221,12 @@ def make_kernel(rows: int, level: bool):
         Also returned are the largest cells of the chunk before the lane's, and of its own.
         """
         words, at, late, w0 = stream
-        source, incoming, limits, limit_at = asked
+        source, incoming, limits, limit_at, asks = asked
         penalties, place, enters = constants
         before, highest = int32(0), int32(0)
         score, rest, known = int32(0), int32(0), int32(0)
         for group in range(int32(0), int32(WARP // UNROLLED)):
-            if group == ASKS:  # sooner it would seldom be there
+            if group == asks:
                 score, rest = load_pair(source, incoming)
                 _, known = load_pair(limits, limit_at)
             k = int32(group * int32(UNROLLED))
@@ -245,7 +249,7 @@ def make_kernel(rows: int, level: bool):
         number, strip = unit
         job = jobs[number]
         selectors, words = inputs
-        source, target = borders
+        source, target, asks = borders
         most, limits = results
         out, scratch = shared
         lane = int32(cuda.threadIdx.x)
@@ -312,7 +316,8 @@ def make_kernel(rows: int, level: bool):
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
             state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
-            stream, asked = (words, at, late, w0), (source, incoming, limits, limit_at)
+            stream = (words, at, late, w0)
+            asked = (source, incoming, limits, limit_at, asks)
             state, peaks, stream, answer = run_chunk(
                 state, arriving, stream, asked, (penalties, place, enters)
             )
@@ -368,9 +373,9 @@ def make_kernel(rows: int, level: bool):
             if begun >= units[0, 0]:
                 return
             job, strip = units[begun + 1, 0], units[begun + 1, 1]
-            source = received if strip % scoring[GROUP] == 0 else row
-            target = handed if (strip + 1) % scoring[GROUP] == 0 else row
-            results = (most, limits)
-            sweep((job, strip), jobs, inputs, (source, target), results, scoring, shared)
+            is_first, is_last = strip % scoring[GROUP] == 0, (strip + 1) % scoring[GROUP] == 0
+            source, target = received if is_first else row, handed if is_last else row
+            ends = (source, target, int32(ASKS_ELSEWHERE if is_first else ASKS))
+            sweep((job, strip), jobs, inputs, ends, (most, limits), scoring, shared)
 
     return fill_strips
