@@ -15,7 +15,7 @@ from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
-from gpu_tools.local.cuda_memory import device_arrays
+from gpu_tools.local.cuda_memory import device_arrays, row_between
 from gpu_tools.local.cuda_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
 from gpu_tools.local.problem import ALL, Problem, Worth
 from gpu_tools.ptx import WARP
@@ -164,16 +164,15 @@ def in_bands(
 ) -> NDArray[np.int32]:
     """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
 
-    Each GPU hands the row below a band on to the next one through host memory while it is made.
+    Each GPU hands the row below a band on to the next one while it is made.
     """
     n_strips = _strips(problem.shape[0], rows)
     width = packed.stride(problem.shape[1])
     with cuda.gpus[ordinals[0]]:
         at_once = _BLOCKS_OF_A_CHAIN * _schedulers()
-        handed = [cuda.mapped_array(width, dtype=np.int64, portable=True) for _ in ordinals]
     group = min(-(-n_strips // len(ordinals)), at_once)
-    for row in handed:
-        row[:] = 0
+    following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
+    handed = [row_between(writer, reader, width) for writer, reader in following]
     launches = []
     for k, ordinal in enumerate(ordinals):
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]

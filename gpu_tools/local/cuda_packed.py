@@ -16,12 +16,13 @@ the matrix began there. What scores are, `gpu_tools.local.cuda_scores` says.
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
 from gpu_tools.device import simulated
 from gpu_tools.local.cuda_scores import (
     ALONG,
     DOWN,
+    ELEMENTS,
     FLOOR,
     GROUP,
     LARGEST,
@@ -56,12 +57,11 @@ TAIL = 2 * VIRTUAL_LANES
 """Elements after the last column, for steps that come too late."""
 UNROLLED = 4
 """Steps that are written out one after the other."""
-ASKS, ASKS_ELSEWHERE = WARP // UNROLLED - 1, 0
-"""Group of steps before which the cells of the next chunk are asked for.
-
-Sooner they would seldom be there. What comes from another GPU takes longer: a strip that asks for
-it at once falls a chunk further behind, and waits no more.
-"""
+ASKS = WARP // UNROLLED - 1
+"""Group of steps before which the cells of the next chunk are asked for."""
+_SCORING = (0,) * ELEMENTS
+_NEXT = (0,) * UNROLLED
+"""As long as what a group of steps reads ahead."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 _OUT = WARPS * 4 * WARP
@@ -110,6 +110,12 @@ def _note(most, tiles, largest, chunk, limit):
             cuda.atomic.max(limits, int64(place), int64(largest))
         return int32(0)
     return largest
+
+
+@cuda.jit(device=True)
+def _words_from(words, at):
+    """Return the place of the word of the next step's column, that before it, and the next ones."""
+    return at, words[at - int64(1)], load_each(_NEXT, words, at, int64(1))
 
 
 @cuda.jit
@@ -215,24 +221,24 @@ def make_kernel(rows: int, level: bool):
         return (cells, gaps, chosen, above, falling, floor, tilted), peak
 
     @cuda.jit(device=True)
-    def run_chunk(state, arriving, stream, asked, constants):
+    def run_chunk(state, arriving, words, ahead, asked, constants):
         """Move all lanes on by a chunk of columns, and ask for what comes in next.
 
         Also returned are the largest cells of the chunk before the lane's, and of its own.
         """
-        words, at, late, w0 = stream
-        source, incoming, limits, limit_at, asks = asked
+        at, late, (w0, w1, w2, w3) = ahead
+        source, incoming, limits, limit_at = asked
         penalties, place, enters = constants
         before, highest = int32(0), int32(0)
         score, rest, known = int32(0), int32(0), int32(0)
         for group in range(int32(0), int32(WARP // UNROLLED)):
-            if group == asks:
+            # what is read here is waited for before the next group
+            at += int64(UNROLLED)
+            following = load_each(_NEXT, words, at, int64(1))
+            if group == ASKS:  # sooner it would seldom be there
                 score, rest = load_pair(source, incoming)
                 _, known = load_pair(limits, limit_at)
             k = int32(group * int32(UNROLLED))
-            w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
-            w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
-            at += uint64(UNROLLED)
             state, peak0 = step(k, arriving, (w0, late), state, penalties, place)
             state, peak1 = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
             state, peak2 = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
@@ -241,15 +247,16 @@ def make_kernel(rows: int, level: bool):
             highest = max2(highest, peak)
             if group == enters:  # these steps count for both
                 before, highest = highest, peak
-            late, w0 = w3, w4
-        return state, (before, highest), (at, late, w0), (score, rest, known)
+            late = w3
+            w0, w1, w2, w3 = following
+        return state, (before, highest), (at, late, (w0, w1, w2, w3)), (score, rest, known)
 
     @cuda.jit(device=True)
     def sweep(unit, jobs, inputs, borders, results, scoring, shared):
         number, strip = unit
         job = jobs[number]
         selectors, words = inputs
-        source, target, asks = borders
+        source, target = borders
         most, limits = results
         out, scratch = shared
         lane = int32(cuda.threadIdx.x)
@@ -272,10 +279,9 @@ def make_kernel(rows: int, level: bool):
         # a lane enters its chunk, one or two behind the warp's, within this group of steps
         behind = int32(1) if lane < WARP // 2 else int32(2)
         enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
-        at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
         outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
-        late, w0 = words[at - uint64(1)], words[at]
+        ahead = _words_from(words, int64(job[COLUMN] + LEAD - 2 * lane))
         limit_at = uint32(2 * number)
         _, known = load_pair(limits, limit_at)
         score, rest = load_pair(source, incoming)
@@ -297,8 +303,7 @@ def make_kernel(rows: int, level: bool):
                 diagonal, falling = above
                 store_pair(target, outgoing, int32(0), next_tag)
                 outgoing += uint32(WARP)
-                at += uint64(WARP)
-                late, w0 = words[at - uint64(1)], words[at]
+                ahead = _words_from(words, ahead[0] + int64(WARP))
                 largest = _note(most, tiles, largest, int32(chunk - behind), limit)
                 left_out += int32(1)
                 _, known = load_pair(limits, limit_at)
@@ -316,13 +321,11 @@ def make_kernel(rows: int, level: bool):
                 max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
             )
             state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
-            stream = (words, at, late, w0)
-            asked = (source, incoming, limits, limit_at, asks)
-            state, peaks, stream, answer = run_chunk(
-                state, arriving, stream, asked, (penalties, place, enters)
+            asked = (source, incoming, limits, limit_at)
+            state, peaks, ahead, answer = run_chunk(
+                state, arriving, words, ahead, asked, (penalties, place, enters)
             )
             before, highest = peaks
-            at, late, w0 = stream
             score, rest, known = answer
             cells, gaps, chosen, diagonal, falling, floor, _ = state
             offset = int32(base - slope * (last_column + lane))
@@ -365,6 +368,7 @@ def make_kernel(rows: int, level: bool):
         scratch = cuda.shared.array(WARP, int32)
         shared = (cuda.shared.array(_OUT, int32), scratch)
         row, received, handed = borders
+        scoring = load_each(_SCORING, scoring, int64(0), int64(1))
         while True:
             begun = int32(0)
             if cuda.threadIdx.x == 0:
@@ -373,9 +377,9 @@ def make_kernel(rows: int, level: bool):
             if begun >= units[0, 0]:
                 return
             job, strip = units[begun + 1, 0], units[begun + 1, 1]
-            is_first, is_last = strip % scoring[GROUP] == 0, (strip + 1) % scoring[GROUP] == 0
-            source, target = received if is_first else row, handed if is_last else row
-            ends = (source, target, int32(ASKS_ELSEWHERE if is_first else ASKS))
-            sweep((job, strip), jobs, inputs, ends, (most, limits), scoring, shared)
+            source = received if strip % scoring[GROUP] == 0 else row
+            target = handed if (strip + 1) % scoring[GROUP] == 0 else row
+            results = (most, limits)
+            sweep((job, strip), jobs, inputs, (source, target), results, scoring, shared)
 
     return fill_strips
