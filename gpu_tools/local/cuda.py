@@ -173,12 +173,14 @@ def in_bands(
     group = min(-(-n_strips // len(ordinals)), at_once)
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
     handed = [row_between(writer, reader, width) for writer, reader in following]
-    launches = []
-    for k, ordinal in enumerate(ordinals):
+
+    def laid_out(k: int) -> PackedLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
-        with cuda.gpus[ordinal]:
-            bands = (group, strips, handed[k - 1], handed[k])
-            launches.append(PackedLaunch([problem], [side], [worth], rows, bands))
+        bands = (group, strips, handed[k - 1], handed[k])
+        return PackedLaunch([problem], [side], [worth], rows, bands)
+
+    launches = KEPT.map_gpus(ordinals, laid_out, range(len(ordinals)))
+    # none is started before all are there: to ask for memory may wait for what runs
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()

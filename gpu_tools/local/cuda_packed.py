@@ -22,7 +22,6 @@ from gpu_tools.device import simulated
 from gpu_tools.local.cuda_scores import (
     ALONG,
     DOWN,
-    ELEMENTS,
     FLOOR,
     GROUP,
     LARGEST,
@@ -59,7 +58,6 @@ UNROLLED = 4
 """Steps that are written out one after the other."""
 ASKS = WARP // UNROLLED - 1
 """Group of steps before which the cells of the next chunk are asked for."""
-_SCORING = (0,) * ELEMENTS
 _NEXT = (0,) * UNROLLED
 """As long as what a group of steps reads ahead."""
 WARPS = 1 if simulated() else 4
@@ -368,7 +366,6 @@ def make_kernel(rows: int, level: bool):
         scratch = cuda.shared.array(WARP, int32)
         shared = (cuda.shared.array(_OUT, int32), scratch)
         row, received, handed = borders
-        scoring = load_each(_SCORING, scoring, int64(0), int64(1))
         while True:
             begun = int32(0)
             if cuda.threadIdx.x == 0:

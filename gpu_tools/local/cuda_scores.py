@@ -35,7 +35,6 @@ NOT_REACHED = (1 << 31) - 1
 # strips that stay together; what a pair adds at most, the slack of lowest cells, whether what is
 # worth anything rises with the best score
 OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP, GAIN, SLACK, RISES = range(13)
-ELEMENTS = 13
 
 
 class Range(NamedTuple):
