@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
-from gpu_tools.device import simulated
-from gpu_tools.local import cuda, cuda_packed, cuda_scores, cuda_wide, schedule, tiles
+from gpu_tools.device import list_gpus, simulated
+from gpu_tools.local import cuda, cuda_memory, cuda_packed, cuda_scores, cuda_wide, schedule, tiles
 from gpu_tools.local.problem import ALL, Worth, make_problem
 from tests.local_cases import (
     assert_worth,
@@ -111,11 +111,22 @@ def test_many_problems_in_one_launch():
         assert_bounds(found, problem, SIDE)
 
 
+@pytest.mark.parametrize("peers", [True, False])
 @pytest.mark.parametrize("seed", range(1 if simulated() else 10))
-def test_bands_of_rows_as_if_on_two_gpus(seed):
+def test_bands_of_rows_as_if_on_two_gpus(seed, peers, monkeypatch):
     """Two launches, one after the other, each with half of the strips."""
+    monkeypatch.setattr(cuda_memory, "may_write", lambda writer, reader: peers)
     problem = random_problem(seed, 20 if simulated() else 9000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    assert (found == whole).all()
+
+
+def test_bands_of_rows_on_all_gpus():
+    """As many launches at once as there are GPUs, each of which waits for another one's cells."""
+    ordinals = tuple(gpu.ordinal for gpu in list_gpus())
+    problem = random_problem(11, 20 if simulated() else 40_000)
+    found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], ordinals)
     (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
     assert (found == whole).all()
 

@@ -15,7 +15,8 @@ from gpu_tools.cuda_kept import KEPT
 from gpu_tools.device import simulated
 from gpu_tools.local import cuda_packed as packed
 from gpu_tools.local import cuda_wide as wide
-from gpu_tools.local.cuda_memory import device_arrays
+from gpu_tools.local.cuda_codes import OF_CODE, all_codes, look_up_thread, words_of
+from gpu_tools.local.cuda_memory import device_arrays, row_between
 from gpu_tools.local.cuda_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
 from gpu_tools.local.problem import ALL, Problem, Worth
 from gpu_tools.ptx import WARP
@@ -27,8 +28,6 @@ _STEPS_BEHIND = 3 * WARP + 8
 _BLOCKS_PER_MULTIPROCESSOR, _BLOCKS_OF_A_CHAIN = 4, 1
 """How many run at once, and how many if most strips wait for others of the same problem."""
 NEAR = packed.UNROLLED
-_OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x88], dtype=np.int32)
-"""By query code: which byte is the score's, and its sign; of others the sign alone, which is 0."""
 _LOOK_UP = (1, WARP) if simulated() else (512, 256)
 """Blocks and threads that look up codes."""
 _KERNELS = {}
@@ -164,22 +163,23 @@ def in_bands(
 ) -> NDArray[np.int32]:
     """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
 
-    Each GPU hands the row below a band on to the next one through host memory while it is made.
+    Each GPU hands the row below a band on to the next one while it is made.
     """
     n_strips = _strips(problem.shape[0], rows)
     width = packed.stride(problem.shape[1])
     with cuda.gpus[ordinals[0]]:
         at_once = _BLOCKS_OF_A_CHAIN * _schedulers()
-        handed = [cuda.mapped_array(width, dtype=np.int64, portable=True) for _ in ordinals]
     group = min(-(-n_strips // len(ordinals)), at_once)
-    for row in handed:
-        row[:] = 0
-    launches = []
-    for k, ordinal in enumerate(ordinals):
+    following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
+    handed = [row_between(writer, reader, width) for writer, reader in following]
+
+    def laid_out(k: int) -> PackedLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
-        with cuda.gpus[ordinal]:
-            bands = (group, strips, handed[k - 1], handed[k])
-            launches.append(PackedLaunch([problem], [side], [worth], rows, bands))
+        bands = (group, strips, handed[k - 1], handed[k])
+        return PackedLaunch([problem], [side], [worth], rows, bands)
+
+    launches = KEPT.map_gpus(ordinals, laid_out, range(len(ordinals)))
+    # none is started before all are there: to ask for memory may wait for what runs
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()
@@ -225,8 +225,9 @@ class PackedLaunch:
         self.limits_at_start = np.array([(w.least, 0) for w in worth], dtype=np.int64).ravel()
         scoring = scoring_of(problems[0], rows, group, worth[0].only_best)
         tables = [jobs, self.units_at_start, self.limits_at_start, scoring]
-        codes = _codes(problems, strips * (rows * VIRTUAL_LANES), packed.stride(columns))
-        self._place(tables, codes, [_OF_CODE, _words(problems[0])], rows)
+        sizes = strips * (rows * VIRTUAL_LANES), packed.stride(columns)
+        codes = all_codes(problems, *sizes, packed.LEAD)
+        self._place(tables, codes, [OF_CODE, words_of(problems[0])], rows)
         self.borders = (self.row, *(borders or (self.row, self.row)))
         self.clear()
 
@@ -240,7 +241,7 @@ class PackedLaunch:
         self.jobs, self.units, self.limits, self.scoring, *inputs = arrays[:-4]
         selectors, words, self.row, self.most = arrays[-4:]
         self.inputs = selectors, words
-        packed.look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
+        look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
 
     def run(self) -> None:
         """Start the kernel; needs fresh rows."""
@@ -317,23 +318,3 @@ def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
     jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
     jobs[:, packed.SIDE] = sides
     return jobs
-
-
-def _codes(problems: list[Problem], heights, widths) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the codes of all strips' rows and of all columns."""
-    query = _laid_out([p.query for p in problems], heights, 0, OTHER)
-    return query, _laid_out([p.subject for p in problems], widths, packed.LEAD, OTHER + 1)
-
-
-def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
-    """Return codes one after the other, each behind `lead` elements, in space for `sizes`."""
-    codes = np.full(int(sizes.sum()), filling, dtype=np.uint8)
-    for part, first in zip(parts, (np.cumsum(sizes) - sizes + lead).tolist(), strict=True):
-        codes[first : first + len(part)] = part
-    return codes
-
-
-def _words(problem: Problem) -> NDArray[np.int32]:
-    """Return, by subject code, the scores with the four query nucleotides, and those of padding."""
-    scores = np.ascontiguousarray((problem.table[:4].T + tilt(problem)).astype(np.int8))
-    return np.append(scores.view(np.int32).ravel(), np.int32(0))

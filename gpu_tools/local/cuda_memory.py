@@ -1,11 +1,13 @@
-"""One piece of GPU memory for all arrays of a launch: asking for it costs more than copying."""
+"""Memory of launches on GPUs."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import DTypeLike, NDArray
 
 _ALIGNED = 256
@@ -13,7 +15,9 @@ _ALIGNED = 256
 
 
 def device_arrays(filled: list[NDArray], empty: list[tuple[int, DTypeLike]]) -> list[Any]:
-    """Return arrays on the current GPU, one behind the other in memory.
+    """Return arrays on the current GPU, one behind the other in one piece of memory.
+
+    To ask for memory costs more than to copy.
 
     Parameters
     ----------
@@ -41,3 +45,35 @@ def device_arrays(filled: list[NDArray], empty: list[tuple[int, DTypeLike]]) -> 
         memory[start : start + size].view(kind).reshape(shape)
         for (shape, kind), start, size in zip(kinds, starts, sizes, strict=False)
     ]
+
+
+def row_between(writer: int, reader: int, width: int):
+    """Return a row of `width` zeros, int64, that one GPU writes while another one reads it.
+
+    It lies with the reader, which looks again and again, or, if GPUs cannot write each other's
+    memory, in the host's.
+    """
+    if may_write(writer, reader):
+        with cuda.gpus[reader]:
+            row = cuda.device_array(width, dtype=np.int64)
+            device_memset(row, 0, row.nbytes)
+            cuda.synchronize()
+    else:
+        with cuda.gpus[writer]:
+            row = cuda.mapped_array(width, dtype=np.int64, portable=True)
+        row[:] = 0
+    return row
+
+
+@cache
+def may_write(writer: int, reader: int) -> bool:
+    """Let a GPU write another one's memory if it can; tell whether it can."""
+    if writer == reader:
+        return True
+    with cuda.gpus[reader]:
+        context = cuda.current_context()
+    with cuda.gpus[writer]:
+        can = cuda.current_context().can_access_peer(reader)
+        if can:
+            cuda.current_context().enable_peer_access(context.handle)
+    return can

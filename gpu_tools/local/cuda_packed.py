@@ -16,7 +16,7 @@ the matrix began there. What scores are, `gpu_tools.local.cuda_scores` says.
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
 from gpu_tools.device import simulated
 from gpu_tools.local.cuda_scores import (
@@ -58,6 +58,8 @@ UNROLLED = 4
 """Steps that are written out one after the other."""
 ASKS = WARP // UNROLLED - 1
 """Group of steps before which the cells of the next chunk are asked for."""
+_NEXT = (0,) * UNROLLED
+"""As long as what a group of steps reads ahead."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 _OUT = WARPS * 4 * WARP
@@ -108,33 +110,28 @@ def _note(most, tiles, largest, chunk, limit):
     return largest
 
 
-@cuda.jit
-def look_up_thread(queries, subjects, of_query, of_subject, selectors, words, rows):
-    """Translate codes, a thread an element at a time.
+@cuda.jit(device=True)
+def _tiles_of(job, row):
+    """Return a row's first tile, how many come after it, and the chunks of one."""
+    first = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
+    return first, int32(job[ACROSS] - 1), int32(job[SPAN])
 
-    Parameters
-    ----------
-    queries, subjects : uint8 array
-        Codes of all strips' rows, and of all columns.
-    of_query, of_subject : int32 array
-        A row's part of a selector by code; a column's word.
-    selectors : int32 array
-        Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
-        words.
-    words : int32 array
-        Of each column four scores, one byte a query symbol, plus what a mismatch costs.
-    rows : int
-        Rows of a virtual lane.
-    """
-    start, step = cuda.grid(1), cuda.gridsize(1)
-    for column in range(start, len(subjects), step):
-        words[column] = of_subject[subjects[column]]
-    for k in range(start, len(selectors), step):
-        # of the strips before and of the lanes before, then of the lane itself
-        lane, row = k % WARP, k // WARP % rows
-        low = (k // (WARP * rows) * VIRTUAL_LANES + 2 * lane) * rows + row
-        both = of_query[queries[low]] | (of_query[queries[low + rows]] | 0x44) << 8
-        selectors[k] = both
+
+@cuda.jit(device=True)
+def _arrived(source, incoming, tag, asked, comes):
+    """Return the cell that was asked for once it is there, or nothing if there is none."""
+    score, rest = asked
+    if not comes:
+        return int32(0), int32(0)
+    while int32(rest & 0xFFFF) != tag:
+        score, rest = load_pair(source, incoming)
+    return score, rest
+
+
+@cuda.jit(device=True)
+def _words_from(words, at):
+    """Return the place of the word of the next step's column, that before it, and the next ones."""
+    return at, words[at - int64(1)], load_each(_NEXT, words, at, int64(1))
 
 
 def make_kernel(rows: int, level: bool):
@@ -211,24 +208,24 @@ def make_kernel(rows: int, level: bool):
         return (cells, gaps, chosen, above, falling, floor, tilted), peak
 
     @cuda.jit(device=True)
-    def run_chunk(state, arriving, stream, asked, constants):
+    def run_chunk(state, arriving, words, ahead, asked, constants):
         """Move all lanes on by a chunk of columns, and ask for what comes in next.
 
         Also returned are the largest cells of the chunk before the lane's, and of its own.
         """
-        words, at, late, w0 = stream
+        at, late, (w0, w1, w2, w3) = ahead
         source, incoming, limits, limit_at = asked
         penalties, place, enters = constants
         before, highest = int32(0), int32(0)
         score, rest, known = int32(0), int32(0), int32(0)
         for group in range(int32(0), int32(WARP // UNROLLED)):
+            # what is read here is waited for before the next group
+            at += int64(UNROLLED)
+            following = load_each(_NEXT, words, at, int64(1))
             if group == ASKS:  # sooner it would seldom be there
                 score, rest = load_pair(source, incoming)
                 _, known = load_pair(limits, limit_at)
             k = int32(group * int32(UNROLLED))
-            w1, w2 = words[at + uint64(1)], words[at + uint64(2)]
-            w3, w4 = words[at + uint64(3)], words[at + uint64(4)]
-            at += uint64(UNROLLED)
             state, peak0 = step(k, arriving, (w0, late), state, penalties, place)
             state, peak1 = step(int32(k + 1), arriving, (w1, w0), state, penalties, place)
             state, peak2 = step(int32(k + 2), arriving, (w2, w1), state, penalties, place)
@@ -237,8 +234,46 @@ def make_kernel(rows: int, level: bool):
             highest = max2(highest, peak)
             if group == enters:  # these steps count for both
                 before, highest = highest, peak
-            late, w0 = w3, w4
-        return state, (before, highest), (at, late, w0), (score, rest, known)
+            late = w3
+            w0, w1, w2, w3 = following
+        return state, (before, highest), (at, late, (w0, w1, w2, w3)), (score, rest, known)
+
+    @cuda.jit(device=True)
+    def is_worth(held, score, columns, sides, scoring, known):
+        """Tell whether anything that the strip holds, or that arrives, may be worth something."""
+        base, cells, _, _ = held
+        _, last, own = columns
+        slope, (height, width) = scoring[TILT], sides
+        inside = largest_half(cells[rows - 1], base - slope * (own - int32(1)), slope)
+        least = least_of_worth(height, int32(width - last), scoring, known)
+        return any_lane(max(inside, score) >= least)
+
+    @cuda.jit(device=True)
+    def filled(held, arrived, columns, stream, asked, constants):
+        """Fill the cells of a chunk.
+
+        Returned are what the strip holds then, the words to come, the two largest scores of
+        `run_chunk`, what comes in next, and by how much scores are more than in registers.
+        """
+        chosen, penalties, place, enters, scoring = constants
+        (first, last, own), (score, rest), (words, ahead) = columns, arrived, stream
+        slope, lane = scoring[TILT], place[0]
+        tilted = int32(score + slope * (first + lane))
+        given = (int32(slope * last), tilted, place[4])
+        base, cells, gaps, (diagonal, falling) = rebased(*held, given, scoring)
+        arriving = lifted(int32(tilted - base), rest, scoring[FLOOR])
+        floor = both(
+            max(slope * own - base, scoring[FLOOR]),
+            max(slope * (own - int32(1)) - base, scoring[FLOOR]),
+        )
+        state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
+        state, (before, highest), ahead, answer = run_chunk(
+            state, arriving, words, ahead, asked, (penalties, place, enters)
+        )
+        cells, gaps, _, diagonal, falling, _, _ = state
+        lift = int32(base - slope * own)
+        peaks = largest_half(before, lift, slope), largest_half(highest, lift, slope)
+        return (base, cells, gaps, (diagonal, falling)), ahead, peaks, answer
 
     @cuda.jit(device=True)
     def sweep(unit, jobs, inputs, borders, results, scoring, shared):
@@ -252,82 +287,53 @@ def make_kernel(rows: int, level: bool):
         # all lanes store what goes on below them, without a branch; only the last one's is used
         own_out = uint32(cuda.threadIdx.y) * uint32(4 * WARP)
         slot = own_out if lane == WARP - 1 else own_out + uint32(2 * WARP)
-        penalties, slope = penalties_of(scoring), scoring[TILT]
+        slope = scoring[TILT]
         place = (lane, both(slope, slope), out, slot, scratch)
-        first = int64(job[SELECTORS] + int64(strip) * rows * WARP + lane)
-        chosen = load_each(slots, selectors, first, int64(WARP))
-        base, cells, gaps, above = emptied(int32(0), lane, scoring)
-        diagonal, falling = above
-        largest, left_out = int32(0), int32(0)
-        n_chunks = int32(job[CHUNKS])
-        tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
-        top = int32(int32(strip) * int32(VIRTUAL_LANES * rows))
-        row = int64(top + 2 * lane * rows)
-        first_tile = int64(job[TILES] + row // job[SIDE] * job[ACROSS])
-        tiles = (first_tile, int32(job[ACROSS] - 1), int32(job[SPAN]))
+        chosen = load_each(
+            slots, selectors, int64(job[SELECTORS] + int64(strip) * rows * WARP + lane), int64(WARP)
+        )
         # a lane enters its chunk, one or two behind the warp's, within this group of steps
         behind = int32(1) if lane < WARP // 2 else int32(2)
         enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
-        at = uint64(job[COLUMN]) + uint64(LEAD) - uint64(2 * lane)
+        constants = (chosen, penalties_of(scoring), place, enters, scoring)
+        held = emptied(int32(0), lane, scoring)
+        largest, left_out = int32(0), int32(0)
+        tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
+        top = int32(int32(strip) * int32(VIRTUAL_LANES * rows))
+        tiles = _tiles_of(job, int64(top + 2 * lane * rows))
         incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
         outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
-        late, w0 = words[at - uint64(1)], words[at]
+        ahead = _words_from(words, int64(job[COLUMN] + LEAD - 2 * lane))
         limit_at = uint32(2 * number)
-        _, known = load_pair(limits, limit_at)
-        score, rest = load_pair(source, incoming)
+        n_chunks, (_, known) = int32(job[CHUNKS]), load_pair(limits, limit_at)
+        arrived = load_pair(source, incoming)
         for chunk in range(int32(0), int32(n_chunks + 2)):
             column = int32(chunk * int32(WARP))
-            last_column = int32(column - int32(VIRTUAL_LANES - 1))
-            own_column = int32(column - 2 * lane)
-            if chunk < n_chunks:
-                while int32(rest & 0xFFFF) != tag:
-                    score, rest = load_pair(source, incoming)
-            else:
-                score, rest = int32(0), int32(0)
+            # the warp's first, the last virtual lane's and the lane's own
+            columns = (column, int32(column - int32(VIRTUAL_LANES - 1)), int32(column - 2 * lane))
+            arrived = _arrived(source, incoming, tag, arrived, chunk < n_chunks)
             incoming += uint32(WARP)
             limit = (known if scoring[RISES] else int32(NOT_REACHED), limits, limit_at)
-            held = largest_half(cells[rows - 1], base - slope * (own_column - int32(1)), slope)
-            left = int32(job[HEIGHT] - top), int32(job[WIDTH] - last_column)
-            if not any_lane(max(held, score) >= least_of_worth(*left, scoring, known)):
-                base, cells, gaps, above = emptied(int32(column + int32(WARP)), lane, scoring)
-                diagonal, falling = above
+            sides = int32(job[HEIGHT] - top), int32(job[WIDTH])
+            if is_worth(held, arrived[0], columns, sides, scoring, known):
+                asked = (source, incoming, limits, limit_at)
+                held, ahead, peaks, (score, rest, known) = filled(
+                    held, arrived, columns, (words, ahead), asked, constants
+                )
+                offset = int32(held[0] - slope * (columns[1] + lane))
+                _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
+                arrived = (score, rest)
+            else:
+                held = emptied(int32(column + int32(WARP)), lane, scoring)
                 store_pair(target, outgoing, int32(0), next_tag)
-                outgoing += uint32(WARP)
-                at += uint64(WARP)
-                late, w0 = words[at - uint64(1)], words[at]
-                largest = _note(most, tiles, largest, int32(chunk - behind), limit)
+                ahead, peaks = _words_from(words, ahead[0] + int64(WARP)), (int32(0), int32(0))
                 left_out += int32(1)
                 _, known = load_pair(limits, limit_at)
-                score, rest = load_pair(source, incoming)
-                continue
-            tilted = int32(score + slope * (column + lane))
-            given = (int32(slope * last_column), tilted, scratch)
-            base, cells, gaps, above = rebased(
-                base, cells, gaps, (diagonal, falling), given, scoring
-            )
-            diagonal, falling = above
-            arriving = lifted(int32(tilted - base), rest, scoring[FLOOR])
-            floor = both(
-                max(slope * own_column - base, scoring[FLOOR]),
-                max(slope * (own_column - int32(1)) - base, scoring[FLOOR]),
-            )
-            state = (cells, gaps, chosen, diagonal, falling, floor, int32(0))
-            stream, asked = (words, at, late, w0), (source, incoming, limits, limit_at)
-            state, peaks, stream, answer = run_chunk(
-                state, arriving, stream, asked, (penalties, place, enters)
-            )
-            before, highest = peaks
-            at, late, w0 = stream
-            score, rest, known = answer
-            cells, gaps, chosen, diagonal, falling, floor, _ = state
-            offset = int32(base - slope * (last_column + lane))
-            _hand_on(out, own_out + uint32(lane), target, outgoing, (offset, next_tag))
+                arrived = load_pair(source, incoming)
             outgoing += uint32(WARP)
-            lift = int32(base - slope * own_column)
-            largest = max(largest, largest_half(before, lift, slope))
-            largest = _note(most, tiles, largest, int32(chunk - behind), limit)
-            largest = max(largest, largest_half(highest, lift, slope))
-        cuda.atomic.max(most, first_tile + tiles[1], largest)
+            largest = _note(most, tiles, max(largest, peaks[0]), int32(chunk - behind), limit)
+            largest = max(largest, peaks[1])
+        cuda.atomic.max(most, tiles[0] + tiles[1], largest)
         if lane == 0 and left_out > 0:
             cuda.atomic.add(limits, int64(limit_at + uint32(1)), int64(left_out))
 
@@ -345,7 +351,7 @@ def make_kernel(rows: int, level: bool):
         units : int32 array, shape (1 + U, 2)
             The number of units and of those begun, then job and strip of each.
         inputs : tuple of int32 array
-            Selectors and words, as `look_up_thread` makes them.
+            Selectors and words, as `cuda_codes.look_up_thread` makes them.
         borders : tuple of int64 array
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array
