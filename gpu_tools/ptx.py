@@ -24,7 +24,6 @@ WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
 NOT_LOOKED = -32_640
 """Stands for an element that was not looked at; its two bytes are equal."""
-TIMES_PLUS = "mad.lo.s32 $0, $1, $2, $3;"
 _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
@@ -106,10 +105,6 @@ def _max2_twin(left, right):
 def _min2_twin(left, right):
     (a, b), (c, d) = _split(left), _split(right)
     return _packed(min(a, c), min(b, d))
-
-
-def _times_plus_twin(left, right, summand):
-    return signed32(int(left) * int(right) + int(summand))
 
 
 def _product_twin(left, right):
@@ -229,9 +224,7 @@ if simulated():
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
-    times_plus, product, funnel = (
-        cuda.jit(device=True)(f) for f in (_times_plus_twin, _product_twin, _funnel_twin)
-    )
+    product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
     address, look, put, put_four = (
         cuda.jit(device=True)(f) for f in (_address_twin, _look_twin, _put_twin, _put_four_twin)
     )
@@ -259,11 +252,6 @@ else:
     def min2(typing_context, left, right):
         """Return the minima of two packed pairs."""
         return int32(int32, int32), _of_words("min.s16x2 $0, $1, $2;")
-
-    @intrinsic
-    def times_plus(typing_context, left, right, summand):
-        """Return the lower 32 bits of a product and a summand."""
-        return int32(int32, int32, int32), _of_words(TIMES_PLUS)
 
     @intrinsic
     def product(typing_context, left, right):

@@ -10,21 +10,11 @@ from llvmlite import ir
 from numba import cuda, types
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import (
-    TIMES_PLUS,
-    WARP,
-    add2,
-    instruction,
-    max2,
-    pack,
-    permute,
-    times_plus,
-    unpack,
-)
+from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, signed32, unpack
 
 _I32 = ir.IntType(32)
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
-_PERMUTE = "prmt.b32 $0, $1, $2, $3;"
+_PERMUTE, _TIMES_PLUS = "prmt.b32 $0, $1, $2, $3;", "mad.lo.s32 $0, $1, $2, $3;"
 
 
 def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
@@ -53,12 +43,8 @@ def _raised_twin(row, other, bonus):
     return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
 
 
-def _raised_if_twin(condition, row, other, bonus):
-    return _raised_twin(row, other, bonus) if condition else row
-
-
 def _plus_times_twin(row, factor, other):
-    return tuple(times_plus(here, factor, there) for here, there in zip(row, other, strict=True))
+    return tuple(signed32(int(a) * int(factor) + int(b)) for a, b in zip(row, other, strict=True))
 
 
 def _at_least_twin(row, value):
@@ -90,7 +76,7 @@ def _store_quads_twin(array, place, row):
         array[place // 4 + (k // 4) * 4 * WARP + k % 4] = here
 
 
-def _copy_quads_twin(address, index, _, row):
+def _copy_quads_twin(address, index, row):
     if index:
         _store_quads_twin(address, 4 * index, row)
 
@@ -136,11 +122,13 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, moved, raised, at_least, filled = (
+    advanced, moved, raised, plus_times, at_least, filled = (
         cuda.jit(device=True)(f)
-        for f in (_advanced_twin, _moved_twin, _raised_twin, _at_least_twin, _filled_twin)
-    )
-    raised_if, plus_times = (cuda.jit(device=True)(f) for f in (_raised_if_twin, _plus_times_twin))
+        for f in (
+            _advanced_twin, _moved_twin, _raised_twin, _plus_times_twin, _at_least_twin,
+            _filled_twin,
+        )
+    )  # fmt: skip
     store_words, place_of, store_quads, copy_quads = (
         cuda.jit(device=True)(f)
         for f in (_store_twin, _place_twin, _store_quads_twin, _copy_quads_twin)
@@ -149,7 +137,7 @@ if simulated():
 else:
     from numba.cuda.extending import intrinsic
 
-    _add, _max, _permute, _times_plus = map(instruction, (_ADD, _MAX, _PERMUTE, TIMES_PLUS))
+    _add, _max, _permute, _times_plus = map(instruction, (_ADD, _MAX, _PERMUTE, _TIMES_PLUS))
 
     @intrinsic
     def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
@@ -207,24 +195,10 @@ else:
         return row(row, other, bonus), _word_by_word(_larger_sum)
 
     @intrinsic
-    def raised_if(typing_context, condition, row, other, bonus):
-        """Return a row raised to another one plus a bonus if a condition is not 0; no branch."""
-        text = "{ .reg .pred p; .reg .b32 sum; setp.ne.s32 p, $1, 0; add.s16x2 sum, $3, $4; "
-        larger = instruction(text + "mov.b32 $0, $2; @p max.s16x2 $0, $2, sum; }")
-
-        def generate(context, builder, signature, arguments):
-            condition, row, other, bonus = arguments
-            words = zip(unpack(builder, row), unpack(builder, other), strict=True)
-            return pack(builder, [larger(builder, condition, *pair, bonus) for pair in words])
-
-        return row(condition, row, other, bonus), generate
-
-    @intrinsic
     def plus_times(typing_context, row, factor, other):
         """Return the sum of a row's words times a factor and another one's words.
 
-        With a factor of 0 or 1 that is the other row, or the row if the other's words are 0; no
-        other instruction that chooses leaves the units alone that compute cells.
+        With a factor of 0 that is the other row; with 1 it is the row if the other's words are 0.
         """
 
         def generate(context, builder, signature, arguments):
@@ -305,25 +279,21 @@ else:
         return types.void(array, types.int32, row), generate
 
     @intrinsic
-    def copy_quads(typing_context, address, index, four, row):
-        """Write a row's words to device memory as `store_quads` does, unless `index` is 0.
-
-        `four` is a word's bytes, not known to the compiler: it would shift by it and add, in the
-        units that compute cells.
-        """
+    def copy_quads(typing_context, address, index, row):
+        """Write a row's words to device memory as `store_quads` does, unless `index` is 0."""
 
         def generate(context, builder, signature, arguments):
-            words = unpack(builder, arguments[3])
-            function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] + [_I32] * 6)
+            words = unpack(builder, arguments[2])
+            function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] + [_I32] * 5)
             for k in range(0, len(words), 4):
                 text = "{ .reg .pred p; .reg .b64 at; setp.ne.s32 p, $1, 0; "
-                text += "mad.wide.s32 at, $1, $2, $0; "
-                text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$3, $4, $5, $6}}; }}"
-                store = ir.InlineAsm(function_type, text, "l,r,r,r,r,r,r,~{memory}", True)
-                builder.call(store, [*arguments[:3], *words[k : k + 4]])
+                text += "mad.wide.s32 at, $1, 4, $0; "
+                text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$2, $3, $4, $5}}; }}"
+                store = ir.InlineAsm(function_type, text, "l,r,r,r,r,r,~{memory}", side_effect=True)
+                builder.call(store, [*arguments[:2], *words[k : k + 4]])
             return context.get_dummy_value()
 
-        return types.void(types.int64, types.int32, types.int32, row), generate
+        return types.void(types.int64, types.int32, row), generate
 
 
 def _load_intrinsic(count: int):

@@ -69,24 +69,23 @@ class StepMachine(Machine):
         # nothing may be read before it is set
         self.cells[cuda_steps.LEAST + 1 : -1] = 2**40
 
-    def step(self, n: int, what: int, bonuses: int, copy: int, begins: int) -> None:
+    def step(self, n: int, what: int, bonuses: int, others: int, begins: int) -> None:
         symbols = what & 7, what >> 4 & 7
         for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
             if symbol != NO_SYMBOL:
                 self.advance(-1, symbol)
-            self.cells[-1] = np.maximum(self.cells[-1], score)
             boundary = self.boundaries.get(2 * n + late)
             if boundary is not None and self.last_exits[boundary] > -(2**62):
                 self.find_end(-1, boundary, int(self.last_exits[boundary]))
-        self.set_place_and_row(what, bonuses, copy)
+            self.cells[-1] = np.maximum(self.cells[-1], score)
+        self.set_place_and_row(what, bonuses, others)
 
-    def set_place_and_row(self, what: int, bonuses: int, copy: int) -> None:
+    def set_place_and_row(self, what: int, bonuses: int, others: int) -> None:
         cells, (source, old, to) = self.cells, (what >> at & 127 for at in (8, 16, 24))
-        bonus, row_bonus = unpacked(bonuses)
+        (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
         given = cells[source] + (cells[-1] if what & cuda_steps.FROM_ROW else 0)
         made = np.maximum(cells[old], given + bonus)
-        if row_bonus != cuda_steps.NO_BONUS:
-            cells[-1] = np.maximum(cells[-1], cells[source] + row_bonus)
+        cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
         assert to >= cuda_steps.NOWHERE
         cells[to] = made if to != cuda_steps.NOWHERE else 2**40
         if copy:
@@ -101,8 +100,7 @@ def run_skewed(job: Job):
         machine.step(n, *words)
     copies = machine.copies
     rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
-    plan, end = SkewedPlan(job, steps, (4,)), End(*machine.best)
-    return plan, rows, run_packed(job, 6)[2] if plan.doubts(end) else end
+    return SkewedPlan(job, steps, (4,)), rows, End(*machine.best)
 
 
 def check(rng, ends: str, table_of, run) -> int:

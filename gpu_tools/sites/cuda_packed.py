@@ -71,8 +71,8 @@ FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(3, 9)
 SIZE, LAST_SIZE = range(9, 11)
 # elements of the scoring, then the words by base symbol, then the table of the lanes
-GAP, EXTRA, UP, WORDS = range(4)
-LANES = 9
+GAP, EXTRA, WORDS = range(3)
+LANES = 8
 
 _SWAPPED, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x3232, 0x5410, 0x1054
 
@@ -169,8 +169,8 @@ def sweep_of(size: int):
             Of each strip and boundary the border words, all `NEVER`, then of each strip the rows
             in places behind the hot ones; both are written.
         scoring : int32 array
-            Gap twice, bytes 4 to 7 of the words of lifted scores, what moves a low half up if
-            multiplied, the words by symbol, what `lane_table` says.
+            Gap twice, bytes 4 to 7 of the words of lifted scores, the words by symbol, what
+            `lane_table` says.
         """
         scratch = cuda.shared.array(WARP, int32)
         # one array: the compiler then works its address out once

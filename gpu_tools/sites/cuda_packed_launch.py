@@ -35,12 +35,10 @@ class PackedLaunch:
     scoring : SplicedScoring
     spread : callable
         Used like `map` for work of the CPU.
-    sizes : list of int, optional
-        Registers a lane of each job's strips, else such that all end soonest.
     """
 
-    def __init__(self, jobs: list[Job], scoring: SplicedScoring, spread=map, sizes=None):
-        self.plans = list(spread(plan_packed, jobs, sizes or sizes_of(jobs)))
+    def __init__(self, jobs: list[Job], scoring: SplicedScoring, spread=map):
+        self.plans = list(spread(plan_packed, jobs, sizes_of(jobs)))
         # jobs of one strand with strips of one size share their program
         shared = {id(plan.program): plan for plan in self.plans}
         self.layout = _packed_layout(self.plans, list(shared.values()))
@@ -92,20 +90,7 @@ class PackedLaunch:
     def best_ends(self) -> list[End]:
         """Return the jobs' best ends once the kernels are done."""
         found = zip(self.ends.copy_to_host().tolist(), self.plans, strict=True)
-        ends = [_packed_end(key, plan) for key, plan in found]
-        doubtful = [k for k, plan in enumerate(self.plans) if plan.doubts(ends[k])]
-        for k, end in zip(doubtful, self._sure_ends(doubtful), strict=True):
-            ends[k] = end
-        return ends
-
-    def _sure_ends(self, numbers: list[int]) -> list[End]:
-        """Return the ends that the kernel for wide strips finds, which is never in doubt."""
-        if not numbers:
-            return []
-        jobs = [self.plans[k].job for k in numbers]
-        again = PackedLaunch(jobs, jobs[0].scoring, sizes=[min(packed.HOT_PLACES)] * len(jobs))
-        again.run()
-        return again.best_ends()
+        return [_packed_end(key, plan) for key, plan in found]
 
     def rows(self, k: int) -> DeviceRows:
         """Fetch the rows that job `k` has kept."""
@@ -166,7 +151,7 @@ def _packed_scoring(scoring: SplicedScoring) -> NDArray[np.int32]:
     extra = NEVER_BYTE << 8 | ambiguous
     words = (lifted[:, :4].astype(np.int8)).copy().view(np.int32).ravel()
     return np.array(
-        [_twice(scoring.gap), extra, 1 << 16, *words, NEVER, *lane_table()],
+        [_twice(scoring.gap), extra, *words, NEVER, *lane_table()],
         dtype=np.int32,
     )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.device import simulated
 from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites import cuda_skewed as skewed
-from gpu_tools.sites.cuda_job import LOWEST_HALF, End, Job
+from gpu_tools.sites.cuda_job import LOWEST_HALF, Job
 from gpu_tools.sites.cuda_packed_operations import HOT, INTO_ROW
 from gpu_tools.sites.cuda_program import (
     CLEAR,
@@ -30,7 +30,7 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_steps import IDLE, Steps, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
-NANOSECONDS_A_ROW = {1: 2, 4: 5, 8: 8} if simulated() else {4: 80, 8: 128, 16: 330}
+NANOSECONDS_A_ROW = {1: 2, 4: 5, 8: 8} if simulated() else {4: 82, 8: 132, 16: 330}
 """Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
 STRIPS_A_MULTIPROCESSOR = 8
 QUAD = 4
@@ -72,10 +72,6 @@ class Plan:
     def work(self) -> float:
         """Nanoseconds that all strips take, one after the other."""
         return len(self.job.codes) * sum(NANOSECONDS_A_ROW[size] for size in self.sizes)
-
-    def doubts(self, end: End) -> bool:
-        """Return whether the kernel may have taken a chain without a symbol for the best one."""
-        return False
 
     def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
         """Return words of all strips by strip, place, register, lane and half."""
@@ -166,10 +162,6 @@ class SkewedPlan(Plan):
     def n_more(self) -> int:
         """How many words `words` has besides the first two of each step."""
         return self.rows
-
-    def doubts(self, end: End) -> bool:
-        """Return whether the kernel may have taken a chain without a symbol for the best one."""
-        return end.score - self.job.scoring.gap * len(self.job.target) <= self.program.empty
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary whose border word is the one of this number."""

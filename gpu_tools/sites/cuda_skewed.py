@@ -8,10 +8,7 @@ each step does all that a boundary may ask for, in its lane's part of the places
 So a row is done sooner, and takes more instructions a cell.
 
 Between lanes as between strips goes a word for each boundary: the last column's value with the
-exons that are entered there, and without. But it is never less than the empty chain's: what a first
-exon begins with goes along from the left, for then it takes no instruction a column. So the best
-end that is found may be that of a chain without a symbol: if it is not better than any of those,
-another kernel has to look for it.
+exons that are entered there, and without.
 """
 
 from __future__ import annotations
@@ -32,7 +29,6 @@ from gpu_tools.ptx import (
     permute,
     shuffle_up,
     sync_lanes,
-    times_plus,
 )
 from gpu_tools.ptx_rows import (
     at_least,
@@ -44,7 +40,6 @@ from gpu_tools.ptx_rows import (
     place_of,
     plus_times,
     raised,
-    raised_if,
     store_quads,
     store_word,
 )
@@ -57,12 +52,12 @@ from gpu_tools.sites.cuda_packed import (
     ROWS,
     SIZE,
     STRIPS,
-    UP,
     WORDS,
     parts_of,
 )
 from gpu_tools.sites.cuda_program import NO_SYMBOL
 from gpu_tools.sites.cuda_steps import (
+    COPY_AT,
     FROM_ROW,
     LATE_AT,
     LEAST,
@@ -78,11 +73,11 @@ HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 42, 8: 21}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
 _LEAST = -0x7FFF8000
-_HIGH_TWICE, _LOW_TWICE = 0x3232, 0x1010
+_HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
 _LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
 
-# shared memory: quads of two groups of steps, border words that come and that go, places
-_QUADS, _RING = 3, 8 * WARP
+# shared memory: four quads a step of two groups of steps, border words that come and that go
+_QUADS, _RING = 4, 8 * WARP
 _BORDERS_AT = _QUADS * _RING
 _OUTS_AT = _BORDERS_AT + 2 * WARP
 _PLACES_AT = _OUTS_AT + 4 * WARP
@@ -92,7 +87,8 @@ _PLACES_AT = _OUTS_AT + 4 * WARP
 def _step_of(shared, at):
     """Return a step that has been laid out; its quads lie `_RING` apart."""
     return (
-        load4(shared, at), load4(shared, at + int32(_RING)), load4(shared, at + int32(2 * _RING)),
+        load4(shared, at), load4(shared, at + int32(_RING)),
+        load4(shared, at + int32(2 * _RING)), load4(shared, at + int32(3 * _RING)),
     )  # fmt: skip
 
 
@@ -109,17 +105,26 @@ def _make_decode(stride: int):
     """Return the device function that turns a step's words into what lanes can use at once."""
 
     @cuda.jit(device=True)
+    def boundary(symbol, begin, scoring):
+        high, cost = scoring[uint32(EXTRA)], scoring[uint32(GAP)]
+        if symbol == NO_SYMBOL:
+            high, cost = int32(NEVER), int32(0)
+        return scoring[uint32(symbol + WORDS)], high, cost, begin
+
+    @cuda.jit(device=True)
     def place(number):
         return int32((number & int32(127)) * int32(4 * stride))
 
     @cuda.jit(device=True)
     def decode(words, scoring):
-        what, bonuses, copy, begins = words
-        early, late = int32(what & int32(7)), int32((what >> int32(LATE_AT)) & int32(7))
+        what, bonuses, others, begins = words
         return (
-            (
-                scoring[uint32(early + WORDS)], scoring[uint32(late + WORDS)],
-                int32(early != NO_SYMBOL), int32(late != NO_SYMBOL),
+            boundary(
+                int32(what & int32(7)), permute(begins, begins, int32(_LOW_TWICE)), scoring
+            ),
+            boundary(
+                int32((what >> int32(LATE_AT)) & int32(7)),
+                permute(begins, begins, int32(_HIGH_TWICE)), scoring,
             ),
             (
                 permute(bonuses, bonuses, int32(_LOW_TWICE)),
@@ -127,8 +132,9 @@ def _make_decode(stride: int):
                 place(what >> int32(SOURCE_AT)), place(what >> int32(OLD_AT)),
             ),
             (
-                place(what >> int32(TO_AT)), int32(copy * int32(stride)),
-                int32(what & int32(FROM_ROW) != 0), begins,
+                place(what >> int32(TO_AT)), place(others),
+                int32((others >> int32(COPY_AT)) * int32(stride)),
+                int32(what & int32(FROM_ROW) != 0),
             ),
         )  # fmt: skip
 
@@ -136,14 +142,23 @@ def _make_decode(stride: int):
 
 
 @cuda.jit(device=True)
-def _moved_on(row, diagonal, left, base, fixed):
-    """Return the row at the next boundary; `left` is what it has before its first column.
+def _moved_on(row, diagonal, boundary, came, chosen):
+    """Return the row at the next boundary, raised to the empty chain's.
 
-    It is also raised to what a lane's first virtual lane hands on to the second one.
+    What the lane's last columns have before that is returned as well.
     """
-    (words, cost, _), (chosen, _, _, up) = base, fixed
-    row = moved(row, chosen, words, diagonal, left, cost)
-    return at_least(row, times_plus(row[-1], up, int32(NEVER & 0xFFFF)))
+    score, high, cost, begin = boundary
+    left = permute(came, came, int32(_HIGH_TWICE))
+    row = moved(row, chosen, (score, high), diagonal, left, cost)
+    own = permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW))
+    return at_least(at_least(row, own), begin), max2(row[-1], own)
+
+
+@cuda.jit(device=True)
+def _handed_on(came, before, after):
+    """Return what stands to the next row's upper left, and the word for the next lane."""
+    diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
+    return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
 
 
 @cuda.jit(device=True)
@@ -165,25 +180,22 @@ def _make_step(size: int):
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
-        (row, diagonal, early_came, came), (early, late, places, bonuses, copy) = state, step
-        (source, old, to), (bonus, row_bonus, from_row) = places, bonuses
-        scoring, _, is_first, shared, (copies, four), scratch = fixed
-        other, before = load(shared, source), load(shared, old)
-        row = _moved_on(row, diagonal, max2(early_came, early[2]), early, scoring)
-        diagonal = permute(early_came, row[-1], int32(_LOW_THEN_SECOND_LOW))
-        early_out = permute(row[-1], row[-1], int32(_HIGH_TWICE))
+        row, diagonal, early_came, late_came = state
+        early, late, (bonus, row_bonus, source, old), (to, raising, copy, from_row) = step
+        chosen, own, is_first, shared, copies, scratch = fixed
+        other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
+        entering = load(shared, int32(raising + own))
+        row, last = _moved_on(row, diagonal, early, early_came, chosen)
+        diagonal, early_out = _handed_on(early_came, last, row[-1])
         early_came = shuffle_up(early_out, scratch)
-        left = max2(permute(came, came, int32(_HIGH_TWICE)), late[2])
-        row = _moved_on(row, diagonal, left, late, scoring)
-        entered = raised_if(int32(row_bonus != int32(_LEAST)), row, other, row_bonus)
-        diagonal = permute(came, entered[-1], int32(_LOW_THEN_SECOND_LOW))
-        late_out = permute(entered[-1], row[-1], int32(_HIGH_THEN_SECOND_HIGH))
+        row, last = _moved_on(row, diagonal, late, late_came, chosen)
+        entered = raised(row, entering, row_bonus)
+        diagonal, late_out = _handed_on(late_came, last, entered[-1])
         place = raised(before, plus_times(row, from_row, other), bonus)
-        store_quads(shared, to, place)
-        copy_quads(copies, copy, four, place)
-        came = shuffle_up(late_out, scratch)
-        state = _from_border((entered, diagonal, early_came, came), borders, is_first)
-        return state, (early_out, late_out)
+        store_quads(shared, int32(to + own), place)
+        copy_quads(copies, copy, place)
+        state = entered, diagonal, early_came, shuffle_up(late_out, scratch)
+        return _from_border(state, borders, is_first), (early_out, late_out)
 
     return do_step
 
@@ -192,28 +204,9 @@ def _make_step(size: int):
 def _from_border(state, borders, is_first):
     """Return the state with the border's words as those of the lane before the first one."""
     row, diagonal, early_came, late_came = state
-    early = times_plus(early_came, int32(1 - is_first), times_plus(borders[0], is_first, int32(0)))
-    late = times_plus(late_came, int32(1 - is_first), times_plus(borders[1], is_first, int32(0)))
-    return row, diagonal, early, late
-
-
-@cuda.jit(device=True)
-def _readied(step, fixed):
-    """Return a step as it is used: all that can be worked out before.
-
-    Without a base the scores are such, and the gap costs such, that the row stays where it is.
-    """
-    (early, late, there, late_there), (bonus, row_bonus, source, old), last = step
-    (_, extra, gap, _), own, _, _, _, _ = fixed
-    to, copy, from_row, begins = last
-    high, late_high = times_plus(there, extra, NEVER), times_plus(late_there, extra, NEVER)
-    cost, late_cost = times_plus(there, gap, int32(0)), times_plus(late_there, gap, int32(0))
-    return (
-        ((early, high), cost, permute(begins, begins, int32(_LOW_TWICE))),
-        ((late, late_high), late_cost, permute(begins, begins, int32(_HIGH_TWICE))),
-        (int32(source + own), int32(old + own), int32(to + own)),
-        (bonus, row_bonus, from_row), copy,
-    )  # fmt: skip
+    if is_first:
+        early_came, late_came = borders
+    return row, diagonal, early_came, late_came
 
 
 @cuda.jit(device=True)
@@ -243,6 +236,14 @@ def _make_sweep(size: int):
     start, do_step = _make_start(size), _make_step(size)
 
     @cuda.jit(device=True)
+    def advance(state, step, slot, k, own_out, fixed):
+        """Do step `k` of a group; return the next one as well."""
+        shared, out, k = fixed[3], own_out + uint32(2 * k), int32(k + 1)
+        following, borders = _step_of(shared, int32(slot + 4 * k)), _borders_of(shared, k)
+        state, (shared[out], shared[out + uint32(1)]) = do_step(state, step, borders, fixed)
+        return state, following
+
+    @cuda.jit(device=True)
     def sweep(job, strip, parts, numbers, scoring, shared, scratch):
         here, there, looked_up, cells, arriving, leaving = parts
         lane, own, own_out = numbers
@@ -250,11 +251,8 @@ def _make_sweep(size: int):
         own_slot, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
         next_slot = own_slot + uint32(4 * WARP)
         chosen = load(looked_up, uint32(lane), uint32(WARP))
-        extra = int32(scoring[uint32(EXTRA)] - int32(NEVER))
-        up = scoring[uint32(UP)]
-        scores = chosen, extra, scoring[uint32(GAP)], up
-        is_first, copies = int32(lane == 0), (address(cells[4 * lane :]), int32(up >> int32(14)))
-        fixed = scores, own, is_first, shared, copies, scratch
+        is_first = lane == 0
+        fixed = chosen, own, is_first, shared, address(cells[4 * lane :]), scratch
         sync_lanes()
         state = start(chosen, floor, own, shared)
         # the last step does nothing: so do the lanes that are before the first one
@@ -275,16 +273,15 @@ def _make_sweep(size: int):
             at = int32(at + 2 * WARP)
             early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
             slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
-            step = _readied(_step_of(shared, slot), fixed)
+            step = _step_of(shared, slot)
             state = _from_border(state, _borders_of(shared, k), is_first)
             while more:
                 # known long before the branch
-                more = any_lane(k < int32(WARP - 1))
-                out, k = own_out + uint32(2 * k), int32(k + 1)
-                next_step, borders = _step_of(shared, int32(slot + 4 * k)), _borders_of(shared, k)
-                state, outs = do_step(state, step, borders, fixed)
-                shared[out], shared[out + uint32(1)] = outs
-                step = _readied(next_step, fixed)
+                more = any_lane(k < int32(WARP - 2))
+                state, step = advance(state, step, slot, k, own_out, fixed)
+                # twice, for then few words have to change places
+                state, step = advance(state, step, slot, int32(k + 1), own_out, fixed)
+                k = int32(k + 2)
             sync_lanes()
             out, left = uint32(2 * (first + lane)), uint32(_OUTS_AT + 2 * lane)
             store_word(leaving, out, shared[left])

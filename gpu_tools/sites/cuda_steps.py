@@ -3,12 +3,12 @@
 The lanes of that kernel are at different boundaries at a time, so that what one does all must do.
 A *step* takes two boundaries, the *early* and the *late* one, as far as there are any: at each the
 row is moved on by a base and raised to the empty chain's. Then a place is set to the maximum over
-itself and the row or another place, the *source*, plus a bonus; last, the row may be raised to the
-source plus a bonus. Whatever a step does not need is done with places that nobody looks at. So a
+itself and the row or another place plus a bonus; last, the row to the maximum over itself and a
+place plus a bonus. Whatever a step does not need is done with places that nobody looks at. So a
 boundary with operations is a late one, and those beyond the first take further steps; but what
 happens among places only is done before, in steps that have nothing else to do. Where an exon ends,
 the row must not be raised to the empty chain's before it is looked at: it is afterwards, like to a
-source.
+place.
 
 All places that are ever read lie in shared memory; what a traceback needs of them is a copy in
 device memory.
@@ -36,23 +36,21 @@ from gpu_tools.sites.cuda_program import (
     places_in_registers,
 )
 from gpu_tools.sites.state import Sites
-from gpu_tools.sites.table import FIRST_ENTRY, LAST_EXIT
+from gpu_tools.sites.table import FIRST_ENTRY
 
 ZERO, LOWEST, LEAST, NOWHERE = range(4)
 """Places of rows that never change, and one that is never read."""
 _OWN_PLACES = 4
 FROM_ROW = 8
 """Added to a step's first word if its place is raised to the row; the source is `ZERO` then."""
-NO_BONUS = -0x8000
-"""In place of the row's bonus if the row is not raised to the source; less than any bonus."""
-LATE_AT, SOURCE_AT, OLD_AT, TO_AT = 4, 8, 16, 24
-"""First bits of the late symbol, of the source, of the other place that a step's maximum is of, and
-of the one that is set to it.
+LATE_AT, SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 4, 8, 16, 24, 8
+"""First bits of the late symbol, of the places that a step's maximum is of, and of the one that is
+set to it; first bit of the copy's number.
 """
 _NO_BEGIN = -0x8000
 IDLE = (
-    NO_SYMBOL | NO_SYMBOL << LATE_AT | LEAST << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT,
-    NO_BONUS << 16, 0, _NO_BEGIN << 16 | 0x8000,
+    NO_SYMBOL | NO_SYMBOL << LATE_AT | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT,
+    0, LEAST, _NO_BEGIN << 16 | 0x8000,
 )  # fmt: skip
 """A step that does nothing."""
 
@@ -61,17 +59,16 @@ class Steps(NamedTuple):
     """A compiled table: four words a step, where boundaries are, places.
 
     The words are both symbols, `FROM_ROW` and three places; the bonus of the place in the lower
-    half and that of the row in the upper one; the number of the copy in device memory, 0 if there
-    is none; both first entries' scores. A boundary's number in `firsts` is twice its step's, and
-    one more if it is a late one. The places in shared memory are `n_hot`; copies are numbered from
-    `first` on. No chain without a symbol has a score S' above `empty`.
+    half and that of the row in the upper one; the place that the row is raised to, and the number
+    of the copy in device memory, 0 if there is none; both first entries' scores. A boundary's
+    number in `firsts` is twice its step's, and one more if it is a late one. The places in shared
+    memory are `n_hot`; copies are numbered from `first` on.
     """
 
     words: NDArray[np.int32]
     firsts: NDArray[np.int64]
     n_hot: int
     first: int
-    empty: int
     kept: Kept
 
 
@@ -105,11 +102,7 @@ def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
         program.boundaries, program.operations, (opened, sites.first_entry),
         (places.groups, places.kept), needed, (made, firsts),
     )  # fmt: skip
-    empty = (sites.first_entry + sites.last_exit)[opened & (sites.flags & LAST_EXIT != 0)]
-    return Steps(
-        made.words[:, :n].copy(), firsts, n_hot, places.kept - 1,
-        int(empty.max(initial=-(2**31))), program.kept,
-    )  # fmt: skip
+    return Steps(made.words[:, :n].copy(), firsts, n_hot, places.kept - 1, program.kept)
 
 
 def _needed(program: Program, lasting: int) -> NDArray[np.bool_]:
@@ -153,44 +146,40 @@ def _boundary(made, symbol, special):
 
 @njit
 def _begin(made, number, score):
-    """Raise the row to the empty chain's at the boundary of a number, behind what reads it."""
+    """Raise the row to the empty chain's at the boundary of a number, behind what reads it.
+
+    If a step reads the row and raises it to a place, that is done in the next one's early half.
+    """
     words, marks, n = made.words, made.marks, number >> 1
-    if number & 1 == 0:
-        words[3, n] = (words[3, n] & ~0xFFFF) | score & 0xFFFF
-    elif marks[READ] < n:
+    if number & 1 and marks[READ] < n:
         words[3, n] = (words[3, n] & 0xFFFF) | score << 16
-    else:
-        _raise_row(made, ZERO, score)
+        return
+    if number & 1:
+        if words[2, marks[NEWEST]] & 0xFF == LEAST:
+            _raise_row(made, ZERO, score)
+            return
+        n, marks[OPEN] = _reached(made, marks[NEWEST] + 1), True
+    words[3, n] = (words[3, n] & ~0xFFFF) | score & 0xFFFF
 
 
 @njit
-def _takes(words, n, source):
-    """Return whether a step has, or can have, a source."""
-    return words[0, n] >> SOURCE_AT & 0xFF in (LEAST, source)
+def _is_free(words, n):
+    """Return whether a step can set a place."""
+    return words[0, n] >> TO_AT == NOWHERE and words[2, n] >> COPY_AT == 0
 
 
 @njit
-def _can_set(words, n, source):
-    """Return whether a step can set a place to something with a source."""
-    free = words[0, n] >> TO_AT == NOWHERE and words[2, n] == 0
-    return free and _takes(words, n, source)
-
-
-@njit
-def _with_place_free(made, n, source):
+def _with_place_free(made, n):
     """Return the first step from `n` on that can set a place; it may be a new one."""
-    while n <= made.marks[NEWEST] and not _can_set(made.words, n, source):
+    while n <= made.marks[NEWEST] and not _is_free(made.words, n):
         n += 1
     return _reached(made, n)
 
 
 @njit
-def _with_row_free(made, n, source):
-    """Return the first step from `n` on that can raise the row; it may be a new one."""
-    words = made.words
-    while n <= made.marks[NEWEST] and not (
-        words[1, n] >> 16 == NO_BONUS and _takes(words, n, source)
-    ):
+def _with_row_free(made, n):
+    """Return the first step from `n` on that does not raise the row; it may be a new one."""
+    while n <= made.marks[NEWEST] and made.words[2, n] & 0xFF != LEAST:
         n += 1
     return _reached(made, n)
 
@@ -206,17 +195,12 @@ def _reached(made, n):
 
 
 @njit
-def _set_source(words, n, source):
-    words[0, n] ^= (words[0, n] >> SOURCE_AT & 0xFF ^ source) << SOURCE_AT
-
-
-@njit
 def _raise_row(made, source, bonus):
     """Raise the row, at the current boundary, to a place plus a bonus."""
     words, writes, _, reads, marks = made
-    n = _with_row_free(made, max(marks[FIRST], marks[READ], writes[source] + 1), source)
-    _set_source(words, n, source)
+    n = _with_row_free(made, max(marks[FIRST], marks[READ], writes[source] + 1))
     words[1, n] = (words[1, n] & 0xFFFF) | bonus << 16
+    words[2, n] += source - LEAST
     reads[source], marks[RAISED] = max(reads[source], n), max(marks[RAISED], n)
 
 
@@ -224,10 +208,9 @@ def _raise_row(made, source, bonus):
 def _set_place(made, n, places, flags, bonus, copy):
     """Have step `n` set a place."""
     (words, writes, puts, reads, _), (source, old, to) = made, places
-    _set_source(words, n, source)
-    words[0, n] = (words[0, n] & 0xFF77) | flags | old << OLD_AT | to << TO_AT
+    words[0, n] = (words[0, n] & 0x77) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
     words[1, n] = (words[1, n] & ~0xFFFF) | bonus & 0xFFFF
-    words[2, n] = copy
+    words[2, n] |= copy << COPY_AT
     reads[source] = max(reads[source], n)
     writes[to] = max(writes[to], n)
     if old == LEAST:
@@ -241,7 +224,7 @@ def _set_to_row(made, to, old, bonus, copy):
     n = max(marks[FIRST], marks[RAISED] + 1)
     if to != NOWHERE:
         n = max(n, writes[to] + 1, reads[to])
-    n = marks[READ] = _with_place_free(made, n, ZERO)
+    n = marks[READ] = _with_place_free(made, n)
     _set_place(made, n, (ZERO, old, to), FROM_ROW, bonus, copy)
 
 
@@ -256,10 +239,10 @@ def _set_to_place(made, places, bonus, copy):
     earliest, n = writes[source] + 1, marks[FIRST] - 1
     if to != NOWHERE:
         earliest = max(earliest, (puts if old == to else writes)[to] + 1, reads[to])
-    while n >= earliest and not _can_set(words, n, source):
+    while n >= earliest and not _is_free(words, n):
         n -= 1
     if n < earliest:
-        n = _with_place_free(made, max(earliest, marks[FIRST]), source)
+        n = _with_place_free(made, max(earliest, marks[FIRST]))
     _set_place(made, n, places, 0, bonus, copy)
 
 
