@@ -19,7 +19,7 @@ pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
 LONGEST_INTRON = 4 if simulated() else 400
 BATCH = 1 if simulated() else 8
-SIZES = (1, 4, 8) if simulated() else (4, 8, 16)
+SIZES = (1, 4, 8) if simulated() else (4, 8, 16, 24)
 SEEDS = range(1, 2) if simulated() else range(40)
 
 
@@ -189,7 +189,7 @@ def test_every_width_of_the_packed_kernel(size, monkeypatch):
 
 def test_narrow_strips_are_for_long_bases():
     from gpu_tools.sites.cuda_job import Job, Strand
-    from gpu_tools.sites.cuda_packed_plan import NANOSECONDS_A_ROW, sizes_of
+    from gpu_tools.sites.cuda_packed_plan import sizes_of
     from gpu_tools.sites.cuda_skewed import HOT_PLACES
 
     def jobs_of(length, count):
@@ -198,10 +198,10 @@ def test_narrow_strips_are_for_long_bases():
         columns = 2 * WARP * max(SIZES)
         return [Job(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
 
-    fastest, slowest = min(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get), max(HOT_PLACES)
+    fastest, slowest = min(HOT_PLACES), max(HOT_PLACES)
     assert sizes_of(jobs_of(2000, 1)) == [fastest]
     assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [slowest] * 50 + [fastest]
-    assert sizes_of(jobs_of(2000, 20_000)) == [slowest] * 20_000
+    assert fastest not in sizes_of(jobs_of(2000, 20_000))
 
 
 def test_every_kernel_has_its_share_of_the_blocks():
@@ -212,8 +212,8 @@ def test_every_kernel_has_its_share_of_the_blocks():
     job = Job(Strand(np.zeros(500, np.uint8), table), np.zeros(20, np.uint8), SplicedScoring())
     narrow, wide = min(SIZES), max(SIZES)
     few, many = plan.plan_packed(job, narrow), plan.plan_packed(job, wide)
-    strips = 40_000 * many.strips
-    (first, blocks), last = plan.shared_out([few] * 10_000 + [many] * 40_000)
+    fewer, strips = 2_000 if simulated() else 10_000, 40_000 * many.strips
+    (first, blocks), last = plan.shared_out([few] * fewer + [many] * 40_000)
     assert (first, last) == (plan.kernel_of(narrow), (plan.kernel_of(wide), strips))
     assert plan.strips_at_once() // 20 < blocks < plan.strips_at_once()
     assert plan.shared_out([few]) == [(plan.kernel_of(narrow), few.strips)]

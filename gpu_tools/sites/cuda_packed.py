@@ -55,7 +55,7 @@ from gpu_tools.sites.cuda_strips import (
     peek,
 )
 
-HOT_PLACES = {1: 4} if simulated() else {16: 13}
+HOT_PLACES = {1: 4} if simulated() else {16: 13, 24: 8}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then.
 
 So many that a multiprocessor holds eight strips, two for each of its four schedulers: more would

@@ -30,7 +30,7 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_steps import IDLE, Steps, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
-NANOSECONDS_A_ROW = {1: 2, 4: 5, 8: 8} if simulated() else {4: 82, 8: 132, 16: 330}
+NANOSECONDS_A_ROW = {1: 9, 4: 5, 8: 8} if simulated() else {4: 87, 8: 140, 16: 330, 24: 405}
 """Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
 STRIPS_A_MULTIPROCESSOR = 8
 QUAD = 4
@@ -240,17 +240,20 @@ def sizes_of(jobs: list[Job]) -> list[int]:
     """Choose registers a lane for each job so that all of them together end soonest.
 
     A strip of many registers does more cells a second, one of few has done a row sooner. So the
-    longest bases get few, and the more the longer they would take else.
+    longest bases get few, and the more the longer they would take else. Skewed strips are all one
+    kernel's, so that none is idle before all are begun; wide ones are for all jobs or for none.
     """
-    sizes = np.array(sorted(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get))
+    sizes = [*sorted(skewed.HOT_PLACES), *packed.HOT_PLACES]
+    n_skewed, n_jobs = len(skewed.HOT_PLACES), len(jobs)
     rows = np.array([len(job.codes) + 1 for job in jobs])
     columns = np.array([job.columns for job in jobs])
     each = rows[:, None] * [NANOSECONDS_A_ROW[size] for size in sizes]
     work = rows[:, None] * np.transpose([_nanoseconds(columns, size) for size in sizes])
     limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
-    chosen = [_cheapest(each, work, limit) for limit in limits]
-    best = chosen[int(np.argmin([_end(each, work, choice) for choice in chosen]))]
-    return sizes[best].tolist()
+    choices = [_cheapest(each[:, :n_skewed], work[:, :n_skewed], limit) for limit in limits]
+    choices += [np.full(n_jobs, k) for k in range(n_skewed, len(sizes))]
+    best = min(choices, key=lambda choice: _end(each, work, choice))
+    return [sizes[k] for k in best]
 
 
 def shared_out(plans: list[Plan]) -> list[tuple[int, int]]:
