@@ -69,7 +69,7 @@ def kernel(jobs: list, scoring: SplicedScoring = SCORING) -> dict:
     cells = sum(len(job.codes) * len(job.target) for job in jobs)
     strips = Counter()
     for plan in launch.plans if packs else launch.jobs:
-        strips[plan.size if packs else COLUMNS_PER_LANE] += plan.strips
+        strips.update(plan.sizes if packs else [COLUMNS_PER_LANE] * plan.strips)
     return {
         **rates(seconds, cells), "kernel": "packed" if packs else "32 bits", "jobs": len(jobs),
         "strips_by_size": {str(size): strips[size] for size in sorted(strips)},
