@@ -1,10 +1,10 @@
 """Spliced alignment: cells a second on a core, on all cores and on GPUs, beside its peers.
 
 Run ``python -m benchmarks.bench_spliced [RECORD.json]``, or with ``several`` before the record for
-one GPU beside all of the machine. Nominal cells are what the sources count,
-the sum of the exons' lengths times the target's; computed cells are those that the sweep really
-fills, fewer because exons with the same start share their rows, and on a CPU because tracks that
-have become alike go on as one (`gpu_tools.spliced.merging`). The cases have the shape of the
+one GPU beside all of the machine. Figures of the GPU come first. Nominal cells are what the sources
+count, the sum of the exons' lengths times the target's; computed cells are those that the sweep
+really fills, fewer because exons with the same start share their rows, and on a CPU because tracks
+that have become alike go on as one (`gpu_tools.spliced.merging`). The cases have the shape of the
 sources' data set (`case_sets`), and on one core also the demo's candidates.
 """
 
@@ -15,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from itertools import chain
 from unittest.mock import patch
 
 from benchmarks import record
@@ -190,48 +190,50 @@ def demo_process(repeats: int = REPEATS) -> dict:
         return {"seconds": round(seconds, 3)}
 
 
-def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
+def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> Iterator[tuple[str, dict]]:
     """Measure everything that this machine can do."""
     cases = case_set(shape)
-    some = cases[:: max(len(cases) // 40, 1)]
-    figures = {"computed_share": computed_shares(cases)}
-    figures["computed_share_of_the_demo"] = computed_shares(demo_cases())
-    figures["computed_share_of_the_demo_weighted"] = computed_shares(demo_cases(), WEIGHTED)
-    figures["one_core_sweep"] = sweep_one_core(some)
-    figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases())
-    figures["one_core_merged_and_apart"] = merged_and_apart(some)
-    figures["one_core_merged_and_apart_demo"] = merged_and_apart(demo_cases())
-    figures["parasail_one_core"] = parasail_one_core(
-        some[-1], min(sum(c.cells for c in some), 10**9)
-    )
-    figures["library_one_core"] = library_call(some, "cpu", threads=1)
-    figures["library_all_cores"] = library_call(cases, "cpu")
     if missing := no_gpu():
-        return figures | {"gpu": {NOT_MEASURED: missing}}
-    return figures | measure_gpu(cases, large or il1rapl1_like())
+        yield "gpu", {NOT_MEASURED: missing}
+    else:
+        yield from measure_gpu(cases, large or il1rapl1_like())
+    some, demo = cases[:: max(len(cases) // 40, 1)], demo_cases()
+    yield "library_all_cores", library_call(cases, "cpu") | {"cores": cpu_threads(None)}
+    yield "library_one_core", library_call(some, "cpu", threads=1)
+    yield "one_core_sweep", sweep_one_core(some)
+    yield "one_core_sweep_of_the_demo", sweep_one_core(demo)
+    yield "parasail_one_core", parasail_one_core(some[-1], min(sum(c.cells for c in some), 10**9))
+    yield "one_core_merged_and_apart", merged_and_apart(some)
+    yield "one_core_merged_and_apart_demo", merged_and_apart(demo)
+    yield "computed_share", computed_shares(cases)
+    yield "computed_share_of_the_demo", computed_shares(demo)
+    yield "computed_share_of_the_demo_weighted", computed_shares(demo, WEIGHTED)
 
 
-def measure_gpu(cases: list[Case], large: Case) -> dict:
+def measure_gpu(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
     """Measure the GPU on a case set, the published accelerator on a twentieth of it."""
-    figures = {"gpu_kernel": gpu_kernels(cases), "gpu_kernel_large_case": gpu_kernels([large])}
+    yield "gpu_kernel", gpu_kernels(cases)
+    yield "gpu_kernel_large_case", gpu_kernels([large])
     for function in (spliced_scores, spliced_align_many):
-        figures[f"gpu_{function.__name__}"] = library_call(cases, "cuda", function)
-        figures[f"gpu_{function.__name__}_of_columns"] = columns_call(cases, function, "cuda")
-    figures["gpu_spliced_align"] = library_call(cases, "cuda")
-    figures["gpu_large_case"] = library_call([large], "cuda")
-    figures["accelerator_2_kernel"] = accelerator_2(cases[::20])
-    figures["accelerator_2_large_case"] = accelerator_2([large])
-    return figures
+        yield f"gpu_{function.__name__}", library_call(cases, "cuda", function)
+        yield f"gpu_{function.__name__}_of_columns", columns_call(cases, function, "cuda")
+    yield "gpu_spliced_align", library_call(cases, "cuda")
+    yield "gpu_large_case", library_call([large], "cuda")
+    yield "accelerator_2_kernel", accelerator_2(cases[::20])
+    yield "accelerator_2_large_case", accelerator_2([large])
 
 
-def several_gpus(cases: list[Case]) -> dict:
+def several_gpus(cases: list[Case]) -> Iterator[tuple[str, dict]]:
     """Time many cases on one GPU and on all that there are."""
     ordinals = ",".join(str(gpu.ordinal) for gpu in list_gpus())
-    return {
-        f"{function.__name__} on {device}": columns_call(cases, function, device)
-        for function in (spliced_scores, spliced_align_many)
-        for device in ("cuda:0", f"cuda:{ordinals}")
-    }
+    for function in (spliced_scores, spliced_align_many):
+        for device in ("cuda:0", f"cuda:{ordinals}"):
+            yield f"{function.__name__} on {device}", columns_call(cases, function, device)
+
+
+def whole_process() -> Iterator[tuple[str, dict]]:
+    """Measure the command on the demo."""
+    yield "demo_process", demo_process()
 
 
 def no_gpu() -> str | None:
@@ -263,7 +265,7 @@ def _rates(seconds: float, cases: list[Case], device: str) -> dict:
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
-    for name, figure in measure(SMALL, case_set(SMALL)[-1]).items():
+    for name, figure in measure(SMALL, case_set(SMALL)[-1]):
         assert figure, name
         assert all(v > 0 for v in figure.values() if not isinstance(v, str)), name
 
@@ -275,11 +277,6 @@ def test_demo_process():
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["several"]:
-        found = several_gpus(many_cases(case_set()))
-        del sys.argv[1]
+        record.write_each(several_gpus(many_cases(case_set())), *sys.argv[2:3])
     else:
-        found = measure() | {"demo_process": demo_process()}
-    for name, figure in found.items():
-        print(f"{name}: {figure}")
-    if len(sys.argv) > 1:
-        record.write(Path(sys.argv[1]), found)
+        record.write_each(chain(measure(), whole_process()), *sys.argv[1:2])
