@@ -46,17 +46,21 @@ def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray
         Of targets and bases.
     scoring : SplicedScoring
     """
-    lifted = scoring.substitution() - scoring.gap
+    gap, strides = scoring.gap, stride_of(lengths, AROUND)
+    lifted = scoring.substitution() - gap
     extent = Extent(*table[:, [of.LONGEST_TRACK, of.MOST_BONUS, of.BEST_BONUS]].T, base_lengths)
-    low, high = bound_cells(extent, stride_of(lengths, AROUND), scoring)
+    low, high = bound_cells(extent, strides, scoring)
+    # cells inside a track lack a gap a row, where a row without a pair adds nothing
+    high = high - gap * np.minimum(extent.longest, strides)
     rows = table[:, of.N_STOPS] + table[:, of.N_KEPT]
     return (
         (np.abs(lifted).max() <= 127)
-        & (scoring.gap <= 0)
+        & ((lifted - gap).max() <= 127)
+        & (gap <= 0)
         & (table[:, of.AMBIGUOUS] == 0)
         & (low > packed.NEVER + 256)
         & (high < 2**15 - 256)
-        & (rows * stride_of(lengths, AROUND) < 2**31)
+        & (rows * strides < 2**31)
         & (lengths < ends.COLUMNS_AT_MOST)
         & (table[:, of.N_EXITS] <= ends.EXITS_AT_MOST)
     )
@@ -134,7 +138,7 @@ def _takes(table, program, length, around):
     runs = 2 * columns + table[program, of.N_ENDS] * (trace.HEAD + 2)
     return Takes(
         (table[program, of.N_STOPS] + table[program, of.N_KEPT]) * stride_of(length, around),
-        4 * table[program, of.N_SOURCES], length + around.words, 2 * strips,
+        4 * table[program, of.N_SOURCES], 2 * (length + around.words), 2 * strips,
         2 * (columns + around.border), lanes * (columns // 2 + around.border), 1 + runs,
     )  # fmt: skip
 
@@ -200,12 +204,16 @@ class Resident(NamedTuple):
 def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:
     """Return the elements of the scoring, see `cuda_job`."""
     lifted = scoring.substitution() - scoring.gap
-    numbers = [0] * of_job.LIFTED
+    numbers = [0] * of_job.RAISED
     numbers[of_job.GAP], numbers[of_job.PENALTY] = scoring.gap, scoring.intron_penalty
     numbers[of_job.FREE] = int(scoring.ends != "global")
     numbers[of_job.MOST] = max(int(lifted.max()), 0)
-    words = np.ascontiguousarray(lifted[:4].astype(np.int8).T).view(np.int32).ravel()
-    return np.concatenate([np.array(numbers, dtype=np.int32), words])
+    raised = np.maximum(lifted - scoring.gap, 0)
+    words = [
+        np.ascontiguousarray(scores[:4].astype(np.int8).T).view(np.int32).ravel()
+        for scores in (raised, lifted)
+    ]
+    return np.concatenate([np.array(numbers, dtype=np.int32), *words])
 
 
 class PackedLaunch:

@@ -63,8 +63,9 @@ def find_ends(jobs, exits, cells, best, scoring):
     most = int64(0)
     for k in range(cuda.threadIdx.x, job[N_EXITS] * columns, cuda.blockDim.x):
         exit_, column = int64(k // columns), int32(first + k % columns)
-        place, bonus = place_of(table[exit_, ROW], stride), table[exit_, BONUS]
-        score = int64(int32(rows[place + column]) + bonus + scoring[GAP] * column)
+        place = place_of(table[exit_, ROW], stride)
+        bonus, gaps = table[exit_, BONUS], column + table[exit_, LENGTH]
+        score = int64(int32(rows[place + column]) + bonus + scoring[GAP] * gaps)
         before = int64(_LAST_EXIT - table[exit_, FIRST])
         key = ((score + _BIAS) << _EXIT_BITS | before) << _COLUMN_BITS
         most = max(most, key | int64(_LAST_COLUMN - column))
