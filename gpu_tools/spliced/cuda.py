@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -158,12 +159,14 @@ def run_apart(exons: int, ordinal: int) -> bool:
     These are the candidates of all its jobs together. Then dependent exons hold the jobs up, not
     the arithmetic.
     """
-    return exons <= EXONS_APART * multiprocessors(cuda.gpus[ordinal])
+    return exons <= EXONS_APART * count_multiprocessors((ordinal,))
 
 
-def multiprocessors(gpu) -> int:
-    """Return the number of multiprocessors of a GPU."""
-    return 1 if simulated() else gpu.MULTIPROCESSOR_COUNT
+def count_multiprocessors(ordinals: Iterable[int]) -> int:
+    """Return the multiprocessors of some GPUs."""
+    if simulated():
+        return len(tuple(ordinals))
+    return sum(cuda.gpus[ordinal].MULTIPROCESSOR_COUNT for ordinal in ordinals)
 
 
 def can_pack(ordinal: int) -> bool:
@@ -292,6 +295,10 @@ def _lay_out(table, jobs, layout, around):
             first = k
         layout[first : k + 1, of_job.PAST_RIVALS] = k + 1
         layout[k, of_job.FIRST_RIVAL] = first
+        layout[k, of_job.BEHIND] = table[program, of.BEHIND]
+        layout[k, of_job.MIRRORED] = table[program, of.MIRRORED]
+        layout[k, of_job.LAST_ENTRY] = table[program, of.LAST_ENTRY]
+        layout[k, of_job.LAST_COMMITTED] = table[program, of.LAST_COMMITTED]
         sums = (
             cells + own.cells, sources + own.sources, words + own.words, strips + own.strips,
             borders + own.borders, ways + own.ways, found + own.found,
@@ -303,9 +310,10 @@ def _most_blocks(apart: bool) -> tuple[int, float]:
     """Return the blocks that a job gets at most for each piece at work at once, and all jobs."""
     if apart:
         return BLOCKS_AT_ONCE_APART, np.inf
-    gpu = None if simulated() else cuda.get_current_device()
-    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors(gpu)
-    return BLOCKS_AT_ONCE, float(blocks)
+    if simulated():
+        return BLOCKS_AT_ONCE, 2.0
+    count = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return BLOCKS_AT_ONCE, float(BLOCKS_PER_MULTIPROCESSOR * count)
 
 
 @njit(cache=True, nogil=True)

@@ -337,7 +337,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
     if _beaten(best, number, job):
         end = int32(-1)
     while end >= 0:
-        group = table[end, ends.FIRST], table[end, ends.BEHIND]
+        group = table[end, ends.FIRST], table[end, ends.PAST]
         exon, entered, n_strips, steps = _find_exon(
             table, rows, texts, room, (group, column), scoring, lane, scratch
         )
