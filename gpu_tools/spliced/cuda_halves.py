@@ -19,7 +19,7 @@ from gpu_tools.spliced.cuda_packed import CAPACITY
 WHOLE, BEFORE, BEHIND = range(3)
 """What a strand of `Strands` is: uncut, its candidates before the cut on the base, or behind it."""
 CELLS_A_TICK = 3 << 18
-"""Strands are cut that take longer for a tick than a multiprocessor for so many nominal cells."""
+"""Strands are cut whose longest chain takes a tick for so many nominal cells a multiprocessor."""
 
 
 def halved(columns: CaseColumns, multiprocessors: int) -> CaseColumns:
