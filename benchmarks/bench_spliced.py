@@ -1,10 +1,10 @@
 """Spliced alignment: cells a second on a core, on all cores and on GPUs, beside its peers.
 
 Run ``python -m benchmarks.bench_spliced [RECORD.json]``, or with ``several`` before the record for
-one GPU beside all of the machine. Nominal cells are what the sources count,
-the sum of the exons' lengths times the target's; computed cells are those that the sweep really
-fills, fewer because exons with the same start share their rows, and on a CPU because tracks that
-have become alike go on as one (`gpu_tools.spliced.merging`). The cases have the shape of the
+one GPU beside all of the machine. Figures of the GPU come first. Nominal cells are what the sources
+count, the sum of the exons' lengths times the target's; computed cells are those that the sweep
+really fills, fewer because exons with the same start share their rows, and on a CPU because tracks
+that have become alike go on as one (`gpu_tools.spliced.merging`). The cases have the shape of the
 sources' data set (`case_sets`), and on one core also the demo's candidates.
 """
 
@@ -15,8 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from unittest.mock import patch
 
 from benchmarks import record
@@ -43,6 +42,7 @@ from gpu_tools.errors import DeviceError
 from gpu_tools.resources import resource_path
 from gpu_tools.spliced import cpu, merging
 from gpu_tools.spliced.case import Preparation
+from gpu_tools.spliced.columns import CaseColumns
 
 REPEATS = 5
 SCORING = SplicedScoring()
@@ -103,15 +103,15 @@ def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
     return _rates(median_seconds(lambda: function(columns, SCORING, device=device)), cases, device)
 
 
-def gpu_kernels(cases: list[Case]) -> dict:
-    """Time the packed kernels with CUDA events, their inputs resident."""
+def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
+    """Time the packed kernels with CUDA events, their inputs resident, and what searches follow."""
     from gpu_tools.cuda_kept import Room
     from gpu_tools.spliced.columns import jobs_of
     from gpu_tools.spliced.cuda import PackedLaunch, Resident
     from gpu_tools.spliced.cuda_chains import ChainSearch
     from gpu_tools.spliced.cuda_work import laid_out
 
-    columns, room = case_columns(cases), Room()
+    room = Room()
     with laid_out(columns, SCORING, (0,), cpu_threads(None)) as work:
         resident = Resident.copy(work.programs, work.targets, SCORING, room.stays)
         jobs = jobs_of(columns, work.shares[0].narrow)
@@ -119,18 +119,27 @@ def gpu_kernels(cases: list[Case]) -> dict:
         launch.run()
         times = [milliseconds(launch.run) for _ in range(REPEATS)]
     search = ChainSearch(launch, SCORING)
-    after = [_after(search) for _ in range(REPEATS + 1)][1:]
+    after = {}
+    for name in searches:
+        runs = [milliseconds(getattr(search, name)) for _ in range(REPEATS + 1)][1:]
+        after[f"{name}_milliseconds"] = round(statistics.median(runs), 3)
     return {
-        **_rates(statistics.median(times) / 1e3, cases, "cuda"),
-        "best_ends_milliseconds": statistics.median(ends for ends, _ in after),
-        "chains_milliseconds": statistics.median(chains for _, chains in after),
+        **_rates(statistics.median(times) / 1e3, columns.cases, "cuda"),
+        **after,
         "device_megabytes": round(launch.takes.bytes / 1e6, 1),
     }
 
 
-def _after(search) -> tuple[float, float]:
-    """Return the times of the search for best ends and of that for chains."""
-    return milliseconds(search.find_ends), milliseconds(search.find_chains)
+def kernels_of(name: str, cases: list[Case]) -> Iterator[tuple[str, dict]]:
+    """Time the kernels of calls with chains, and of those for scores alone."""
+    from gpu_tools.spliced.cuda import count_multiprocessors
+    from gpu_tools.spliced.cuda_halves import halved
+
+    columns = case_columns(cases)
+    yield name, gpu_kernels(columns, ("find_ends", "find_chains"))
+    halves = halved(columns, count_multiprocessors((0,)))
+    cut = halves.strands.count - columns.strands.count
+    yield f"{name}_of_scores", gpu_kernels(halves, ("find_ends",)) | {"strands_cut": cut}
 
 
 def milliseconds(run) -> float:
@@ -190,48 +199,49 @@ def demo_process(repeats: int = REPEATS) -> dict:
         return {"seconds": round(seconds, 3)}
 
 
-def measure(shape: Shape = PUBLISHED, large: Case | None = None) -> dict:
-    """Measure everything that this machine can do."""
+def measure(
+    shape: Shape = PUBLISHED, large: Case | None = None, processes: int = REPEATS
+) -> Iterator[tuple[str, dict]]:
+    """Measure everything that this machine can do; of the command on the demo so many processes."""
     cases = case_set(shape)
-    some = cases[:: max(len(cases) // 40, 1)]
-    figures = {"computed_share": computed_shares(cases)}
-    figures["computed_share_of_the_demo"] = computed_shares(demo_cases())
-    figures["computed_share_of_the_demo_weighted"] = computed_shares(demo_cases(), WEIGHTED)
-    figures["one_core_sweep"] = sweep_one_core(some)
-    figures["one_core_sweep_of_the_demo"] = sweep_one_core(demo_cases())
-    figures["one_core_merged_and_apart"] = merged_and_apart(some)
-    figures["one_core_merged_and_apart_demo"] = merged_and_apart(demo_cases())
-    figures["parasail_one_core"] = parasail_one_core(
-        some[-1], min(sum(c.cells for c in some), 10**9)
-    )
-    figures["library_one_core"] = library_call(some, "cpu", threads=1)
-    figures["library_all_cores"] = library_call(cases, "cpu")
     if missing := no_gpu():
-        return figures | {"gpu": {NOT_MEASURED: missing}}
-    return figures | measure_gpu(cases, large or il1rapl1_like())
+        yield "gpu", {NOT_MEASURED: missing}
+    else:
+        yield from measure_gpu(cases, large or il1rapl1_like())
+    some, demo = cases[:: max(len(cases) // 40, 1)], demo_cases()
+    yield "library_all_cores", library_call(cases, "cpu") | {"cores": cpu_threads(None)}
+    yield "demo_process", demo_process(processes)
+    yield "library_one_core", library_call(some, "cpu", threads=1)
+    yield "one_core_sweep", sweep_one_core(some)
+    yield "one_core_sweep_of_the_demo", sweep_one_core(demo)
+    yield "parasail_one_core", parasail_one_core(some[-1], min(sum(c.cells for c in some), 10**9))
+    yield "one_core_merged_and_apart", merged_and_apart(some)
+    yield "one_core_merged_and_apart_demo", merged_and_apart(demo)
+    yield "computed_share", computed_shares(cases)
+    yield "computed_share_of_the_demo", computed_shares(demo)
+    yield "computed_share_of_the_demo_weighted", computed_shares(demo, WEIGHTED)
 
 
-def measure_gpu(cases: list[Case], large: Case) -> dict:
+def measure_gpu(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
     """Measure the GPU on a case set, the published accelerator on a twentieth of it."""
-    figures = {"gpu_kernel": gpu_kernels(cases), "gpu_kernel_large_case": gpu_kernels([large])}
+    yield from kernels_of("gpu_kernel", cases)
+    yield from kernels_of("gpu_kernel_large_case", [large])
     for function in (spliced_scores, spliced_align_many):
-        figures[f"gpu_{function.__name__}"] = library_call(cases, "cuda", function)
-        figures[f"gpu_{function.__name__}_of_columns"] = columns_call(cases, function, "cuda")
-    figures["gpu_spliced_align"] = library_call(cases, "cuda")
-    figures["gpu_large_case"] = library_call([large], "cuda")
-    figures["accelerator_2_kernel"] = accelerator_2(cases[::20])
-    figures["accelerator_2_large_case"] = accelerator_2([large])
-    return figures
+        yield f"gpu_{function.__name__}", library_call(cases, "cuda", function)
+        yield f"gpu_{function.__name__}_of_columns", columns_call(cases, function, "cuda")
+    yield "gpu_spliced_align", library_call(cases, "cuda")
+    yield "gpu_large_case", library_call([large], "cuda")
+    yield "gpu_large_case_scores", library_call([large], "cuda", spliced_scores)
+    yield "accelerator_2_kernel", accelerator_2(cases[::20])
+    yield "accelerator_2_large_case", accelerator_2([large])
 
 
-def several_gpus(cases: list[Case]) -> dict:
+def several_gpus(cases: list[Case]) -> Iterator[tuple[str, dict]]:
     """Time many cases on one GPU and on all that there are."""
     ordinals = ",".join(str(gpu.ordinal) for gpu in list_gpus())
-    return {
-        f"{function.__name__} on {device}": columns_call(cases, function, device)
-        for function in (spliced_scores, spliced_align_many)
-        for device in ("cuda:0", f"cuda:{ordinals}")
-    }
+    for function in (spliced_scores, spliced_align_many):
+        for device in ("cuda:0", f"cuda:{ordinals}"):
+            yield f"{function.__name__} on {device}", columns_call(cases, function, device)
 
 
 def no_gpu() -> str | None:
@@ -263,23 +273,13 @@ def _rates(seconds: float, cases: list[Case], device: str) -> dict:
 
 def test_tiny():
     """Every figure is there and positive, at a size that takes no time."""
-    for name, figure in measure(SMALL, case_set(SMALL)[-1]).items():
+    for name, figure in measure(SMALL, case_set(SMALL)[-1], 1):
         assert figure, name
         assert all(v > 0 for v in figure.values() if not isinstance(v, str)), name
 
 
-def test_demo_process():
-    """The command runs on the whole demo."""
-    assert demo_process(1)["seconds"] > 0
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["several"]:
-        found = several_gpus(many_cases(case_set()))
-        del sys.argv[1]
+        record.write_each(several_gpus(many_cases(case_set())), *sys.argv[2:3])
     else:
-        found = measure() | {"demo_process": demo_process()}
-    for name, figure in found.items():
-        print(f"{name}: {figure}")
-    if len(sys.argv) > 1:
-        record.write(Path(sys.argv[1]), found)
+        record.write_each(measure(), *sys.argv[1:2])

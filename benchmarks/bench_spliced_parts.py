@@ -106,6 +106,7 @@ def watched() -> Iterator[Clock]:
         (api, "case_columns", "cases made columns"),
         (cuda_work, "_broad", "kernels chosen"),
         (cuda_work, "dealt", "cases dealt out"),
+        (cuda_schedule, "halved", "strands cut"),
         (cuda_schedule, "jobs_of", "jobs gathered"),
         (cuda_work, "free_memory", "memory asked for"),
         (cuda_schedule, "batches_of", "batches made"),

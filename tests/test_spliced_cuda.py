@@ -133,8 +133,8 @@ def test_ties(tie):
 def test_which_kernel_takes_what():
     from gpu_tools.spliced.cuda_work import laid_out
 
-    def packs(text, target_length=4, **scores):
-        case = cases.Example(text, "A" * target_length, [(0, 4)]).case()
+    def packs(text, target_length=4, exon_length=4, **scores):
+        case = cases.Example(text, "A" * target_length, [(0, exon_length)]).case()
         with laid_out(case_columns([case]), SplicedScoring(**scores), (0,), 1) as work:
             (share,) = work.shares
         assert (len(share.narrow), len(share.broad)) in ((1, 0), (0, 1))
@@ -143,9 +143,11 @@ def test_which_kernel_takes_what():
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
     assert not packs("ACGT", gap=1)
-    assert packs("ACGT", match=125)
-    assert not packs("ACGT", match=126)  # lifted by the gap it is no signed byte
+    assert packs("ACGT", match=123)
+    assert not packs("ACGT", match=124)  # less two gaps it is no signed byte
     assert not packs("ACGT", target_length=12_000)  # 3 a column leave 16 bits
+    assert packs("A" * 6_600, target_length=6_600)
+    assert not packs("A" * 6_600, 6_600, 6_600)  # and so do 2 a row beside them
     assert packs("ACGT", target_length=65_535, match=0, mismatch=0, gap=0)
     assert not packs(
         "ACGT", target_length=65_536, match=0, mismatch=0, gap=0
@@ -159,21 +161,30 @@ def test_case_without_candidates():
     assert cuda[0].score is None
 
 
+def _bytes_of_largest(examples):
+    """Return the device memory that the largest of some cases takes."""
+    from gpu_tools.spliced.cuda import AROUND, job_bytes
+    from gpu_tools.spliced.cuda_work import laid_out
+
+    columns = case_columns([example.case() for example in examples])
+    with laid_out(columns, SplicedScoring(), (0,), 1) as work:
+        jobs = columns.jobs
+        sizes = job_bytes(work.programs.table, jobs.programs, jobs.lengths, AROUND)
+    return int(np.bincount(jobs.cases, sizes).max())
+
+
 @pytest.mark.parametrize(
-    ("count", "limit", "memory"),
-    [
-        (5, 3_500 if simulated() else 20_000, 1 << 40),
-        (5, 1, 1 << 40),
-        (2, 1, 2_000 if simulated() else 10_500),
-    ],
+    ("count", "batch", "memory"),
+    [(5, 2, 1 << 20), (5, 0, 1 << 20), (2, 0, 1)],
     ids=["two cases a batch", "a case a batch", "a case alone in the memory"],
 )
-def test_batches_take_turns(count, limit, memory, monkeypatch):
+def test_batches_take_turns(count, batch, memory, monkeypatch):
     """Buffers are used again, for larger and for smaller batches, or given back in between."""
-    monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", limit)
-    monkeypatch.setattr("gpu_tools.spliced.cuda_work.free_memory", lambda room: memory)
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
     examples = [cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few]
+    largest = _bytes_of_largest(examples)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", max(batch * largest, 1))
+    monkeypatch.setattr("gpu_tools.spliced.cuda_work.free_memory", lambda room: memory * largest)
     cpu, cuda = both(examples[:count], SplicedScoring())
     assert cuda == cpu
 

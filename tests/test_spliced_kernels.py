@@ -24,10 +24,11 @@ TRACE = JOBS, EXITS, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT
     [
         (cuda_programs.place_sources, (JOBS, INT32, UINT8, INT32, INT32, INT32)),
         (cuda_ends.find_ends, (JOBS, EXITS, INT16, INT64, INT32)),
+        (cuda_ends.join_halves, (JOBS, EXITS, INT16, INT64, INT32)),
         (cuda_trace.gather, (INT32, INT32, JOBS, INT32, INT32, INT32)),
         (cuda_wide.sweep_warp, (JOBS, UINT8, INT32, INT32, INT32, INT32)),
     ],
-    ids=["place_sources", "find_ends", "gather", "sweep_warp"],
+    ids=["place_sources", "find_ends", "join_halves", "gather", "sweep_warp"],
 )
 def test_compiles(kernel, arguments, to_ptx):
     assert ".entry" in to_ptx(kernel, *arguments)

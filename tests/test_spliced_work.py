@@ -12,6 +12,8 @@ pytest.importorskip("numba_cuda")
 from gpu_tools import case_columns
 from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.columns import jobs_of
+from gpu_tools.spliced.cuda_halves import find_cuts
+from gpu_tools.spliced.cuda_packed import CAPACITY
 from gpu_tools.spliced.cuda_shared import helped, lent_arena
 from tests import cases
 
@@ -83,3 +85,29 @@ def test_each_call_has_an_arena_of_its_own():
         assert one is not other
     with lent_arena() as again:
         assert again in (one, other)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
+    rng = np.random.default_rng(seed)
+    count, length = int(rng.integers(1, 12)), int(rng.integers(20, 120))
+    exons = sorted(set(cases.random_exons(rng, count, length, 15)))
+    starts, ends = np.array(exons, dtype=np.int64).T
+    first = np.array([0, len(exons)])
+    (cut,) = find_cuts(first, starts, ends, 0, CAPACITY)
+
+    def hops(own):
+        """Return how many exons can follow each other, at most."""
+        best = [0] * len(own)
+        for k, (start, _) in enumerate(own):
+            best[k] = 1 + max((best[i] for i in range(k) if own[i][1] <= start), default=0)
+        return max(best, default=0)
+
+    # an exon of up to 15 rows takes two ticks, whatever its length
+    places = [k for k in range(1, len(exons)) if max(e for _, e in exons[:k]) <= exons[k][0]]
+    costs = {k: max(hops(exons[:k]), hops(exons[k:])) for k in places}
+    assert (cut >= 0) == bool(places)
+    assert cut < 0 or costs[cut] == min(costs.values())
+    assert find_cuts(first, starts, ends, 2 * hops(exons), CAPACITY) == [-1]
+    if places:
+        assert find_cuts(first, starts, ends, 2 * hops(exons) - 1, CAPACITY) == [cut]

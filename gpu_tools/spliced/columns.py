@@ -26,6 +26,8 @@ class Strands(NamedTuple):
         Where in memory the symbols of each strand's base are, see `simd.bytes_at`, and how many:
         bases are long, and only their exons are looked at.
     reverse : ndarray of bool, shape (P,)
+    half : ndarray of int64, shape (P,)
+        What part of a strand it is, 0 for all of it; see `cuda_halves`.
     first_exons : ndarray of int64, shape (P + 1,)
         Where each strand's exons begin; at least one each.
     starts, ends : ndarray of int64, shape (B,)
@@ -36,6 +38,7 @@ class Strands(NamedTuple):
     addresses: NDArray[np.int64]
     lengths: NDArray[np.int64]
     reverse: NDArray[np.bool_]
+    half: NDArray[np.int64]
     first_exons: NDArray[np.int64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -130,8 +133,8 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     within &= strands.ends <= np.repeat(strands.lengths, np.diff(strands.first_exons))
     if not (lengths.all() and within.all()):
         check_cases(cases)
-    counts, first = n_strands[of_case], np.cumsum(n_strands) - n_strands
-    first_jobs = np.concatenate(([0], np.cumsum(counts)))
+    counts, first = n_strands[of_case], first_of(n_strands)
+    first_jobs = first_of(counts)
     owners = np.repeat(np.arange(len(cases)), counts)
     programs = np.arange(len(owners)) + (first[of_case] - first_jobs[:-1])[owners]
     target = target_of_case[owners]
@@ -182,13 +185,19 @@ def _strands(
     on_minus = _sums(reverse, past)
     counts = np.stack([np.diff(past, prepend=0) - on_minus, on_minus], axis=1)
     there = np.flatnonzero(counts)
-    first = np.concatenate(([0], np.cumsum(counts.ravel()[there])))
+    first = first_of(counts.ravel()[there])
     addresses = np.array([_address(base) for base in bases], dtype=np.int64)
     lengths = np.array([len(base) for base in bases], dtype=np.int64)
     strands = Strands(
-        addresses[there // 2], lengths[there // 2], there % 2 == 1, first, starts, ends, scores
-    )
+        addresses[there // 2], lengths[there // 2], there % 2 == 1, np.zeros_like(there), first,
+        starts, ends, scores,
+    )  # fmt: skip
     return strands, np.count_nonzero(counts, axis=1), _sums(ends - starts, past)
+
+
+def first_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each of some parts begins, given their lengths; last, where all end."""
+    return np.concatenate(([0], np.cumsum(counts)))
 
 
 def _sums(values, past: NDArray[np.int64]) -> NDArray[np.int64]:

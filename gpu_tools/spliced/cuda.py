@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,17 +47,21 @@ def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray
         Of targets and bases.
     scoring : SplicedScoring
     """
-    lifted = scoring.substitution() - scoring.gap
+    gap, strides = scoring.gap, stride_of(lengths, AROUND)
+    lifted = scoring.substitution() - gap
     extent = Extent(*table[:, [of.LONGEST_TRACK, of.MOST_BONUS, of.BEST_BONUS]].T, base_lengths)
-    low, high = bound_cells(extent, stride_of(lengths, AROUND), scoring)
+    low, high = bound_cells(extent, strides, scoring)
+    # cells inside a track lack a gap a row, where a row without a pair adds nothing
+    high = high - gap * np.minimum(extent.longest, strides)
     rows = table[:, of.N_STOPS] + table[:, of.N_KEPT]
     return (
         (np.abs(lifted).max() <= 127)
-        & (scoring.gap <= 0)
+        & ((lifted - gap).max() <= 127)
+        & (gap <= 0)
         & (table[:, of.AMBIGUOUS] == 0)
         & (low > packed.NEVER + 256)
         & (high < 2**15 - 256)
-        & (rows * stride_of(lengths, AROUND) < 2**31)
+        & (rows * strides < 2**31)
         & (lengths < ends.COLUMNS_AT_MOST)
         & (table[:, of.N_EXITS] <= ends.EXITS_AT_MOST)
     )
@@ -134,7 +139,7 @@ def _takes(table, program, length, around):
     runs = 2 * columns + table[program, of.N_ENDS] * (trace.HEAD + 2)
     return Takes(
         (table[program, of.N_STOPS] + table[program, of.N_KEPT]) * stride_of(length, around),
-        4 * table[program, of.N_SOURCES], length + around.words, 2 * strips,
+        4 * table[program, of.N_SOURCES], 2 * (length + around.words), 2 * strips,
         2 * (columns + around.border), lanes * (columns // 2 + around.border), 1 + runs,
     )  # fmt: skip
 
@@ -154,12 +159,14 @@ def run_apart(exons: int, ordinal: int) -> bool:
     These are the candidates of all its jobs together. Then dependent exons hold the jobs up, not
     the arithmetic.
     """
-    return exons <= EXONS_APART * multiprocessors(cuda.gpus[ordinal])
+    return exons <= EXONS_APART * count_multiprocessors((ordinal,))
 
 
-def multiprocessors(gpu) -> int:
-    """Return the number of multiprocessors of a GPU."""
-    return 1 if simulated() else gpu.MULTIPROCESSOR_COUNT
+def count_multiprocessors(ordinals: Iterable[int]) -> int:
+    """Return the multiprocessors of some GPUs."""
+    if simulated():
+        return len(tuple(ordinals))
+    return sum(cuda.gpus[ordinal].MULTIPROCESSOR_COUNT for ordinal in ordinals)
 
 
 def can_pack(ordinal: int) -> bool:
@@ -200,12 +207,16 @@ class Resident(NamedTuple):
 def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:
     """Return the elements of the scoring, see `cuda_job`."""
     lifted = scoring.substitution() - scoring.gap
-    numbers = [0] * of_job.LIFTED
+    numbers = [0] * of_job.RAISED
     numbers[of_job.GAP], numbers[of_job.PENALTY] = scoring.gap, scoring.intron_penalty
     numbers[of_job.FREE] = int(scoring.ends != "global")
     numbers[of_job.MOST] = max(int(lifted.max()), 0)
-    words = np.ascontiguousarray(lifted[:4].astype(np.int8).T).view(np.int32).ravel()
-    return np.concatenate([np.array(numbers, dtype=np.int32), words])
+    raised = np.maximum(lifted - scoring.gap, 0)
+    words = [
+        np.ascontiguousarray(scores[:4].astype(np.int8).T).view(np.int32).ravel()
+        for scores in (raised, lifted)
+    ]
+    return np.concatenate([np.array(numbers, dtype=np.int32), *words])
 
 
 class PackedLaunch:
@@ -284,6 +295,10 @@ def _lay_out(table, jobs, layout, around):
             first = k
         layout[first : k + 1, of_job.PAST_RIVALS] = k + 1
         layout[k, of_job.FIRST_RIVAL] = first
+        layout[k, of_job.BEHIND] = table[program, of.BEHIND]
+        layout[k, of_job.MIRRORED] = table[program, of.MIRRORED]
+        layout[k, of_job.LAST_ENTRY] = table[program, of.LAST_ENTRY]
+        layout[k, of_job.LAST_COMMITTED] = table[program, of.LAST_COMMITTED]
         sums = (
             cells + own.cells, sources + own.sources, words + own.words, strips + own.strips,
             borders + own.borders, ways + own.ways, found + own.found,
@@ -295,9 +310,10 @@ def _most_blocks(apart: bool) -> tuple[int, float]:
     """Return the blocks that a job gets at most for each piece at work at once, and all jobs."""
     if apart:
         return BLOCKS_AT_ONCE_APART, np.inf
-    gpu = None if simulated() else cuda.get_current_device()
-    blocks = 2 if simulated() else BLOCKS_PER_MULTIPROCESSOR * multiprocessors(gpu)
-    return BLOCKS_AT_ONCE, float(blocks)
+    if simulated():
+        return BLOCKS_AT_ONCE, 2.0
+    count = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return BLOCKS_AT_ONCE, float(BLOCKS_PER_MULTIPROCESSOR * count)
 
 
 @njit(cache=True, nogil=True)

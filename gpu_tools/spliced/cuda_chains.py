@@ -76,6 +76,10 @@ class ChainSearch:
         ends.find_ends[launch.jobs.count, ends.FINDERS, self.buffers.stream](
             launch.table, resident.exits, launch.cells, self.best, resident.scoring
         )
+        if self.launch.layout[:, of_job.BEHIND].any():
+            ends.join_halves[launch.jobs.count, ends.FINDERS, self.buffers.stream](
+                launch.table, resident.exits, launch.cells, self.best, resident.scoring
+            )
 
     def scores(self) -> NDArray[np.int64]:
         """Return the best score of each job."""

@@ -8,14 +8,26 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from gpu_tools.ptx import WARP, kernel
-from gpu_tools.spliced.cuda_job import CELLS, COLUMNS, EXITS, FREE, GAP, N_EXITS, STRIDE
-from gpu_tools.spliced.cuda_packed import place_of
+from gpu_tools.spliced.cuda_job import (
+    BEHIND,
+    CELLS,
+    COLUMNS,
+    EXITS,
+    FREE,
+    GAP,
+    LAST_COMMITTED,
+    LAST_ENTRY,
+    N_EXITS,
+    PENALTY,
+    STRIDE,
+)
+from gpu_tools.spliced.cuda_packed import empty_chain, place_of
 
 FINDERS = WARP if WARP < 32 else 256
 """Threads that look for one job's best end."""
 
 # columns of the table of exits, which are exons ordered by end, then start
-ROW, BONUS, LENGTH, LAST_ROW, ENTRY, COMMITTED, FIRST, BEHIND = range(8)
+ROW, BONUS, LENGTH, LAST_ROW, ENTRY, COMMITTED, FIRST, PAST = range(8)
 
 # a best end is one number: score, the exits before its end, and its column, the last two reversed
 _COLUMN_BITS, _EXIT_BITS = 16, 22
@@ -63,9 +75,50 @@ def find_ends(jobs, exits, cells, best, scoring):
     most = int64(0)
     for k in range(cuda.threadIdx.x, job[N_EXITS] * columns, cuda.blockDim.x):
         exit_, column = int64(k // columns), int32(first + k % columns)
-        place, bonus = place_of(table[exit_, ROW], stride), table[exit_, BONUS]
-        score = int64(int32(rows[place + column]) + bonus + scoring[GAP] * column)
+        place = place_of(table[exit_, ROW], stride)
+        bonus, gaps = table[exit_, BONUS], column + table[exit_, LENGTH]
+        score = int64(int32(rows[place + column]) + bonus + scoring[GAP] * gaps)
         before = int64(_LAST_EXIT - table[exit_, FIRST])
         key = ((score + _BIAS) << _EXIT_BITS | before) << _COLUMN_BITS
         most = max(most, key | int64(_LAST_COLUMN - column))
+    cuda.atomic.max(best, number, most)
+
+
+@cuda.jit(device=True)
+def _above_all(job, table, rows, column, scoring):
+    """Return a cell of the row above an exon that could follow all of a job's exons."""
+    stride = int32(job[STRIDE])
+    most = int32(rows[place_of(int32(job[LAST_ENTRY]), stride) + column])
+    for k in range(job[LAST_COMMITTED], job[N_EXITS]):
+        cell = rows[place_of(table[k, ROW], stride) + column] + table[k, BONUS] - scoring[PENALTY]
+        most = max(most, int32(cell + scoring[GAP] * table[k, LENGTH]))
+    return most
+
+
+@kernel()
+def join_halves(jobs, exits, cells, best, scoring):
+    """Raise the number of a strand's second half to the score of the best chain through both.
+
+    A block looks at one job; its other half, see `cuda_halves`, is the job before. Two empty chains
+    are none, so at least one half has to have more there. Chains of one half are its own best ends.
+    Columns and exits in the number mean nothing: there is no chain to follow from there.
+
+    Parameters
+    ----------
+    jobs, exits, cells, best, scoring : array
+        See `find_ends`.
+    """
+    number = cuda.blockIdx.x
+    job = jobs[number]
+    if not job[BEHIND]:
+        return
+    other, last = jobs[number - 1], int32(job[COLUMNS] - 1)
+    gap, free, most = scoring[GAP], scoring[FREE] != 0, int64(0)
+    for k in range(cuda.threadIdx.x, job[COLUMNS], cuda.blockDim.x):
+        near, far = int32(k), int32(last - k)
+        one = _above_all(other, exits[other[EXITS] :], cells[other[CELLS] :], near, scoring)
+        two = _above_all(job, exits[job[EXITS] :], cells[job[CELLS] :], far, scoring)
+        if one > empty_chain(near, gap, free) or two > empty_chain(far, gap, free):
+            score = int64(one + two) + gap * last + scoring[PENALTY]
+            most = max(most, (score + _BIAS) << _EXIT_BITS << _COLUMN_BITS)
     cuda.atomic.max(best, number, most)

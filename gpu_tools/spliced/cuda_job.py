@@ -1,14 +1,19 @@
 """What kernels are told: a row of numbers for each job of a launch, and the scoring."""
 
-# columns of the table of jobs: counts, where the job's parts lie in the buffers, and its rivals,
-# the jobs of the same case
+from gpu_tools.scoring import N_SYMBOLS
+
+# columns of the table of jobs: counts, where the job's parts lie in the buffers, its rivals, the
+# jobs of the same case; and for halves of strands: whether it is the one behind the cut, whether
+# its target is read from the end, the stored row above the last track, how many exits that takes in
 (
     COLUMNS, STRIDE, PIECES, SEGMENTS, STOPS, N_SOURCES, N_EXITS,
     NUMBERS, PROGRAM_SOURCES, EXITS, SYMBOLS, TARGET,
     CELLS, SOURCES, WORDS, STRIPS, BORDERS, WAYS, FOUND,
-    FIRST_RIVAL, PAST_RIVALS, FIELDS,
-) = range(22)  # fmt: skip
+    FIRST_RIVAL, PAST_RIVALS, BEHIND, MIRRORED, LAST_ENTRY, LAST_COMMITTED, FIELDS,
+) = range(26)  # fmt: skip
 
 # elements of the scoring: the gap, whether ends are free, the intron penalty, the most that a pair
-# adds, at least 0, and of each target symbol the lifted scores of the four base symbols, as bytes
-GAP, FREE, PENALTY, MOST, LIFTED = range(5)
+# adds to S', at least 0; of each target symbol what a pair with each of the four base symbols adds
+# to S'', and to S', as bytes
+GAP, FREE, PENALTY, MOST, RAISED = range(5)
+LIFTED = RAISED + N_SYMBOLS

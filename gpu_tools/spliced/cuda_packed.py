@@ -4,14 +4,18 @@ One warp holds a *piece* (see `pieces`): segments of tracks side by side, two in
 Virtual lane v of a segment (two a lane) owns neighbouring rows and works on target column s - v in
 step s, some chunks later if the segment is behind. The row above a segment streams in at its top,
 column by column, and the last rows of the exons that end in it, each the last of its virtual lane,
-stream out, so that everything that is special about an exon happens outside of the inner loop, and
-pieces that depend on each other run one behind the other instead of one after the other.
+stream out, so that what is special about an exon happens outside of the inner loop, and pieces that
+depend on each other run one behind the other.
 
 What one warp hands to another is a cell in memory that was `NEVER` before: its reader waits until
 it is not. So no flags and no fences are needed, and a value is seen as soon as it is there.
 
-Rows that a virtual lane lacks lie at its top and do nothing: gap 0 and no pair better than the cell
-above.
+Inside a track cells are lifted once more: S''(i, j) = S'(i, j) - gap * i for the track's row i, the
+first of which is 1. Then a step down is free as well, a pair adds its score less two gaps, or 0 if
+that is less, and no cell is below 0. So a plain addition adds to two cells at once and carries
+nothing from one to the other. Who reads the last row of an exon adds `gap` times its length.
+
+Rows that a virtual lane lacks lie at its top and do nothing: no pair is better than the cell above.
 """
 
 from __future__ import annotations
@@ -22,7 +26,6 @@ from gpu_tools.ptx import (
     FOUR_WORDS,
     NOT_LOOKED,
     WARP,
-    add2,
     address,
     kernel,
     load4,
@@ -217,7 +220,7 @@ def _arrive(cells, sources, begin, chunk, staged, stage, scoring):
 
 
 @cuda.jit(device=True)
-def _step(row, selectors, gaps, state, pair, above, neighbours):
+def _step(row, selectors, state, pair, above, neighbours):
     """Move all lanes on by one column.
 
     `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
@@ -231,8 +234,8 @@ def _step(row, selectors, gaps, state, pair, above, neighbours):
     before = up
     for c in range(SLOTS):
         left = row[c]
-        paired = add2(diagonal, permute(word, late, selectors[c]))
-        up = max2(add2(up, gaps[c]), max2(paired, left))
+        paired = int32(diagonal + permute(word, late, selectors[c]))
+        up = max2(max2(up, left), paired)
         diagonal = left
         row[c] = up
     return before, up
@@ -247,7 +250,7 @@ def _four_steps(rows, state, above, data, kept, scratch):
     lane's low and high half end with a row that is kept, and where these columns of it go. Returned
     are the new state and places.
     """
-    row, selectors, gaps, neighbours = rows
+    row, selectors, neighbours = rows
     before, bottom, late, w0, w1, w2, w3, at = state
     (words, cells), (keeps_low, keeps_high, to_low, to_high) = data, kept
     at += uint64(UNROLLED)
@@ -255,13 +258,13 @@ def _four_steps(rows, state, above, data, kept, scratch):
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
     last = before, bottom, shuffle_up(bottom, scratch)
-    before, b0 = _step(row, selectors, gaps, last, (w0, late), above[0], neighbours)
+    before, b0 = _step(row, selectors, last, (w0, late), above[0], neighbours)
     last = before, b0, shuffle_up(b0, scratch)
-    before, b1 = _step(row, selectors, gaps, last, (w1, w0), above[1], neighbours)
+    before, b1 = _step(row, selectors, last, (w1, w0), above[1], neighbours)
     last = before, b1, shuffle_up(b1, scratch)
-    before, b2 = _step(row, selectors, gaps, last, (w2, w1), above[2], neighbours)
+    before, b2 = _step(row, selectors, last, (w2, w1), above[2], neighbours)
     last = before, b2, shuffle_up(b2, scratch)
-    before, b3 = _step(row, selectors, gaps, last, (w3, w2), above[3], neighbours)
+    before, b3 = _step(row, selectors, last, (w3, w2), above[3], neighbours)
     if keeps_low:
         put_four(cells, to_low, permute(b0, b1, int32(_LOWS)), permute(b2, b3, int32(_LOWS)))
     if keeps_high:
@@ -279,16 +282,11 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     lane = int32(cuda.threadIdx.x)
     row = cuda.local.array(SLOTS, int32)
     selectors = cuda.local.array(SLOTS, int32)
-    gaps = cuda.local.array(SLOTS, int32)
     low, real_low, place_low, own, number = _locate(int32(2 * lane), segments, first_stops, stops)
     high, real_high, place_high, _, _ = _locate(int32(2 * lane + 1), segments, first_stops, stops)
-    gap = int32(scoring[GAP] & int32(0xFFFF))
     for c in range(SLOTS):
         selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
             _selector(codes, int32(high + c), real_high, 1) << int32(8)
-        )
-        gaps[c] = (gap if low + c >= real_low else int32(0)) | int32(
-            (gap << int32(16)) if high + c >= real_high else int32(0)
         )
         row[c] = _BOTH_NEVER
     used = own >= 0
@@ -298,7 +296,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     delay = delays[uint32(own)] if used else int32(0)
     staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
     at = uint64(int64(WORD_LEAD - number - delay))
-    rows = row, selectors, gaps, neighbours
+    rows = row, selectors, neighbours
     state = (
         _BOTH_NEVER, _BOTH_NEVER, int32(0),
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)], at,
@@ -333,7 +331,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
                 state, to_low, to_high = _four_steps(rows, state, above, data, kept, scratch)
 
 
-@kernel(registers=80)
+@kernel(registers=72)
 def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
     """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
 
@@ -360,7 +358,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     symbols : uint8 array
         Streams of base symbols, 0 to 3.
     words : int32 array
-        Of each target, by column: four lifted scores, one byte a base symbol.
+        Of each target, by column: what a pair adds, one byte a base symbol.
     cells : int16 array, all `NEVER`
         Written, of each job: the row of each stop, then the kept rows above segments. Four columns
         of a stop's row are stored together, so places are chosen for them to be aligned.

@@ -13,6 +13,7 @@ from gpu_tools import simd
 from gpu_tools.ptx import kernel
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as exit_columns
+from gpu_tools.spliced import cuda_halves as halves
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced.columns import Strands
@@ -31,8 +32,9 @@ from gpu_tools.spliced.widths import best_bonus
 (
     N_STOPS, N_KEPT, N_SEGMENTS, N_PIECES, N_SOURCES, N_EXITS, N_ENDS,
     LONGEST_TRACK, MOST_EXITS, MOST_BONUS, BEST_BONUS, AMBIGUOUS,
-    LAST_TICK, NUMBERS, SOURCES, EXITS, SYMBOLS, FIELDS,
-) = range(18)  # fmt: skip
+    LAST_TICK, NUMBERS, SOURCES, EXITS, SYMBOLS,
+    BEHIND, MIRRORED, LAST_ENTRY, LAST_COMMITTED, FIELDS,
+) = range(22)  # fmt: skip
 
 
 class Programs(NamedTuple):
@@ -98,7 +100,7 @@ def begin_programs(
     programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
     capacity = packed.APART if apart else packed.CAPACITY
     largest_first, taken = np.argsort(-room[:, 3]), np.zeros(1, dtype=np.int64)
-    how = bonus, scoring.intron_penalty, capacity
+    how = bonus, (scoring.gap, scoring.intron_penalty), capacity
     return programs, lambda: _lay_out_next(largest_first, taken, strands, *how, programs)
 
 
@@ -113,7 +115,7 @@ def _room(strands: Strands) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_next(order, taken, strands, bonus, penalty, capacity, programs):
+def _lay_out_next(order, taken, strands, bonus, costs, capacity, programs):
     """Lay out strands in an order, those that no other thread has taken, as long as there are."""
     at = simd.fetch_add(taken, 0, 1)
     while at < len(order):
@@ -121,15 +123,18 @@ def _lay_out_next(order, taken, strands, bonus, penalty, capacity, programs):
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
         exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
         codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
-        _lay_out(codes, exons, strands.reverse[k], penalty, capacity, programs, (k, first))
+        reverse, half = strands.reverse[k], strands.half[k]
+        way = reverse if half == halves.WHOLE else half == halves.BEHIND, reverse
+        programs.table[k, BEHIND] = half == halves.BEHIND
+        _lay_out(codes, exons, way, costs, capacity, programs, (k, first))
         at = simd.fetch_add(taken, 0, 1)
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
-    (k, first_exon), (exon_starts, exon_ends, bonus) = place, exons
+def _lay_out(codes, exons, way, costs, capacity, programs, place):
+    (k, first_exon), (exon_starts, exon_ends, bonus), (gap, penalty) = place, exons, costs
     own = programs.table[k]
-    order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
+    order, tracks = lay_out(len(codes), exon_starts, exon_ends, way[0])
     starts, track_rows, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end = (
         tracks
     )
@@ -137,9 +142,12 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
     pieces = cut(exit_rows, exit_tracks, by_end, committed, capacity)
     first_segments = fill_warps(pieces.order, pieces.segments, capacity)
     tables = programs.numbers[own[NUMBERS] :], programs.sources[own[SOURCES] :]
-    arrange(pieces, first_segments, capacity, bonus - penalty, tables)
+    lengths = exit_rows - track_rows[exit_tracks] + 1
+    arrange(pieces, first_segments, capacity, bonus - penalty + gap * lengths, tables)
     stream = programs.symbols[own[SYMBOLS] : own[SYMBOLS] + track_rows[-1]]
-    own[AMBIGUOUS] = write_stream(codes, starts, track_rows, reverse, stream)
+    own[AMBIGUOUS] = write_stream(codes, starts, track_rows, way, stream)
+    # a strand that is read against its direction has the target read from its end as well
+    own[MIRRORED] = way[0] != way[1]
     own[N_STOPS], own[N_KEPT] = len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
     own[LAST_TICK] = pieces.segments.ticks.max()
@@ -149,6 +157,9 @@ def _lay_out(codes, exons, reverse, penalty, capacity, programs, place):
     # a track is its longest exon
     own[LONGEST_TRACK] = np.diff(track_rows).max()
     own[MOST_EXITS] = np.diff(first_by_end).max()
+    last = own[N_STOPS] + pieces.entries[-1]
+    own[LAST_ENTRY] = stored_row(last, pieces.stops.virtual_lanes, capacity.late)
+    own[LAST_COMMITTED] = committed[-1]
     _write_exits(programs, own[EXITS], tracks, pieces, bonus, capacity.late)
     exon_of_exit = programs.exon_of_exit[own[EXITS] // 8 :]
     for at in range(len(by_end)):
@@ -172,7 +183,7 @@ def _write_exits(programs, first, tracks, pieces, bonus, late):
         exits[at, exit_columns.ENTRY] = stored_row(n_stops + entries[track], virtual_lanes, late)
         exits[at, exit_columns.COMMITTED] = first_by_end[commits[track]]
         exits[at, exit_columns.FIRST] = first_by_end[end]
-        exits[at, exit_columns.BEHIND] = first_by_end[end + 1]
+        exits[at, exit_columns.PAST] = first_by_end[end + 1]
 
 
 @kernel()
@@ -189,7 +200,8 @@ def place_sources(jobs, sources, targets, scoring, placed, words):
     scoring : int32 array
         See `cuda_job`.
     placed, words : int32 array
-        Written, see `cuda_packed.sweep_pieces`.
+        Written, see `cuda_packed.sweep_pieces`; behind a target's words those of S', which chains
+        are followed with.
     """
     job, first = jobs[cuda.blockIdx.x], cuda.threadIdx.x
     stride, source = int32(job[of_job.STRIDE]), job[of_job.PROGRAM_SOURCES]
@@ -203,9 +215,11 @@ def place_sources(jobs, sources, targets, scoring, placed, words):
         else:
             out[3] = 0 if kept == NOT_KEPT else packed.place_of(kept, stride)
     target, length = targets[job[of_job.TARGET] :], job[of_job.COLUMNS] - 1
-    for k in range(first, length + packed.WORDS_AROUND, cuda.blockDim.x):
-        column = k - (packed.WORD_LEAD + 1)
-        word = int32(0)
-        if 0 <= column < length:
-            word = scoring[of_job.LIFTED + target[column]]
-        words[job[of_job.WORDS] + k] = word
+    count = length + packed.WORDS_AROUND
+    for k in range(first, count, cuda.blockDim.x):
+        column, out = k - (packed.WORD_LEAD + 1), words[job[of_job.WORDS] + k :]
+        inside = 0 <= column < length
+        if job[of_job.MIRRORED]:
+            column = length - 1 - column
+        out[0] = scoring[of_job.RAISED + target[column]] if inside else int32(0)
+        out[count] = scoring[of_job.LIFTED + target[column]] if inside else int32(0)

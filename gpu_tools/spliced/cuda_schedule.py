@@ -20,6 +20,7 @@ from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
 from gpu_tools.spliced.cuda_chains import ChainSearch, Found
+from gpu_tools.spliced.cuda_halves import halved
 from gpu_tools.spliced.cuda_work import (
     Share,
     Work,
@@ -94,6 +95,7 @@ def scores_on_cuda(
     columns: CaseColumns, scoring: SplicedScoring, ordinals: tuple[int, ...], threads: int
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
+    columns = halved(columns, packed.count_multiprocessors(ordinals))
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
     def run(share: Share, room: Room) -> None:

@@ -18,7 +18,7 @@ from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, 
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
-from gpu_tools.spliced.cuda_packed import WORD_LEAD, place_of
+from gpu_tools.spliced.cuda_packed import WORD_LEAD, WORDS_AROUND, place_of
 
 SLOTS = 8
 """Rows of a lane."""
@@ -73,11 +73,19 @@ def _first_at_least(row, wanted, past, lane, scratch):
 
 
 @cuda.jit(device=True)
-def _value_at(table, rows, group, column, lane, scratch):
-    """Return the most that an exon with an end has at a column, its bonus added."""
-    value = int32(_NEVER)
+def _left_with(exit_, rows, column, gap):
+    """Return what an exon has at a column where it ends, its bonus added; see `cuda_packed`."""
+    return int32(
+        _cell(rows, exit_[ends.ROW], column) + exit_[ends.BONUS] + gap * exit_[ends.LENGTH]
+    )
+
+
+@cuda.jit(device=True)
+def _value_at(table, rows, group, end, lane, scratch):
+    """Return the most that an exon of a group has; `end` is its column, and the gap score."""
+    value, (column, gap) = int32(_NEVER), end
     for k in range(group[0] + lane, group[1], WARP):
-        value = max(value, _cell(rows, table[k, ends.ROW], column) + table[k, ends.BONUS])
+        value = max(value, _left_with(table[k], rows, column, gap))
     return _largest(int32(value), lane, scratch)
 
 
@@ -177,7 +185,8 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
     """
     strips, borders, ways, stride = room
     (group, column), (cells, stored) = end, rows
-    value = _value_at(table, rows, group, column, lane, scratch)
+    gap = scoring[of_job.GAP]
+    value = _value_at(table, rows, group, (column, gap), lane, scratch)
     first = _first_column(table, rows, group, (column, value), scoring[of_job.MOST], lane, scratch)
     last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
     steps = int32(column - first + int32(WARP))
@@ -191,7 +200,7 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
                 strips[uint32(2 * n_strips)], strips[uint32(2 * n_strips + 1)] = swept, lanes
             strip = int32(last_row - swept), first_word, n_rows, steps, source, target
             own = ways[int64(lanes) * _ways_of(steps) :]
-            lanes += _sweep_strip(texts, borders, own, strip, scoring[of_job.GAP], lane, scratch)
+            lanes += _sweep_strip(texts, borders, own, strip, gap, lane, scratch)
             swept += n_rows
             n_strips += int32(1)
         missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
@@ -255,11 +264,12 @@ def _walk(found, texts, room, exon, end_column, strips_and_steps):
 
 
 @cuda.jit(device=True)
-def _exit_before(table, rows, committed, column, wanted, lane, scratch):
-    """Return the last of the committed exits that has the wanted value at a column, or -1."""
+def _exit_before(table, rows, committed, end, wanted, lane, scratch):
+    """Return the last of the committed exits with a wanted value, or -1; see `_value_at`."""
+    column, gap = end
     for start in range(committed, int32(0), int32(-WARP)):
         k = int32(start - 1 - lane)
-        hit = k >= 0 and _cell(rows, table[k, ends.ROW], column) + table[k, ends.BONUS] == wanted
+        hit = k >= 0 and _left_with(table[k], rows, column, gap) == wanted
         if any_lane(hit):
             return _largest(k if hit else int32(-1), lane, scratch)
     return int32(-1)
@@ -288,7 +298,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         last base symbol, the stored row above its first one, how many exits may precede it, the
         first exit with its end, and the first behind those.
     symbols, words, cells : array
-        As `cuda_packed.sweep_pieces` has them.
+        As `cuda_packed.sweep_pieces` has them, and the words of S', see `place_sources`.
     targets : uint8 array
         Encoded targets.
     best : int64 array, shape (J,)
@@ -312,7 +322,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
     rows = cells[job[of_job.CELLS] :], int32(job[of_job.STRIDE])
     texts = (
         symbols[job[of_job.SYMBOLS] :],
-        words[job[of_job.WORDS] :],
+        words[job[of_job.WORDS] + job[of_job.COLUMNS] - 1 + WORDS_AROUND :],
         targets[job[of_job.TARGET] :],
     )
     stride = int32(job[of_job.COLUMNS] + 2 * WARP)
@@ -327,7 +337,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
     if _beaten(best, number, job):
         end = int32(-1)
     while end >= 0:
-        group = table[end, ends.FIRST], table[end, ends.BEHIND]
+        group = table[end, ends.FIRST], table[end, ends.PAST]
         exon, entered, n_strips, steps = _find_exon(
             table, rows, texts, room, (group, column), scoring, lane, scratch
         )
@@ -346,7 +356,8 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         end = int32(-1)
         if before != empty_chain(column, scoring[of_job.GAP], scoring[of_job.FREE] != 0):
             wanted, committed = int32(before + scoring[of_job.PENALTY]), table[exon, ends.COMMITTED]
-            end = _exit_before(table, rows, committed, column, wanted, lane, scratch)
+            at = column, scoring[of_job.GAP]
+            end = _exit_before(table, rows, committed, at, wanted, lane, scratch)
             if end < 0:
                 chain = int32(-1)
     if lane == 0:

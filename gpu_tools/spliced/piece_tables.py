@@ -55,7 +55,7 @@ def arrange(pieces, first_segments, capacity, bonuses, tables):
         Where each piece begins, see `fill_warps`.
     capacity : Capacity
     bonuses : ndarray of int64, shape (B,)
-        What an exon adds to what follows it.
+        What an exon's last row adds to what follows it.
     tables : tuple of ndarray of int32
         The pieces' numbers, 3 P + 2 G + 3 S + 3 of them, and their sources, 4 Q, at least.
     """

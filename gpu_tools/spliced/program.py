@@ -142,12 +142,12 @@ def _laid_out(codes, exon_starts, exon_ends, reverse):
     # numba loads a function from its cache once: what Python calls must not be called from another
     order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
     stream = np.empty(tracks.rows[-1], dtype=np.uint8)
-    write_stream(codes, tracks.starts, tracks.rows, reverse, stream)
+    write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), stream)
     return order, stream, tracks
 
 
 @njit(cache=True, nogil=True)
-def lay_out(length, exon_starts, exon_ends, reverse):
+def lay_out(length, exon_starts, exon_ends, backwards):
     """Lay out the tracks of one strand.
 
     Parameters
@@ -156,16 +156,17 @@ def lay_out(length, exon_starts, exon_ends, reverse):
         Symbols of the base, fewer than 2^31.
     exon_starts, exon_ends : ndarray of int64, shape (B,)
         Distinct exons on the forward strand.
-    reverse : bool
+    backwards : bool
+        Whether positions count from the end of the base.
 
     Returns
     -------
     order : ndarray of int64, shape (B,)
-        The exons by start and end in transcript direction.
+        The exons by start and end in the direction of the positions.
     tracks : Tracks
     """
-    left = length - exon_ends if reverse else exon_starts
-    right = length - exon_starts if reverse else exon_ends
+    left = length - exon_ends if backwards else exon_starts
+    right = length - exon_starts if backwards else exon_ends
     n, order = len(left), _order((left << 31) + right)
     left, right = left[order], right[order]
     exit_tracks, exit_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -222,19 +223,25 @@ def _count_before(ends, starts):
 
 
 @njit(cache=True, nogil=True)
-def write_stream(codes, starts, track_rows, reverse, stream):
-    """Write the base symbols of the rows; return whether one is ambiguous."""
-    seen = np.uint8(0)
+def write_stream(codes, starts, track_rows, way, stream):
+    """Write the base symbols of the rows; return whether one is ambiguous.
+
+    `way` tells whether positions count from the end of the base, and whether to complement it.
+    """
+    seen, (backwards, complement) = np.uint8(0), way
     for track in range(len(starts)):
         own, start = stream[track_rows[track] : track_rows[track + 1]], starts[track]
-        if reverse:
+        if backwards:
             start = len(codes) - start - len(own)
         symbols = codes[start : start + len(own)]
         # without a branch for the strand this loop takes many symbols at once
         for row in range(len(own)):
             own[row] = symbols[row]
             seen |= symbols[row]
-        if reverse:
+        if backwards:
             for row in range(len(own)):
-                own[row] = COMPLEMENT[symbols[len(own) - 1 - row]]
+                own[row] = symbols[len(own) - 1 - row]
+        if complement:
+            for row in range(len(own)):
+                own[row] = COMPLEMENT[own[row]]
     return seen >= OTHER
