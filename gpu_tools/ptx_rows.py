@@ -10,11 +10,11 @@ from llvmlite import ir
 from numba import cuda, types
 
 from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, unpack
+from gpu_tools.ptx import WARP, add2, instruction, max2, pack, permute, signed32, unpack
 
 _I32 = ir.IntType(32)
 _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
-_PERMUTE = "prmt.b32 $0, $1, $2, $3;"
+_PERMUTE, _TIMES_PLUS = "prmt.b32 $0, $1, $2, $3;", "mad.lo.s32 $0, $1, $2, $3;"
 
 
 def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
@@ -43,8 +43,8 @@ def _raised_twin(row, other, bonus):
     return tuple(max2(here, add2(there, bonus)) for here, there in pairs)
 
 
-def _either_twin(condition, row, other):
-    return row if condition else other
+def _plus_times_twin(row, factor, other):
+    return tuple(signed32(int(a) * int(factor) + int(b)) for a, b in zip(row, other, strict=True))
 
 
 def _at_least_twin(row, value):
@@ -122,10 +122,11 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, moved, raised, either, at_least, filled = (
+    advanced, moved, raised, plus_times, at_least, filled = (
         cuda.jit(device=True)(f)
         for f in (
-            _advanced_twin, _moved_twin, _raised_twin, _either_twin, _at_least_twin, _filled_twin,
+            _advanced_twin, _moved_twin, _raised_twin, _plus_times_twin, _at_least_twin,
+            _filled_twin,
         )
     )  # fmt: skip
     store_words, place_of, store_quads, copy_quads = (
@@ -136,7 +137,7 @@ if simulated():
 else:
     from numba.cuda.extending import intrinsic
 
-    _add, _max, _permute = (instruction(text) for text in (_ADD, _MAX, _PERMUTE))
+    _add, _max, _permute, _times_plus = map(instruction, (_ADD, _MAX, _PERMUTE, _TIMES_PLUS))
 
     @intrinsic
     def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
@@ -194,15 +195,19 @@ else:
         return row(row, other, bonus), _word_by_word(_larger_sum)
 
     @intrinsic
-    def either(typing_context, condition, row, other):
-        """Return a row if a condition is not 0, else the other one; there is no branch."""
+    def plus_times(typing_context, row, factor, other):
+        """Return the sum of a row's words times a factor and another one's words.
+
+        With a factor of 0 that is the other row; with 1 it is the row if the other's words are 0.
+        """
 
         def generate(context, builder, signature, arguments):
-            holds = builder.icmp_signed("!=", arguments[0], arguments[0].type(0))
-            words = zip(*(unpack(builder, part) for part in arguments[1:]), strict=True)
-            return pack(builder, [builder.select(holds, *pair) for pair in words])
+            row, factor, other = arguments
+            words = zip(unpack(builder, row), unpack(builder, other), strict=True)
+            made = [_times_plus(builder, here, factor, there) for here, there in words]
+            return pack(builder, made)
 
-        return row(condition, row, other), generate
+        return row(row, factor, other), generate
 
     @intrinsic
     def at_least(typing_context, row, value):

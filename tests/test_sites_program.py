@@ -48,7 +48,7 @@ def run_packed(job: Job, hot: int):
             machine.operate(BEGIN, -1, -1, int(first[i]))
 
     machine.run(program, [-1], leave, begin)
-    return PackedPlan(job, 1, program, 1), machine.rows(hot), End(*machine.best)
+    return PackedPlan(job, program, (1,)), machine.rows(hot), End(*machine.best)
 
 
 def unpacked(word: int) -> tuple[int, int]:
@@ -77,14 +77,14 @@ class StepMachine(Machine):
             boundary = self.boundaries.get(2 * n + late)
             if boundary is not None and self.last_exits[boundary] > -(2**62):
                 self.find_end(-1, boundary, int(self.last_exits[boundary]))
-            if late:
-                self.set_place_and_row(what, bonuses, others)
             self.cells[-1] = np.maximum(self.cells[-1], score)
+        self.set_place_and_row(what, bonuses, others)
 
     def set_place_and_row(self, what: int, bonuses: int, others: int) -> None:
         cells, (source, old, to) = self.cells, (what >> at & 127 for at in (8, 16, 24))
         (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
-        made = np.maximum(cells[old], cells[-1 if what & cuda_steps.FROM_ROW else source] + bonus)
+        given = cells[source] + (cells[-1] if what & cuda_steps.FROM_ROW else 0)
+        made = np.maximum(cells[old], given + bonus)
         cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
         assert to >= cuda_steps.NOWHERE
         cells[to] = made if to != cuda_steps.NOWHERE else 2**40
@@ -100,7 +100,7 @@ def run_skewed(job: Job):
         machine.step(n, *words)
     copies = machine.copies
     rows = DeviceRows(copies.reshape(1, len(copies), -1, 1, 1), steps.first)
-    return SkewedPlan(job, 4, steps, 1), rows, End(*machine.best)
+    return SkewedPlan(job, steps, (4,)), rows, End(*machine.best)
 
 
 def check(rng, ends: str, table_of, run) -> int:
@@ -174,7 +174,8 @@ def test_bases_that_need_more_rows_than_there_are_places_go_to_other_strips():
             Job(Strand(np.zeros(400, np.uint8), table), base, SplicedScoring()), size
         )
 
-    base, size = np.zeros(20, np.uint8), max(cuda_skewed.HOT_PLACES)
+    size = max(cuda_skewed.HOT_PLACES)
+    base = np.zeros(2 * cuda_packed.WARP * size, np.uint8)
     few, many = planned(2, size), planned(200, size)
     assert isinstance(few, SkewedPlan)
     assert few.size == size

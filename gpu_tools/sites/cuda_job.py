@@ -17,7 +17,7 @@ from gpu_tools.sites.coding import FRAMES, SLOTS, SPLITS
 from gpu_tools.sites.cuda_program import kept_exits, most_pending
 from gpu_tools.sites.state import padded, sites_of
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.sites.widths import Limits, limits
+from gpu_tools.sites.widths import Limits, TableLimits, limits_within, table_limits
 from gpu_tools.spliced.widths import narrowest
 from gpu_tools.stripes import blocks_of
 
@@ -51,12 +51,20 @@ class Strand:
         self.sites = sites_of(codes, table, np.dtype(np.int32))
         self.blocks = blocks_of(len(codes) + 1, max(cpu.ROWS_PER_BLOCK, isqrt(len(codes))))
         self.programs: dict = {}
+        self._limits: dict[int, TableLimits] = {}
 
     def compiled(self, key, make: Callable):
         """Return what `make` made of the sites and blocks when `key` was first asked for."""
         if key not in self.programs:
             self.programs[key] = make(self.sites, self.blocks)
         return self.programs[key]
+
+    def limits(self, gap: int) -> TableLimits:
+        """Return what the limits of the strand's sweeps have in common at a gap's score."""
+        if gap not in self._limits:
+            codes = None if self.table.stops is None else self.codes
+            self._limits[gap] = table_limits(self.table, gap, codes)
+        return self._limits[gap]
 
 
 class Job:
@@ -78,8 +86,8 @@ class Job:
     @cached_property
     def limit(self) -> Limits:
         """Floor and bounds, those of the CPU's sweep; raises `ScoringError` beyond 32 bits."""
-        coding = None if self.table.stops is None else self.codes
-        limit = limits(self.table, padded(self.columns, 1, 2), self.scoring, coding)
+        known = self.strand.limits(self.scoring.gap)
+        limit = limits_within(known, padded(self.columns, 1, 2), self.scoring)
         narrowest(limit.bounds, self.scoring)
         return limit
 
@@ -150,9 +158,12 @@ class DeviceRows:
         return int(self.cells[strip, place - self.first, word, lane, half])
 
 
-def begun(plans, size: int | None = None) -> NDArray[np.int32]:
-    """Return job and strip in the order in which they begin, longest bases first; then zeros."""
-    chosen = [k for k, plan in enumerate(plans) if size is None or plan.size == size]
-    chosen.sort(key=lambda k: -plans[k].rows)
+def begun(plans, chosen: list[int] | None = None) -> NDArray[np.int32]:
+    """Return job and strip in the order in which they begin; then zeros.
+
+    All plans begin, longest bases first, or those that are `chosen`, in that order.
+    """
+    if chosen is None:
+        chosen = sorted(range(len(plans)), key=lambda k: -plans[k].rows)
     strips = [(k, strip) for k in chosen for strip in range(plans[k].strips)]
     return np.array([*strips, (0, 0)], dtype=np.int32)

@@ -69,6 +69,7 @@ OUTSIDE = 5
 # columns of the job table
 FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, SELECTORS, CELLS, STRIDE, BORDERS = range(3, 9)
+SIZE, LAST_SIZE = range(9, 11)
 # elements of the scoring, then the words by base symbol, then the table of the lanes
 GAP, EXTRA, WORDS = range(3)
 LANES = 8
@@ -77,14 +78,14 @@ _SWAPPED, _HIGH_TWICE, _LOWS, _SECOND_THEN_LOW = 0x1032, 0x3232, 0x5410, 0x1054
 
 
 @cuda.jit(device=True)
-def parts_of(job, strip, strip_words, buffers):
+def parts_of(job, strip, buffers):
     """Return a strip's boundaries, operations, selectors, rows, and the borders around it."""
     boundaries, operations, selectors, memory = buffers
     n_rows = job[ROWS]
     before = job[BORDERS] + max(strip - 1, 0) * n_rows
     return (
         boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :],
-        selectors[job[SELECTORS] + strip * strip_words :],
+        selectors[job[SELECTORS] + strip * job[SIZE] * WARP :],
         memory[job[CELLS] + strip * job[STRIDE] :],
         memory[before : before + n_rows], memory[job[BORDERS] + strip * n_rows :],
     )  # fmt: skip
@@ -153,9 +154,9 @@ def sweep_of(size: int):
 
         Parameters
         ----------
-        jobs : int64 array, shape (J, 9)
+        jobs : int64 array, shape (J, 11)
             Floor, numbers of boundaries (a multiple of `WARP`) and strips, where the job's parts
-            lie.
+            lie, registers a lane of its strips, and of the last one.
         strips : int32 array, shape (S + 1, 2)
             Job and strip, in the order in which they are begun; how many are begun stands last.
         boundaries : int32 array
@@ -185,9 +186,8 @@ def sweep_of(size: int):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
             n_rows, floor = int32(job[ROWS]), int32(job[FLOOR])
-            infos, todo, looked_up, cells, arriving, leaving = parts_of(
-                job, strip, strip_words, (boundaries, operations, selectors, memory)
-            )
+            parts = parts_of(job, strip, (boundaries, operations, selectors, memory))
+            infos, todo, looked_up, cells, arriving, leaving = parts
             chosen = load(looked_up, uint32(lane), uint32(WARP))
             fixed = (chosen, extra, gap, floor, lane, numbers, todo, (shared, cells), scratch)
             state = start(chosen, gap, floor)
@@ -227,7 +227,7 @@ def find_ends_thread(jobs, last_exits, memory, ends):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 9)
+    jobs : int64 array, shape (J, 11)
     last_exits : int32 array
         Of each job, by boundary: the score of a last exit.
     memory : int32 array

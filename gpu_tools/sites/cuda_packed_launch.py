@@ -14,10 +14,11 @@ from gpu_tools.sites import cuda_packed as packed
 from gpu_tools.sites.cuda_job import DeviceRows, End, Job, begun
 from gpu_tools.sites.cuda_packed_plan import (
     Plan,
-    kernel_of,
+    in_order,
     plan_packed,
     shared_out,
     sizes_of,
+    sweep_of,
 )
 from gpu_tools.sites.cuda_strips import NEVER, NEVER_BYTE, lane_table
 
@@ -42,7 +43,10 @@ class PackedLaunch:
         shared = {id(plan.program): plan for plan in self.plans}
         self.layout = _packed_layout(self.plans, list(shared.values()))
         self.border_words = sum(plan.rows * plan.strips for plan in self.plans)
-        words = self.border_words + sum(p.strips * p.strip_words for p in self.plans)
+        words = (
+            self.border_words
+            + sum(plan.places * sum(plan.sizes) for plan in self.plans) * packed.WARP
+        )
         self.memory = cuda.device_array(max(words, 1), dtype=np.int32)
         self.ends = cuda.device_array(len(jobs), dtype=np.int64)
         parts = zip(*spread(lambda plan: plan.words(), shared.values()), strict=True)
@@ -55,8 +59,13 @@ class PackedLaunch:
         self.jobs = cuda.to_device(self.layout)
         self.scoring = cuda.to_device(_packed_scoring(scoring))
         self.kernels = [
-            (size, blocks, cuda.to_device(begun(self.plans, size)), cuda.stream())
-            for size, blocks in shared_out(self.plans)
+            (
+                own,
+                blocks,
+                cuda.to_device(begun(self.plans, in_order(self.plans, own))),
+                cuda.stream(),
+            )
+            for own, blocks in shared_out(self.plans)
         ]
 
     def run(self) -> None:
@@ -70,8 +79,8 @@ class PackedLaunch:
         for _, _, strips, _ in self.kernels:
             counter = strips[-1]
             device_memset(counter, 0, counter.nbytes)
-        for size, blocks, strips, stream in self.kernels:
-            kernel_of(size)[blocks, packed.WARP, stream](
+        for own, blocks, strips, stream in self.kernels:
+            sweep_of(own)[blocks, packed.WARP, stream](
                 self.jobs, strips, *self.inputs, self.memory, self.scoring
             )
         packed.find_ends_thread[(len(self.plans), _END_BLOCKS), _END_THREADS](
@@ -86,7 +95,8 @@ class PackedLaunch:
     def rows(self, k: int) -> DeviceRows:
         """Fetch the rows that job `k` has kept."""
         plan, first = self.plans[k], int(self.layout[k, packed.CELLS])
-        words = self.memory[first : first + plan.strips * plan.strip_words].copy_to_host()
+        words = plan.places * sum(plan.sizes) * packed.WARP
+        words = self.memory[first : first + words].copy_to_host()
         return DeviceRows(plan.cells(words), plan.first_copy)
 
 
@@ -101,13 +111,15 @@ def _packed_layout(plans: list[Plan], shared: list[Plan]) -> NDArray[np.int64]:
     """Return the job table of the packed kernel; `shared` are plans with different programs."""
     programs = np.array([(p.rows, p.n_more) for p in shared])
     firsts = dict(zip(map(id, (p.program for p in shared)), _starts(programs), strict=True))
-    table = np.zeros((len(plans), 9), dtype=np.int64)
+    table = np.zeros((len(plans), 11), dtype=np.int64)
     sizes = np.zeros((len(plans), 3), dtype=np.int64)
     for k, plan in enumerate(plans):
         table[k, :3] = _twice(plan.job.limit.floor), plan.rows, plan.strips
         table[k, [packed.BOUNDARIES, packed.OPERATIONS]] = firsts[id(plan.program)]
-        table[k, packed.STRIDE] = plan.strip_words
-        sizes[k] = np.array([plan.size * packed.WARP, plan.strip_words, plan.rows]) * plan.strips
+        table[k, packed.STRIDE] = plan.places * plan.size * packed.WARP
+        table[k, [packed.SIZE, packed.LAST_SIZE]] = plan.size, plan.sizes[-1]
+        words = sum(plan.sizes) * packed.WARP
+        sizes[k] = words, plan.places * words, plan.rows * plan.strips
     table[:, [packed.SELECTORS, packed.CELLS, packed.BORDERS]] = _starts(sizes)
     table[:, packed.CELLS] += sizes[:, 2].sum()
     return table
@@ -119,11 +131,17 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _selectors(plan: Plan) -> NDArray[np.int32]:
     """Return the bytes that look up each column's scores: of each strip, word and lane."""
-    strip = 2 * packed.WARP * plan.size
-    bytes_of = np.full(plan.strips * strip, packed.OUTSIDE, dtype=np.int64)
+    bytes_of = np.full(2 * packed.WARP * sum(plan.sizes), packed.OUTSIDE, dtype=np.int64)
     bytes_of[1 : plan.job.columns] = plan.job.target
     halves = bytes_of | (bytes_of | 8) << 4
-    low_high = halves.reshape(plan.strips, packed.WARP, 2, plan.size).transpose(0, 3, 1, 2)
+    wide = 2 * packed.WARP * plan.size * (plan.strips - 1)
+    parts = (halves[:wide], plan.size), (halves[wide:], plan.sizes[-1])
+    return np.concatenate([_words(part, size) for part, size in parts])
+
+
+def _words(halves: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Return the words of strips of `size` registers a lane by strip, word and lane."""
+    low_high = halves.reshape(-1, packed.WARP, 2, size).transpose(0, 3, 1, 2)
     return (low_high[..., 0] | low_high[..., 1] << 8).astype(np.int32).ravel()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -29,15 +30,8 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_steps import IDLE, Steps, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
-NANOSECONDS_A_ROW = (
-    {1: (2, 2), 4: (5, 5)} if simulated()
-    else {4: (65, 85), 8: (95, 160), 16: (305, 330), 24: (390, 405)}
-)  # fmt: skip
-"""Time of a row by registers a lane, with one such strip for each scheduler and with two.
-
-Of an H200, about, and such that the case set of the benchmarks ends soonest:
-benchmarks/results/sites-steps-h200.json.
-"""
+NANOSECONDS_A_ROW = {1: 9, 4: 5, 8: 8} if simulated() else {4: 87, 8: 140, 16: 330, 24: 405}
+"""Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
 STRIPS_A_MULTIPROCESSOR = 8
 QUAD = 4
 """Neighbouring registers whose words lie side by side where the skewed kernel keeps rows."""
@@ -48,17 +42,50 @@ _LONGEST, _TRIED = 64, 40
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A job as a kernel wants it: registers a lane, the job's program, number of strips."""
+    """A job as a kernel wants it: the job's program, registers a lane of each strip."""
 
     job: Job
-    size: int
     program: Program | Steps
-    strips: int
+    sizes: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Registers a lane of all strips but the last one, which may have fewer."""
+        return self.sizes[0]
+
+    @property
+    def strips(self) -> int:
+        """Number of strips."""
+        return len(self.sizes)
 
     @property
     def kept(self) -> Kept:
         """The rows that a traceback reads."""
         return self.program.kept
+
+    @property
+    def places(self) -> int:
+        """Number of places in device memory."""
+        return max(self.kept.n_places - self.first_copy, 0)
+
+    @property
+    def work(self) -> float:
+        """Nanoseconds that all strips take, one after the other."""
+        return len(self.job.codes) * sum(NANOSECONDS_A_ROW[size] for size in self.sizes)
+
+    def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
+        """Return words of all strips by strip, place, register, lane and half."""
+        wide = self.places * self.size * packed.WARP * (self.strips - 1)
+        last = self._cells(words[wide:], self.sizes[-1])
+        return np.concatenate([self._cells(words[:wide], self.size), self._widened(last)])
+
+    def _widened(self, cells: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Return cells of a narrow strip as if it were as wide as the others."""
+        _, places, size, lanes, halves = cells.shape
+        rows = np.zeros((places, lanes * halves * self.size), dtype=cells.dtype)
+        rows[:, : lanes * halves * size] = cells[0].transpose(0, 2, 3, 1).reshape(places, -1)
+        columns = rows.reshape(places, lanes, halves, self.size)
+        return columns.transpose(0, 3, 1, 2)[None]
 
 
 class PackedPlan(Plan):
@@ -75,12 +102,6 @@ class PackedPlan(Plan):
     def first_copy(self) -> int:
         """Number of the first place in device memory."""
         return packed.HOT_PLACES[self.size]
-
-    @property
-    def strip_words(self) -> int:
-        """Words of a strip's rows in device memory."""
-        places = self.kept.n_places - self.first_copy
-        return max(places, 0) * self.size * packed.WARP
 
     @property
     def n_more(self) -> int:
@@ -116,9 +137,9 @@ class PackedPlan(Plan):
         bonus[:] = (bonus << 16) | (bonus & 0xFFFF)
         return operations
 
-    def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
-        """Return words of all strips by strip, place, register, lane and half."""
-        return words.view(np.int16).reshape(self.strips, -1, self.size, packed.WARP, 2)
+    def _cells(self, words: NDArray[np.int32], size: int) -> NDArray[np.int16]:
+        shape = -1, self.places, size, packed.WARP, 2
+        return words.view(np.int16).reshape(shape)
 
 
 class SkewedPlan(Plan):
@@ -136,11 +157,6 @@ class SkewedPlan(Plan):
     def first_copy(self) -> int:
         """Number of the first place in device memory, which is not used."""
         return self.program.first
-
-    @property
-    def strip_words(self) -> int:
-        """Words of a strip's rows in device memory."""
-        return (self.kept.n_places - self.first_copy) * self.size * packed.WARP
 
     @property
     def n_more(self) -> int:
@@ -161,13 +177,10 @@ class SkewedPlan(Plan):
         last_exits[self.program.firsts + 2 * (packed.WARP - 1)] = _last_exits(self.job.table)
         return padded[:2].ravel(), padded[2:].ravel(), last_exits
 
-    def cells(self, words: NDArray[np.int32]) -> NDArray[np.int16]:
-        """Return words of all strips by strip, place, register, lane and half."""
-        quads = words.view(np.int16).reshape(
-            self.strips, -1, self.size // QUAD, packed.WARP, QUAD, 2
-        )
-        by_register = quads.transpose(0, 1, 2, 4, 3, 5)
-        return by_register.reshape(self.strips, -1, self.size, packed.WARP, 2)
+    def _cells(self, words: NDArray[np.int32], size: int) -> NDArray[np.int16]:
+        shape = -1, self.places, size // QUAD, packed.WARP, QUAD, 2
+        by_register = words.view(np.int16).reshape(shape).transpose(0, 1, 2, 4, 3, 5)
+        return by_register.reshape(-1, self.places, size, packed.WARP, 2)
 
 
 def _last_exits(table: SiteTable) -> NDArray[np.int32]:
@@ -182,20 +195,38 @@ def plan_packed(job: Job, size: int) -> Plan:
             n for n, places in skewed.HOT_PLACES.items() if n <= size and steps.n_hot <= places
         ]
         if fitting:
-            return SkewedPlan(job, max(fitting), steps, _strips(job, max(fitting)))
+            return SkewedPlan(job, steps, _sizes(job.columns, max(fitting)))
         size = min(packed.HOT_PLACES)
     hot = packed.HOT_PLACES[size]
     program = job.strand.compiled(hot, partial(compile_packed, hot=hot))
-    return PackedPlan(job, size, program, _strips(job, size))
+    return PackedPlan(job, program, _sizes(job.columns, size))
 
 
-def _strips(job: Job, size: int) -> int:
-    return -(-job.columns // (2 * packed.WARP * size))
+def _sizes(columns: int, size: int) -> tuple[int, ...]:
+    """Return registers a lane of each strip of a job."""
+    whole, last = _strips(columns, size)
+    return (size,) * int(whole) + (int(last),) * bool(last)
 
 
-def kernel_of(size: int):
-    """Return the kernel for strips of `size` registers a lane."""
-    return (skewed if size in skewed.HOT_PLACES else packed).sweep_of(size)
+def _strips(columns, size: int) -> tuple[NDArray, NDArray]:
+    """Return how many strips columns fill, and the registers a lane of a last one, 0 if none is.
+
+    The kernel for wide skewed strips also takes the narrowest ones.
+    """
+    narrow = min(skewed.HOT_PLACES) if size in skewed.HOT_PLACES else size
+    whole, rest = np.divmod(columns, 2 * packed.WARP * size)
+    last = np.where(rest <= 2 * packed.WARP * narrow, narrow, size)
+    return whole, np.where(rest == 0, 0, last)
+
+
+def kernel_of(size: int) -> int:
+    """Return which kernel takes strips of `size` registers a lane: the most that it takes."""
+    return max(skewed.HOT_PLACES) if size in skewed.HOT_PLACES else size
+
+
+def sweep_of(kernel: int):
+    """Return a kernel by the most registers a lane that it takes."""
+    return (skewed if kernel in skewed.HOT_PLACES else packed).sweep_of(kernel)
 
 
 def strips_at_once() -> int:
@@ -209,36 +240,51 @@ def sizes_of(jobs: list[Job]) -> list[int]:
     """Choose registers a lane for each job so that all of them together end soonest.
 
     A strip of many registers does more cells a second, one of few has done a row sooner. So the
-    longest bases get few, and the more the longer they would take else.
+    longest bases get few, and the more the longer they would take else. Skewed strips are all one
+    kernel's, so that none is idle before all are begun; wide ones are for all jobs or for none.
     """
-    sizes = np.array(sorted(NANOSECONDS_A_ROW, key=NANOSECONDS_A_ROW.get))
+    sizes = [*sorted(skewed.HOT_PLACES), *packed.HOT_PLACES]
+    n_skewed, n_jobs = len(skewed.HOT_PLACES), len(jobs)
     rows = np.array([len(job.codes) + 1 for job in jobs])
     columns = np.array([job.columns for job in jobs])
-    alone, beside = np.array([NANOSECONDS_A_ROW[size] for size in sizes]).T
-    each = rows[:, None] * alone
-    work = rows[:, None] * beside * -(-columns[:, None] // (2 * packed.WARP * sizes))
+    each = rows[:, None] * [NANOSECONDS_A_ROW[size] for size in sizes]
+    work = rows[:, None] * np.transpose([_nanoseconds(columns, size) for size in sizes])
     limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
-    chosen = [_cheapest(each, work, limit) for limit in limits]
-    best = chosen[int(np.argmin([_end(each, work, choice) for choice in chosen]))]
-    return sizes[best].tolist()
+    choices = [_cheapest(each[:, :n_skewed], work[:, :n_skewed], limit) for limit in limits]
+    choices += [np.full(n_jobs, k) for k in range(n_skewed, len(sizes))]
+    best = min(choices, key=lambda choice: _end(each, work, choice))
+    return [sizes[k] for k in best]
 
 
 def shared_out(plans: list[Plan]) -> list[tuple[int, int]]:
-    """Return sizes in the order in which their kernels shall start, and blocks of each.
+    """Return kernels in the order in which they shall start, and blocks of each.
 
     A kernel works on its strips in their order, so that each needs to be there from the start,
     with as many blocks as its share of the work asks for. The one with most work comes last, with
     a block for each strip: its blocks also take the places that others leave.
     """
-    work, strips = {}, {}
+    work, strips = Counter(), Counter()
     for plan in plans:
-        own = plan.strips * len(plan.job.codes) * NANOSECONDS_A_ROW[plan.size][1]
-        work[plan.size] = work.get(plan.size, 0) + own
-        strips[plan.size] = strips.get(plan.size, 0) + plan.strips
-    share = strips_at_once() / sum(work.values())
+        work[kernel_of(plan.size)] += plan.work
+        strips[kernel_of(plan.size)] += plan.strips
+    share = strips_at_once() / work.total()
     last = max(work, key=work.get)
-    blocks = {size: min(ceil(work[size] * share), strips[size]) for size in sorted(work)}
-    return [*((s, n) for s, n in blocks.items() if s != last), (last, strips[last])]
+    blocks = {own: min(ceil(work[own] * share), strips[own]) for own in sorted(work)}
+    return [*((own, n) for own, n in blocks.items() if own != last), (last, strips[last])]
+
+
+def in_order(plans: list[Plan], kernel: int) -> list[int]:
+    """Return numbers of the plans that a kernel takes, those first whose strips take longest."""
+    own = [k for k, plan in enumerate(plans) if kernel_of(plan.size) == kernel]
+    return sorted(own, key=lambda k: -plans[k].rows * NANOSECONDS_A_ROW[plans[k].size])
+
+
+def _nanoseconds(columns: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return the time of a row of all strips of some columns, `size` registers a lane."""
+    whole, last = _strips(columns, size)
+    times = np.zeros(max(NANOSECONDS_A_ROW) + 1)
+    times[list(NANOSECONDS_A_ROW)] = list(NANOSECONDS_A_ROW.values())
+    return whole * times[size] + times[last]
 
 
 def _cheapest(each: NDArray, work: NDArray, limit: float) -> NDArray[np.int64]:

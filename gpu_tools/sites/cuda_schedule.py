@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 from numba import cuda
 
 from gpu_tools.batches import shares, within_limit
+from gpu_tools.cuda_kept import KEPT
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sites.cuda import Sweeps
 from gpu_tools.sites.cuda_job import Job, Strand
@@ -40,20 +40,17 @@ def align_on_gpus(
     list
         The results, in the order of `cases`.
     """
-    results, strands = [None] * len(cases), {}
-    dealt = shares([case.cells for case in cases], len(ordinals))
-    with ThreadPoolExecutor(threads) as workers, ThreadPoolExecutor(len(ordinals)) as drivers:
+    results, strands, spread = [None] * len(cases), {}, KEPT.workers(threads).map
 
-        def drive(ordinal: int, share: list[int]) -> None:
-            with cuda.gpus[ordinal]:
-                made = workers.map(lambda k: (k, _jobs(cases[k], scoring, strands)), share)
-                for batch in within_limit(made, _bytes, _limit()):
-                    found = list(_sweep(batch, scoring, workers.map))
-                    ends = workers.map(lambda each: finish(cases[each[0]], *each[1:]), found)
-                    for (k, *_), result in zip(found, ends, strict=True):
-                        results[k] = result
+    def drive(share: list[int]) -> None:
+        made = spread(lambda k: (k, _jobs(cases[k], scoring, strands)), share)
+        for batch in within_limit(made, _bytes, _limit()):
+            found = list(_sweep(batch, scoring, spread))
+            ends = spread(lambda each: finish(cases[each[0]], *each[1:]), found)
+            for (k, *_), result in zip(found, ends, strict=True):
+                results[k] = result
 
-        list(drivers.map(drive, ordinals, dealt))
+    KEPT.map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)))
     return results
 
 

@@ -33,17 +33,28 @@ from gpu_tools.ptx import (
 from gpu_tools.ptx_rows import (
     at_least,
     copy_quads,
-    either,
     filled,
     load_quads,
     load_words,
     moved,
     place_of,
+    plus_times,
     raised,
     store_quads,
     store_word,
 )
-from gpu_tools.sites.cuda_packed import EXTRA, FLOOR, GAP, LANES, ROWS, WORDS, parts_of
+from gpu_tools.sites.cuda_packed import (
+    EXTRA,
+    FLOOR,
+    GAP,
+    LANES,
+    LAST_SIZE,
+    ROWS,
+    SIZE,
+    STRIPS,
+    WORDS,
+    parts_of,
+)
 from gpu_tools.sites.cuda_program import NO_SYMBOL
 from gpu_tools.sites.cuda_steps import (
     COPY_AT,
@@ -58,7 +69,7 @@ from gpu_tools.sites.cuda_steps import (
 )
 from gpu_tools.sites.cuda_strips import NEVER, await_word, begin_strip, peek
 
-HOT_PLACES = {4: 14} if simulated() else {4: 42, 8: 21}
+HOT_PLACES = {4: 14, 8: 7} if simulated() else {4: 42, 8: 21}
 """Registers of cells a lane that the kernel is compiled for, and places in shared memory then."""
 
 _LEAST = -0x7FFF8000
@@ -122,7 +133,8 @@ def _make_decode(stride: int):
             ),
             (
                 place(what >> int32(TO_AT)), place(others),
-                int32((others >> int32(COPY_AT)) * int32(stride)), int32(what & int32(FROM_ROW)),
+                int32((others >> int32(COPY_AT)) * int32(stride)),
+                int32(what & int32(FROM_ROW) != 0),
             ),
         )  # fmt: skip
 
@@ -130,19 +142,23 @@ def _make_decode(stride: int):
 
 
 @cuda.jit(device=True)
-def _moved_on(row, diagonal, boundary, came, chosen, floor):
-    """Return the row at the next boundary, before anything happens there."""
-    score, high, cost, _ = boundary
-    row = moved(row, chosen, (score, high), diagonal, floor, cost)
+def _moved_on(row, diagonal, boundary, came, chosen):
+    """Return the row at the next boundary, raised to the empty chain's.
+
+    What the lane's last columns have before that is returned as well.
+    """
+    score, high, cost, begin = boundary
+    left = permute(came, came, int32(_HIGH_TWICE))
+    row = moved(row, chosen, (score, high), diagonal, left, cost)
     own = permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW))
-    return at_least(row, max2(permute(came, came, int32(_HIGH_TWICE)), own))
+    return at_least(at_least(row, own), begin), max2(row[-1], own)
 
 
 @cuda.jit(device=True)
 def _handed_on(came, before, after):
     """Return what stands to the next row's upper left, and the word for the next lane."""
-    diagonal = permute(came, after[-1], int32(_LOW_THEN_SECOND_LOW))
-    return diagonal, permute(after[-1], before[-1], int32(_HIGH_THEN_SECOND_HIGH))
+    diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
+    return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
 
 
 @cuda.jit(device=True)
@@ -157,31 +173,47 @@ def _words_of(here, there, n, n_steps):
 def _make_step(size: int):
     """Return the device function that moves the state of a strip on by a step.
 
-    The state is the row's cells, what stands to its upper left, and two words for the next lane.
+    The state is the row's cells, what stands to its upper left, and two words of the lane before.
+    Two words for the next strip are returned as well.
     """
     load = load_quads(size)
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
-        row, diagonal, early_out, late_out = state
+        row, diagonal, early_came, late_came = state
         early, late, (bonus, row_bonus, source, old), (to, raising, copy, from_row) = step
-        chosen, floor, own, outside, shared, copies, scratch = fixed
+        chosen, own, is_first, shared, copies, scratch = fixed
         other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
         entering = load(shared, int32(raising + own))
-        early_came = permute(shuffle_up(early_out, scratch), borders[0], outside)
-        late_came = permute(shuffle_up(late_out, scratch), borders[1], outside)
-        row = _moved_on(row, diagonal, early, early_came, chosen, floor)
-        entered = at_least(row, early[3])
-        diagonal, early_out = _handed_on(early_came, row, entered)
-        row = _moved_on(entered, diagonal, late, late_came, chosen, floor)
-        entered = at_least(raised(row, entering, row_bonus), late[3])
-        diagonal, late_out = _handed_on(late_came, row, entered)
-        place = raised(before, either(from_row, row, other), bonus)
+        row, last = _moved_on(row, diagonal, early, early_came, chosen)
+        diagonal, early_out = _handed_on(early_came, last, row[-1])
+        early_came = shuffle_up(early_out, scratch)
+        row, last = _moved_on(row, diagonal, late, late_came, chosen)
+        entered = raised(row, entering, row_bonus)
+        diagonal, late_out = _handed_on(late_came, last, entered[-1])
+        place = raised(before, plus_times(row, from_row, other), bonus)
         store_quads(shared, int32(to + own), place)
         copy_quads(copies, copy, place)
-        return entered, diagonal, early_out, late_out
+        state = entered, diagonal, early_came, shuffle_up(late_out, scratch)
+        return _from_border(state, borders, is_first), (early_out, late_out)
 
     return do_step
+
+
+@cuda.jit(device=True)
+def _from_border(state, borders, is_first):
+    """Return the state with the border's words as those of the lane before the first one."""
+    row, diagonal, early_came, late_came = state
+    if is_first:
+        early_came, late_came = borders
+    return row, diagonal, early_came, late_came
+
+
+@cuda.jit(device=True)
+def _borders_of(shared, k):
+    """Return the border words for step `k` of a group."""
+    at = uint32(_BORDERS_AT + 2 * k)
+    return shared[at], shared[at + uint32(1)]
 
 
 def _make_start(size: int):
@@ -198,14 +230,75 @@ def _make_start(size: int):
     return start
 
 
-@cache
-def sweep_of(size: int):
-    """Return the kernel for strips of `size` registers a lane, a multiple of four."""
+def _make_sweep(size: int):
+    """Return the device function that sweeps a strip of `size` registers a lane."""
     load, decode = load_words(size), _make_decode(size * WARP)
     start, do_step = _make_start(size), _make_step(size)
-    shared_words = _PLACES_AT + HOT_PLACES[size] * size * WARP
 
-    @kernel(size)
+    @cuda.jit(device=True)
+    def advance(state, step, slot, k, own_out, fixed):
+        """Do step `k` of a group; return the next one as well."""
+        shared, out, k = fixed[3], own_out + uint32(2 * k), int32(k + 1)
+        following, borders = _step_of(shared, int32(slot + 4 * k)), _borders_of(shared, k)
+        state, (shared[out], shared[out + uint32(1)]) = do_step(state, step, borders, fixed)
+        return state, following
+
+    @cuda.jit(device=True)
+    def sweep(job, strip, parts, numbers, scoring, shared, scratch):
+        here, there, looked_up, cells, arriving, leaving = parts
+        lane, own, own_out = numbers
+        n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
+        own_slot, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
+        next_slot = own_slot + uint32(4 * WARP)
+        chosen = load(looked_up, uint32(lane), uint32(WARP))
+        is_first = lane == 0
+        fixed = chosen, own, is_first, shared, address(cells[4 * lane :]), scratch
+        sync_lanes()
+        state = start(chosen, floor, own, shared)
+        # the last step does nothing: so do the lanes that are before the first one
+        idle = _words_of(here, there, int32(n_steps - 1), n_steps)
+        _lay_out(shared, next_slot, decode(idle, scoring))
+        words, at = _words_of(here, there, lane, n_steps), int32(2 * (lane + WARP - 1))
+        early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
+        first = int32(0)
+        while any_lane(first < n_steps):
+            early = await_word(arriving, strip, at, early, floor)
+            late = await_word(arriving, strip, int32(at + 1), late, floor)
+            sync_lanes()
+            _lay_out(shared, own_slot, _step_of(shared, int32(4 * WARP + 4 * lane)))
+            _lay_out(shared, next_slot, decode(words, scoring))
+            shared[own_border], shared[own_border + uint32(1)] = early, late
+            sync_lanes()
+            words = _words_of(here, there, int32(first + lane + WARP), n_steps)
+            at = int32(at + 2 * WARP)
+            early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
+            slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
+            step = _step_of(shared, slot)
+            state = _from_border(state, _borders_of(shared, k), is_first)
+            while more:
+                # known long before the branch
+                more = any_lane(k < int32(WARP - 2))
+                state, step = advance(state, step, slot, k, own_out, fixed)
+                # twice, for then few words have to change places
+                state, step = advance(state, step, slot, int32(k + 1), own_out, fixed)
+                k = int32(k + 2)
+            sync_lanes()
+            out, left = uint32(2 * (first + lane)), uint32(_OUTS_AT + 2 * lane)
+            store_word(leaving, out, shared[left])
+            store_word(leaving, out + uint32(1), shared[left + uint32(1)])
+            first = int32(first + WARP)
+
+    return sweep
+
+
+@cache
+def sweep_of(wide: int):
+    """Return the kernel for strips of `wide` registers a lane, and for the narrowest ones."""
+    narrow = min(HOT_PLACES)
+    sweep_wide, sweep_narrow = _make_sweep(wide), _make_sweep(narrow)
+    shared_words = _PLACES_AT + WARP * max(HOT_PLACES[size] * size for size in (wide, narrow))
+
+    @kernel(wide, narrow)
     def sweep_skewed_warp(jobs, strips, steps, more_of_steps, selectors, memory, scoring):
         """Sweep strips of jobs, as long as there are any; a block is one warp.
 
@@ -225,63 +318,19 @@ def sweep_of(size: int):
         shared = cuda.shared.array(shared_words, int32, alignment=FOUR_WORDS)
         lane = int32(cuda.threadIdx.x)
         own = place_of(shared, uint32(_PLACES_AT + 4 * lane))
-        outside = scoring[uint32(LANES + WARP + lane)]
         # all lanes store what they leave to the next, without a branch; the last one's is used
         own_out = uint32(_OUTS_AT + 2 * scoring[uint32(LANES + 2 * WARP + lane)])
-        own_slot, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
+        numbers = lane, own, own_out
         while True:
             k = begin_strip(strips, scratch)
             if any_lane(k < 0):
                 return
             job, strip = jobs[strips[k, 0]], strips[k, 1]
-            n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
-            here, there, looked_up, cells, arriving, leaving = parts_of(
-                job, strip, size * WARP, (steps, more_of_steps, selectors, memory)
-            )
-            chosen = load(looked_up, uint32(lane), uint32(WARP))
-            fixed = (chosen, floor, own, outside, shared, address(cells[4 * lane :]), scratch)
-            sync_lanes()
-            state = start(chosen, floor, own, shared)
-            # the last step does nothing: so do the lanes that are before the first one
-            _lay_out(
-                shared,
-                own_slot + uint32(4 * WARP),
-                decode(_words_of(here, there, n_steps - 1, n_steps), scoring),
-            )
-            words = _words_of(here, there, lane, n_steps)
-            at = int32(2 * (lane + WARP - 1))
-            early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
-            first = int32(0)
-            while any_lane(first < n_steps):
-                early = await_word(arriving, strip, at, early, floor)
-                late = await_word(arriving, strip, int32(at + 1), late, floor)
-                sync_lanes()
-                _lay_out(shared, own_slot, _step_of(shared, int32(4 * WARP + 4 * lane)))
-                _lay_out(shared, own_slot + uint32(4 * WARP), decode(words, scoring))
-                shared[own_border], shared[own_border + uint32(1)] = early, late
-                sync_lanes()
-                words = _words_of(here, there, int32(first + lane + WARP), n_steps)
-                at = int32(at + 2 * WARP)
-                early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
-                slot, k, more = int32(4 * WARP - 4 * lane), int32(0), True
-                step = _step_of(shared, slot)
-                while more:
-                    # known long before the branch
-                    more = any_lane(k < int32(WARP - 1))
-                    borders = (
-                        shared[uint32(_BORDERS_AT + 2 * k)],
-                        shared[uint32(_BORDERS_AT + 1 + 2 * k)],
-                    )
-                    next_step = _step_of(shared, int32(slot + 4 * k + 4))
-                    state = do_step(state, step, borders, fixed)
-                    out = own_out + uint32(2 * k)
-                    shared[out], shared[out + uint32(1)] = state[2], state[3]
-                    step, k = next_step, int32(k + 1)
-                sync_lanes()
-                out = uint32(2 * (first + lane))
-                left = uint32(_OUTS_AT + 2 * lane)
-                store_word(leaving, out, shared[left])
-                store_word(leaving, out + uint32(1), shared[left + uint32(1)])
-                first = int32(first + WARP)
+            parts = parts_of(job, strip, (steps, more_of_steps, selectors, memory))
+            is_last = strip == job[STRIPS] - 1
+            if any_lane(job[LAST_SIZE if is_last else SIZE] == wide):
+                sweep_wide(job, strip, parts, numbers, scoring, shared, scratch)
+            else:
+                sweep_narrow(job, strip, parts, numbers, scoring, shared, scratch)
 
     return sweep_skewed_warp

@@ -2,11 +2,13 @@
 
 The lanes of that kernel are at different boundaries at a time, so that what one does all must do.
 A *step* takes two boundaries, the *early* and the *late* one, as far as there are any: at each the
-row is moved on by a base and raised to the empty chain's. At the late one, a place is set to the
-maximum over itself and the row or another place plus a bonus, and the row to the maximum over
-itself and a place plus a bonus. Whatever a step does not need is done with places that nobody looks
-at. So a boundary with operations is a late one, and those beyond the first take further steps; but
-what happens among places only is done before, in steps that have nothing else to do.
+row is moved on by a base and raised to the empty chain's. Then a place is set to the maximum over
+itself and the row or another place plus a bonus; last, the row to the maximum over itself and a
+place plus a bonus. Whatever a step does not need is done with places that nobody looks at. So a
+boundary with operations is a late one, and those beyond the first take further steps; but what
+happens among places only is done before, in steps that have nothing else to do. Where an exon ends,
+the row must not be raised to the empty chain's before it is looked at: it is afterwards, like to a
+place.
 
 All places that are ever read lie in shared memory; what a traceback needs of them is a copy in
 device memory.
@@ -40,7 +42,7 @@ ZERO, LOWEST, LEAST, NOWHERE = range(4)
 """Places of rows that never change, and one that is never read."""
 _OWN_PLACES = 4
 FROM_ROW = 8
-"""Added to a step's first word if its place is raised to the row."""
+"""Added to a step's first word if its place is raised to the row; the source is `ZERO` then."""
 LATE_AT, SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 4, 8, 16, 24, 8
 """First bits of the late symbol, of the places that a step's maximum is of, and of the one that is
 set to it; first bit of the copy's number.
@@ -144,20 +146,32 @@ def _boundary(made, symbol, special):
 
 @njit
 def _begin(made, number, score):
-    """Raise the row to the empty chain's at the boundary of a number, behind what reads it."""
+    """Raise the row to the empty chain's at the boundary of a number, behind what reads it.
+
+    If a step reads the row and raises it to a place, that is done in the next one's early half.
+    """
+    words, marks, n = made.words, made.marks, number >> 1
+    if number & 1 and marks[READ] < n:
+        words[3, n] = (words[3, n] & 0xFFFF) | score << 16
+        return
     if number & 1:
-        n = max(made.marks[FIRST], made.marks[READ])
-        made.words[3, n] = (made.words[3, n] & 0xFFFF) | score << 16
-    else:
-        n = number >> 1
-        made.words[3, n] = (made.words[3, n] & ~0xFFFF) | score & 0xFFFF
+        if words[2, marks[NEWEST]] & 0xFF == LEAST:
+            _raise_row(made, ZERO, score)
+            return
+        n, marks[OPEN] = _reached(made, marks[NEWEST] + 1), True
+    words[3, n] = (words[3, n] & ~0xFFFF) | score & 0xFFFF
+
+
+@njit
+def _is_free(words, n):
+    """Return whether a step can set a place."""
+    return words[0, n] >> TO_AT == NOWHERE and words[2, n] >> COPY_AT == 0
 
 
 @njit
 def _with_place_free(made, n):
-    """Return the first step from `n` on whose place is not taken; it may be a new one."""
-    words, marks = made.words, made.marks
-    while n <= marks[NEWEST] and (words[0, n] >> TO_AT != NOWHERE or words[2, n] >> COPY_AT):
+    """Return the first step from `n` on that can set a place; it may be a new one."""
+    while n <= made.marks[NEWEST] and not _is_free(made.words, n):
         n += 1
     return _reached(made, n)
 
@@ -204,56 +218,55 @@ def _set_place(made, n, places, flags, bonus, copy):
 
 
 @njit
-def _put_place(made, places, flags, bonus, copy):
-    """Set a place at the current boundary."""
+def _set_to_row(made, to, old, bonus, copy):
+    """Set a place to the current boundary's row, or raise it to that."""
     _, writes, _, reads, marks = made
-    source, _, to = places
-    n = max(marks[FIRST], writes[source] + 1)
-    if flags & FROM_ROW:
-        n = max(n, marks[RAISED] + 1)
+    n = max(marks[FIRST], marks[RAISED] + 1)
     if to != NOWHERE:
         n = max(n, writes[to] + 1, reads[to])
-    n = _with_place_free(made, n)
-    if flags & FROM_ROW:
-        marks[READ] = n
-    _set_place(made, n, places, flags, bonus, copy)
+    n = marks[READ] = _with_place_free(made, n)
+    _set_place(made, n, (ZERO, old, to), FROM_ROW, bonus, copy)
 
 
 @njit
-def _raise_place(made, source, to, bonus):
-    """Raise a place to another one, before the current boundary if there is a step for it.
+def _set_to_place(made, places, bonus, copy):
+    """Set a place to another one, or raise it, before the current boundary if a step can.
 
     It may be as early as what it needs is there: no row sees the difference.
     """
     words, writes, puts, reads, marks = made
-    earliest, n = max(writes[source] + 1, puts[to] + 1, reads[to]), marks[FIRST] - 1
-    while n >= earliest and (words[0, n] >> TO_AT != NOWHERE or words[2, n] >> COPY_AT):
+    source, old, to = places
+    earliest, n = writes[source] + 1, marks[FIRST] - 1
+    if to != NOWHERE:
+        earliest = max(earliest, (puts if old == to else writes)[to] + 1, reads[to])
+    while n >= earliest and not _is_free(words, n):
         n -= 1
     if n < earliest:
         n = _with_place_free(made, max(earliest, marks[FIRST]))
-    _set_place(made, n, (source, to, to), 0, bonus, 0)
+    _set_place(made, n, places, 0, bonus, copy)
 
 
 @njit
 def _operation(made, operation, cold, aliases):
     """Have a step do an operation; `aliases` say where the places lie."""
     code, to, source, bonus = operation
-    kind, flags = code & (LAST - 1), 0
+    kind, from_row = code & (LAST - 1), False
     if kind == CLEAR:
         source = LOWEST
     elif kind == BEGIN:
         source = ZERO
     elif source < 0:
-        source, flags = ZERO, FROM_ROW
+        from_row = True
     else:
         source = aliases[source]
     if to < 0:
         _raise_row(made, source, bonus)
-    elif kind == RAISE and flags == 0 and to < cold:
-        _raise_place(made, source, aliases[to], bonus)
+        return
+    old, copy = aliases[to] if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
+    if from_row:
+        _set_to_row(made, aliases[to], old, bonus, copy)
     else:
-        old, copy = aliases[to] if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
-        _put_place(made, (source, old, aliases[to]), flags, bonus, copy)
+        _set_to_place(made, (source, old, aliases[to]), bonus, copy)
 
 
 @njit

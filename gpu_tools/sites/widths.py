@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -33,24 +34,48 @@ class Limits:
     bounds: Bounds
 
 
+class TableLimits(NamedTuple):
+    """What the limits of a table's sweeps have in common, whatever the target.
+
+    The best sum of sites of a part of a chain, the least that a best chain has, as S', the largest
+    step that sites make, and the table's length.
+    """
+
+    best_sites: int
+    least: int
+    step: int
+    length: int
+
+
+def table_limits(table: SiteTable, gap: int, codes=None) -> TableLimits:
+    """Work out what limits have in common; `codes` as for `limits`."""
+    framed = table.stops is not None
+    least = coding_chain(table, codes, gap) if framed else simple_chain(table, gap)
+    opened = [int(np.abs(scores[scores != CLOSED]).max(initial=0)) for scores in table.scores]
+    penalty = max((abs(intron.penalty) for intron in table.introns), default=0)
+    return TableLimits(best_sites(table), least, sum(opened) + penalty, table.length)
+
+
 def limits(table: SiteTable, columns: int, scoring: SplicedScoring, codes=None) -> Limits:
     """Work out the floor and the bounds of a sweep over `columns` target columns.
 
     `codes` are the strand's bases, which a table with stop codons needs.
+    """
+    return limits_within(table_limits(table, scoring.gap, codes), columns, scoring)
+
+
+def limits_within(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
+    """Work out the same from what is known of the table.
 
     From any cell a path gains at most the best pair in every column, the best sum of sites on the
     way, and a gap's score, if positive, for every symbol.
     """
-    gap = scoring.gap
+    gap, (best, least, step, length) = scoring.gap, known
     lifted = scoring.substitution() - gap
     pairs = (columns + 1) * max(int(lifted.max()), 0)
-    gain = pairs + best_sites(table) + max(gap, 0) * (table.length + 2 * columns)
-    framed = table.stops is not None
-    least = coding_chain(table, codes, gap) if framed else simple_chain(table, gap)
+    gain = pairs + best + max(gap, 0) * (length + 2 * columns)
     floor = least - gain - 1
-    opened = [int(np.abs(scores[scores != CLOSED]).max(initial=0)) for scores in table.scores]
-    penalty = max((abs(intron.penalty) for intron in table.introns), default=0)
-    step = int(np.abs(lifted).max()) + abs(gap) + sum(opened) + penalty
+    step += int(np.abs(lifted).max()) + abs(gap)
     start = max(empty_chain(column, gap, scoring.ends != "global") for column in (0, columns))
     lowest = floor - step - abs(gap) * columns
     return Limits(floor, least, Bounds(lowest, start + gain + step + abs(gap) * columns))
