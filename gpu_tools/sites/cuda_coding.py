@@ -146,7 +146,7 @@ def _close(places, classes, operations, n, free):
     return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _coding(sites, stops, places, block_ends, written, kept, waiting):
     """Write the operations of all boundaries; return how many, and the number of places."""
     flags, codes = sites.flags, sites.codes

@@ -262,7 +262,7 @@ def _leave(sites, places, row, joins, keeps, groups, operations, n, next_place):
     return n, to, next_place
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _plain(sites, places, block_ends, marked, written, placed, exits):
     """Write the operations of all boundaries; return how many, and the number of places."""
     flags, kinds, entry_kind = sites.flags, sites.intron_kinds, sites.entry_kind

@@ -115,7 +115,7 @@ def _needed(program: Program, lasting: int) -> NDArray[np.bool_]:
     return needed
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _look_back(operations, lasting, read, needed):
     for k in range(len(operations) - 1, -1, -1):
         code, to, source, _ = operations[k]
@@ -286,7 +286,7 @@ def _take_back(place, aliases, free):
     free[free[0]], aliases[place] = aliases[place], NOWHERE
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _steps(boundaries, operations, begins, places, needed, made):
     """Write the steps of all boundaries; return how many, and the places in shared memory.
 

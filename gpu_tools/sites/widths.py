@@ -104,7 +104,7 @@ def coding_chain(table: SiteTable, codes, gap: int) -> int:
     return min(gap, 0) * table.length - worst[0] - worst[3] - per_intron * min(entries, exits)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _coding_exon(first_entry, last_exit, codes, stops, gap):
     """Return the best score of exons from a first entry to the next last exit in its frame."""
     best = CLOSED
@@ -127,7 +127,7 @@ def best_sites(table: SiteTable) -> int:
     return int(_best_sites(*table.scores, max(shortest, 0), least))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _best_sites(first_entry, inner_entry, inner_exit, last_exit, shortest, penalty):
     left = np.zeros(len(first_entry), dtype=np.int64)
     inside, outside, best = 0, 0, 0
