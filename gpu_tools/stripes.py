@@ -25,6 +25,10 @@ def run_stripes(
     blocks : list of (int, int)
         Steps of each block, in order.
     """
+    if stripes == 1:
+        for steps in blocks:
+            block(0, steps)
+        return
     # a stripe's block needs border rows that the stripe before finishes up to `lanes` steps later:
     # it waits for one block more, and each stripe gives one more signal at its end
     finished = [Semaphore(0) for _ in range(stripes)]
@@ -39,8 +43,5 @@ def run_stripes(
         finally:  # also lets the next stripe end if this one failed
             finished[stripe].release(len(blocks) + 1)
 
-    if stripes == 1:
-        follow(0)
-        return
     with ThreadPoolExecutor(stripes) as pool:
         list(pool.map(follow, range(stripes)))

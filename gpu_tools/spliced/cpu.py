@@ -9,6 +9,7 @@ on several threads.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -301,7 +302,7 @@ def sweep(
     )
     weights = _weights(scoring, dtype)
     borders = [_border(stream, dtype) for _ in range(threads + 1)]
-    fill_column_zero(program, result, borders[0], scoring)
+    column_zero(stream, result, borders[0], weights)
     stripes = _stripes(target, columns, threads, scoring, dtype)
     n_steps = stream.n_rows + _lanes(dtype) - 1
     run_stripes(lambda k, steps: sweep_block(
@@ -326,6 +327,10 @@ def _weights(scoring: SplicedScoring, dtype) -> NDArray:
 
 
 def _stream(program: SweepProgram, dtype) -> Stream:
+    return program.derived(("stream", dtype), partial(_make_stream, program, dtype))
+
+
+def _make_stream(program: SweepProgram, dtype) -> Stream:
     lanes, runs = _lanes(dtype), program.runs
     n_rows = len(runs.codes)
     symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=dtype)

@@ -9,9 +9,10 @@ be swept, see `merging`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -21,6 +22,8 @@ from gpu_tools.exons import ExonSet
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import COMPLEMENT, OTHER
 from gpu_tools.spliced import merging
+
+T = TypeVar("T")
 
 
 class Tracks(NamedTuple):
@@ -102,6 +105,19 @@ class SweepProgram:
             self.codes, self.starts, self.track_rows, self.ends, self.exit_ends, self.exit_tracks,
             self.exit_bonus, self.by_end,
         ), merging.LEAST_ROWS)  # fmt: skip
+
+    @cached_property
+    def _derived(self) -> dict:
+        return {}
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` made of the program when `key` was first asked for.
+
+        Targets of one base share it. Two threads may make the same once.
+        """
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
 
     def exon(self, index: int) -> tuple[int, int]:
         """Return one exon as a 0-based half-open interval of the forward strand."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,15 +36,20 @@ class Bounds:
 
 def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Bounds:
     """Bound every value of a program's sweep over `columns` target columns, padding included."""
-    penalty, n_ends = scoring.intron_penalty, len(program.ends)
+    penalty = scoring.intron_penalty
+    extent = program.derived(("extent", penalty), partial(_extent, program, penalty))
+    low, high = bound_cells(extent, columns, scoring)
+    return Bounds(int(low), int(high))
+
+
+def _extent(program: SweepProgram, penalty: int) -> Extent:
     chain = best_bonus(
-        program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus, n_ends,
-        penalty,
+        program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus,
+        len(program.ends), penalty,
     )  # fmt: skip
     longest = int(np.diff(program.track_rows).max(initial=0))
     bonus = int(np.abs(program.exit_bonus).max(initial=0))
-    low, high = bound_cells(Extent(longest, bonus, chain, program.length), columns, scoring)
-    return Bounds(int(low), int(high))
+    return Extent(longest, bonus, chain, program.length)
 
 
 class Extent(NamedTuple):
