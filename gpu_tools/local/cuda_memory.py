@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv.driver import device_memset
+from numba.cuda.cudadrv.driver import CudaAPIError, device_memset
 from numpy.typing import DTypeLike, NDArray
 
 _ALIGNED = 256
 """Bytes at whose multiples arrays begin."""
+_ENABLED_BEFORE = 704
+"""The driver's error if another library of the process has let a GPU write that memory."""
 
 
 def device_arrays(filled: list[NDArray], empty: list[tuple[int, DTypeLike]]) -> list[Any]:
@@ -71,9 +73,16 @@ def may_write(writer: int, reader: int) -> bool:
     if writer == reader:
         return True
     with cuda.gpus[reader]:
-        context = cuda.current_context()
+        theirs = cuda.current_context()
     with cuda.gpus[writer]:
-        can = cuda.current_context().can_access_peer(reader)
-        if can:
-            cuda.current_context().enable_peer_access(context.handle)
-    return can
+        own = cuda.current_context()
+        return own.can_access_peer(reader) and _enabled(own, theirs)
+
+
+def _enabled(own, theirs) -> bool:
+    """Let one context use another one's memory; tell whether it may."""
+    try:
+        own.enable_peer_access(theirs.handle)
+    except CudaAPIError as error:
+        return int(error.code) == _ENABLED_BEFORE
+    return True
