@@ -22,8 +22,6 @@ if not simulated():
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
-NOT_LOOKED = -32_640
-"""Stands for an element that was not looked at; its two bytes are equal."""
 _ALL_LANES = 0xFFFFFFFF
 _I32 = ir.IntType(32)
 
@@ -131,13 +129,9 @@ def _address_twin(array):
     return array
 
 
-def _look_twin(address, index, there):
-    return int(address[index]) if there else NOT_LOOKED
-
-
-def _put_twin(address, index, value, there):
-    if there:
-        address[index] = _signed16(int(value))
+def _look_around_twin(address, index):
+    first = int(index) & ~1
+    return tuple(_packed(int(address[k]), int(address[k + 1])) for k in range(first, first + 6, 2))
 
 
 def _put_four_twin(address, index, first, second):
@@ -183,24 +177,14 @@ def _of_words(text: str):
     return lambda context, builder, signature, arguments: emit(builder, *arguments)
 
 
-_ELEMENT_THERE = "{ .reg .pred p; .reg .b64 at; mad.wide.s32 at, $2, 2, $1; setp.ne.s32 p, $3, 0; "
-
-
-def _generate_look(context, builder, signature, arguments):
-    function_type = ir.FunctionType(_I32, [ir.IntType(64), _I32, _I32])
-    text = _ELEMENT_THERE + f"mov.b32 $0, {NOT_LOOKED}; "
-    text += "@p ld.relaxed.gpu.global.s16 $0, [at]; }"
-    call = ir.InlineAsm(function_type, text, "=&r,l,r,r,~{memory}", side_effect=True)
-    return builder.call(call, arguments)
-
-
-def _generate_put(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [_I32, ir.IntType(64), _I32, _I32])
-    text = _ELEMENT_THERE + "@p st.relaxed.gpu.global.u16 [at], $0; }"
-    call = ir.InlineAsm(function_type, text, "r,l,r,r,~{memory}", side_effect=True)
-    address, index, value, there = arguments
-    builder.call(call, [value, address, index, there])
-    return context.get_dummy_value()
+def _generate_look_around(context, builder, signature, arguments):
+    words = ir.LiteralStructType([_I32] * 3)
+    function_type = ir.FunctionType(words, [ir.IntType(64), _I32])
+    text = "{ .reg .b32 even; .reg .b64 at; and.b32 even, $4, -2; mad.wide.s32 at, even, 2, $3; "
+    text += "".join(f"ld.relaxed.gpu.global.b32 ${k}, [at+{4 * k}]; " for k in range(3)) + "}"
+    call = ir.InlineAsm(function_type, text, "=&r,=&r,=&r,l,r,~{memory}", side_effect=True)
+    three = builder.call(call, arguments)
+    return pack(builder, [builder.extract_value(three, k) for k in range(3)])
 
 
 def _generate_put_four(context, builder, signature, arguments):
@@ -225,8 +209,8 @@ if simulated():
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
     product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
-    address, look, put, put_four = (
-        cuda.jit(device=True)(f) for f in (_address_twin, _look_twin, _put_twin, _put_four_twin)
+    address, look_around, put_four = (
+        cuda.jit(device=True)(f) for f in (_address_twin, _look_around_twin, _put_four_twin)
     )
     any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane_twin, _sync_lanes_twin))
 else:
@@ -270,26 +254,21 @@ else:
 
     @intrinsic
     def address(typing_context, array):
-        """Return where an int16 array lies, for `look`, `put` and `put_four`."""
+        """Return where an int16 array lies, for `look_around` and `put_four`."""
         return types.int64(array), _generate_address
 
     @intrinsic
-    def look(typing_context, address, index, there):
-        """Return an int16 element as the whole GPU sees it now.
+    def look_around(typing_context, address, index):
+        """Return three packed pairs of int16 elements as the whole GPU sees them now.
 
-        `NOT_LOOKED`, without a look, if `there` is 0. Looks wait for each other only where
-        their values are used.
+        The first pair holds the element with the index and begins at an even one. Looks wait for
+        each other only where their values are used.
         """
-        return int32(types.int64, int32, int32), _generate_look
-
-    @intrinsic
-    def put(typing_context, address, index, value, there):
-        """Write the low half of `value` to an int16 element for the whole GPU, if `there`."""
-        return types.void(types.int64, int32, int32, int32), _generate_put
+        return types.UniTuple(int32, 3)(types.int64, int32), _generate_look_around
 
     @intrinsic
     def put_four(typing_context, address, index, first, second):
-        """Write two packed pairs to int16 elements that begin at a multiple of four, likewise."""
+        """Write two packed pairs, for the whole GPU, to elements from a multiple of four on."""
         return types.void(types.int64, int32, int32, int32), _generate_put_four
 
 
@@ -297,24 +276,53 @@ FOUR_WORDS = None if simulated() else 16
 """Alignment in bytes that a shared array needs for `load4`; the simulator knows none."""
 
 
-def _load4_twin(array, index):
-    return array[index], array[index + 1], array[index + 2], array[index + 3]
+def _load_twin(count: int):
+    return lambda array, index: tuple(array[index + k] for k in range(count))
 
 
-def _load4_intrinsic(typing_context, array, index):
+def _load_intrinsic(count: int, alignment: int):
+    def load(typing_context, array, index):
+        def generate(context, builder, signature, arguments):
+            pointer = _pointer_to(count, context, builder, array, arguments)
+            words = builder.load(pointer, align=alignment)
+            return pack(builder, [builder.extract_element(words, _I32(k)) for k in range(count)])
+
+        return types.UniTuple(array.dtype, count)(array, types.int64), generate
+
+    return load
+
+
+def _pointer_to(count: int, context, builder, array, arguments):
+    """Return a pointer to so many neighbouring elements of an array, given it and an index."""
+    data = context.make_array(array)(context, builder, arguments[0]).data
+    vector = ir.VectorType(context.get_data_type(array.dtype), count)
+    return builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
+
+
+def _store4_twin(array, index, words):
+    array[index : index + 4] = words
+
+
+def _store4_intrinsic(typing_context, array, index, words):
     def generate(context, builder, signature, arguments):
-        data = context.make_array(array)(context, builder, arguments[0]).data
-        element = context.get_data_type(array.dtype)
-        vector = ir.VectorType(element, 4)
-        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
-        four = builder.load(pointer, align=16)
-        return pack(builder, [builder.extract_element(four, _I32(k)) for k in range(4)])
+        pointer = _pointer_to(4, context, builder, array, arguments)
+        vector = ir.Constant(ir.VectorType(_I32, 4), ir.Undefined)
+        for k, word in enumerate(unpack(builder, arguments[2])):
+            vector = builder.insert_element(vector, word, _I32(k))
+        builder.store(vector, pointer, align=16)
+        return context.get_dummy_value()
 
-    return types.UniTuple(array.dtype, 4)(array, types.int64), generate
+    return types.void(array, types.int64, types.UniTuple(types.int32, 4)), generate
 
 
-load4 = _load4_twin if simulated() else intrinsic(_load4_intrinsic)
-"""``load4(array, index)``: four neighbouring elements that begin at a multiple of 16 bytes."""
+# ``load4(array, index)`` returns four neighbouring elements that begin at a multiple of 16 bytes,
+# `load2` two at a multiple of 8; ``store4(array, index, words)`` writes four int32
+if simulated():
+    load2, load4 = _load_twin(2), _load_twin(4)
+    store4 = _store4_twin
+else:
+    load2, load4 = intrinsic(_load_intrinsic(2, 8)), intrinsic(_load_intrinsic(4, 16))
+    store4 = intrinsic(_store4_intrinsic)
 
 
 def unpack(builder, values) -> list:

@@ -7,7 +7,17 @@ import pytest
 from numba import njit
 
 from gpu_tools import SplicedScoring
-from gpu_tools.spliced.piece_tables import NOT_KEPT, NOT_THE_LAST, arrange, fill_warps
+from gpu_tools.spliced.piece_tables import (
+    ADDED,
+    BEHIND,
+    FIRST,
+    KEPT,
+    NOT_KEPT,
+    PAST,
+    ROW,
+    arrange,
+    fill_warps,
+)
 from gpu_tools.spliced.pieces import EMPTY, Capacity, cut
 from gpu_tools.spliced.program import compile_program
 from tests import cases
@@ -101,25 +111,36 @@ def test_pieces_keep_to_the_capacity(program):
 def test_tables_name_rows_and_how_they_are_shifted(program):
     pieces = cut_into_pieces(program, CAPACITY)
     first = fill_warps(pieces.order, pieces.segments, CAPACITY)
-    table = np.full((len(pieces.segments.sources) + 1, 4), -9, dtype=np.int32)
-    arrange(
-        pieces, first, CAPACITY, program.exit_bonus + 100, (np.empty(9999, np.int32), table.ravel())
-    )
-    table, behind = table[:-1], table[-1]
-    assert (behind == -9).all()
-    of_segments = np.split(pieces.segments.sources, pieces.segments.first_sources[1:-1])
-    sources = np.concatenate([of_segments[k] for k in pieces.order])
-    rows, lanes = table[:, 1], pieces.stops.virtual_lanes
-    assert ((rows == EMPTY) == (sources[:, 0] == EMPTY)).all()
-    rows, sources = rows[rows != EMPTY], sources[sources[:, 0] != EMPTY]
-    assert (rows // CAPACITY.late == sources[:, 0]).all()
-    of_stops = sources[:, 0] < len(lanes)
-    assert (rows[of_stops] % CAPACITY.late == lanes[sources[of_stops, 0]] % CAPACITY.late).all()
-    assert (rows[~of_stops] % CAPACITY.late == 0).all()
-    exons = pieces.segments.sources[:, 1]
-    assert (table[:, 2] >= 100).sum() == (exons >= 0).sum()
-    assert (table[:, 3] != NOT_THE_LAST).sum() == len(pieces.order)
-    assert (table[:, 3] == NOT_KEPT).sum() == (pieces.segments.kept == EMPTY).sum()
+    of_segments = np.full((len(pieces.order) + 1, 4), -9, dtype=np.int32)
+    table = np.full((len(pieces.segments.sources) + 1, 2), -9, dtype=np.int32)
+    tables = np.empty(9999, np.int32), of_segments.ravel(), table.ravel()
+    read = arrange(pieces, first, CAPACITY, program.exit_bonus + 100, tables)
+    assert (of_segments[-1] == -9).all()
+    assert (table[read:] == -9).all()
+    of_segments, table, lanes = of_segments[:-1], table[:read], pieces.stops.virtual_lanes
+    sources = np.split(pieces.segments.sources, pieces.segments.first_sources[1:-1])
+    sources = [sources[k][sources[k][:, 0] != EMPTY] for k in pieces.order]
+    assert (of_segments[:, PAST] - of_segments[:, FIRST] == [len(own) for own in sources]).all()
+    assert of_segments[0, FIRST] == 0
+    assert (of_segments[1:, FIRST] == of_segments[:-1, PAST]).all()
+    sources = np.concatenate(sources)
+    rows, shifts = table[:, ROW] // CAPACITY.late, table[:, ROW] % CAPACITY.late
+    assert (rows == sources[:, 0]).all()
+    of_stops = rows < len(lanes)
+    assert (shifts[of_stops] == lanes[rows[of_stops]] % CAPACITY.late).all()
+    assert (shifts[~of_stops] == 0).all()
+    assert (table[:, ADDED] >= 100).sum() == (pieces.segments.sources[:, 1] >= 0).sum()
+    kept = pieces.segments.kept[pieces.order]
+    assert (of_segments[:, KEPT] == np.where(kept == EMPTY, NOT_KEPT, kept * CAPACITY.late)).all()
+    ticks = pieces.segments.ticks[pieces.order]
+    behind = ticks - np.repeat(ticks[first[:-1]], np.diff(first))
+    assert (of_segments[:, BEHIND] == CAPACITY.chunk * behind).all()
+
+
+def test_only_the_empty_chain_has_no_sources(program):
+    segments = cut_into_pieces(program, CAPACITY).segments
+    of_segments = np.split(segments.sources[:, 0], segments.first_sources[1:-1])
+    assert all(rows.tolist() == [EMPTY] for rows in of_segments if EMPTY in rows)
 
 
 def test_rows_that_are_there_first_are_folded_first(program):

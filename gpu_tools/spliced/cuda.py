@@ -139,7 +139,8 @@ def _takes(table, program, length, around):
     runs = 2 * columns + table[program, of.N_ENDS] * (trace.HEAD + 2)
     return Takes(
         (table[program, of.N_STOPS] + table[program, of.N_KEPT]) * stride_of(length, around),
-        4 * table[program, of.N_SOURCES], 2 * (length + around.words), 2 * strips,
+        4 * table[program, of.N_SEGMENTS] + 4 * ((table[program, of.N_SOURCES] + 1) // 2),
+        2 * (length + around.words), 2 * strips,
         2 * (columns + around.border), lanes * (columns // 2 + around.border), 1 + runs,
     )  # fmt: skip
 
@@ -245,8 +246,7 @@ class PackedLaunch:
         self.blocks = len(team)
         self.cells = buffers.array("cells", self.takes.cells, np.int16)
         self.words = buffers.array("words", self.takes.words, np.int32)
-        # the kernel looks at four sources at once, and never uses what lies behind the last
-        self.sources = buffers.array("sources", self.takes.sources + 16, np.int32)
+        self.sources = buffers.array("sources", self.takes.sources, np.int32)
         self.table, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
         resident.wait(buffers.stream)
         place_sources[jobs.count, _THREADS, buffers.stream](

@@ -24,17 +24,20 @@ from numba import cuda, int32, int64, uint32, uint64
 
 from gpu_tools.ptx import (
     FOUR_WORDS,
-    NOT_LOOKED,
     WARP,
+    add2,
     address,
+    funnel,
     kernel,
+    load2,
     load4,
-    look,
+    look_around,
     max2,
+    min2,
     permute,
-    put,
     put_four,
     shuffle_up,
+    store4,
 )
 from gpu_tools.spliced import core
 from gpu_tools.spliced.cuda_job import (
@@ -51,17 +54,22 @@ from gpu_tools.spliced.cuda_job import (
     SYMBOLS,
     WORDS,
 )
-from gpu_tools.spliced.pieces import EMPTY, Capacity
+from gpu_tools.spliced.piece_tables import BEHIND, OF_SEGMENT, OF_SOURCE
+from gpu_tools.spliced.pieces import Capacity
 
 SLOTS = 8
 """Rows of a virtual lane, each half a register."""
 CHUNK = WARP
-"""Columns that come in together, one a lane."""
+"""Columns that come in together."""
 UNROLLED = 4
 """Steps that are written out one after the other, whose values are stored together."""
+_LANES = CHUNK // UNROLLED
+"""Lanes that bring the chunk of a row in, each as many columns."""
+_ABREAST = WARP // _LANES
+"""Segments whose rows come in side by side."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=12
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=16
 )
 APART = CAPACITY._replace(span=0, segments=1)
 """A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
@@ -75,7 +83,7 @@ WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
 WORDS_AROUND = WORD_LEAD + 1 + WORD_TAIL
 """Elements of a target's words beyond its symbols; column 0 is none."""
-NEVER = NOT_LOOKED
+NEVER = -32_640
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
 NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
@@ -90,7 +98,8 @@ _STAGE = 2 * _HALF
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
 _OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
 _NEIGHBOURS_HIGH_THEN_OWN_LOW, _SECOND = 0x5432, 0x7654
-_LOWS, _HIGHS = 0x5410, 0x7632
+_LOWS, _HIGHS, _SWAPPED = 0x5410, 0x7632, 0x1032
+_HIGH = -0x10000
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
@@ -141,82 +150,91 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _look(cells, sources, source, chunk):
-    """Return the place of a lane's cell of a source, -1 if it has none, and the cell as it is now.
+def _source(sources, source, column):
+    """Return where a source has its cells from a column on, and what it adds to each of them."""
+    place, added = load2(sources, int64(OF_SOURCE) * source)
+    return int32(place + column), added
 
-    `sources` is the table and where the piece's sources end; `chunk` is the lane's column if no
-    segment were behind, and the number of columns. A cell of the empty chain has no place either.
+
+@cuda.jit(device=True)
+def _look(cells, at):
+    """Return four neighbouring cells of a row, as two pairs."""
+    first, second, third = look_around(cells, at)
+    # an odd place is in the middle of a pair; a shift by 32 is none
+    distance = uint32(at << int32(4))
+    return int32(funnel(first, second, distance)), int32(funnel(second, third, distance))
+
+
+@cuda.jit(device=True)
+def _least(pairs):
+    return min2(pairs[0], pairs[1])
+
+
+@cuda.jit(device=True)
+def _missing(least):
+    """Tell whether one of two cells is `NEVER`."""
+    return min2(least, permute(least, least, int32(_SWAPPED))) == _BOTH_NEVER
+
+
+@cuda.jit(device=True)
+def _raise(row, pairs, added):
+    return max2(row[0], add2(pairs[0], added)), max2(row[1], add2(pairs[1], added))
+
+
+@cuda.jit(device=True)
+def _fold(cells, sources, segment, column, scoring):
+    """Return the row above a segment from a column on, as two pairs, waiting for its sources."""
+    _, _, source, past = segment
+    row = _BOTH_NEVER, _BOTH_NEVER
+    if source == past:
+        row = _empty(column, scoring), _empty(int32(column + 2), scoring)
+    while source < past:
+        # behind the last source it comes again, which changes no maximum
+        a, of_a = _source(sources, source, column)
+        b, of_b = _source(sources, min(int32(source + 1), int32(past - 1)), column)
+        c, of_c = _source(sources, min(int32(source + 2), int32(past - 1)), column)
+        at_a, at_b, at_c = _look(cells, a), _look(cells, b), _look(cells, c)
+        while _missing(min2(_least(at_a), min2(_least(at_b), _least(at_c)))):
+            at_a, at_b, at_c = _look(cells, a), _look(cells, b), _look(cells, c)
+        row = _raise(_raise(_raise(row, at_a, of_a), at_b, of_b), at_c, of_c)
+        source = int32(source + 3)
+    return row
+
+
+@cuda.jit(device=True)
+def _empty(column, scoring):
+    """Return the empty chain's cells at a column and the next."""
+    gap, free = scoring[GAP], scoring[FREE] != 0
+    one, two = empty_chain(column, gap, free), empty_chain(column + 1, gap, free)
+    return permute(int32(one), int32(two), int32(_LOWS))
+
+
+@cuda.jit(device=True)
+def _arrive(cells, tables, segments, chunk, half, stage, scoring):
+    """Stage a chunk of the row above each segment of a piece, waiting for it.
+
+    `tables` are the segments and the sources, `chunk` is the first column that the lane would bring
+    in if no segment were behind, and the number of columns. In the high half of a word a staged
+    cell goes above the low half of a lane.
     """
-    table, end = sources
-    column, columns = chunk
-    behind, place, _, _ = load4(table, int64(4) * source)
-    column = int32(column - behind)
-    there = (source < end) & (uint32(column) < uint32(columns)) & (place != EMPTY)
-    place = int32(place + column) if there else int32(-1)
-    return place, look(cells, place, int32(there))
-
-
-@cuda.jit(device=True)
-def _missing(looked):
-    place, seen = looked
-    return place >= 0 and seen == NEVER
-
-
-@cuda.jit(device=True)
-def _look_again(cells, looked):
-    place, _ = looked
-    return place, look(cells, place, int32(place >= 0))
-
-
-@cuda.jit(device=True)
-def _await_four(cells, sources, source, chunk):
-    """Return a lane's cells of four sources once they are all there."""
-    l0 = _look(cells, sources, source, chunk)
-    l1 = _look(cells, sources, int32(source + 1), chunk)
-    l2 = _look(cells, sources, int32(source + 2), chunk)
-    l3 = _look(cells, sources, int32(source + 3), chunk)
-    while _missing(l0) or _missing(l1) or _missing(l2) or _missing(l3):
-        l0, l1 = _look_again(cells, l0), _look_again(cells, l1)
-        l2, l3 = _look_again(cells, l2), _look_again(cells, l3)
-    return l0[1], l1[1], l2[1], l3[1]
-
-
-@cuda.jit(device=True)
-def _fold(cells, sources, source, chunk, state, seen, stage, scoring):
-    """Fold a lane's cell of a source, which it has seen, into the row above the segment.
-
-    `state` is where the segment's columns are staged, and the row so far. If the source is the
-    segment's last, the row is staged, and kept if another segment reads it.
-    """
-    table, end = sources
-    column, columns = chunk
-    staged, row = state
-    if source >= end:
-        return staged, row
-    behind, place, bonus, kept = load4(table, int64(4) * source)
-    column = int32(column - behind)
-    value = int32(seen + bonus)
-    if place == EMPTY:
-        value = int32(empty_chain(column, scoring[GAP], scoring[FREE] != 0))
-    row = max(row, value)
-    if kept < 0:
-        return staged, row
-    inside = uint32(column) < uint32(columns)
-    put(cells, int32(kept + column), row, int32(inside and kept > 0))
-    stage[staged] = int32(row << int32(16)) if inside else _BOTH_NEVER
-    return uint32(staged + uint32(_STAGED)), int32(NEVER)
-
-
-@cuda.jit(device=True)
-def _arrive(cells, sources, begin, chunk, staged, stage, scoring):
-    """Stage a chunk of the row above each segment of a piece, waiting for it."""
-    state = uint32(staged + int32(cuda.threadIdx.x)), int32(NEVER)
-    for source in range(begin, sources[1], int32(4)):
-        s0, s1, s2, s3 = _await_four(cells, sources, source, chunk)
-        state = _fold(cells, sources, source, chunk, state, s0, stage, scoring)
-        state = _fold(cells, sources, int32(source + 1), chunk, state, s1, stage, scoring)
-        state = _fold(cells, sources, int32(source + 2), chunk, state, s2, stage, scoring)
-        state = _fold(cells, sources, int32(source + 3), chunk, state, s3, stage, scoring)
+    (of_segments, sources), (first, columns) = tables, chunk
+    lane = int32(cuda.threadIdx.x)
+    for base in range(segments[0], segments[1], int32(_ABREAST)):
+        # too many lanes do what others do as well
+        number = min(int32(base + lane // int32(_LANES)), int32(segments[1] - 1))
+        segment = load4(of_segments, int64(OF_SEGMENT) * number)
+        column, kept = int32(first - segment[0]), segment[1]
+        low, high = _BOTH_NEVER, _BOTH_NEVER
+        if uint32(column) < uint32(columns):
+            low, high = _fold(cells, sources, segment, column, scoring)
+            if kept > 0:
+                put_four(cells, int32(kept + column), low, high)
+        staged = int32(half + (number - segments[0]) * int32(_STAGED))
+        words = (
+            int32(low << int32(16)), int32(low & int32(_HIGH)),
+            int32(high << int32(16)), int32(high & int32(_HIGH)),
+        )  # fmt: skip
+        store4(stage, int64(staged + lane % int32(_LANES) * int32(UNROLLED)), words)
 
 
 @cuda.jit(device=True)
@@ -253,7 +271,7 @@ def _four_steps(rows, state, above, data, kept, scratch):
     row, selectors, neighbours = rows
     before, bottom, late, w0, w1, w2, w3, at = state
     (words, cells), (keeps_low, keeps_high, to_low, to_high) = data, kept
-    at += uint64(UNROLLED)
+    at = uint32(at + uint32(UNROLLED))
     n0, n1, n2, n3 = (
         words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
     )  # fmt: skip
@@ -276,8 +294,8 @@ def _four_steps(rows, state, above, data, kept, scratch):
 @cuda.jit(device=True)
 def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     """Sweep one piece over all columns."""
-    segments, begin, extra = piece
-    first_stops, stops, sources, delays = tables
+    segments, extra = piece
+    first_stops, stops, of_segments, sources = tables
     codes, words, cells = data
     lane = int32(cuda.threadIdx.x)
     row = cuda.local.array(SLOTS, int32)
@@ -293,9 +311,9 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     neighbours = int32(_OWN), int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW)
     if number == 0:
         neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
-    delay = delays[uint32(own)] if used else int32(0)
+    delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
     staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
-    at = uint64(int64(WORD_LEAD - number - delay))
+    at = uint32(WORD_LEAD - number - delay)
     rows = row, selectors, neighbours
     state = (
         _BOTH_NEVER, _BOTH_NEVER, int32(0),
@@ -308,19 +326,21 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
         computes = False  # folds alone have no rows
     half = int32(0)
+    ahead = int32(lane % int32(_LANES) * int32(UNROLLED))
     # where pieces wait for each other, columns go on sooner in small chunks
-    chunk = int32(CHUNK) // int32(cuda.blockDim.y)
+    chunk = int32(int32(CHUNK) // int32(cuda.blockDim.y))
     for first in range(int32(0), int32(columns + extra), chunk):
         if fetches:
-            column = int32(first + lane) if lane < chunk else int32(_NO_COLUMN)
-            _arrive(cells, sources, begin, (column, columns), half, stage, scoring)
+            above = of_segments, sources
+            column = int32(first + ahead) if ahead < chunk else int32(_NO_COLUMN)
+            _arrive(cells, above, segments, (column, columns), half, stage, scoring)
         # the columns that the other warp works on meanwhile lie in the other half
         cuda.syncthreads()
         here = int32(half + staged)
         half = int32(_HALF) - half
         if not computes:
             continue
-        works = first >= delay and first - delay < columns + int32(2 * WARP)
+        works = first >= delay and first - delay < columns + int32(2 * WARP + UNROLLED)
         keeps = works and place_low >= 0, works and place_high >= 0
         for k in range(int32(0), chunk, int32(_AT_ONCE)):
             above, kept = load4(stage, int64(here + k)), (keeps[0], keeps[1], to_low, to_high)
@@ -349,12 +369,11 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
         The job of each block.
     numbers : int32 array
         Of each program, in the order of its pieces: the first segment of each piece and their
-        number; the steps of each piece beyond its columns; the first source of each piece and their
-        number; the first stop of each segment and their number, and the steps that each is behind;
-        of each stop its first row, its end and its stored row.
+        number; the steps of each piece beyond its columns; the first stop of each segment and their
+        number; of each stop its first row, its end and its stored row.
     sources : int32 array
-        Of each source of a segment the steps that the segment is behind, its place, what it adds,
-        and -1, or if it is the segment's last, the place of the row above, 0 if that is not kept.
+        Of each job, its segments and its sources, see `piece_tables`. A row is the place of its
+        column 0, 0 if it is not kept, and what a source adds stands there twice, as a pair.
     symbols : uint8 array
         Streams of base symbols, 0 to 3.
     words : int32 array
@@ -376,12 +395,11 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     n_stops = job[STOPS]
     first_segments = numbers[job[NUMBERS] :]
     extra = first_segments[n_pieces + 1 :]
-    first_sources = extra[n_pieces:]
-    first_stops = first_sources[n_pieces + 1 :]
-    delays = first_stops[n_segments + 1 :]
-    begins = delays[n_segments:]
+    first_stops = extra[n_pieces:]
+    begins = first_stops[n_segments + 1 :]
     stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
-    table = sources[job[SOURCES] :]
+    of_segments = sources[job[SOURCES] :]
+    tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
     data = symbols[job[SYMBOLS] :], words[job[WORDS] :], address(cells[job[CELLS] :])
     while True:
         if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
@@ -392,6 +410,4 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
         if k >= n_pieces:
             return
         segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
-        piece = segments, first_sources[uint32(k)], extra[uint32(k)]
-        tables = first_stops, stops, (table, first_sources[uint32(k + 1)]), delays
-        _sweep_piece(piece, tables, data, columns, stage, scratch, scoring)
+        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)

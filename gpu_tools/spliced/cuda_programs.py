@@ -16,15 +16,10 @@ from gpu_tools.spliced import cuda_ends as exit_columns
 from gpu_tools.spliced import cuda_halves as halves
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
+from gpu_tools.spliced import piece_tables as of_piece
 from gpu_tools.spliced.columns import Strands
-from gpu_tools.spliced.piece_tables import (
-    NOT_KEPT,
-    NOT_THE_LAST,
-    arrange,
-    fill_warps,
-    stored_row,
-)
-from gpu_tools.spliced.pieces import EMPTY, cut, most_segments, most_sources
+from gpu_tools.spliced.piece_tables import arrange, fill_warps, stored_row
+from gpu_tools.spliced.pieces import cut, most_segments, most_sources
 from gpu_tools.spliced.program import lay_out, write_stream
 from gpu_tools.spliced.widths import best_bonus
 
@@ -44,7 +39,7 @@ class Programs(NamedTuple):
     ----------
     table : ndarray of int64, shape (P, FIELDS)
     numbers, sources : ndarray of int32
-        See `cuda_packed.sweep_pieces`; a source names a stored row instead of its place.
+        See `cuda_packed.sweep_pieces`; stored rows are named instead of their places.
     exits : ndarray of int32
         Rows of 8, see `cuda_trace.trace_chains`.
     symbols : ndarray of uint8
@@ -110,8 +105,10 @@ def _room(strands: Strands) -> NDArray[np.int64]:
     exons, rows = np.diff(strands.first_exons), np.add.reduceat(lengths, first)
     stops = exons + rows // (2 * packed.CAPACITY.lanes * packed.CAPACITY.slots) + 1
     # there are no more pieces than segments; see `piece_tables.arrange`
-    numbers = 5 * most_segments(stops, exons) + 3 * stops + 3
-    return np.stack([numbers, 4 * most_sources(stops, exons), 8 * exons, rows], axis=1)
+    segments, sources = most_segments(stops, exons), most_sources(stops, exons)
+    numbers = 3 * segments + 3 * stops + 2
+    sources = of_piece.OF_SEGMENT * segments + of_piece.OF_SOURCE * sources
+    return np.stack([numbers, sources, 8 * exons, rows], axis=1)
 
 
 @njit(cache=True, nogil=True)
@@ -141,9 +138,11 @@ def _lay_out(codes, exons, way, costs, capacity, programs, place):
     bonus, committed = bonus[order], first_by_end[commits]
     pieces = cut(exit_rows, exit_tracks, by_end, committed, capacity)
     first_segments = fill_warps(pieces.order, pieces.segments, capacity)
-    tables = programs.numbers[own[NUMBERS] :], programs.sources[own[SOURCES] :]
+    sources = programs.sources[own[SOURCES] :]
+    tables = programs.numbers[own[NUMBERS] :], sources, sources[4 * len(pieces.order) :]
     lengths = exit_rows - track_rows[exit_tracks] + 1
-    arrange(pieces, first_segments, capacity, bonus - penalty + gap * lengths, tables)
+    added = bonus - penalty + gap * lengths
+    own[N_SOURCES] = arrange(pieces, first_segments, capacity, added, tables)
     stream = programs.symbols[own[SYMBOLS] : own[SYMBOLS] + track_rows[-1]]
     own[AMBIGUOUS] = write_stream(codes, starts, track_rows, way, stream)
     # a strand that is read against its direction has the target read from its end as well
@@ -151,8 +150,7 @@ def _lay_out(codes, exons, way, costs, capacity, programs, place):
     own[N_STOPS], own[N_KEPT] = len(pieces.stops.ends), pieces.n_kept
     own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
     own[LAST_TICK] = pieces.segments.ticks.max()
-    own[N_SOURCES], own[N_EXITS] = len(pieces.segments.sources), len(order)
-    own[N_ENDS], own[MOST_BONUS] = len(ends), np.abs(bonus).max()
+    own[N_EXITS], own[N_ENDS], own[MOST_BONUS] = len(order), len(ends), np.abs(bonus).max()
     own[BEST_BONUS] = best_bonus(commits, exit_tracks, exit_ends, bonus, len(ends), penalty)
     # a track is its longest exon
     own[LONGEST_TRACK] = np.diff(track_rows).max()
@@ -204,16 +202,18 @@ def place_sources(jobs, sources, targets, scoring, placed, words):
         are followed with.
     """
     job, first = jobs[cuda.blockIdx.x], cuda.threadIdx.x
-    stride, source = int32(job[of_job.STRIDE]), job[of_job.PROGRAM_SOURCES]
+    given, out = sources[job[of_job.PROGRAM_SOURCES] :], placed[job[of_job.SOURCES] :]
+    stride, segments = int32(job[of_job.STRIDE]), of_piece.OF_SEGMENT * job[of_job.SEGMENTS]
+    for k in range(first, segments, cuda.blockDim.x):
+        number = given[k]
+        if k % of_piece.OF_SEGMENT == of_piece.KEPT:
+            number = int32(0) if number == of_piece.NOT_KEPT else packed.place_of(number, stride)
+        out[k] = number
     for k in range(first, job[of_job.N_SOURCES], cuda.blockDim.x):
-        row, kept = sources[source + 4 * k + 1], sources[source + 4 * k + 3]
-        out = placed[job[of_job.SOURCES] + 4 * k :]
-        out[0], out[2] = sources[source + 4 * k], sources[source + 4 * k + 2]
-        out[1] = row if row == EMPTY else packed.place_of(row, stride)
-        if kept == NOT_THE_LAST:
-            out[3] = -1
-        else:
-            out[3] = 0 if kept == NOT_KEPT else packed.place_of(kept, stride)
+        at = segments + of_piece.OF_SOURCE * k
+        added = given[at + of_piece.ADDED]
+        out[at + of_piece.ROW] = packed.place_of(given[at + of_piece.ROW], stride)
+        out[at + of_piece.ADDED] = (added & int32(0xFFFF)) | (added << int32(16))
     target, length = targets[job[of_job.TARGET] :], job[of_job.COLUMNS] - 1
     count = length + packed.WORDS_AROUND
     for k in range(first, count, cuda.blockDim.x):

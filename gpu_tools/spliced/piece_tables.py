@@ -8,8 +8,12 @@ from numba.extending import register_jitable
 
 from gpu_tools.spliced.pieces import EMPTY
 
-NOT_THE_LAST, NOT_KEPT = -1, -2
-"""Stand, with a source, for the row above its segment: not complete yet, and not to be kept."""
+# elements of a segment in the tables: the steps that it is behind, the stored row above it or
+# `NOT_KEPT`, its first source, and past its last; without sources that row is the empty chain's
+BEHIND, KEPT, FIRST, PAST, OF_SEGMENT = range(5)
+# elements of a source: the stored row, and what it adds
+ROW, ADDED, OF_SOURCE = range(3)
+NOT_KEPT = -1
 
 
 @njit(cache=True, nogil=True)
@@ -57,42 +61,47 @@ def arrange(pieces, first_segments, capacity, bonuses, tables):
     bonuses : ndarray of int64, shape (B,)
         What an exon's last row adds to what follows it.
     tables : tuple of ndarray of int32
-        The pieces' numbers, 3 P + 2 G + 3 S + 3 of them, and their sources, 4 Q, at least.
+        The pieces' numbers, 2 P + G + 3 S + 2 of them, their segments, 4 G, and their sources, 2 Q,
+        at least.
+
+    Returns
+    -------
+    int
+        Sources written; the empty chain's row is none.
     """
-    (stops, segments, _, _, order), (numbers, sources) = pieces, tables
+    (stops, segments, _, _, order), (numbers, own_segments, own_sources) = pieces, tables
     begins, ends, virtual_lanes, late = stops.begins, stops.ends, stops.virtual_lanes, capacity.late
     n_pieces, n_segments, n_stops = len(first_segments) - 1, len(order), len(ends)
     numbers[: n_pieces + 1], extra = first_segments, numbers[n_pieces + 1 :]
-    first_sources = extra[n_pieces:]
-    first_stops = first_sources[n_pieces + 1 :]
-    delays = first_stops[n_segments + 1 :]
-    own_stops = delays[n_segments:]
+    first_stops = extra[n_pieces:]
+    own_stops = first_stops[n_segments + 1 :]
     ticks, lanes, kept = segments.ticks, segments.lanes, segments.kept
     stops_of, sources_of, rows = segments.first_stops, segments.first_sources, segments.sources
     read, stop = 0, 0
     for piece in range(n_pieces):
         first, most = first_segments[piece], 0
-        first_sources[piece] = read
         for k in range(first, first_segments[piece + 1]):
-            s = order[k]
+            s, at = order[k], OF_SEGMENT * k
             delay = capacity.chunk * (ticks[s] - ticks[order[first]])
-            delays[k], first_stops[k] = delay, stop
+            first_stops[k] = stop
             most = max(most, delay + 2 * lanes[s] + late - 1)
             for own in range(stops_of[s], stops_of[s + 1]):
                 own_stops[stop], own_stops[n_stops + stop] = begins[own], ends[own]
                 own_stops[2 * n_stops + stop] = stored_row(own, virtual_lanes, late)
                 stop += 1
+            own_segments[at + BEHIND], own_segments[at + FIRST] = delay, read
             for source in range(sources_of[s], sources_of[s + 1]):
-                row, exon, at = rows[source, 0], rows[source, 1], 4 * read
-                sources[at] = delay
-                sources[at + 1] = EMPTY if row == EMPTY else stored_row(row, virtual_lanes, late)
-                sources[at + 2] = bonuses[exon] if exon >= 0 else 0
-                sources[at + 3] = NOT_THE_LAST
-                read += 1
+                row, exon = rows[source, 0], rows[source, 1]
+                if row != EMPTY:
+                    own_sources[OF_SOURCE * read + ROW] = stored_row(row, virtual_lanes, late)
+                    own_sources[OF_SOURCE * read + ADDED] = bonuses[exon] if exon >= 0 else 0
+                    read += 1
+            own_segments[at + PAST] = read
             of_kept = stored_row(kept[s], virtual_lanes, late) if kept[s] >= 0 else NOT_KEPT
-            sources[4 * read - 1] = of_kept
+            own_segments[at + KEPT] = of_kept
         extra[piece] = most
-    first_sources[n_pieces], first_stops[n_segments] = read, stop
+    first_stops[n_segments] = stop
+    return read
 
 
 @register_jitable
