@@ -8,7 +8,7 @@ minima need compute capability 9.0.
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import cuda, int32, types, uint32
+from numba import cuda, int32, int64, types, uint32
 
 from gpu_tools.device import simulated
 from gpu_tools.kernel_cache import load_one_by_one, serialise
@@ -126,17 +126,23 @@ def _permute_twin(low, high, selector):
 
 
 def _address_twin(array):
-    return array
+    return array, 0
+
+
+def _moved_twin(address, count):
+    array, first = address
+    return array, first + int(count)
 
 
 def _look_around_twin(address, index):
-    first = int(index) & ~1
-    return tuple(_packed(int(address[k]), int(address[k + 1])) for k in range(first, first + 6, 2))
+    array, first = _moved_twin(address, int(index) & ~1)
+    return tuple(_packed(int(array[k]), int(array[k + 1])) for k in range(first, first + 6, 2))
 
 
-def _put_four_twin(address, index, first, second):
+def _put_four_twin(address, first, second):
+    array, index = address
     for k, value in enumerate((*_split(first), *_split(second))):
-        address[index + k] = value
+        array[index + k] = value
 
 
 def signed32(value: int) -> int:
@@ -188,10 +194,9 @@ def _generate_look_around(context, builder, signature, arguments):
 
 
 def _generate_put_four(context, builder, signature, arguments):
-    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32, _I32])
-    text = "{ .reg .b64 at; mad.wide.s32 at, $1, 2, $0; "
-    text += "st.relaxed.gpu.global.v2.b32 [at], {$2, $3}; }"
-    call = ir.InlineAsm(function_type, text, "l,r,r,r,~{memory}", side_effect=True)
+    function_type = ir.FunctionType(ir.VoidType(), [ir.IntType(64), _I32, _I32])
+    text = "st.relaxed.gpu.global.v2.b32 [$0], {$1, $2};"
+    call = ir.InlineAsm(function_type, text, "l,r,r,~{memory}", side_effect=True)
     builder.call(call, arguments)
     return context.get_dummy_value()
 
@@ -209,8 +214,9 @@ if simulated():
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
     product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
-    address, look_around, put_four = (
-        cuda.jit(device=True)(f) for f in (_address_twin, _look_around_twin, _put_four_twin)
+    address, moved, look_around, put_four = (
+        cuda.jit(device=True)(f)
+        for f in (_address_twin, _moved_twin, _look_around_twin, _put_four_twin)
     )
     any_lane, sync_lanes = (cuda.jit(device=True)(f) for f in (_any_lane_twin, _sync_lanes_twin))
 else:
@@ -254,8 +260,13 @@ else:
 
     @intrinsic
     def address(typing_context, array):
-        """Return where an int16 array lies, for `look_around` and `put_four`."""
+        """Return where an int16 array lies, for `moved`, `look_around` and `put_four`."""
         return types.int64(array), _generate_address
+
+    @cuda.jit(device=True)
+    def moved(address, count):
+        """Return the address so many int16 elements further on."""
+        return address + int64(2) * count
 
     @intrinsic
     def look_around(typing_context, address, index):
@@ -267,9 +278,9 @@ else:
         return types.UniTuple(int32, 3)(types.int64, int32), _generate_look_around
 
     @intrinsic
-    def put_four(typing_context, address, index, first, second):
-        """Write two packed pairs, for the whole GPU, to elements from a multiple of four on."""
-        return types.void(types.int64, int32, int32, int32), _generate_put_four
+    def put_four(typing_context, address, first, second):
+        """Write two packed pairs, for the whole GPU, from an address that is a multiple of four."""
+        return types.void(types.int64, int32, int32), _generate_put_four
 
 
 FOUR_WORDS = None if simulated() else 16

@@ -100,6 +100,12 @@ def stride_of(length, around):
     return (length + around.row + packed.UNROLLED - 1) // packed.UNROLLED * packed.UNROLLED
 
 
+@register_jitable
+def word_room(length, around):
+    """Return elements of a target's words, which lie there several times, each time shifted."""
+    return (length + around.words + 2 * packed.UNROLLED - 2) // packed.UNROLLED * packed.UNROLLED
+
+
 class Takes(NamedTuple):
     """Elements that jobs take in the buffers of a launch and of `cuda_trace.trace_chains`."""
 
@@ -140,7 +146,7 @@ def _takes(table, program, length, around):
     return Takes(
         (table[program, of.N_STOPS] + table[program, of.N_KEPT]) * stride_of(length, around),
         4 * table[program, of.N_SEGMENTS] + 4 * ((table[program, of.N_SOURCES] + 1) // 2),
-        2 * (length + around.words), 2 * strips,
+        (packed.UNROLLED + 1) * word_room(length, around), 2 * strips,
         2 * (columns + around.border), lanes * (columns // 2 + around.border), 1 + runs,
     )  # fmt: skip
 
@@ -286,6 +292,7 @@ def _lay_out(table, jobs, layout, around):
         layout[k, of_job.SYMBOLS], layout[k, of_job.TARGET] = table[program, of.SYMBOLS], targets[k]
         layout[k, of_job.CELLS], layout[k, of_job.SOURCES] = cells, sources
         layout[k, of_job.WORDS], layout[k, of_job.FOUND] = words, found
+        layout[k, of_job.WORD_ROOM] = word_room(lengths[k], around)
         # the room in which a chain is followed lies together
         room = strips + borders + ways
         own = _takes(table, program, lengths[k], around)

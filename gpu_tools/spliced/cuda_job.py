@@ -9,8 +9,8 @@ from gpu_tools.scoring import N_SYMBOLS
     COLUMNS, STRIDE, PIECES, SEGMENTS, STOPS, N_SOURCES, N_EXITS,
     NUMBERS, PROGRAM_SOURCES, EXITS, SYMBOLS, TARGET,
     CELLS, SOURCES, WORDS, STRIPS, BORDERS, WAYS, FOUND,
-    FIRST_RIVAL, PAST_RIVALS, BEHIND, MIRRORED, LAST_ENTRY, LAST_COMMITTED, FIELDS,
-) = range(26)  # fmt: skip
+    FIRST_RIVAL, PAST_RIVALS, BEHIND, MIRRORED, LAST_ENTRY, LAST_COMMITTED, WORD_ROOM, FIELDS,
+) = range(27)  # fmt: skip
 
 # elements of the scoring: the gap, whether ends are free, the intron penalty, the most that a pair
 # adds to S', at least 0; of each target symbol what a pair with each of the four base symbols adds

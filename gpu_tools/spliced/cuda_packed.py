@@ -20,7 +20,7 @@ Rows that a virtual lane lacks lie at its top and do nothing: no pair is better 
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64, uint32, uint64
+from numba import cuda, int32, int64, uint32
 
 from gpu_tools.ptx import (
     FOUR_WORDS,
@@ -34,6 +34,7 @@ from gpu_tools.ptx import (
     look_around,
     max2,
     min2,
+    moved,
     permute,
     put_four,
     shuffle_up,
@@ -52,6 +53,7 @@ from gpu_tools.spliced.cuda_job import (
     STOPS,
     STRIDE,
     SYMBOLS,
+    WORD_ROOM,
     WORDS,
 )
 from gpu_tools.spliced.piece_tables import BEHIND, OF_SEGMENT, OF_SOURCE
@@ -89,8 +91,8 @@ NEVER_BYTE = NEVER & 0xFF
 _BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 _STAGED = CHUNK + UNROLLED
 """Staged columns of a segment; more than needed, so that segments lie in different banks."""
-_AT_ONCE = min(2 * UNROLLED, CHUNK)
-"""Columns between two turns of the inner loop."""
+_AT_ONCE = min(4 * UNROLLED, CHUNK)
+"""Columns between two turns of the inner loop, at the end of which rows move back in registers."""
 _NO_COLUMN = -(1 << 30)
 _HALF = CAPACITY.segments * _STAGED
 _STAGE = 2 * _HALF
@@ -228,7 +230,7 @@ def _arrive(cells, tables, segments, chunk, half, stage, scoring):
         if uint32(column) < uint32(columns):
             low, high = _fold(cells, sources, segment, column, scoring)
             if kept > 0:
-                put_four(cells, int32(kept + column), low, high)
+                put_four(moved(cells, kept + column), low, high)
         staged = int32(half + (number - segments[0]) * int32(_STAGED))
         words = (
             int32(low << int32(16)), int32(low & int32(_HIGH)),
@@ -260,7 +262,7 @@ def _step(row, selectors, state, pair, above, neighbours):
 
 
 @cuda.jit(device=True)
-def _four_steps(rows, state, above, data, kept, scratch):
+def _four_steps(rows, state, above, given, keeps, to):
     """Move all lanes on by four columns, and keep what leaves them.
 
     `state` is the diagonal, the lane's own last rows, the words of the last column and of the next
@@ -270,11 +272,9 @@ def _four_steps(rows, state, above, data, kept, scratch):
     """
     row, selectors, neighbours = rows
     before, bottom, late, w0, w1, w2, w3, at = state
-    (words, cells), (keeps_low, keeps_high, to_low, to_high) = data, kept
+    (words, scratch), (keeps_low, keeps_high), (to_low, to_high) = given, keeps, to
     at = uint32(at + uint32(UNROLLED))
-    n0, n1, n2, n3 = (
-        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)],
-    )  # fmt: skip
+    n0, n1, n2, n3 = load4(words, int64(at))
     last = before, bottom, shuffle_up(bottom, scratch)
     before, b0 = _step(row, selectors, last, (w0, late), above[0], neighbours)
     last = before, b0, shuffle_up(b0, scratch)
@@ -284,11 +284,21 @@ def _four_steps(rows, state, above, data, kept, scratch):
     last = before, b2, shuffle_up(b2, scratch)
     before, b3 = _step(row, selectors, last, (w3, w2), above[3], neighbours)
     if keeps_low:
-        put_four(cells, to_low, permute(b0, b1, int32(_LOWS)), permute(b2, b3, int32(_LOWS)))
+        put_four(to_low, permute(b0, b1, int32(_LOWS)), permute(b2, b3, int32(_LOWS)))
     if keeps_high:
-        put_four(cells, to_high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
+        put_four(to_high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
     state = before, b3, w3, n0, n1, n2, n3, at
-    return state, int32(to_low + UNROLLED), int32(to_high + UNROLLED)
+    return state, (moved(to_low, UNROLLED), moved(to_high, UNROLLED))
+
+
+@cuda.jit(device=True)
+def _eight_steps(rows, state, staged, given, keeps, to):
+    """Do eight steps; `staged` is where what goes above them is."""
+    stage, given = given
+    above = load4(stage, int64(staged))
+    state, to = _four_steps(rows, state, above, given, keeps, to)
+    above = load4(stage, int64(staged + UNROLLED))
+    return _four_steps(rows, state, above, given, keeps, to)
 
 
 @cuda.jit(device=True)
@@ -296,7 +306,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     """Sweep one piece over all columns."""
     segments, extra = piece
     first_stops, stops, of_segments, sources = tables
-    codes, words, cells = data
+    codes, (words, room), cells = data
     lane = int32(cuda.threadIdx.x)
     row = cuda.local.array(SLOTS, int32)
     selectors = cuda.local.array(SLOTS, int32)
@@ -313,15 +323,26 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
     delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
     staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
-    at = uint32(WORD_LEAD - number - delay)
+    # of the words, which lie there several times, those that are shifted so that four are aligned
+    shift = int32(number & int32(UNROLLED - 1))
+    at = uint32(shift * room + shift + WORD_LEAD - number - delay)
     rows = row, selectors, neighbours
+    w0, w1, w2, w3 = load4(words, int64(at))
     state = (
-        _BOTH_NEVER, _BOTH_NEVER, int32(0),
-        words[at], words[at + uint64(1)], words[at + uint64(2)], words[at + uint64(3)], at,
-    )  # fmt: skip
-    data = words, cells
-    to_low = int32(place_low - number - delay)
-    to_high = int32(place_high - number - int32(1) - delay)
+        _BOTH_NEVER,
+        _BOTH_NEVER,
+        int32(0),
+        w0,
+        w1,
+        w2,
+        w3,
+        at,
+    )
+    given = stage, (words, scratch)
+    to = (
+        moved(cells, int64(place_low - number - delay)),
+        moved(cells, int64(place_high - number - 1 - delay)),
+    )
     fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
     if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
         computes = False  # folds alone have no rows
@@ -340,15 +361,16 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         half = int32(_HALF) - half
         if not computes:
             continue
-        works = first >= delay and first - delay < columns + int32(2 * WARP + UNROLLED)
+        own_first = int32(first - delay)
+        works = own_first >= 0 and own_first < int32(columns + 2 * WARP + UNROLLED)
         keeps = works and place_low >= 0, works and place_high >= 0
         for k in range(int32(0), chunk, int32(_AT_ONCE)):
-            above, kept = load4(stage, int64(here + k)), (keeps[0], keeps[1], to_low, to_high)
-            state, to_low, to_high = _four_steps(rows, state, above, data, kept, scratch)
-            if _AT_ONCE > UNROLLED:  # twice in a row half as much is moved between registers
-                above = load4(stage, int64(here + k + int32(UNROLLED)))
-                kept = keeps[0], keeps[1], to_low, to_high
-                state, to_low, to_high = _four_steps(rows, state, above, data, kept, scratch)
+            at = int32(here + k)
+            if _AT_ONCE == UNROLLED:
+                state, to = _four_steps(rows, state, load4(stage, int64(at)), given[1], keeps, to)
+            else:
+                state, to = _eight_steps(rows, state, at, given, keeps, to)
+                state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), given, keeps, to)
 
 
 @kernel(registers=72)
@@ -400,7 +422,8 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
     of_segments = sources[job[SOURCES] :]
     tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
-    data = symbols[job[SYMBOLS] :], words[job[WORDS] :], address(cells[job[CELLS] :])
+    of_columns = words[job[WORDS] :], int32(job[WORD_ROOM])
+    data = symbols[job[SYMBOLS] :], of_columns, address(cells[job[CELLS] :])
     while True:
         if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
             begun[0] = cuda.atomic.add(counters, own, 1)

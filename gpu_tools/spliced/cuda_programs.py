@@ -215,11 +215,15 @@ def place_sources(jobs, sources, targets, scoring, placed, words):
         out[at + of_piece.ROW] = packed.place_of(given[at + of_piece.ROW], stride)
         out[at + of_piece.ADDED] = (added & int32(0xFFFF)) | (added << int32(16))
     target, length = targets[job[of_job.TARGET] :], job[of_job.COLUMNS] - 1
-    count = length + packed.WORDS_AROUND
-    for k in range(first, count, cuda.blockDim.x):
+    room = job[of_job.WORD_ROOM]
+    for k in range(first, length + packed.WORDS_AROUND, cuda.blockDim.x):
         column, out = k - (packed.WORD_LEAD + 1), words[job[of_job.WORDS] + k :]
         inside = 0 <= column < length
         if job[of_job.MIRRORED]:
             column = length - 1 - column
-        out[0] = scoring[of_job.RAISED + target[column]] if inside else int32(0)
-        out[count] = scoring[of_job.LIFTED + target[column]] if inside else int32(0)
+        raised = scoring[of_job.RAISED + target[column]] if inside else int32(0)
+        for shift in range(packed.UNROLLED):
+            out[shift * (room + 1)] = raised
+        out[packed.UNROLLED * room] = (
+            scoring[of_job.LIFTED + target[column]] if inside else int32(0)
+        )

@@ -18,7 +18,7 @@ from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, 
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
-from gpu_tools.spliced.cuda_packed import WORD_LEAD, WORDS_AROUND, place_of
+from gpu_tools.spliced.cuda_packed import UNROLLED, WORD_LEAD, place_of
 
 SLOTS = 8
 """Rows of a lane."""
@@ -322,7 +322,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
     rows = cells[job[of_job.CELLS] :], int32(job[of_job.STRIDE])
     texts = (
         symbols[job[of_job.SYMBOLS] :],
-        words[job[of_job.WORDS] + job[of_job.COLUMNS] - 1 + WORDS_AROUND :],
+        words[job[of_job.WORDS] + UNROLLED * job[of_job.WORD_ROOM] :],
         targets[job[of_job.TARGET] :],
     )
     stride = int32(job[of_job.COLUMNS] + 2 * WARP)
