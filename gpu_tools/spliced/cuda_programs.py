@@ -82,7 +82,8 @@ def begin_programs(
     -------
     programs : Programs
     lay_out : callable
-        Lays out what is left to do; as many threads as like may call it.
+        Lays out what is left to do; as many threads as like may call it. It tells the one that has
+        ended last that all is done, any one if there was nothing to do.
     """
     room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
     sizes = room.sum(axis=0)
@@ -94,7 +95,7 @@ def begin_programs(
     )  # fmt: skip
     programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
     capacity = packed.APART if apart else packed.CAPACITY
-    largest_first, taken = np.argsort(-room[:, 3]), np.zeros(1, dtype=np.int64)
+    largest_first, taken = np.argsort(-room[:, 3]), np.zeros(2, dtype=np.int64)
     how = bonus, (scoring.gap, scoring.intron_penalty), capacity
     return programs, lambda: _lay_out_next(largest_first, taken, strands, *how, programs)
 
@@ -113,8 +114,11 @@ def _room(strands: Strands) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def _lay_out_next(order, taken, strands, bonus, costs, capacity, programs):
-    """Lay out strands in an order, those that no other thread has taken, as long as there are."""
-    at = simd.fetch_add(taken, 0, 1)
+    """Lay out strands in an order, those that no other thread has taken, as long as there are.
+
+    Numbered are strands that are taken, and that are done; see `begin_programs`.
+    """
+    at, is_last = simd.fetch_add(taken, 0, 1), len(order) == 0
     while at < len(order):
         k = order[at]
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
@@ -124,7 +128,9 @@ def _lay_out_next(order, taken, strands, bonus, costs, capacity, programs):
         way = reverse if half == halves.WHOLE else half == halves.BEHIND, reverse
         programs.table[k, BEHIND] = half == halves.BEHIND
         _lay_out(codes, exons, way, costs, capacity, programs, (k, first))
+        is_last = simd.fetch_add(taken, 1, 1) == len(order) - 1
         at = simd.fetch_add(taken, 0, 1)
+    return is_last
 
 
 @njit(cache=True, nogil=True)
