@@ -109,10 +109,6 @@ def _product_twin(left, right):
     return uint32(int(left) * int(right) & 0xFFFFFFFF)
 
 
-def _multiprocessor_twin():
-    return 0
-
-
 def _funnel_twin(low, high, distance):
     both = int(high) << 32 | int(low)
     return uint32(both >> (int(distance) & 31) & 0xFFFFFFFF)
@@ -217,9 +213,7 @@ if simulated():
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
-    product, funnel, multiprocessor = (
-        cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin, _multiprocessor_twin)
-    )
+    product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
     address, moved, look_around, put_four = (
         cuda.jit(device=True)(f)
         for f in (_address_twin, _moved_twin, _look_around_twin, _put_four_twin)
@@ -258,11 +252,6 @@ else:
     def funnel(typing_context, low, high, distance):
         """Return the lower one of two words that are shifted down by `distance` modulo 32."""
         return uint32(uint32, uint32, uint32), _of_words("shf.r.wrap.b32 $0, $1, $2, $3;")
-
-    @intrinsic
-    def multiprocessor(typing_context):
-        """Return the number of the multiprocessor that the thread runs on."""
-        return int32(), _of_words("mov.u32 $0, %smid;")
 
     @intrinsic
     def permute(typing_context, low, high, selector):

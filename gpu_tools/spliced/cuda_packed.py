@@ -30,7 +30,6 @@ from gpu_tools.ptx import (
     load4,
     max2,
     moved,
-    multiprocessor,
     permute,
     put_four,
     shuffle_up,
@@ -46,16 +45,10 @@ from gpu_tools.spliced.cuda_above import (
     arrive,
 )
 from gpu_tools.spliced.cuda_job import (
-    BUSY,
     CELLS,
     COLUMNS,
-    ENTRIES,
-    HEADER,
-    JOBS,
     NUMBERS,
     PIECES,
-    QUIET,
-    QUIET_BLOCKS,
     SEGMENTS,
     SOURCES,
     STOPS,
@@ -277,55 +270,9 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
                 state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), given, keeps, to)
 
 
-@cuda.jit(device=True)
-def _leaves(team, counters):
-    """Tell whether a block is one too many on a quiet multiprocessor; one thread asks, once."""
-    number = multiprocessor()
-    if number >= team[QUIET]:
-        return False
-    return cuda.atomic.add(counters, team[JOBS] + 2 + number, 1) >= QUIET_BLOCKS
-
-
-@cuda.jit(device=True)
-def _next_job(team, counters):
-    """Return the job that a block works for next, -1 if there is none; one thread asks."""
-    quiet = multiprocessor() < team[QUIET]
-    for _ in range(2):
-        first, past = (team[BUSY], team[ENTRIES]) if quiet else (int32(0), team[BUSY])
-        at = int32(first + cuda.atomic.add(counters, team[JOBS] + int32(quiet), 1))
-        if at < past:
-            return team[HEADER + at]
-        quiet = not quiet
-    return int32(-1)
-
-
-@cuda.jit(device=True)
-def _sweep_job(job, program, place, counting, stage, scratch, scoring):
-    """Sweep pieces of a job as long as there are any."""
-    (numbers, symbols), (of_segments, words, cells) = program, place
-    counters, own, begun = counting
-    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
-    n_stops, extra = job[STOPS], numbers[n_pieces + 1 :]
-    first_stops = extra[n_pieces:]
-    begins = first_stops[n_segments + 1 :]
-    stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
-    tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
-    data = symbols, (words, int32(job[WORD_ROOM])), address(cells)
-    while True:
-        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
-            begun[0] = cuda.atomic.add(counters, own, 1)
-        cuda.syncthreads()
-        k = begun[0]
-        cuda.syncthreads()
-        if k >= n_pieces:
-            return
-        segments = numbers[uint32(k)], numbers[uint32(k + 1)]
-        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)
-
-
 @kernel(registers=72)
 def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
-    """Sweep the pieces of all jobs; a block is one or two warps.
+    """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
 
     The first warp fetches what the last one works on: if there are two, while that works on what
     came before, in chunks half as long, which is faster; if there is one, there is room for more
@@ -338,7 +285,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     ----------
     jobs : int64 array, shape (J, cuda_job.FIELDS)
     team : int32 array
-        See `cuda_team`.
+        The job of each block.
     numbers : int32 array
         Of each program, in the order of its pieces: the first segment of each piece and their
         number; the steps of each piece beyond its columns; the first stop of each segment and their
@@ -353,25 +300,34 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     cells : int16 array, all `NEVER`
         Written, of each job: the row of each stop, then the kept rows above segments. Four columns
         of a stop's row are stored together, so places are chosen for them to be aligned.
-    counters : int32 array, zeros
-        See `cuda_team.Team`.
+    counters : int32 array, zeros, shape (J,)
+        Pieces begun of each job.
     scoring : int32 array
         See `cuda_job`.
     """
     scratch = cuda.shared.array(WARP, int32)
     begun = cuda.shared.array(1, int32)
     stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
-    asks = cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0
-    leaves = asks and _leaves(team, counters)
+    own = team[cuda.blockIdx.x]
+    job = jobs[own]
+    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
+    n_stops = job[STOPS]
+    first_segments = numbers[job[NUMBERS] :]
+    extra = first_segments[n_pieces + 1 :]
+    first_stops = extra[n_pieces:]
+    begins = first_stops[n_segments + 1 :]
+    stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
+    of_segments = sources[job[SOURCES] :]
+    tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
+    of_columns = words[job[WORDS] :], int32(job[WORD_ROOM])
+    data = symbols[job[SYMBOLS] :], of_columns, address(cells[job[CELLS] :])
     while True:
-        if asks:
-            begun[0] = -1 if leaves else _next_job(team, counters)
+        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+            begun[0] = cuda.atomic.add(counters, own, 1)
         cuda.syncthreads()
-        own = begun[0]
+        k = begun[0]
         cuda.syncthreads()
-        if own < 0:
+        if k >= n_pieces:
             return
-        job = jobs[own]
-        place = sources[job[SOURCES] :], words[job[WORDS] :], cells[job[CELLS] :]
-        program = numbers[job[NUMBERS] :], symbols[job[SYMBOLS] :]
-        _sweep_job(job, program, place, (counters, own, begun), stage, scratch, scoring)
+        segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
+        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)
