@@ -64,7 +64,7 @@ SLOTS = 8
 """Rows of a virtual lane, each half a register."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=16
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=20
 )
 APART = CAPACITY._replace(span=0, segments=1)
 """A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
