@@ -33,6 +33,7 @@ from gpu_tools.ptx import (
     permute,
     put_four,
     shuffle_up,
+    times_plus,
 )
 from gpu_tools.spliced.cuda_above import (
     BOTH_NEVER,
@@ -86,8 +87,8 @@ _HALF = CAPACITY.segments * STAGED
 _STAGE = 2 * _HALF
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
-_OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
-_NEIGHBOURS_HIGH_THEN_OWN_LOW, _SECOND = 0x5432, 0x7654
+_FIRSTS_HIGH, _SECONDS_HIGH = 0x5432, 0x5476
+"""A high half as a low one, under the second's low half, which is 0 where rows are staged."""
 _HIGHS = 0x7632
 
 
@@ -141,13 +142,14 @@ def _step(row, selectors, state, pair, above, neighbours):
     """Move all lanes on by one column.
 
     `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
-    words of two columns; `above` what is staged, and `neighbours` how to put it together: in a
-    segment's first lane the staged row goes above the low half, else the neighbour's high half.
+    words of two columns; `above` what is staged. `neighbours` tells what goes above the low half,
+    the neighbour's high half or in a segment's first lane the staged row, and what moves a low half
+    up, which the multiplier does: the other integer lanes have enough to do.
     """
     diagonal, bottom, neighbour = state
     word, late = pair
-    own, other = neighbours
-    up = permute(neighbour, permute(bottom, above, own), other)
+    selector, up_a_half = neighbours
+    up = times_plus(bottom, up_a_half, permute(neighbour, above, selector))
     before = up
     for c in range(SLOTS):
         left = row[c]
@@ -215,9 +217,10 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         )
         row[c] = BOTH_NEVER
     used = own >= 0
-    neighbours = int32(_OWN), int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW)
+    # the product is not known to the compiler, which would shift instead
+    neighbours = int32(_FIRSTS_HIGH), int32(cuda.blockDim.z << 16)
     if number == 0:
-        neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
+        neighbours = int32(_SECONDS_HIGH), neighbours[1]
     delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
     staged = int32((own - segments[0]) * int32(STAGED)) if used else int32(0)
     # of the words, which lie there several times, those that are shifted so that four are aligned
