@@ -109,8 +109,8 @@ def _product_twin(left, right):
     return uint32(int(left) * int(right) & 0xFFFFFFFF)
 
 
-def _multiprocessor_twin():
-    return 0
+def _times_plus_twin(left, right, added):
+    return signed32(int(left) * int(right) + int(added))
 
 
 def _funnel_twin(low, high, distance):
@@ -217,8 +217,8 @@ if simulated():
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
-    product, funnel, multiprocessor = (
-        cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin, _multiprocessor_twin)
+    product, times_plus, funnel = (
+        cuda.jit(device=True)(f) for f in (_product_twin, _times_plus_twin, _funnel_twin)
     )
     address, moved, look_around, put_four = (
         cuda.jit(device=True)(f)
@@ -255,14 +255,14 @@ else:
         return uint32(uint32, uint32), _of_words("mul.lo.u32 $0, $1, $2;")
 
     @intrinsic
+    def times_plus(typing_context, left, right, added):
+        """Return the lower 32 bits of a product and a sum, in one instruction of the multiplier."""
+        return int32(int32, int32, int32), _of_words("mad.lo.s32 $0, $1, $2, $3;")
+
+    @intrinsic
     def funnel(typing_context, low, high, distance):
         """Return the lower one of two words that are shifted down by `distance` modulo 32."""
         return uint32(uint32, uint32, uint32), _of_words("shf.r.wrap.b32 $0, $1, $2, $3;")
-
-    @intrinsic
-    def multiprocessor(typing_context):
-        """Return the number of the multiprocessor that the thread runs on."""
-        return int32(), _of_words("mov.u32 $0, %smid;")
 
     @intrinsic
     def permute(typing_context, low, high, selector):

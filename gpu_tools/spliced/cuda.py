@@ -10,6 +10,7 @@ from numba import cuda, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.batches import largest_first
 from gpu_tools.cuda_kept import Buffers
 from gpu_tools.device import simulated
 from gpu_tools.ptx import WARP
@@ -21,10 +22,13 @@ from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_trace as trace
 from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
-from gpu_tools.spliced.cuda_team import make_team
 from gpu_tools.spliced.widths import Extent, bound_cells, costs_of
 
 PACKED_CAPABILITY = (9, 0)
+BLOCKS_PER_MULTIPROCESSOR = 28
+"""Blocks of one warp that jobs share in, for each multiprocessor."""
+BLOCKS_AT_ONCE, BLOCKS_AT_ONCE_APART = 2, 3
+"""Blocks that a job gets at most for each of its pieces that are at work at the same time."""
 EXONS_APART = 16
 """So many candidates a multiprocessor, each with its target, do not keep a GPU busy."""
 _THREADS = 4 if simulated() else 128
@@ -258,12 +262,12 @@ class PackedLaunch:
         layout = buffers.pinned("jobs", jobs.count * of_job.FIELDS, np.int64)
         self.layout = layout.reshape(-1, of_job.FIELDS)
         self.takes = Takes(*_lay_out(table, jobs, self.layout, AROUND))
-        self.team = make_team(table, jobs.programs, chunks, apart)
+        team = _team(table, jobs.programs, chunks, *_most_blocks(apart))
+        self.blocks = len(team)
         self.cells = buffers.array("cells", self.takes.cells, np.int16)
         self.words = buffers.array("words", self.takes.words, np.int32)
         self.sources = buffers.array("sources", self.takes.sources, np.int32)
-        self.table = buffers.copy("jobs", self.layout)
-        self.entries = buffers.copy("team", self.team.entries)
+        self.table, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
         resident.wait(buffers.stream)
         place_sources[jobs.count, _THREADS, buffers.stream](
             self.table, resident.sources, resident.targets, resident.scoring, self.sources,
@@ -272,10 +276,10 @@ class PackedLaunch:
 
     def run(self) -> None:
         """Clear what the kernel writes and start it."""
-        counters = self.buffers.filled("counters", self.team.n_counters, np.int32)
+        counters = self.buffers.filled("counters", self.jobs.count, np.int32)
         cells = self.buffers.filled("cells", self.takes.cells, np.int16, packed.NEVER_BYTE)
-        packed.sweep_pieces[self.team.blocks, (packed.WARP, self.warps), self.buffers.stream](
-            self.table, self.entries, self.resident.numbers, self.sources, self.resident.symbols,
+        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps), self.buffers.stream](
+            self.table, self.team, self.resident.numbers, self.sources, self.resident.symbols,
             self.words, cells, counters, self.resident.scoring,
         )  # fmt: skip
 
@@ -321,3 +325,38 @@ def _lay_out(table, jobs, layout, around):
             borders + own.borders, ways + own.ways, found + own.found,
         )  # fmt: skip
     return sums
+
+
+def _most_blocks(apart: bool) -> tuple[int, float]:
+    """Return the blocks that a job gets at most for each piece at work at once, and all jobs."""
+    if apart:
+        return BLOCKS_AT_ONCE_APART, np.inf
+    if simulated():
+        return BLOCKS_AT_ONCE, 2.0
+    count = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return BLOCKS_AT_ONCE, float(BLOCKS_PER_MULTIPROCESSOR * count)
+
+
+@njit(cache=True, nogil=True)
+def _team(table, programs, chunks, at_once, blocks):
+    """Return the job of each block, those with the most work a block first.
+
+    A job gets blocks for the pieces that are at work at the same time, and for some that come next;
+    if pieces are filled, no more than its share of the work.
+    """
+    n = len(programs)
+    work, sizes = np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
+    for k in range(n):
+        work[k] = table[programs[k], of.N_PIECES] * chunks[k]
+        sizes[k] = at_once * work[k] / (table[programs[k], of.LAST_TICK] + chunks[k])
+    share = blocks / work.sum()
+    for k in range(n):
+        most = np.ceil(min(sizes[k], work[k] * share))
+        sizes[k] = min(max(most, 1), table[programs[k], of.N_PIECES])
+    order = largest_first((work / sizes).astype(np.int64))
+    team, first = np.empty(np.int64(sizes.sum()), dtype=np.int32), 0
+    for k in order:
+        past = first + np.int64(sizes[k])
+        team[first:past] = k
+        first = past
+    return team

@@ -17,9 +17,3 @@ from gpu_tools.scoring import N_SYMBOLS
 # to S'', and to S', as bytes
 GAP, FREE, PENALTY, MOST, RAISED = range(5)
 LIFTED = RAISED + N_SYMBOLS
-
-# what a team of blocks begins with, see `cuda_team`: quiet multiprocessors, entries for blocks on
-# others, all entries, jobs; entries for the quiet ones come last
-QUIET, BUSY, ENTRIES, JOBS, HEADER = range(5)
-QUIET_BLOCKS = 12
-"""Blocks that stay on a quiet multiprocessor."""

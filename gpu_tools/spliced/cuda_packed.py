@@ -30,10 +30,10 @@ from gpu_tools.ptx import (
     load4,
     max2,
     moved,
-    multiprocessor,
     permute,
     put_four,
     shuffle_up,
+    times_plus,
 )
 from gpu_tools.spliced.cuda_above import (
     BOTH_NEVER,
@@ -46,16 +46,10 @@ from gpu_tools.spliced.cuda_above import (
     arrive,
 )
 from gpu_tools.spliced.cuda_job import (
-    BUSY,
     CELLS,
     COLUMNS,
-    ENTRIES,
-    HEADER,
-    JOBS,
     NUMBERS,
     PIECES,
-    QUIET,
-    QUIET_BLOCKS,
     SEGMENTS,
     SOURCES,
     STOPS,
@@ -71,7 +65,7 @@ SLOTS = 8
 """Rows of a virtual lane, each half a register."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=16
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=20
 )
 APART = CAPACITY._replace(span=0, segments=1)
 """A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
@@ -93,8 +87,8 @@ _HALF = CAPACITY.segments * STAGED
 _STAGE = 2 * _HALF
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
-_OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
-_NEIGHBOURS_HIGH_THEN_OWN_LOW, _SECOND = 0x5432, 0x7654
+_FIRSTS_HIGH, _SECONDS_HIGH = 0x5432, 0x5476
+"""A high half as a low one, under the second's low half, which is 0 where rows are staged."""
 _HIGHS = 0x7632
 
 
@@ -148,13 +142,14 @@ def _step(row, selectors, state, pair, above, neighbours):
     """Move all lanes on by one column.
 
     `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
-    words of two columns; `above` what is staged, and `neighbours` how to put it together: in a
-    segment's first lane the staged row goes above the low half, else the neighbour's high half.
+    words of two columns; `above` what is staged. `neighbours` tells what goes above the low half,
+    the neighbour's high half or in a segment's first lane the staged row, and what moves a low half
+    up, which the multiplier does: the other integer lanes have enough to do.
     """
     diagonal, bottom, neighbour = state
     word, late = pair
-    own, other = neighbours
-    up = permute(neighbour, permute(bottom, above, own), other)
+    selector, up_a_half = neighbours
+    up = times_plus(bottom, up_a_half, permute(neighbour, above, selector))
     before = up
     for c in range(SLOTS):
         left = row[c]
@@ -222,9 +217,10 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         )
         row[c] = BOTH_NEVER
     used = own >= 0
-    neighbours = int32(_OWN), int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW)
+    # the product is not known to the compiler, which would shift instead
+    neighbours = int32(_FIRSTS_HIGH), int32(cuda.blockDim.z << 16)
     if number == 0:
-        neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
+        neighbours = int32(_SECONDS_HIGH), neighbours[1]
     delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
     staged = int32((own - segments[0]) * int32(STAGED)) if used else int32(0)
     # of the words, which lie there several times, those that are shifted so that four are aligned
@@ -277,55 +273,9 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
                 state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), given, keeps, to)
 
 
-@cuda.jit(device=True)
-def _leaves(team, counters):
-    """Tell whether a block is one too many on a quiet multiprocessor; one thread asks, once."""
-    number = multiprocessor()
-    if number >= team[QUIET]:
-        return False
-    return cuda.atomic.add(counters, team[JOBS] + 2 + number, 1) >= QUIET_BLOCKS
-
-
-@cuda.jit(device=True)
-def _next_job(team, counters):
-    """Return the job that a block works for next, -1 if there is none; one thread asks."""
-    quiet = multiprocessor() < team[QUIET]
-    for _ in range(2):
-        first, past = (team[BUSY], team[ENTRIES]) if quiet else (int32(0), team[BUSY])
-        at = int32(first + cuda.atomic.add(counters, team[JOBS] + int32(quiet), 1))
-        if at < past:
-            return team[HEADER + at]
-        quiet = not quiet
-    return int32(-1)
-
-
-@cuda.jit(device=True)
-def _sweep_job(job, program, place, counting, stage, scratch, scoring):
-    """Sweep pieces of a job as long as there are any."""
-    (numbers, symbols), (of_segments, words, cells) = program, place
-    counters, own, begun = counting
-    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
-    n_stops, extra = job[STOPS], numbers[n_pieces + 1 :]
-    first_stops = extra[n_pieces:]
-    begins = first_stops[n_segments + 1 :]
-    stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
-    tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
-    data = symbols, (words, int32(job[WORD_ROOM])), address(cells)
-    while True:
-        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
-            begun[0] = cuda.atomic.add(counters, own, 1)
-        cuda.syncthreads()
-        k = begun[0]
-        cuda.syncthreads()
-        if k >= n_pieces:
-            return
-        segments = numbers[uint32(k)], numbers[uint32(k + 1)]
-        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)
-
-
 @kernel(registers=72)
 def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
-    """Sweep the pieces of all jobs; a block is one or two warps.
+    """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
 
     The first warp fetches what the last one works on: if there are two, while that works on what
     came before, in chunks half as long, which is faster; if there is one, there is room for more
@@ -338,7 +288,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     ----------
     jobs : int64 array, shape (J, cuda_job.FIELDS)
     team : int32 array
-        See `cuda_team`.
+        The job of each block.
     numbers : int32 array
         Of each program, in the order of its pieces: the first segment of each piece and their
         number; the steps of each piece beyond its columns; the first stop of each segment and their
@@ -353,25 +303,34 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
     cells : int16 array, all `NEVER`
         Written, of each job: the row of each stop, then the kept rows above segments. Four columns
         of a stop's row are stored together, so places are chosen for them to be aligned.
-    counters : int32 array, zeros
-        See `cuda_team.Team`.
+    counters : int32 array, zeros, shape (J,)
+        Pieces begun of each job.
     scoring : int32 array
         See `cuda_job`.
     """
     scratch = cuda.shared.array(WARP, int32)
     begun = cuda.shared.array(1, int32)
     stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
-    asks = cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0
-    leaves = asks and _leaves(team, counters)
+    own = team[cuda.blockIdx.x]
+    job = jobs[own]
+    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
+    n_stops = job[STOPS]
+    first_segments = numbers[job[NUMBERS] :]
+    extra = first_segments[n_pieces + 1 :]
+    first_stops = extra[n_pieces:]
+    begins = first_stops[n_segments + 1 :]
+    stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
+    of_segments = sources[job[SOURCES] :]
+    tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
+    of_columns = words[job[WORDS] :], int32(job[WORD_ROOM])
+    data = symbols[job[SYMBOLS] :], of_columns, address(cells[job[CELLS] :])
     while True:
-        if asks:
-            begun[0] = -1 if leaves else _next_job(team, counters)
+        if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
+            begun[0] = cuda.atomic.add(counters, own, 1)
         cuda.syncthreads()
-        own = begun[0]
+        k = begun[0]
         cuda.syncthreads()
-        if own < 0:
+        if k >= n_pieces:
             return
-        job = jobs[own]
-        place = sources[job[SOURCES] :], words[job[WORDS] :], cells[job[CELLS] :]
-        program = numbers[job[NUMBERS] :], symbols[job[SYMBOLS] :]
-        _sweep_job(job, program, place, (counters, own, begun), stage, scratch, scoring)
+        segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
+        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)
