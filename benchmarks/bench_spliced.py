@@ -105,8 +105,8 @@ def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
 
 def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident, and what searches follow."""
-    from gpu_tools.cuda_kept import Room
     from gpu_tools.batches import dealt
+    from gpu_tools.cuda_kept import Room
     from gpu_tools.spliced.cuda import PackedLaunch
     from gpu_tools.spliced.cuda_chains import ChainSearch
     from gpu_tools.spliced.cuda_schedule import begin_share

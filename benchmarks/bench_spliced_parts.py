@@ -104,6 +104,9 @@ def watched() -> Iterator[Clock]:
     clock = Clock()
     parts = [
         (api, "case_columns", "cases made columns"),
+        (cuda_work, "Layout", "room made for programs"),
+        (cuda_work.Work, "begin", "threads begun"),
+        (cuda_work.Work, "lay_out", "programs laid out"),
         (cuda_work, "_broad", "kernels chosen"),
         (cuda_schedule, "dealt", "cases dealt out"),
         (cuda_schedule, "halved", "strands cut"),
@@ -134,11 +137,7 @@ def watched() -> Iterator[Clock]:
             buffers_of = _given_buffers if name == "__init__" else _own_buffers
             marked = clock.marked(getattr(owner, name), buffers_of)
             stack.enter_context(patch.object(owner, name, marked))
-        begin, beside = cuda_work.begin_programs, cuda_schedule.KEPT.beside_gpus
-
-        def begin_programs(*given):
-            programs, lay_out = begin(*given)
-            return programs, clock.timed("programs laid out", lay_out)
+        beside = cuda_schedule.KEPT.beside_gpus
 
         @contextmanager
         def beside_gpus(ordinals, run, shares):
@@ -149,7 +148,6 @@ def watched() -> Iterator[Clock]:
             finally:
                 clock.timed("waited for GPUs", gpus.__exit__)(None, None, None)
 
-        stack.enter_context(patch.object(cuda_work, "begin_programs", begin_programs))
         stack.enter_context(patch.object(cuda_schedule.KEPT, "beside_gpus", beside_gpus))
         yield clock
 

@@ -96,13 +96,13 @@ def test_every_module_with_compiled_functions_locks_them(path):
 
 _GPU_THEN_CPU = """
 from gpu_tools import SplicedScoring, spliced_align
-from gpu_tools.spliced.cuda_programs import begin_programs
+from gpu_tools.spliced.cuda_programs import Layout
 from gpu_tools.spliced.columns import case_columns
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
-begin_programs(strands, SplicedScoring(), False)[1]()
+Layout(strands, SplicedScoring(), False).task.do()
 print(spliced_align([case], device="cpu")[0].score)
 """
 

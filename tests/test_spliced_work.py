@@ -1,7 +1,5 @@
 """How the cases of a call are laid out for GPUs, dealt out and cut into batches."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
 
 import numpy as np
@@ -9,12 +7,14 @@ import pytest
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools import case_columns
+from gpu_tools import SplicedScoring, case_columns
+from gpu_tools.native_threads import Helpers
 from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
 from gpu_tools.spliced.cuda_packed import CAPACITY
-from gpu_tools.spliced.cuda_shared import helped, lent_arena
+from gpu_tools.spliced.cuda_programs import Layout, Programs
+from gpu_tools.spliced.cuda_shared import lent_arena
 from tests import cases
 
 
@@ -56,30 +56,6 @@ def test_jobs_of_some_cases():
     ]  # fmt: skip
 
 
-def test_work_is_shared_and_latecomers_are_not_waited_for():
-    blocked, done = threading.Event(), []
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(blocked.wait)
-        with helped(pool, 2, lambda: done.append("helper")):
-            done.append("own")
-        assert done == ["own"]
-        blocked.set()
-    with ThreadPoolExecutor(2) as pool, helped(pool, 2, meet := threading.Barrier(3).wait):
-        meet()
-
-
-def test_what_a_helper_raises_is_raised():
-    def fail():
-        raise ValueError("wrong")
-
-    with (
-        ThreadPoolExecutor(1) as pool,
-        pytest.raises(ValueError, match="wrong"),
-        helped(pool, 1, fail),
-    ):
-        pool.submit(int).result()
-
-
 def test_each_call_has_an_arena_of_its_own():
     with lent_arena() as one, lent_arena() as other:
         assert one is not other
@@ -111,3 +87,31 @@ def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
     assert find_cuts(first, starts, ends, lengths, 2 * hops(exons), CAPACITY) == [-1]
     if places:
         assert find_cuts(first, starts, ends, lengths, 2 * hops(exons) - 1, CAPACITY) == [cut]
+
+
+@pytest.mark.parametrize("helpers", [0, 1, 7])
+@pytest.mark.parametrize("apart", [False, True])
+def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
+    rng = np.random.default_rng(5)
+    made = [cases.random_example(rng, 4000, 60, 60, 300, n_rate=0.0).case() for _ in range(6)]
+    strands, scoring = case_columns(made).strands, SplicedScoring(exon_weight=2.0)
+
+    def new(name, count, dtype):
+        return np.zeros(count, dtype=dtype)
+
+    layout, alone = (Layout(strands, scoring, apart, new) for _ in range(2))
+    others = Helpers(layout.task)
+    others.begin(helpers)
+    layout.task.do()
+    others.join()
+    alone.task.do()
+    for name, ours, theirs in zip(
+        Programs._fields, layout.programs(), alone.programs(), strict=True
+    ):
+        assert (ours == theirs).all(), name
+
+
+def test_programs_that_are_not_done_are_not_given_away():
+    layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
+    with pytest.raises(RuntimeError, match="unfinished"):
+        layout.programs()

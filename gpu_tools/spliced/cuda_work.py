@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -12,14 +12,15 @@ import numpy as np
 from numba import cuda, njit
 from numpy.typing import NDArray
 
-from gpu_tools.cuda_kept import KEPT, Room
+from gpu_tools.cuda_kept import Room
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
+from gpu_tools.native_threads import Helpers
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
-from gpu_tools.spliced.cuda_programs import Programs, begin_programs
-from gpu_tools.spliced.cuda_shared import helped, lent_arena
+from gpu_tools.spliced.cuda_programs import Layout, Programs
+from gpu_tools.spliced.cuda_shared import lent_arena
 
 BYTES_PER_BATCH = 2 << 30
 """What one batch may take of GPU memory, if a quarter of what is free is not less."""
@@ -53,7 +54,7 @@ class Work:
     ordinals : sequence of int
         GPUs.
     new : callable
-        See `begin_programs`.
+        See `Layout`.
 
     Attributes
     ----------
@@ -76,34 +77,46 @@ class Work:
         self._ordinals, strands = ordinals, columns.strands
         n_exons, self._longest = _looked_through(columns.jobs, strands.first_exons)
         self.apart = packed.run_apart(n_exons // len(ordinals), ordinals[0])
-        self._programs, self._lay_out = begin_programs(strands, scoring, self.apart, new)
+        self._layout = Layout(strands, scoring, self.apart, new)
+        self._helpers = Helpers(self._layout.task)
+
+    def begin(self, threads: int) -> None:
+        """Have other threads begin to lay out programs, so many with this one."""
+        self._helpers.begin(min(threads - 1, self.columns.strands.count // STRANDS_A_THREAD))
 
     def lay_out(self) -> None:
-        """Lay out programs, together with other threads that do, until none is left to begin."""
+        """Lay out what is left of the programs, and tell the GPUs."""
         try:
-            if self._lay_out():
-                self.laid.set_result(Laid(self._programs, self._broad()))
+            self._layout.task.do()
+            self._helpers.join()
+            programs = self._layout.programs()
+            self.laid.set_result(Laid(programs, self._broad(programs)))
         except BaseException as error:
-            with suppress(InvalidStateError):  # another thread's came first
-                self.laid.set_exception(error)
+            self.laid.set_exception(error)
             raise
 
-    def _broad(self) -> NDArray[np.bool_]:
+    def end(self) -> None:
+        """Wait for all threads."""
+        self._helpers.join()
+
+    def _broad(self, programs: Programs) -> NDArray[np.bool_]:
         if not all(map(packed.can_pack, self._ordinals)):
             return np.ones(len(self.columns.cells), dtype=np.bool_)
-        return _broad(self.columns, self._programs, self._longest, self.scoring)
+        return _broad(self.columns, programs, self._longest, self.scoring)
 
 
 @contextmanager
 def begun(
     columns: CaseColumns, scoring: SplicedScoring, ordinals: Sequence[int], threads: int
 ) -> Iterator[Work]:
-    """Begin with work for GPUs; who asks for it lays out programs as well, and ends after them."""
-    helpers = min(threads - 1, columns.strands.count // STRANDS_A_THREAD)
+    """Begin with work for GPUs; who asks for it has to call `lay_out`."""
     with lent_arena() as arena:
         work = Work(columns, scoring, ordinals, partial(arena.array, ordinal=ordinals[0]))
-        with helped(KEPT.workers(threads), helpers, work.lay_out):
+        try:
+            work.begin(threads)
             yield work
+        finally:
+            work.end()
 
 
 class Share(NamedTuple):
