@@ -21,6 +21,12 @@ BYTES_KEPT = 8 << 30
 SHARE_KEPT = 16
 """... if this part of the memory is not less."""
 
+TURNS = 6
+"""Batches that a GPU has at the same time: its memory is shared among so many buffers.
+
+When the longest job of a batch is done, so are most of those that came after it.
+"""
+
 
 class Buffers:
     """Arrays of the current GPU that are made once and used again, and the stream of their use.
@@ -93,7 +99,7 @@ class Room:
     """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
 
     def __init__(self):
-        self.stays, self.turns = Buffers(), (Buffers(), Buffers(), Buffers())
+        self.stays, self.turns = Buffers(), tuple(Buffers() for _ in range(TURNS))
 
     @property
     def bytes(self) -> int:

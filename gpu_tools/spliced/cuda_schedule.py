@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.batches import dealt, within_limit
-from gpu_tools.cuda_kept import KEPT, Buffers, Room
+from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
@@ -34,11 +34,6 @@ from gpu_tools.spliced.traceback import Swept, runs_of
 
 WIDE_BYTES_PER_BATCH = 1 << 30
 """The same for 32-bit sweeps, whose rows go to host memory."""
-TURNS = Lock()
-"""For threads of GPUs that ask the driver for more than one thing.
-
-Each call of it hands Python's lock on: two threads at once take longer than one after the other.
-"""
 NO_CHAIN = np.iinfo(np.int64).min
 """Stands for the score of a case without candidates."""
 
@@ -137,8 +132,7 @@ def begin_share(work: Work, cases: NDArray[np.int64], room: Room) -> tuple[Share
     """Return what the current GPU has to do, and what its cases have in common, there."""
     given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
     share = share_of(work, cases, room)
-    with TURNS:
-        return share, packed.Resident.copy(work.laid.result().programs, given, room.stays)
+    return share, packed.Resident.copy(work.laid.result().programs, given, room.stays)
 
 
 def searches(
@@ -161,23 +155,16 @@ def searches(
             yield from first_beyond(running, 0)
             room.empty()
         crowded, buffers = batch.alone, room.turns[number % len(room.turns)]
-        with TURNS:
-            search = _started(work, resident, share.jobs.take(batch.jobs), buffers)
-            start(search)
+        launch = packed.PackedLaunch(resident, share.jobs.take(batch.jobs), work.apart, buffers)
+        launch.run()
+        search = ChainSearch(launch, work.scoring)
+        search.find_ends()
+        start(search)
         running.append((share.narrow[batch.cases], search))
         yield from first_beyond(running, len(room.turns) - 1)
     yield from first_beyond(running, 0)
     if share.broad:
         room.empty()
-
-
-def _started(work: Work, resident: packed.Resident, jobs: Jobs, buffers: Buffers) -> ChainSearch:
-    """Start to sweep jobs and to look for their best ends."""
-    launch = packed.PackedLaunch(resident, jobs, work.apart, buffers)
-    launch.run()
-    search = ChainSearch(launch, work.scoring)
-    search.find_ends()
-    return search
 
 
 def first_beyond(line: deque, most: int) -> Iterator:

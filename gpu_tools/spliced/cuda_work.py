@@ -22,8 +22,10 @@ from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
 from gpu_tools.spliced.cuda_programs import Layout, Programs
 from gpu_tools.spliced.cuda_shared import lent_arena
 
-BYTES_PER_BATCH = 2 << 30
-"""What one batch may take of GPU memory, if a quarter of what is free is not less."""
+BYTES_PER_BATCH = 1 << 30
+"""What one batch may take of GPU memory ..."""
+SHARE_PER_BATCH = 8
+"""... if this part of what is free is not less: buffers take turns, see `cuda_kept.Room`."""
 SMALL_BATCH = 1 << 29
 """The first batch takes no more than this, and the last ones no less, if there is so much left."""
 STRANDS_A_THREAD = 32
@@ -197,19 +199,20 @@ class Batch(NamedTuple):
 
 
 def batches_of(share: Share, table: NDArray[np.int64]) -> list[Batch]:
-    """Split cases into batches, each at most a quarter of what the GPU can hold.
+    """Split cases into batches, of which the GPU can hold several.
 
     The first batch is small, as a GPU has nothing to do before it; and so are the last ones, as
     nothing is done beside what comes after them. The table is that of `Programs`.
     """
     cases, jobs, _, free = share
     sizes = packed.job_bytes(table, jobs.programs, jobs.lengths, packed.AROUND)
-    most = min(BYTES_PER_BATCH, free // 4)
+    part = free // SHARE_PER_BATCH
+    most = min(BYTES_PER_BATCH, part)
     ends, largest = _split(cases, jobs.cases, sizes, most, SMALL_BATCH)
     refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
     batches, case, job = [], 0, 0
     for past_case, past_job, size in ends.T.tolist():
-        batches.append(Batch(slice(case, past_case), slice(job, past_job), size > free // 4))
+        batches.append(Batch(slice(case, past_case), slice(job, past_job), size > part))
         case, job = past_case, past_job
     return batches
 
