@@ -21,7 +21,7 @@ BYTES_KEPT = 8 << 30
 SHARE_KEPT = 16
 """... if this part of the memory is not less."""
 
-TURNS = 6
+TURNS = 5
 """Batches that a GPU has at the same time: its memory is shared among so many buffers.
 
 When the longest job of a batch is done, so are most of those that came after it.
