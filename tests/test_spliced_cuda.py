@@ -198,6 +198,15 @@ def test_calls_from_several_threads():
     assert found == [spliced_align(one, device="cpu") for one in made]
 
 
+@pytest.mark.parametrize("ordinals", [(0,), (0, 0)])
+def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
+    from gpu_tools.spliced.cuda_schedule import scores_on_cuda
+
+    monkeypatch.setattr("gpu_tools.spliced.cuda_programs.Layout.programs", lambda own: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), ordinals, 2)
+
+
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
 def test_more_than_one_batch(monkeypatch):
     monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", 1 << 20)

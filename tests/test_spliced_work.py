@@ -1,5 +1,6 @@
 """How the cases of a call are laid out for GPUs, dealt out and cut into batches."""
 
+import errno
 from itertools import chain, pairwise
 
 import numpy as np
@@ -7,13 +8,13 @@ import pytest
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools import SplicedScoring, case_columns
+from gpu_tools import SplicedScoring, case_columns, native_threads
 from gpu_tools.native_threads import Helpers
 from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
 from gpu_tools.spliced.cuda_packed import CAPACITY
-from gpu_tools.spliced.cuda_programs import Layout, Programs
+from gpu_tools.spliced.cuda_programs import N_EXITS, Layout, Programs
 from gpu_tools.spliced.cuda_shared import lent_arena
 from tests import cases
 
@@ -109,6 +110,16 @@ def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
         Programs._fields, layout.programs(), alone.programs(), strict=True
     ):
         assert (ours == theirs).all(), name
+
+
+def test_programs_are_laid_out_if_no_thread_can_begin(monkeypatch):
+    monkeypatch.setattr(native_threads._LIBRARY, "pthread_create", lambda *given: errno.EAGAIN)
+    layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
+    others = Helpers(layout.task)
+    others.begin(3)
+    layout.task.do()
+    others.join()
+    assert layout.programs().table[:, N_EXITS].tolist() == [5]
 
 
 def test_programs_that_are_not_done_are_not_given_away():
