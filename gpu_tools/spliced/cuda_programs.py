@@ -33,6 +33,9 @@ from gpu_tools.spliced.widths import best_bonus
     BEHIND, MIRRORED, LAST_ENTRY, LAST_COMMITTED, FIELDS,
 ) = range(22)  # fmt: skip
 
+_ARRAYS, _NUMBERS = 16, 9
+"""What a task has of each."""
+
 
 class Programs(NamedTuple):
     """Programs of strands.
@@ -128,8 +131,8 @@ def _entry():
 
 
 def _lay_out_given(address):
-    """Lay out strands with what a `Layout` gives, an array after the other."""
-    given = simd.bytes_at(address, 8 * (2 * 16 + 9)).view(np.int64)
+    """Lay out strands with what the task of a `Layout` has, in its order."""
+    given = simd.bytes_at(address, 8 * (2 * _ARRAYS + _NUMBERS)).view(np.int64)
     strands = Strands(
         _array(given, 2, np.int64), _array(given, 3, np.int64), _array(given, 4, np.bool_),
         _array(given, 5, np.int64), _array(given, 6, np.int64), _array(given, 7, np.int64),
@@ -140,7 +143,8 @@ def _lay_out_given(address):
         _array(given, 12, np.int32), _array(given, 13, np.int32), _array(given, 14, np.uint8),
         _array(given, 15, np.int64), strands.starts, strands.ends,
     )  # fmt: skip
-    gap, penalty, lanes, slots, chunk, late, span, segments, sources = given[32:41]
+    numbers = given[2 * _ARRAYS :]
+    gap, penalty, lanes, slots, chunk, late, span, segments, sources = numbers
     capacity = Capacity(lanes, slots, chunk, late, span, segments, sources)
     order, counts = _array(given, 0, np.int64), _array(given, 1, np.int64)
     _lay_out_next(order, counts, strands, (gap, penalty), capacity, programs)
