@@ -61,6 +61,9 @@ def _under_lock(method):
 def load_one_by_one(library: type) -> None:
     """Have a class of compiled kernels loaded onto GPUs by one thread at a time.
 
+    And have them stay there until the process ends. GPUs of one kind share what is loaded, and at
+    the end of Python it would be unloaded once for each of them, which crashes the process.
+
     Parameters
     ----------
     library : type
@@ -71,7 +74,9 @@ def load_one_by_one(library: type) -> None:
     @wraps(load)
     def loaded(self):
         with loading:
-            return load(self)
+            function = load(self)
+        function.module._finalizer.atexit = False
+        return function
 
     library.get_cufunc = loaded
 

@@ -1,12 +1,17 @@
 """What calls on GPUs keep: threads and buffers, on a GPU or on numba's simulator."""
 
+import subprocess
+import sys
 from concurrent.futures import Future
+from pathlib import Path
 from threading import Event, current_thread
 
 import numpy as np
 import pytest
 
+from gpu_tools import spliced_align
 from gpu_tools.cuda_kept import KEPT, Room
+from tests.cases import WORKED_EXAMPLE
 
 pytestmark = pytest.mark.cuda
 
@@ -89,3 +94,20 @@ def test_buffers_beyond_what_may_be_kept_are_given_back():
     assert room.stays.bytes == room.bytes == 40
     room.keep(79)
     assert room.stays.bytes == room.bytes == 0
+
+
+_ALL_GPUS = """
+from gpu_tools import spliced_align
+from tests.cases import WORKED_EXAMPLE
+
+print([result.score for result in spliced_align([WORKED_EXAMPLE.case()] * 8, device="cuda")])
+"""
+
+
+def test_a_process_that_has_used_all_gpus_ends():
+    command, root = [sys.executable, "-c", _ALL_GPUS], Path(__file__).parents[1]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert (
+        ended.stdout == f"{[spliced_align([WORKED_EXAMPLE.case()], device='cpu')[0].score] * 8}\n"
+    )
