@@ -10,11 +10,12 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import case_columns
+from gpu_tools.ahead import helped
 from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
 from gpu_tools.spliced.cuda_packed import CAPACITY
-from gpu_tools.spliced.cuda_shared import helped, lent_arena
+from gpu_tools.spliced.cuda_shared import lent_arena
 from tests import cases
 
 

@@ -1,9 +1,8 @@
-"""What the GPUs of a call share: memory of the host that copies fast, and work done by threads."""
+"""What the GPUs of a call share: memory of the host that copies fast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -43,19 +42,3 @@ def lent_arena() -> Iterator[Arena]:
         yield arena
     finally:
         _ARENAS.append(arena)
-
-
-@contextmanager
-def helped(pool: ThreadPoolExecutor, count: int, work: Callable[[], None]) -> Iterator[None]:
-    """Have other threads do what they and this one share among themselves.
-
-    At the end it is all done if this thread calls ``work`` as well; a thread that comes too late is
-    not waited for.
-    """
-    others = [pool.submit(work) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for other in others:
-            if not other.cancel():
-                other.result()

@@ -11,6 +11,7 @@ import numpy as np
 from numba import cuda, njit
 from numpy.typing import NDArray
 
+from gpu_tools.ahead import helped
 from gpu_tools.batches import dealt
 from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.device import simulated
@@ -19,7 +20,7 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cuda_programs import Programs, begin_programs
-from gpu_tools.spliced.cuda_shared import helped, lent_arena
+from gpu_tools.spliced.cuda_shared import lent_arena
 
 BYTES_PER_BATCH = 2 << 30
 """What one batch may take of GPU memory, if a quarter of what is free is not less."""
