@@ -109,6 +109,10 @@ def _product_twin(left, right):
     return uint32(int(left) * int(right) & 0xFFFFFFFF)
 
 
+def _times_plus_twin(left, right, added):
+    return signed32(int(left) * int(right) + int(added))
+
+
 def _funnel_twin(low, high, distance):
     both = int(high) << 32 | int(low)
     return uint32(both >> (int(distance) & 31) & 0xFFFFFFFF)
@@ -213,7 +217,9 @@ if simulated():
     add2, max2, min2, permute = (
         cuda.jit(device=True)(f) for f in (_add2_twin, _max2_twin, _min2_twin, _permute_twin)
     )
-    product, funnel = (cuda.jit(device=True)(f) for f in (_product_twin, _funnel_twin))
+    product, times_plus, funnel = (
+        cuda.jit(device=True)(f) for f in (_product_twin, _times_plus_twin, _funnel_twin)
+    )
     address, moved, look_around, put_four = (
         cuda.jit(device=True)(f)
         for f in (_address_twin, _moved_twin, _look_around_twin, _put_four_twin)
@@ -247,6 +253,11 @@ else:
     def product(typing_context, left, right):
         """Return the lower 32 bits of a product; plain Python would compute all 64."""
         return uint32(uint32, uint32), _of_words("mul.lo.u32 $0, $1, $2;")
+
+    @intrinsic
+    def times_plus(typing_context, left, right, added):
+        """Return the lower 32 bits of a product and a sum, in one instruction of the multiplier."""
+        return int32(int32, int32, int32), _of_words("mad.lo.s32 $0, $1, $2, $3;")
 
     @intrinsic
     def funnel(typing_context, low, high, distance):

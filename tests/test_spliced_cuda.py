@@ -207,6 +207,18 @@ def test_more_than_one_batch(monkeypatch):
 
 
 @pytest.mark.skipif(simulated(), reason="takes days on the simulator")
+def test_sets_of_the_published_shape():
+    from benchmarks.case_sets import PUBLISHED, case_set, il1rapl1_like
+
+    made, scoring = [*case_set(PUBLISHED), il1rapl1_like()], SplicedScoring()
+    expected = spliced_align(made, scoring, device="cpu")
+    for cases_together in (slice(None, -1), slice(-1, None)):
+        assert spliced_align(made[cases_together], device="cuda") == expected[cases_together]
+        scores = spliced_scores(made[cases_together], device="cuda")
+        assert scores.tolist() == [result.score for result in expected[cases_together]]
+
+
+@pytest.mark.skipif(simulated(), reason="takes days on the simulator")
 def test_demo():
     from gpu_tools.exons import load_model, predict_exons
     from gpu_tools.formats.fasta import read_fasta

@@ -95,12 +95,13 @@ def test_what_a_segment_reads_is_there_before_its_tick(program):
 
 def test_pieces_keep_to_the_capacity(program):
     pieces = cut_into_pieces(program, CAPACITY)
-    segments, first = pieces.segments, fill_warps(pieces.order, pieces.segments, CAPACITY)
+    segments, (order, first) = pieces.segments, fill_warps(pieces, CAPACITY)
     assert first[0] == 0
-    assert first[-1] == len(pieces.order)
+    assert sorted(order) == list(range(first[-1]))
     read = np.diff(segments.first_sources)
     for begin, end in pairwise(first):
-        own = pieces.order[begin:end]
+        own = order[begin:end]
+        assert (np.diff(segments.ticks[own]) >= 0).all()
         assert segments.lanes[own].sum() <= CAPACITY.lanes
         assert np.ptp(segments.ticks[own]) <= CAPACITY.span
         assert len(own) <= CAPACITY.segments
@@ -108,18 +109,31 @@ def test_pieces_keep_to_the_capacity(program):
     assert read.max() <= 6
 
 
+def test_pieces_read_from_earlier_ones(program):
+    pieces = cut_into_pieces(program, CAPACITY)
+    segments, n_stops = pieces.segments, len(pieces.stops.ends)
+    order, first = fill_warps(pieces, CAPACITY)
+    piece_of = np.empty_like(order)
+    piece_of[order] = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    of_stop = np.searchsorted(segments.first_stops, np.arange(n_stops), side="right") - 1
+    for segment, row, _ in readers(pieces):
+        if row != EMPTY:
+            writer = of_stop[row] if row < n_stops else np.flatnonzero(segments.kept == row)[0]
+            assert piece_of[writer] <= piece_of[segment]
+
+
 def test_tables_name_rows_and_how_they_are_shifted(program):
     pieces = cut_into_pieces(program, CAPACITY)
-    first = fill_warps(pieces.order, pieces.segments, CAPACITY)
-    of_segments = np.full((len(pieces.order) + 1, 4), -9, dtype=np.int32)
+    order, first = fill_warps(pieces, CAPACITY)
+    of_segments = np.full((len(order) + 1, 4), -9, dtype=np.int32)
     table = np.full((len(pieces.segments.sources) + 1, 2), -9, dtype=np.int32)
     tables = np.empty(9999, np.int32), of_segments.ravel(), table.ravel()
-    read = arrange(pieces, first, CAPACITY, program.exit_bonus + 100, tables)
+    read = arrange(pieces, (order, first), CAPACITY, program.exit_bonus + 100, tables)
     assert (of_segments[-1] == -9).all()
     assert (table[read:] == -9).all()
     of_segments, table, lanes = of_segments[:-1], table[:read], pieces.stops.virtual_lanes
     sources = np.split(pieces.segments.sources, pieces.segments.first_sources[1:-1])
-    sources = [sources[k][sources[k][:, 0] != EMPTY] for k in pieces.order]
+    sources = [sources[k][sources[k][:, 0] != EMPTY] for k in order]
     assert (of_segments[:, PAST] - of_segments[:, FIRST] == [len(own) for own in sources]).all()
     assert of_segments[0, FIRST] == 0
     assert (of_segments[1:, FIRST] == of_segments[:-1, PAST]).all()
@@ -130,9 +144,9 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
     assert (shifts[of_stops] == lanes[rows[of_stops]] % CAPACITY.late).all()
     assert (shifts[~of_stops] == 0).all()
     assert (table[:, ADDED] >= 100).sum() == (pieces.segments.sources[:, 1] >= 0).sum()
-    kept = pieces.segments.kept[pieces.order]
+    kept = pieces.segments.kept[order]
     assert (of_segments[:, KEPT] == np.where(kept == EMPTY, NOT_KEPT, kept * CAPACITY.late)).all()
-    ticks = pieces.segments.ticks[pieces.order]
+    ticks = pieces.segments.ticks[order]
     behind = ticks - np.repeat(ticks[first[:-1]], np.diff(first))
     assert (of_segments[:, BEHIND] == CAPACITY.chunk * behind).all()
 

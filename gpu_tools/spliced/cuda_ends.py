@@ -8,6 +8,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from gpu_tools.ptx import WARP, kernel
+from gpu_tools.spliced.cuda_above import empty_chain
 from gpu_tools.spliced.cuda_job import (
     BEHIND,
     CELLS,
@@ -21,7 +22,7 @@ from gpu_tools.spliced.cuda_job import (
     PENALTY,
     STRIDE,
 )
-from gpu_tools.spliced.cuda_packed import empty_chain, place_of
+from gpu_tools.spliced.cuda_packed import place_of
 
 FINDERS = WARP if WARP < 32 else 256
 """Threads that look for one job's best end."""

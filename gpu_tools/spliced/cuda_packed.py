@@ -25,27 +25,29 @@ from numba import cuda, int32, int64, uint32
 from gpu_tools.ptx import (
     FOUR_WORDS,
     WARP,
-    add2,
     address,
-    funnel,
     kernel,
-    load2,
     load4,
-    look_around,
     max2,
-    min2,
     moved,
     permute,
     put_four,
     shuffle_up,
-    store4,
+    times_plus,
 )
-from gpu_tools.spliced import core
+from gpu_tools.spliced.cuda_above import (
+    BOTH_NEVER,
+    CHUNK,
+    LANES,
+    LOWS,
+    NEVER,
+    STAGED,
+    UNROLLED,
+    arrive,
+)
 from gpu_tools.spliced.cuda_job import (
     CELLS,
     COLUMNS,
-    FREE,
-    GAP,
     NUMBERS,
     PIECES,
     SEGMENTS,
@@ -56,22 +58,14 @@ from gpu_tools.spliced.cuda_job import (
     WORD_ROOM,
     WORDS,
 )
-from gpu_tools.spliced.piece_tables import BEHIND, OF_SEGMENT, OF_SOURCE
+from gpu_tools.spliced.piece_tables import BEHIND, OF_SEGMENT
 from gpu_tools.spliced.pieces import Capacity
 
 SLOTS = 8
 """Rows of a virtual lane, each half a register."""
-CHUNK = WARP
-"""Columns that come in together."""
-UNROLLED = 4
-"""Steps that are written out one after the other, whose values are stored together."""
-_LANES = CHUNK // UNROLLED
-"""Lanes that bring the chunk of a row in, each as many columns."""
-_ABREAST = WARP // _LANES
-"""Segments whose rows come in side by side."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=16
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=20
 )
 APART = CAPACITY._replace(span=0, segments=1)
 """A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
@@ -85,25 +79,17 @@ WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
 WORDS_AROUND = WORD_LEAD + 1 + WORD_TAIL
 """Elements of a target's words beyond its symbols; column 0 is none."""
-NEVER = -32_640
-"""Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
 NEVER_BYTE = NEVER & 0xFF
-_BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
-_STAGED = CHUNK + UNROLLED
-"""Staged columns of a segment; more than needed, so that segments lie in different banks."""
 _AT_ONCE = min(4 * UNROLLED, CHUNK)
 """Columns between two turns of the inner loop, at the end of which rows move back in registers."""
 _NO_COLUMN = -(1 << 30)
-_HALF = CAPACITY.segments * _STAGED
+_HALF = CAPACITY.segments * STAGED
 _STAGE = 2 * _HALF
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
-_OWN, _STAGED_HIGH_THEN_OWN_LOW = 0x3210, 0x1076
-_NEIGHBOURS_HIGH_THEN_OWN_LOW, _SECOND = 0x5432, 0x7654
-_LOWS, _HIGHS, _SWAPPED = 0x5410, 0x7632, 0x1032
-_HIGH = -0x10000
-
-empty_chain = cuda.jit(device=True)(core.empty_chain)
+_FIRSTS_HIGH, _SECONDS_HIGH = 0x5432, 0x5476
+"""A high half as a low one, under the second's low half, which is 0 where rows are staged."""
+_HIGHS = 0x7632
 
 
 @cuda.jit(device=True)
@@ -152,105 +138,18 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _source(sources, source, column):
-    """Return where a source has its cells from a column on, and what it adds to each of them."""
-    place, added = load2(sources, int64(OF_SOURCE) * source)
-    return int32(place + column), added
-
-
-@cuda.jit(device=True)
-def _look(cells, at):
-    """Return four neighbouring cells of a row, as two pairs."""
-    first, second, third = look_around(cells, at)
-    # an odd place is in the middle of a pair; a shift by 32 is none
-    distance = uint32(at << int32(4))
-    return int32(funnel(first, second, distance)), int32(funnel(second, third, distance))
-
-
-@cuda.jit(device=True)
-def _least(pairs):
-    return min2(pairs[0], pairs[1])
-
-
-@cuda.jit(device=True)
-def _missing(least):
-    """Tell whether one of two cells is `NEVER`."""
-    return min2(least, permute(least, least, int32(_SWAPPED))) == _BOTH_NEVER
-
-
-@cuda.jit(device=True)
-def _raise(row, pairs, added):
-    return max2(row[0], add2(pairs[0], added)), max2(row[1], add2(pairs[1], added))
-
-
-@cuda.jit(device=True)
-def _fold(cells, sources, segment, column, scoring):
-    """Return the row above a segment from a column on, as two pairs, waiting for its sources."""
-    _, _, source, past = segment
-    row = _BOTH_NEVER, _BOTH_NEVER
-    if source == past:
-        row = _empty(column, scoring), _empty(int32(column + 2), scoring)
-    while source < past:
-        # behind the last source it comes again, which changes no maximum
-        a, of_a = _source(sources, source, column)
-        b, of_b = _source(sources, min(int32(source + 1), int32(past - 1)), column)
-        c, of_c = _source(sources, min(int32(source + 2), int32(past - 1)), column)
-        at_a, at_b, at_c = _look(cells, a), _look(cells, b), _look(cells, c)
-        while _missing(min2(_least(at_a), min2(_least(at_b), _least(at_c)))):
-            at_a, at_b, at_c = _look(cells, a), _look(cells, b), _look(cells, c)
-        row = _raise(_raise(_raise(row, at_a, of_a), at_b, of_b), at_c, of_c)
-        source = int32(source + 3)
-    return row
-
-
-@cuda.jit(device=True)
-def _empty(column, scoring):
-    """Return the empty chain's cells at a column and the next."""
-    gap, free = scoring[GAP], scoring[FREE] != 0
-    one, two = empty_chain(column, gap, free), empty_chain(column + 1, gap, free)
-    return permute(int32(one), int32(two), int32(_LOWS))
-
-
-@cuda.jit(device=True)
-def _arrive(cells, tables, segments, chunk, half, stage, scoring):
-    """Stage a chunk of the row above each segment of a piece, waiting for it.
-
-    `tables` are the segments and the sources, `chunk` is the first column that the lane would bring
-    in if no segment were behind, and the number of columns. In the high half of a word a staged
-    cell goes above the low half of a lane.
-    """
-    (of_segments, sources), (first, columns) = tables, chunk
-    lane = int32(cuda.threadIdx.x)
-    for base in range(segments[0], segments[1], int32(_ABREAST)):
-        # too many lanes do what others do as well
-        number = min(int32(base + lane // int32(_LANES)), int32(segments[1] - 1))
-        segment = load4(of_segments, int64(OF_SEGMENT) * number)
-        column, kept = int32(first - segment[0]), segment[1]
-        low, high = _BOTH_NEVER, _BOTH_NEVER
-        if uint32(column) < uint32(columns):
-            low, high = _fold(cells, sources, segment, column, scoring)
-            if kept > 0:
-                put_four(moved(cells, kept + column), low, high)
-        staged = int32(half + (number - segments[0]) * int32(_STAGED))
-        words = (
-            int32(low << int32(16)), int32(low & int32(_HIGH)),
-            int32(high << int32(16)), int32(high & int32(_HIGH)),
-        )  # fmt: skip
-        store4(stage, int64(staged + lane % int32(_LANES) * int32(UNROLLED)), words)
-
-
-@cuda.jit(device=True)
 def _step(row, selectors, state, pair, above, neighbours):
     """Move all lanes on by one column.
 
     `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
-    words of two columns; `above` what is staged, and `neighbours` how to put it together: in a
-    segment's first lane the staged row goes above the low half, else the neighbour's high half.
+    words of two columns; `above` what is staged. `neighbours` tells what goes above the low half,
+    the neighbour's high half or in a segment's first lane the staged row, and what moves a low half
+    up, which the multiplier does: the other integer lanes have enough to do.
     """
     diagonal, bottom, neighbour = state
     word, late = pair
-    own, other = neighbours
-    up = permute(neighbour, permute(bottom, above, own), other)
+    selector, up_a_half = neighbours
+    up = times_plus(bottom, up_a_half, permute(neighbour, above, selector))
     before = up
     for c in range(SLOTS):
         left = row[c]
@@ -284,7 +183,7 @@ def _four_steps(rows, state, above, given, keeps, to):
     last = before, b2, shuffle_up(b2, scratch)
     before, b3 = _step(row, selectors, last, (w3, w2), above[3], neighbours)
     if keeps_low:
-        put_four(to_low, permute(b0, b1, int32(_LOWS)), permute(b2, b3, int32(_LOWS)))
+        put_four(to_low, permute(b0, b1, int32(LOWS)), permute(b2, b3, int32(LOWS)))
     if keeps_high:
         put_four(to_high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
     state = before, b3, w3, n0, n1, n2, n3, at
@@ -316,21 +215,22 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
             _selector(codes, int32(high + c), real_high, 1) << int32(8)
         )
-        row[c] = _BOTH_NEVER
+        row[c] = BOTH_NEVER
     used = own >= 0
-    neighbours = int32(_OWN), int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW)
+    # the product is not known to the compiler, which would shift instead
+    neighbours = int32(_FIRSTS_HIGH), int32(cuda.blockDim.z << 16)
     if number == 0:
-        neighbours = int32(_STAGED_HIGH_THEN_OWN_LOW), int32(_SECOND)
+        neighbours = int32(_SECONDS_HIGH), neighbours[1]
     delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
-    staged = int32((own - segments[0]) * int32(_STAGED)) if used else int32(0)
+    staged = int32((own - segments[0]) * int32(STAGED)) if used else int32(0)
     # of the words, which lie there several times, those that are shifted so that four are aligned
     shift = int32(number & int32(UNROLLED - 1))
     at = uint32(shift * room + shift + WORD_LEAD - number - delay)
     rows = row, selectors, neighbours
     w0, w1, w2, w3 = load4(words, int64(at))
     state = (
-        _BOTH_NEVER,
-        _BOTH_NEVER,
+        BOTH_NEVER,
+        BOTH_NEVER,
         int32(0),
         w0,
         w1,
@@ -347,14 +247,14 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
         computes = False  # folds alone have no rows
     half = int32(0)
-    ahead = int32(lane % int32(_LANES) * int32(UNROLLED))
+    ahead = int32(lane % int32(LANES) * int32(UNROLLED))
     # where pieces wait for each other, columns go on sooner in small chunks
     chunk = int32(int32(CHUNK) // int32(cuda.blockDim.y))
     for first in range(int32(0), int32(columns + extra), chunk):
         if fetches:
             above = of_segments, sources
             column = int32(first + ahead) if ahead < chunk else int32(_NO_COLUMN)
-            _arrive(cells, above, segments, (column, columns), half, stage, scoring)
+            arrive(cells, above, segments, (column, columns), half, stage, scoring)
         # the columns that the other warp works on meanwhile lie in the other half
         cuda.syncthreads()
         here = int32(half + staged)

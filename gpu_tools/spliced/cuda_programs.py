@@ -137,18 +137,18 @@ def _lay_out(codes, exons, way, costs, capacity, programs, place):
     )
     bonus, committed = bonus[order], first_by_end[commits]
     pieces = cut(exit_rows, exit_tracks, by_end, committed, capacity)
-    first_segments = fill_warps(pieces.order, pieces.segments, capacity)
+    filled = fill_warps(pieces, capacity)
     sources = programs.sources[own[SOURCES] :]
     tables = programs.numbers[own[NUMBERS] :], sources, sources[4 * len(pieces.order) :]
     lengths = exit_rows - track_rows[exit_tracks] + 1
     added = bonus - penalty + gap * lengths
-    own[N_SOURCES] = arrange(pieces, first_segments, capacity, added, tables)
+    own[N_SOURCES] = arrange(pieces, filled, capacity, added, tables)
     stream = programs.symbols[own[SYMBOLS] : own[SYMBOLS] + track_rows[-1]]
     own[AMBIGUOUS] = write_stream(codes, starts, track_rows, way, stream)
     # a strand that is read against its direction has the target read from its end as well
     own[MIRRORED] = way[0] != way[1]
     own[N_STOPS], own[N_KEPT] = len(pieces.stops.ends), pieces.n_kept
-    own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(first_segments) - 1
+    own[N_SEGMENTS], own[N_PIECES] = len(pieces.order), len(filled[1]) - 1
     own[LAST_TICK] = pieces.segments.ticks.max()
     own[N_EXITS], own[N_ENDS], own[MOST_BONUS] = len(order), len(ends), np.abs(bonus).max()
     own[BEST_BONUS] = best_bonus(commits, exit_tracks, exit_ends, bonus, len(ends), penalty)

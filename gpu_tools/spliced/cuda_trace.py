@@ -18,7 +18,8 @@ from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, 
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
-from gpu_tools.spliced.cuda_packed import UNROLLED, WORD_LEAD, place_of
+from gpu_tools.spliced.cuda_above import UNROLLED
+from gpu_tools.spliced.cuda_packed import WORD_LEAD, place_of
 
 SLOTS = 8
 """Rows of a lane."""

@@ -14,49 +14,92 @@ BEHIND, KEPT, FIRST, PAST, OF_SEGMENT = range(5)
 # elements of a source: the stored row, and what it adds
 ROW, ADDED, OF_SOURCE = range(3)
 NOT_KEPT = -1
+_OPEN = 4
+"""Pieces that still take segments."""
 
 
 @njit(cache=True, nogil=True)
-def fill_warps(order, segments, capacity):
-    """Return where pieces begin in the order of the segments, and last, the number of segments.
+def fill_warps(pieces, capacity):
+    """Put the segments of a program into pieces, in the order of their ticks.
 
-    Each piece is filled as long as the capacity allows.
+    A segment goes into the fullest of the last few pieces that have room for it and come no earlier
+    than any piece that it reads from, else into a new one. So a piece reads from earlier ones only.
 
     Parameters
     ----------
-    order : ndarray of int32, shape (G,)
-    segments : Segments
+    pieces : Pieces
     capacity : Capacity
 
     Returns
     -------
-    ndarray of int32, shape (P + 1,)
+    order : ndarray of int32, shape (G,)
+        The segments of all pieces, piece after piece.
+    first_segments : ndarray of int32, shape (P + 1,)
+        Where each piece begins in them, and last, their number.
     """
+    segments, order = pieces.segments, pieces.order
     own_lanes, first_sources, ticks = segments.lanes, segments.first_sources, segments.ticks
-    first_segments = np.empty(len(order) + 1, dtype=np.int32)
-    n, first, lanes, read = 0, 0, 0, 0
-    for k in range(len(order)):
-        segment = order[k]
+    writer, piece_of = _writers(pieces), np.empty(len(order), dtype=np.int32)
+    lanes, read, held, first_ticks = np.zeros((4, len(order)), dtype=np.int32)
+    n = 0
+    for segment in order:
         n_sources = first_sources[segment + 1] - first_sources[segment]
-        lanes, read = lanes + own_lanes[segment], read + n_sources
-        behind = ticks[segment] - ticks[order[first]]
-        full = lanes > capacity.lanes or read > capacity.sources or behind > capacity.span
-        if k == 0 or full or k - first >= capacity.segments:
-            first_segments[n], first, n = k, k, n + 1
-            lanes, read = own_lanes[segment], n_sources
-    first_segments[n] = len(order)
-    return first_segments[: n + 1]
+        chosen, first = n, max(n - _OPEN, 0)
+        for source in range(first_sources[segment], first_sources[segment + 1]):
+            row = segments.sources[source, 0]
+            if row != EMPTY:
+                first = max(first, piece_of[writer[row]])
+        for piece in range(first, n):
+            full = lanes[piece] + own_lanes[segment] > capacity.lanes
+            full = full or read[piece] + n_sources > capacity.sources
+            full = full or held[piece] == capacity.segments
+            full = full or ticks[segment] - first_ticks[piece] > capacity.span
+            if not full and (chosen == n or lanes[piece] > lanes[chosen]):
+                chosen = piece
+        if chosen == n:
+            first_ticks[n], n = ticks[segment], n + 1
+        piece_of[segment] = chosen
+        lanes[chosen] += own_lanes[segment]
+        read[chosen] += n_sources
+        held[chosen] += 1
+    return _by_piece(order, piece_of, held[:n])
+
+
+@register_jitable
+def _writers(pieces):
+    """Return the segment that writes each stored row."""
+    segments, n_stops = pieces.segments, len(pieces.stops.ends)
+    first_stops, kept = segments.first_stops, segments.kept
+    writer = np.empty(n_stops + pieces.n_kept, dtype=np.int32)
+    for segment in range(len(kept)):
+        writer[first_stops[segment] : first_stops[segment + 1]] = segment
+        if kept[segment] != EMPTY:
+            writer[kept[segment]] = segment
+    return writer
+
+
+@register_jitable
+def _by_piece(order, piece_of, held):
+    """Return the segments by piece, each piece's in the order given, and where pieces begin."""
+    first_segments = np.zeros(len(held) + 1, dtype=np.int32)
+    first_segments[1:] = np.cumsum(held)
+    following, ordered = first_segments.copy(), np.empty_like(order)
+    for segment in order:
+        piece = piece_of[segment]
+        ordered[following[piece]] = segment
+        following[piece] += 1
+    return ordered, first_segments
 
 
 @njit(cache=True, nogil=True)
-def arrange(pieces, first_segments, capacity, bonuses, tables):
+def arrange(pieces, filled, capacity, bonuses, tables):
     """Write the pieces as tables in the pieces' order, see `cuda_packed.sweep_pieces`.
 
     Parameters
     ----------
     pieces : Pieces
-    first_segments : ndarray of int32, shape (P + 1,)
-        Where each piece begins, see `fill_warps`.
+    filled : tuple of ndarray
+        The segments by piece, and where each piece begins, see `fill_warps`.
     capacity : Capacity
     bonuses : ndarray of int64, shape (B,)
         What an exon's last row adds to what follows it.
@@ -69,7 +112,8 @@ def arrange(pieces, first_segments, capacity, bonuses, tables):
     int
         Sources written; the empty chain's row is none.
     """
-    (stops, segments, _, _, order), (numbers, own_segments, own_sources) = pieces, tables
+    (stops, segments, _, _, _), (numbers, own_segments, own_sources) = pieces, tables
+    order, first_segments = filled
     begins, ends, virtual_lanes, late = stops.begins, stops.ends, stops.virtual_lanes, capacity.late
     n_pieces, n_segments, n_stops = len(first_segments) - 1, len(order), len(ends)
     numbers[: n_pieces + 1], extra = first_segments, numbers[n_pieces + 1 :]
