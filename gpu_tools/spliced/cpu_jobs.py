@@ -79,14 +79,18 @@ def find_best_bonus(strands, bonus, penalty, taken, found):
     strand = simd.fetch_add(taken, 0, 1)
     while strand < len(found):
         first, past = strands.first_exons[strand], strands.first_exons[strand + 1]
-        order, tracks = lay_out(
-            strands.lengths[strand], strands.starts[first:past], strands.ends[first:past],
-            strands.reverse[strand],
-        )  # fmt: skip
-        found[strand] = best_bonus(
-            tracks.commits, tracks.exit_tracks, tracks.exit_ends, bonus[first:past][order],
-            len(tracks.ends), penalty,
-        )  # fmt: skip
+        found[strand], most = 0, -min(penalty, 0)
+        for exon in range(first, past):
+            most = max(most, bonus[exon])
+        if most > 0:
+            order, tracks = lay_out(
+                strands.lengths[strand], strands.starts[first:past], strands.ends[first:past],
+                strands.reverse[strand],
+            )  # fmt: skip
+            found[strand] = best_bonus(
+                tracks.commits, tracks.exit_tracks, tracks.exit_ends, bonus[first:past][order],
+                len(tracks.ends), penalty,
+            )  # fmt: skip
         strand = simd.fetch_add(taken, 0, 1)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from itertools import chain
 from threading import Lock, Semaphore
 
 import numpy as np
@@ -15,7 +17,7 @@ from gpu_tools.ahead import helped
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cpu, cpu_jobs, merging
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChains
-from gpu_tools.spliced.case import Preparation, PreparedCase, finish
+from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
 from gpu_tools.spliced.columns import CaseColumns, first_of
 from gpu_tools.spliced.cpu_jobs import Work
 from gpu_tools.spliced.cpu_state import Terms, padded, terms_of
@@ -103,8 +105,8 @@ def _run(
 ) -> None:
     """Have threads do all cases that have a candidate.
 
-    A large case that is more than half a thread's share of the work is cut into stripes of its
-    target, which are tasks of their own. What is left is done by items, see `cpu_jobs`.
+    A large case that is more than a thread's share of the work is cut into stripes of its target,
+    which are tasks of their own. What is left is done by items, see `cpu_jobs`.
 
     Parameters
     ----------
@@ -116,28 +118,34 @@ def _run(
     conclude : callable
         Given a large case's number, and what its sweeps have come to.
     """
-    bonus = scoring.exon_bonus(columns.strands.scores)
-    with ThreadPoolExecutor(max(threads - 1, 1), "spliced") as pool:
+    pool, bonus = _pool(threads), scoring.exon_bonus(columns.strands.scores)
+    narrow = _fit_int16(columns, scoring, bonus, partial(_together, pool, threads))
+    stripes, there = _stripes(columns, threads), np.diff(columns.first_jobs) > 0
+    tasks = _stripe_tasks(columns, scoring, stripes, conclude)
+    most = int(columns.cells.sum()) // (ITEMS_A_THREAD * threads)
+    queues = [
+        (_work(columns, bonus, cases, most), terms_of(scoring, np.dtype(dtype)))
+        for dtype, chosen in ((np.int32, ~narrow), (np.int16, narrow))
+        if len(cases := np.flatnonzero(chosen & there & (stripes == 1)))
+    ]
+    parts = len(tasks) + sum(len(work.order) for work, _ in queues)
+    _together(pool, threads, parts, lambda: _do(tasks, queues, take))
 
-        def together(parts: int, work: Callable[[], None]) -> None:
-            with helped(pool, min(threads, parts) - 1, work):
-                work()
 
-        narrow = _fit_int16(columns, scoring, bonus, together)
-        stripes = _stripes(columns, threads)
-        large, there = stripes > 1, np.diff(columns.first_jobs) > 0
-        tasks, prepare = deque(), Preparation(scoring)
-        for k in np.flatnonzero(large & there).tolist():
-            prepared = prepare(columns.cases[k])
-            tasks += _large_case(prepared, scoring, int(stripes[k]), partial(conclude, k))
-        most = int(columns.cells.sum()) // (ITEMS_A_THREAD * threads)
-        queues = [
-            (_work(columns, bonus, cases, most), terms_of(scoring, np.dtype(dtype)))
-            for dtype, chosen in ((np.int32, ~narrow), (np.int16, narrow))
-            if len(cases := np.flatnonzero(chosen & there & ~large))
-        ]
-        parts = len(tasks) + sum(len(work.order) for work, _ in queues)
-        together(max(parts, 1), lambda: _do(tasks, queues, take))
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Return threads beside the one that asks, which are kept: each takes some 0.1 ms to start."""
+    return ThreadPoolExecutor(max(threads - 1, 1), "spliced")
+
+
+# a forked process has the pools, but not their threads
+os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _together(pool: ThreadPoolExecutor, threads: int, parts: int, work: Callable[[], None]) -> None:
+    """Have no more threads than there are parts of some work do it."""
+    with helped(pool, max(min(threads, parts), 1) - 1, work):
+        work()
 
 
 def _do(tasks: deque[Callable[[], None]], queues: list[tuple[Work, Terms]], take) -> None:
@@ -162,15 +170,15 @@ def _do(tasks: deque[Callable[[], None]], queues: list[tuple[Work, Terms]], take
 def _fit_int16(columns: CaseColumns, scoring, bonus, together) -> NDArray[np.bool_]:
     """Tell of each case whether 16 bits hold every value of its sweeps."""
     strands, jobs, penalty = columns.strands, columns.jobs, scoring.intron_penalty
-    chain, taken = np.empty(strands.count, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    bonuses, taken = np.empty(strands.count, dtype=np.int64), np.zeros(1, dtype=np.int64)
     together(1 + strands.count // STRANDS_A_THREAD, lambda: cpu_jobs.find_best_bonus(
-        strands, bonus, penalty, taken, chain,
+        strands, bonus, penalty, taken, bonuses,
     ))  # fmt: skip
     fits = np.ones(len(columns.cells), dtype=np.bool_)
     if jobs.count:
         first = strands.first_exons[:-1]
         longest = np.maximum.reduceat(strands.ends - strands.starts, first)
-        extent = (longest, np.maximum.reduceat(np.abs(bonus), first), chain, strands.lengths)
+        extent = (longest, np.maximum.reduceat(np.abs(bonus), first), bonuses, strands.lengths)
         own = Extent(*(values[jobs.programs] for values in extent))
         bound = bound_cells(own, padded(jobs.lengths, 1, 2), scoring)
         fits[jobs.cases[~fit_int16(np.abs(bound).max(axis=0))]] = False
@@ -179,28 +187,57 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, together) -> NDArray[np.boo
 
 def _stripes(columns: CaseColumns, threads: int) -> NDArray[np.int64]:
     """Return how many stripes each case is cut into."""
-    lengths = np.array([len(case.target) for case in columns.cases], dtype=np.int64)
-    share = columns.cells.sum() / threads
-    alone = columns.cells > max(share / 2, CELLS_FOR_STRIPES)
-    return np.where(alone, np.clip(lengths // COLUMNS_PER_STRIPE, 1, threads), 1)
+    stripes = np.ones(len(columns.cells), dtype=np.int64)
+    alone = columns.cells > max(columns.cells.sum() / threads, CELLS_FOR_STRIPES)
+    for k in np.flatnonzero(alone):
+        length = len(columns.cases[k].target)
+        stripes[k] = max(min(threads, length // COLUMNS_PER_STRIPE), 1)
+    return stripes
 
 
-def _large_case(
-    prepared: PreparedCase, scoring: SplicedScoring, stripes: int, conclude: Callable
-) -> list[Callable[[], None]]:
-    """Return the tasks of a large case; that which ends last concludes it."""
-    target = prepared.case.target.codes
-    begun = [cpu.begin_sweep(program, target, scoring, stripes) for program in prepared.programs]
-    tasks = [task for _, own in begun for task in own]
-    others = Semaphore(len(tasks) - 1)
+def _stripe_tasks(
+    columns: CaseColumns, scoring: SplicedScoring, stripes: NDArray[np.int64], conclude: Callable
+) -> deque[Callable[[], None]]:
+    """Return the tasks of cases in several stripes, first those that begin a case."""
+    prepare, begins, follows = Preparation(scoring), [], []
+    for k in np.flatnonzero(stripes > 1).tolist():
+        large = _LargeCase(columns.cases[k], prepare, int(stripes[k]), partial(conclude, k))
+        count = int(stripes[k] * (columns.first_jobs[k + 1] - columns.first_jobs[k]))
+        begins.append(large.begin)
+        follows += [partial(large.follow, number) for number in range(count)]
+    return deque(begins + follows)
 
-    def run(task: Callable[[], None]) -> None:
-        task()
-        if not others.acquire(blocking=False):
-            pairs = zip(prepared.programs, begun, strict=True)
-            conclude(prepared, [Swept(p, sweep, target, scoring) for p, (sweep, _) in pairs])
 
-    return [partial(run, task) for task in tasks]
+class _LargeCase:
+    """A case in stripes, which threads do in their order once one has begun the sweeps."""
+
+    def __init__(self, case: Case, prepare: Preparation, stripes: int, conclude: Callable):
+        self.case, self.prepare, self.stripes, self.conclude = case, prepare, stripes, conclude
+        self.begun: Future = Future()
+
+    def begin(self) -> None:
+        """Make room for the sweeps."""
+        try:
+            prepared, target = self.prepare(self.case), self.case.target.codes
+            scoring = self.prepare.scoring
+            sweeps, tasks = zip(*(
+                cpu.begin_sweep(program, target, scoring, self.stripes)
+                for program in prepared.programs
+            ), strict=True)  # fmt: skip
+            self.prepared, self.sweeps, tasks = prepared, sweeps, [*chain(*tasks)]
+            self.others = Semaphore(len(tasks) - 1)
+            self.begun.set_result(tasks)
+        except BaseException as error:
+            self.begun.set_exception(error)
+            raise
+
+    def follow(self, number: int) -> None:
+        """Do a stripe; after the last one, conclude the case."""
+        self.begun.result()[number]()
+        if not self.others.acquire(blocking=False):
+            target, scoring = self.case.target.codes, self.prepare.scoring
+            pairs = zip(self.prepared.programs, self.sweeps, strict=True)
+            self.conclude(self.prepared, [Swept(p, s, target, scoring) for p, s in pairs])
 
 
 def _work(columns: CaseColumns, bonus, cases: NDArray[np.int64], most: int) -> Work:
