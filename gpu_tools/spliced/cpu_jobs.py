@@ -95,8 +95,9 @@ def find_best_bonus(strands, bonus, penalty, taken, found):
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_strand(strands, all_bonus, least, number):
-    """Return a strand with its program."""
+def _lay_out_strand(work, job):
+    """Return the strand of a job with its program."""
+    strands, number = work.strands, work.jobs.programs[job]
     first, past = strands.first_exons[number], strands.first_exons[number + 1]
     codes = simd.bytes_at(strands.addresses[number], strands.lengths[number])
     reverse = strands.reverse[number]
@@ -105,22 +106,17 @@ def _lay_out_strand(strands, all_bonus, least, number):
     )
     symbols = np.empty(tracks.rows[-1], dtype=np.uint8)
     write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), symbols)
-    bonus = all_bonus[first:past][order]
+    bonus = work.bonus[first:past][order]
     runs = merge(Exits(
         symbols, tracks.starts, tracks.rows, tracks.ends, tracks.exit_ends, tracks.exit_tracks,
         bonus, tracks.by_end,
-    ), least)  # fmt: skip
+    ), work.least)  # fmt: skip
     graph = Graph(
         symbols, tracks.starts, tracks.rows, tracks.commits, tracks.ends, tracks.exit_rows,
         tracks.exit_tracks, bonus, tracks.by_end, tracks.first_by_end,
     )  # fmt: skip
     kept = len(tracks.ends) + runs.n_joins + len(tracks.starts)
     return Strand(graph, runs, first + order, kept)
-
-
-@register_jitable
-def _program(work, job):
-    return _lay_out_strand(work.strands, work.bonus, work.least, work.jobs.programs[job])
 
 
 @register_jitable
@@ -169,31 +165,6 @@ def _target_of(work, job):
 
 
 @njit(cache=True, nogil=True)
-def _target_of(work, job):
-    first = work.jobs.targets[job]
-    return work.targets[first : first + work.jobs.lengths[job]]
-
-
-@njit(cache=True, nogil=True)
-def _sweep_strands(strands, count, target, terms, room):
-    """Sweep a case's strands; return the number of the better one, its sweep and its best end."""
-    better, sweep = 0, _sweep(strands[0], target, terms, room)
-    best = find_best_end(sweep.ends, len(target), terms.gap, terms.free)
-    if count > 1:
-        other = _sweep(strands[1], target, terms, room[_room_for(strands[0].kept, target, terms) :])
-        best_of_other = find_best_end(other.ends, len(target), terms.gap, terms.free)
-        if best_of_other[0] > best[0]:  # the first of equals: + before -
-            better, sweep, best = 1, other, best_of_other
-    return better, sweep, best
-
-
-@njit(cache=True, nogil=True)
-def _target_of(work, job):
-    first = work.jobs.targets[job]
-    return work.targets[first : first + work.jobs.lengths[job]]
-
-
-@njit(cache=True, nogil=True)
 def _with(values, used, more):
     """Return `values` with `more` behind those that are used, in new memory if there is no room."""
     if used + len(more) > len(values):
@@ -207,8 +178,8 @@ def _with(values, used, more):
 
 
 @njit(cache=True, nogil=True)
-def score_items(work, terms, scores):
-    """Write the scores of cases' best chains, as long as there are items.
+def score_items(work, terms, scores, most):
+    """Write the scores of cases' best chains, until there are no items or enough is done.
 
     Parameters
     ----------
@@ -216,14 +187,23 @@ def score_items(work, terms, scores):
     terms : Terms
     scores : ndarray of int64, shape (C,)
         Of all cases; less than any score before.
+    most : int
+        Nominal cells after which no item more is taken.
+
+    Returns
+    -------
+    int
+        Nominal cells that are done; 0 if there was no item.
     """
-    room = np.empty(0, dtype=terms.weights.dtype)
-    at = simd.fetch_add(work.taken, 0, 1)
-    while at < len(work.order):
+    room, done = np.empty(0, dtype=terms.weights.dtype), np.int64(0)
+    while done <= most:
+        at = simd.fetch_add(work.taken, 0, 1)
+        if at >= len(work.order):
+            break
         cases = work.cases[work.items[work.order[at]] : work.items[work.order[at] + 1]]
         first, past = work.first_jobs[cases[0]], work.first_jobs[cases[0] + 1]
         for place in range(past - first):
-            strand = _program(work, first + place)
+            strand = _lay_out_strand(work, first + place)
             stream = _stream(strand, terms)
             for case in cases:
                 target = _target_of(work, work.first_jobs[case] + place)
@@ -231,7 +211,9 @@ def score_items(work, terms, scores):
                 room = room if needed <= len(room) else np.empty(needed, room.dtype)
                 _, best = _sweep(stream, strand.kept, target, terms, room)
                 scores[case] = max(scores[case], best[0])
-        at = simd.fetch_add(work.taken, 0, 1)
+        for case in cases:
+            done += work.cells[case]
+    return done
 
 
 @njit(cache=True, nogil=True)
@@ -284,10 +266,10 @@ def align_items(work, terms, lifted, most):
             break
         cases = work.cases[work.items[work.order[at]] : work.items[work.order[at] + 1]]
         first, last = work.first_jobs[cases[0]], work.first_jobs[cases[0] + 1] - 1
-        strand = other = _program(work, first)
+        strand = other = _lay_out_strand(work, first)
         stream = other_stream = _stream(strand, terms)
         if last > first:
-            other = _program(work, last)
+            other = _lay_out_strand(work, last)
             other_stream = _stream(other, terms)
         for case in cases:
             job, target = work.first_jobs[case], _target_of(work, work.first_jobs[case])

@@ -29,7 +29,7 @@ COLUMNS_PER_STRIPE = 512
 CELLS_FOR_STRIPES = 1 << 27
 """Fewer nominal cells than this are not worth several threads: a core does them in some 6 ms."""
 CELLS_A_TURN = 1 << 28
-"""After so many nominal cells a thread tells what it has done."""
+"""After so many nominal cells, some 10 ms, a thread is back in Python and tells what is done."""
 ITEMS_A_THREAD = 16
 """Cases of a base are done by one thread if it has so many times as much to do."""
 
@@ -90,7 +90,8 @@ def scores_on_cpu(columns: CaseColumns, scoring: SplicedScoring, threads: int) -
         scores[k] = max(sweep.score for sweep in swept)
 
     def take(work: Work, terms: Terms) -> None:
-        cpu_jobs.score_items(work, terms, scores)
+        while cpu_jobs.score_items(work, terms, scores, CELLS_A_TURN):
+            pass  # between two turns the call can be interrupted
 
     _run(columns, scoring, threads, take, conclude)
     return scores
