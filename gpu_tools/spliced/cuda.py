@@ -19,6 +19,7 @@ from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
+from gpu_tools.spliced import cuda_strip as strip
 from gpu_tools.spliced import cuda_trace as trace
 from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
@@ -82,7 +83,7 @@ class Around(NamedTuple):
     border : int
         Elements of rows that chains are followed in, beyond the columns.
     strip : int
-        Rows of a strip, see `cuda_trace`.
+        Rows of a strip, see `cuda_strip`.
     """
 
     row: int
@@ -91,7 +92,7 @@ class Around(NamedTuple):
     strip: int
 
 
-AROUND = Around(1 + packed.LEAD + packed.TAIL, packed.WORDS_AROUND, 2 * WARP, trace.STRIP)
+AROUND = Around(1 + packed.LEAD + packed.TAIL, packed.WORDS_AROUND, 2 * WARP, strip.STRIP)
 
 
 @register_jitable
@@ -140,7 +141,7 @@ def _takes(table, program, length, around):
     """Return what a job takes, from its program's row of the table and its target's length."""
     columns, longest = length + 1, table[program, of.LONGEST_TRACK]
     strips = longest // around.strip + table[program, of.MOST_EXITS] + 1
-    lanes = longest // trace.SLOTS + strips
+    lanes = longest // strip.SLOTS + strips
     # runs that are no deletions take a target symbol each, and a deletion follows one or begins
     runs = 2 * columns + table[program, of.N_ENDS] * (trace.HEAD + 2)
     return Takes(

@@ -165,9 +165,9 @@ def _four_steps(rows, state, above, given, keeps, to):
     """Move all lanes on by four columns, and keep what leaves them.
 
     `state` is the diagonal, the lane's own last rows, the words of the last column and of the next
-    four, and where the first of these is. `above` is what is staged. `kept` tells whether the
-    lane's low and high half end with a row that is kept, and where these columns of it go. Returned
-    are the new state and places.
+    four, and where the first of these is. `above` is what is staged. `keeps` tells whether the
+    lane's low and high half end with a row that is kept, `to` where these columns of it go.
+    Returned are the new state and places.
     """
     row, selectors, neighbours = rows
     before, bottom, late, w0, w1, w2, w3, at = state
@@ -201,6 +201,32 @@ def _eight_steps(rows, state, staged, given, keeps, to):
 
 
 @cuda.jit(device=True)
+def _advance(rows, state, staged, chunk, given, keeps, to):
+    """Do a chunk of steps; `staged` is where what goes above them is."""
+    for k in range(int32(0), chunk, int32(_AT_ONCE)):
+        at = int32(staged + k)
+        if _AT_ONCE == UNROLLED:
+            stage, others = given
+            state, to = _four_steps(rows, state, load4(stage, int64(at)), others, keeps, to)
+        else:
+            state, to = _eight_steps(rows, state, at, given, keeps, to)
+            state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), given, keeps, to)
+    return state, to
+
+
+@cuda.jit(device=True)
+def _first_state(words, room, number, delay):
+    """Return a lane's state before its first step, see `_four_steps`.
+
+    Of the words, which lie there several times, it takes those whose shift makes four aligned.
+    """
+    shift = int32(number & int32(UNROLLED - 1))
+    at = uint32(shift * room + shift + WORD_LEAD - number - delay)
+    w0, w1, w2, w3 = load4(words, int64(at))
+    return BOTH_NEVER, BOTH_NEVER, int32(0), w0, w1, w2, w3, at
+
+
+@cuda.jit(device=True)
 def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     """Sweep one piece over all columns."""
     segments, extra = piece
@@ -216,28 +242,13 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
             _selector(codes, int32(high + c), real_high, 1) << int32(8)
         )
         row[c] = BOTH_NEVER
+    # the factor is not known to the compiler, which would shift instead
+    selector = int32(_SECONDS_HIGH if number == 0 else _FIRSTS_HIGH)
+    rows = row, selectors, (selector, int32(cuda.blockDim.z << 16))
     used = own >= 0
-    # the product is not known to the compiler, which would shift instead
-    neighbours = int32(_FIRSTS_HIGH), int32(cuda.blockDim.z << 16)
-    if number == 0:
-        neighbours = int32(_SECONDS_HIGH), neighbours[1]
     delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
     staged = int32((own - segments[0]) * int32(STAGED)) if used else int32(0)
-    # of the words, which lie there several times, those that are shifted so that four are aligned
-    shift = int32(number & int32(UNROLLED - 1))
-    at = uint32(shift * room + shift + WORD_LEAD - number - delay)
-    rows = row, selectors, neighbours
-    w0, w1, w2, w3 = load4(words, int64(at))
-    state = (
-        BOTH_NEVER,
-        BOTH_NEVER,
-        int32(0),
-        w0,
-        w1,
-        w2,
-        w3,
-        at,
-    )
+    state = _first_state(words, room, number, delay)
     given = stage, (words, scratch)
     to = (
         moved(cells, int64(place_low - number - delay)),
@@ -246,8 +257,7 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
     if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
         computes = False  # folds alone have no rows
-    half = int32(0)
-    ahead = int32(lane % int32(LANES) * int32(UNROLLED))
+    half, ahead = int32(0), int32(lane % int32(LANES) * int32(UNROLLED))
     # where pieces wait for each other, columns go on sooner in small chunks
     chunk = int32(int32(CHUNK) // int32(cuda.blockDim.y))
     for first in range(int32(0), int32(columns + extra), chunk):
@@ -259,18 +269,11 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         cuda.syncthreads()
         here = int32(half + staged)
         half = int32(_HALF) - half
-        if not computes:
-            continue
-        own_first = int32(first - delay)
-        works = own_first >= 0 and own_first < int32(columns + 2 * WARP + UNROLLED)
-        keeps = works and place_low >= 0, works and place_high >= 0
-        for k in range(int32(0), chunk, int32(_AT_ONCE)):
-            at = int32(here + k)
-            if _AT_ONCE == UNROLLED:
-                state, to = _four_steps(rows, state, load4(stage, int64(at)), given[1], keeps, to)
-            else:
-                state, to = _eight_steps(rows, state, at, given, keeps, to)
-                state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), given, keeps, to)
+        if computes:
+            own_first = int32(first - delay)
+            works = own_first >= 0 and own_first < int32(columns + 2 * WARP + UNROLLED)
+            keeps = works and place_low >= 0, works and place_high >= 0
+            state, to = _advance(rows, state, here, chunk, given, keeps, to)
 
 
 @kernel(registers=72)

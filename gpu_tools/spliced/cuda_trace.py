@@ -4,36 +4,34 @@ The same as `traceback`, with the same ties: of the exons that end where a chain
 rows of W are computed backwards from that cell, and the shortest exon that explains its value is
 entered at its smallest column. One warp follows one chain.
 
-Rows of W go in *strips* of what a warp holds: a lane owns neighbouring rows, and the columns pass
-from right to left, each lane one column behind the lane before. A strip ends where a candidate
-does, so its last row is all that has to be looked at. How each cell came about is kept in two bits,
-16 for the rows of a lane, and followed from the exon's entry to its end.
+Rows of W go in strips, see `cuda_strip`. A strip ends where a candidate does, so its last row is
+all that has to be looked at. How each cell came about is followed from the exon's entry to its end.
 """
 
 from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from gpu_tools.ptx import WARP, any_lane, kernel, permute, shuffle, shuffle_up, sync_lanes
+from gpu_tools.ptx import (
+    WARP,
+    any_lane,
+    kernel,
+    shuffle,
+    sync_lanes,
+)
 from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced.cuda_above import UNROLLED
 from gpu_tools.spliced.cuda_packed import WORD_LEAD, place_of
+from gpu_tools.spliced.cuda_strip import NEVER, SLOTS, STRIP, sweep_strip, way_of, ways_of
 
-SLOTS = 8
-"""Rows of a lane."""
-STRIP = WARP * SLOTS
-"""Rows of a strip at most."""
 HEAD = 3
 """Elements before the runs of an exon: its number by end, the column it is entered at, its runs."""
 EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
 """Operations, as `traceback` numbers them."""
 OPERATION_BITS = 3
-_NEVER = -(1 << 29)
 _FAR = 1 << 30
-
-_SIGNED_BYTE, _NOTHING = 0x8880, 0x4444
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
@@ -84,7 +82,7 @@ def _left_with(exit_, rows, column, gap):
 @cuda.jit(device=True)
 def _value_at(table, rows, group, end, lane, scratch):
     """Return the most that an exon of a group has; `end` is its column, and the gap score."""
-    value, (column, gap) = int32(_NEVER), end
+    value, (column, gap) = int32(NEVER), end
     for k in range(group[0] + lane, group[1], WARP):
         value = max(value, _left_with(table[k], rows, column, gap))
     return _largest(int32(value), lane, scratch)
@@ -100,69 +98,6 @@ def _first_column(table, rows, group, end, most, lane, scratch):
         entry = cells[place_of(table[k, ends.ENTRY], stride) :]
         first = _first_at_least(entry, wanted, first, lane, scratch)
     return first
-
-
-@cuda.jit(device=True)
-def _sweep_strip(texts, borders, ways, strip, gap, lane, scratch):
-    """Compute a strip of rows of W; return the lanes that it takes.
-
-    `strip` holds where the strip's first base symbol and the word of the last column's right
-    neighbour are, its rows and steps, where the row before is in `borders`, or -1 if it is all
-    zeros, and where the last row goes. Of each two steps a lane writes one word of `ways`.
-    """
-    symbols, words, _ = texts
-    first_symbol, first_word, n_rows, steps, source, target = strip
-    used = int32((n_rows + int32(SLOTS - 1)) // int32(SLOTS))
-    spare, behind = int32(used * int32(SLOTS) - n_rows), int32(used - 1)
-    row = cuda.local.array(SLOTS, int32)
-    selectors = cuda.local.array(SLOTS, int32)
-    gaps = cuda.local.array(SLOTS, int32)
-    for i in range(SLOTS):
-        # rows that the first lane lacks come first and do nothing
-        number = int32(lane * int32(SLOTS) + i - spare)
-        real = number >= 0 and number < n_rows
-        code = int32(symbols[uint32(first_symbol - number)]) if real else int32(0)
-        selectors[i] = int32(_SIGNED_BYTE + code * int32(0x1111)) if real else int32(_NOTHING)
-        gaps[i] = gap if real else int32(0)
-        row[i] = int32(_NEVER)
-    below_right, even = int32(_NEVER), int32(0)
-    at = uint32(first_word + lane)
-    out = uint32(lane * _ways_of(steps))
-    for first in range(int32(0), steps, int32(WARP)):
-        arriving = borders[uint32(source + first + lane)] if source >= 0 else int32(0)
-        for k in range(int32(0), int32(WARP)):
-            word = words[at]
-            at -= uint32(1)
-            below = shuffle_up(row[SLOTS - 1], scratch)
-            top = shuffle(arriving, k, scratch)
-            if lane == 0:
-                below = top
-            up, diagonal, bits = below, below_right, int32(0)
-            for i in range(SLOTS):
-                paired = int32(diagonal + permute(word, int32(0), selectors[i]))
-                dropped = int32(up + gaps[i])
-                diagonal = row[i]
-                up = max(max(paired, diagonal), dropped)
-                row[i] = up
-                bits |= int32((1 if up != paired else 0) << (2 * i))
-                bits |= int32((1 if up != dropped else 0) << (2 * i + 1))
-            below_right = below
-            column = int32(first + k - behind)
-            if lane == behind and column >= 0:
-                borders[uint32(target + column)] = row[SLOTS - 1]
-            if k & 1 == 0:
-                even = bits
-            elif lane < used:
-                ways[out] = int32(even | int32(bits << int32(16)))
-                out += uint32(1)
-    sync_lanes()
-    return used
-
-
-@cuda.jit(device=True)
-def _ways_of(steps):
-    """Return the words that a lane writes in so many steps."""
-    return int32((steps + int32(WARP - 1)) // int32(WARP) * int32(WARP // 2))
 
 
 @cuda.jit(device=True)
@@ -200,8 +135,8 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
             if lane == 0:
                 strips[uint32(2 * n_strips)], strips[uint32(2 * n_strips + 1)] = swept, lanes
             strip = int32(last_row - swept), first_word, n_rows, steps, source, target
-            own = ways[int64(lanes) * _ways_of(steps) :]
-            lanes += _sweep_strip(texts, borders, own, strip, gap, lane, scratch)
+            own = ways[int64(lanes) * ways_of(steps) :]
+            lanes += sweep_strip(texts, borders, own, strip, gap, lane, scratch)
             swept += n_rows
             n_strips += int32(1)
         missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
@@ -210,16 +145,6 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
         if entered >= 0:
             return int32(k), entered, n_strips, steps
     return int32(-1), int32(-1), n_strips, steps
-
-
-@cuda.jit(device=True)
-def _way(ways, steps, lanes, slot, column):
-    """Return the two bits of a row's cell, `column` columns before the last."""
-    lane = int32(slot >> 3)
-    step = int32(column + lane)
-    word = ways[int64(lanes + lane) * _ways_of(steps) + (step >> 1)]
-    shift = int32(((step & int32(1)) << 4) + ((slot & int32(SLOTS - 1)) << 1))
-    return int32((word >> shift) & int32(3))
 
 
 @cuda.jit(device=True)
@@ -241,7 +166,7 @@ def _walk(found, texts, room, exon, end_column, strips_and_steps):
             lanes = strips[uint32(2 * strip + 1)]
             spare = int32((rows_before - past) & int32(SLOTS - 1))
         slot = int32(left - 1 - rows_before + spare)
-        way = _way(ways, steps, lanes, slot, int32(end_column - column))
+        way = way_of(ways, steps, lanes, slot, int32(end_column - column))
         paired, dropped = way & 1 == 0, way & 3 == 1
         operation = int32(DELETION) if dropped else int32(INSERTION)
         if paired:
