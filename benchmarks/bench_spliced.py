@@ -117,17 +117,18 @@ def by_threads(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
 
 def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident, and what searches follow."""
+    from gpu_tools.batches import dealt
     from gpu_tools.cuda_kept import Room
-    from gpu_tools.spliced.columns import jobs_of
-    from gpu_tools.spliced.cuda import PackedLaunch, Resident
+    from gpu_tools.spliced.cuda import PackedLaunch
     from gpu_tools.spliced.cuda_chains import ChainSearch
-    from gpu_tools.spliced.cuda_work import laid_out
+    from gpu_tools.spliced.cuda_schedule import begin_share
+    from gpu_tools.spliced.cuda_work import begun
 
     room = Room()
-    with laid_out(columns, SCORING, (0,), cpu_threads(None)) as work:
-        resident = Resident.copy(work.programs, work.targets, SCORING, room.stays)
-        jobs = jobs_of(columns, work.shares[0].narrow)
-        launch = PackedLaunch(resident, jobs, work.apart, room.turns[0])
+    with begun(columns, SCORING, (0,), cpu_threads(None)) as work:
+        work.lay_out()
+        share, resident = begin_share(work, dealt(columns.cells, 1)[0], room)
+        launch = PackedLaunch(resident, share.jobs, work.apart, room.turns[0])
         launch.run()
         times = [milliseconds(launch.run) for _ in range(REPEATS)]
     search = ChainSearch(launch, SCORING)

@@ -104,13 +104,18 @@ def watched() -> Iterator[Clock]:
     clock = Clock()
     parts = [
         (api, "case_columns", "cases made columns"),
+        (cuda_work, "Layout", "room made for programs"),
+        (cuda_work.Work, "begin", "threads begun"),
+        (cuda_work.Work, "lay_out", "programs laid out"),
         (cuda_work, "_broad", "kernels chosen"),
-        (cuda_work, "dealt", "cases dealt out"),
+        (cuda_schedule, "dealt", "cases dealt out"),
         (cuda_schedule, "halved", "strands cut"),
-        (cuda_schedule, "jobs_of", "jobs gathered"),
+        (cuda_work, "jobs_of", "jobs gathered"),
         (cuda_work, "free_memory", "memory asked for"),
         (cuda_schedule, "batches_of", "batches made"),
-        (cuda.Resident, "copy", "programs and targets copied"),
+        (cuda, "copy_given", "targets copied"),
+        (cuda_schedule, "share_of", "programs waited for"),
+        (cuda.Resident, "copy", "programs copied"),
         (cuda.PackedLaunch, "__init__", "launch laid out"),
         (cuda.PackedLaunch, "run", "sweep started"),
         (cuda_chains.ChainSearch, "find_ends", "search for ends started"),
@@ -132,18 +137,18 @@ def watched() -> Iterator[Clock]:
             buffers_of = _given_buffers if name == "__init__" else _own_buffers
             marked = clock.marked(getattr(owner, name), buffers_of)
             stack.enter_context(patch.object(owner, name, marked))
-        begin, ask = cuda_work.begin_programs, cuda_schedule.KEPT.on_gpus
+        beside = cuda_schedule.KEPT.beside_gpus
 
-        def begin_programs(*given):
-            programs, lay_out = begin(*given)
-            return programs, clock.timed("programs laid out", lay_out)
+        @contextmanager
+        def beside_gpus(ordinals, run, shares):
+            gpus = beside(ordinals, clock.timed("the rest of a GPU's thread", run), shares)
+            clock.timed("GPUs asked", gpus.__enter__)()
+            try:
+                yield
+            finally:
+                clock.timed("waited for GPUs", gpus.__exit__)(None, None, None)
 
-        def on_gpus(ordinals, run, shares):
-            ask(ordinals, clock.timed("the rest of a GPU's thread", run), shares)
-
-        stack.enter_context(patch.object(cuda_work, "begin_programs", begin_programs))
-        timed = clock.timed("waited for GPUs", on_gpus)
-        stack.enter_context(patch.object(cuda_schedule.KEPT, "on_gpus", timed))
+        stack.enter_context(patch.object(cuda_schedule.KEPT, "beside_gpus", beside_gpus))
         yield clock
 
 

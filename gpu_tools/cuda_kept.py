@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 
@@ -19,6 +20,12 @@ BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
 SHARE_KEPT = 16
 """... if this part of the memory is not less."""
+
+TURNS = 5
+"""Batches that a GPU has at the same time: its memory is shared among so many buffers.
+
+When the longest job of a batch is done, so are most of those that came after it.
+"""
 
 
 class Buffers:
@@ -92,7 +99,7 @@ class Room:
     """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
 
     def __init__(self):
-        self.stays, self.turns = Buffers(), (Buffers(), Buffers(), Buffers())
+        self.stays, self.turns = Buffers(), tuple(Buffers() for _ in range(TURNS))
 
     @property
     def bytes(self) -> int:
@@ -141,7 +148,22 @@ class Keeper:
 
         It does one call after the other, so that the room is the call's own.
         """
-        self._on_each(ordinals, partial(self._in_room, run), ordinals, shares)
+        with self.beside_gpus(ordinals, run, shares):
+            pass
+
+    @contextmanager
+    def beside_gpus(
+        self, ordinals: Sequence[int], run: Callable, shares: Sequence
+    ) -> Iterator[None]:
+        """Do the same beside what this thread does within; at the end of that it is all done.
+
+        What a call waits for has to come from there even if that fails.
+        """
+        running = self._begin(ordinals, partial(self._in_room, run), ordinals, shares)
+        try:
+            yield
+        finally:
+            _results(running)
 
     def map_gpus(self, ordinals: Sequence[int], work: Callable, *arguments: Iterable) -> list:
         """Call `work` with each GPU current and its own arguments; return the results in order.
@@ -163,16 +185,12 @@ class Keeper:
             In the order of `ordinals`.
         """
         if len(ordinals) > 1:
-            return self._on_each(ordinals, work, *arguments)
+            return _results(self._begin(ordinals, work, *arguments))
         return [_with_gpu(work, *own) for own in zip(ordinals, *arguments, strict=True)]
 
-    def _on_each(self, ordinals: Sequence[int], work: Callable, *arguments: Iterable) -> list:
+    def _begin(self, ordinals: Sequence[int], work: Callable, *arguments: Iterable) -> list[Future]:
         calls = list(zip(ordinals, *arguments, strict=True))
-        running = [self._driver(own[0]).submit(_with_gpu, work, *own) for own in calls]
-        failed = [error for future in running if (error := future.exception())]
-        if failed:
-            raise failed[0]
-        return [future.result() for future in running]
+        return [self._driver(own[0]).submit(_with_gpu, work, *own) for own in calls]
 
     def _driver(self, ordinal: int) -> ThreadPoolExecutor:
         with self._lock:
@@ -189,6 +207,14 @@ class Keeper:
             room.keep(0)
             raise
         room.keep(_may_keep())
+
+
+def _results(running: list[Future]) -> list:
+    """Return what calls return, or raise the first error, once all have ended."""
+    failed = [error for future in running if (error := future.exception())]
+    if failed:
+        raise failed[0]
+    return [future.result() for future in running]
 
 
 def _with_gpu(work: Callable, ordinal: int, *arguments):

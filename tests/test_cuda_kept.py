@@ -1,6 +1,7 @@
 """What calls on GPUs keep: threads and buffers, on a GPU or on numba's simulator."""
 
-from threading import current_thread
+from concurrent.futures import Future
+from threading import Event, current_thread
 
 import numpy as np
 import pytest
@@ -48,6 +49,36 @@ def test_the_first_error_comes_when_all_calls_are_done():
 def test_each_gpu_has_its_own_arguments(given):
     with pytest.raises(ValueError, match="zip"):
         KEPT.map_gpus((0, 0), abs, given)
+
+
+def test_gpus_work_beside_who_asks():
+    begun, found = Event(), []
+
+    def run(share, room):
+        begun.set()
+        found.append((share, told.result(), isinstance(room, Room)))
+
+    told = Future()
+    with KEPT.beside_gpus((0, 0), run, "ab"):
+        assert begun.wait(60)
+        assert found == []
+        told.set_result(7)
+    assert found == [("a", 7, True), ("b", 7, True)]
+
+
+def test_gpus_end_before_an_error_of_who_asks_is_raised():
+    told, found = Future(), []
+
+    def fail():
+        told.set_result(7)
+        raise KeyError
+
+    with (
+        pytest.raises(KeyError),
+        KEPT.beside_gpus((0,), lambda *_: found.append(told.result()), "a"),
+    ):
+        fail()
+    assert found == [7]
 
 
 def test_buffers_beyond_what_may_be_kept_are_given_back():

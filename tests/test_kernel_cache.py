@@ -98,14 +98,14 @@ _GPU_THEN_CPU = """
 from gpu_tools import SplicedScoring, spliced_align, spliced_scores
 from gpu_tools.spliced import cpu
 from gpu_tools.spliced.case import Preparation
-from gpu_tools.spliced.cuda_programs import begin_programs
+from gpu_tools.spliced.cuda_programs import Layout
 from gpu_tools.spliced.columns import case_columns
 from gpu_tools.spliced.traceback import Swept
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
-begin_programs(strands, SplicedScoring(), False)[1]()
+Layout(strands, SplicedScoring(), False).task.do()
 print(spliced_align([case], device="cpu")[0].score)
 (program,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
 swept = Swept(program, cpu.sweep(program, target, SplicedScoring()), target, SplicedScoring())

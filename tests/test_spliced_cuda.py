@@ -131,14 +131,14 @@ def test_ties(tie):
 
 
 def test_which_kernel_takes_what():
-    from gpu_tools.spliced.cuda_work import laid_out
+    from gpu_tools.spliced.cuda_work import begun
 
     def packs(text, target_length=4, exon_length=4, **scores):
         case = cases.Example(text, "A" * target_length, [(0, exon_length)]).case()
-        with laid_out(case_columns([case]), SplicedScoring(**scores), (0,), 1) as work:
-            (share,) = work.shares
-        assert (len(share.narrow), len(share.broad)) in ((1, 0), (0, 1))
-        return not share.broad
+        with begun(case_columns([case]), SplicedScoring(**scores), (0,), 1) as work:
+            work.lay_out()
+        (broad,) = work.laid.result().broad
+        return not broad
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
@@ -164,12 +164,13 @@ def test_case_without_candidates():
 def _bytes_of_largest(examples):
     """Return the device memory that the largest of some cases takes."""
     from gpu_tools.spliced.cuda import AROUND, job_bytes
-    from gpu_tools.spliced.cuda_work import laid_out
+    from gpu_tools.spliced.cuda_work import begun
 
     columns = case_columns([example.case() for example in examples])
-    with laid_out(columns, SplicedScoring(), (0,), 1) as work:
-        jobs = columns.jobs
-        sizes = job_bytes(work.programs.table, jobs.programs, jobs.lengths, AROUND)
+    with begun(columns, SplicedScoring(), (0,), 1) as work:
+        work.lay_out()
+    jobs, table = columns.jobs, work.laid.result().programs.table
+    sizes = job_bytes(table, jobs.programs, jobs.lengths, AROUND)
     return int(np.bincount(jobs.cases, sizes).max())
 
 
@@ -195,6 +196,15 @@ def test_calls_from_several_threads():
     with ThreadPoolExecutor(len(made)) as pool:
         found = list(pool.map(lambda one: spliced_align(one, device="cuda"), made))
     assert found == [spliced_align(one, device="cpu") for one in made]
+
+
+@pytest.mark.parametrize("ordinals", [(0,), (0, 0)])
+def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
+    from gpu_tools.spliced.cuda_schedule import scores_on_cuda
+
+    monkeypatch.setattr("gpu_tools.spliced.cuda_programs.Layout.programs", lambda own: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), ordinals, 2)
 
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")

@@ -1,5 +1,7 @@
 """Many cases on the threads of a CPU: what they share changes nothing, whoever does what."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,6 +16,7 @@ from gpu_tools import (
     spliced_align_many,
     spliced_scores,
 )
+from gpu_tools.ahead import helped
 from gpu_tools.spliced import cpu, cpu_jobs, schedule, widths
 from gpu_tools.spliced.case import Preparation
 from gpu_tools.spliced.cpu_state import padded
@@ -119,6 +122,30 @@ def test_one_thread_can_do_all_stripes_one_after_the_other(monkeypatch):
     whole = cpu.sweep(program, target, scoring)
     for one, other in zip(swept[:2], whole[:2], strict=True):
         assert (one[:, : len(target) + 1] == other[:, : len(target) + 1]).all()
+
+
+def test_work_is_shared_and_latecomers_are_not_waited_for():
+    blocked, done = threading.Event(), []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(blocked.wait)
+        with helped(pool, 2, lambda: done.append("helper")):
+            done.append("own")
+        assert done == ["own"]
+        blocked.set()
+    with ThreadPoolExecutor(2) as pool, helped(pool, 2, meet := threading.Barrier(3).wait):
+        meet()
+
+
+def test_what_a_helper_raises_is_raised():
+    def fail():
+        raise ValueError("wrong")
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(ValueError, match="wrong"),
+        helped(pool, 1, fail),
+    ):
+        pool.submit(int).result()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,7 +1,6 @@
 """How the cases of a call are laid out for GPUs, dealt out and cut into batches."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
+import errno
 from itertools import chain, pairwise
 
 import numpy as np
@@ -9,18 +8,19 @@ import pytest
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools import case_columns
-from gpu_tools.ahead import helped
+from gpu_tools import SplicedScoring, case_columns, native_threads
+from gpu_tools.native_threads import Helpers
 from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
 from gpu_tools.spliced.cuda_packed import CAPACITY
+from gpu_tools.spliced.cuda_programs import N_EXITS, Layout, Programs
 from gpu_tools.spliced.cuda_shared import lent_arena
 from tests import cases
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_batches_shrink_towards_the_end_and_split_no_case(seed):
+def test_batches_are_small_at_both_ends_and_split_no_case(seed):
     rng = np.random.default_rng(seed)
     count, most, small = int(rng.integers(1, 60)), 400, 100
     numbers = rng.permutation(count)
@@ -36,7 +36,7 @@ def test_batches_shrink_towards_the_end_and_split_no_case(seed):
     left, batches = sum(whole), list(pairwise([0, *ends[0].tolist()]))
     for number, (first, past) in enumerate(batches):
         taken = sum(whole[first:past])
-        limit = min(max(left // 2, small), most)
+        limit = min(max(left // 2, small) if number else small, most)
         assert taken == ends[2, number]
         assert taken <= limit or taken == max(whole[first:past])
         if number + 1 < len(batches):
@@ -57,30 +57,6 @@ def test_jobs_of_some_cases():
     ]  # fmt: skip
 
 
-def test_work_is_shared_and_latecomers_are_not_waited_for():
-    blocked, done = threading.Event(), []
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(blocked.wait)
-        with helped(pool, 2, lambda: done.append("helper")):
-            done.append("own")
-        assert done == ["own"]
-        blocked.set()
-    with ThreadPoolExecutor(2) as pool, helped(pool, 2, meet := threading.Barrier(3).wait):
-        meet()
-
-
-def test_what_a_helper_raises_is_raised():
-    def fail():
-        raise ValueError("wrong")
-
-    with (
-        ThreadPoolExecutor(1) as pool,
-        pytest.raises(ValueError, match="wrong"),
-        helped(pool, 1, fail),
-    ):
-        pool.submit(int).result()
-
-
 def test_each_call_has_an_arena_of_its_own():
     with lent_arena() as one, lent_arena() as other:
         assert one is not other
@@ -94,8 +70,8 @@ def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
     count, length = int(rng.integers(1, 12)), int(rng.integers(20, 120))
     exons = sorted(set(cases.random_exons(rng, count, length, 15)))
     starts, ends = np.array(exons, dtype=np.int64).T
-    first = np.array([0, len(exons)])
-    (cut,) = find_cuts(first, starts, ends, 0, CAPACITY)
+    first, lengths = np.array([0, len(exons)]), np.array([length])
+    (cut,) = find_cuts(first, starts, ends, lengths, 0, CAPACITY)
 
     def hops(own):
         """Return how many exons can follow each other, at most."""
@@ -109,6 +85,44 @@ def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
     costs = {k: max(hops(exons[:k]), hops(exons[k:])) for k in places}
     assert (cut >= 0) == bool(places)
     assert cut < 0 or costs[cut] == min(costs.values())
-    assert find_cuts(first, starts, ends, 2 * hops(exons), CAPACITY) == [-1]
+    assert find_cuts(first, starts, ends, lengths, 2 * hops(exons), CAPACITY) == [-1]
     if places:
-        assert find_cuts(first, starts, ends, 2 * hops(exons) - 1, CAPACITY) == [cut]
+        assert find_cuts(first, starts, ends, lengths, 2 * hops(exons) - 1, CAPACITY) == [cut]
+
+
+@pytest.mark.parametrize("helpers", [0, 1, 7])
+@pytest.mark.parametrize("apart", [False, True])
+def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
+    rng = np.random.default_rng(5)
+    made = [cases.random_example(rng, 4000, 60, 60, 300, n_rate=0.0).case() for _ in range(6)]
+    strands, scoring = case_columns(made).strands, SplicedScoring(exon_weight=2.0)
+
+    def new(name, count, dtype):
+        return np.zeros(count, dtype=dtype)
+
+    layout, alone = (Layout(strands, scoring, apart, new) for _ in range(2))
+    others = Helpers(layout.task)
+    others.begin(helpers)
+    layout.task.do()
+    others.join()
+    alone.task.do()
+    for name, ours, theirs in zip(
+        Programs._fields, layout.programs(), alone.programs(), strict=True
+    ):
+        assert (ours == theirs).all(), name
+
+
+def test_programs_are_laid_out_if_no_thread_can_begin(monkeypatch):
+    monkeypatch.setattr(native_threads._LIBRARY, "pthread_create", lambda *given: errno.EAGAIN)
+    layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
+    others = Helpers(layout.task)
+    others.begin(3)
+    layout.task.do()
+    others.join()
+    assert layout.programs().table[:, N_EXITS].tolist() == [5]
+
+
+def test_programs_that_are_not_done_are_not_given_away():
+    layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
+    with pytest.raises(RuntimeError, match="unfinished"):
+        layout.programs()

@@ -21,7 +21,7 @@ from gpu_tools.spliced.cpu_state import Border, lay_out_stream, lay_out_stripe, 
 from gpu_tools.spliced.merging import Exits, Runs, merge
 from gpu_tools.spliced.program import lay_out, write_stream
 from gpu_tools.spliced.traceback import Graph, find_best_end, trace_chain
-from gpu_tools.spliced.widths import best_bonus
+from gpu_tools.spliced.widths import Extent, best_bonus, bound_cells
 
 # columns of the table of chains
 JOB, SCORE, FIRST_COLUMN, LAST_COLUMN, N_EXONS, N_RUNS, FIELDS = range(7)
@@ -92,6 +92,22 @@ def find_best_bonus(strands, bonus, penalty, taken, found):
                 len(tracks.ends), penalty,
             )  # fmt: skip
         strand = simd.fetch_add(taken, 0, 1)
+
+
+@njit(cache=True, nogil=True)
+def find_magnitudes(jobs, extents, costs):
+    """Return the largest magnitude of any value of each job's sweep, see `widths.bound_cells`.
+
+    `extents` are those of all strands, an array for each part of an `Extent`.
+    """
+    longest, bonus, chain, length = extents
+    found = np.empty(len(jobs.programs), dtype=np.int64)
+    for job in range(len(found)):
+        strand, columns = jobs.programs[job], padded(jobs.lengths[job], 1, 2)
+        extent = Extent(longest[strand], bonus[strand], chain[strand], length[strand])
+        lowest, highest = bound_cells(extent, columns, costs)
+        found[job] = max(abs(lowest), abs(highest))
+    return found
 
 
 @njit(cache=True, nogil=True)

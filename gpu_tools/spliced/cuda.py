@@ -23,7 +23,7 @@ from gpu_tools.spliced import cuda_strip as strip
 from gpu_tools.spliced import cuda_trace as trace
 from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
-from gpu_tools.spliced.widths import Extent, bound_cells
+from gpu_tools.spliced.widths import Extent, bound_cells, costs_of
 
 PACKED_CAPABILITY = (9, 0)
 BLOCKS_PER_MULTIPROCESSOR = 28
@@ -48,24 +48,33 @@ def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray
         Of targets and bases.
     scoring : SplicedScoring
     """
-    gap, strides = scoring.gap, stride_of(lengths, AROUND)
-    lifted = scoring.substitution() - gap
-    extent = Extent(*table[:, [of.LONGEST_TRACK, of.MOST_BONUS, of.BEST_BONUS]].T, base_lengths)
-    low, high = bound_cells(extent, strides, scoring)
-    # cells inside a track lack a gap a row, where a row without a pair adds nothing
-    high = high - gap * np.minimum(extent.longest, strides)
-    rows = table[:, of.N_STOPS] + table[:, of.N_KEPT]
-    return (
-        (np.abs(lifted).max() <= 127)
-        & ((lifted - gap).max() <= 127)
-        & (gap <= 0)
-        & (table[:, of.AMBIGUOUS] == 0)
-        & (low > packed.NEVER + 256)
-        & (high < 2**15 - 256)
-        & (rows * strides < 2**31)
-        & (lengths < ends.COLUMNS_AT_MOST)
-        & (table[:, of.N_EXITS] <= ends.EXITS_AT_MOST)
-    )
+    lifted = scoring.substitution() - scoring.gap
+    in_bytes = np.abs(lifted).max() <= 127 and (lifted - scoring.gap).max() <= 127
+    if not in_bytes or scoring.gap > 0:
+        return np.zeros(len(lengths), dtype=np.bool_)
+    return _cells_fit(table, lengths, base_lengths, costs_of(scoring), AROUND)
+
+
+@njit(cache=True, nogil=True)
+def _cells_fit(table, lengths, base_lengths, costs, around):
+    """Tell of which jobs 16-bit cells suffice, see `fit_packed`, and what else is counted."""
+    fit = np.empty(len(lengths), dtype=np.bool_)
+    for k in range(len(lengths)):
+        own, stride = table[k], stride_of(lengths[k], around)
+        longest = own[of.LONGEST_TRACK]
+        extent = Extent(longest, own[of.MOST_BONUS], own[of.BEST_BONUS], base_lengths[k])
+        low, high = bound_cells(extent, stride, costs)
+        # cells inside a track lack a gap a row, where a row without a pair adds nothing
+        high -= costs.gap * min(longest, stride)
+        fit[k] = (
+            own[of.AMBIGUOUS] == 0
+            and low > packed.NEVER + 256
+            and high < 2**15 - 256
+            and (own[of.N_STOPS] + own[of.N_KEPT]) * stride < 2**31
+            and lengths[k] < ends.COLUMNS_AT_MOST
+            and own[of.N_EXITS] <= ends.EXITS_AT_MOST
+        )
+    return fit
 
 
 class Around(NamedTuple):
@@ -195,21 +204,26 @@ class Resident(NamedTuple):
     there: object
 
     @classmethod
-    def copy(cls, programs: Programs, targets, scoring: SplicedScoring, buffers: Buffers):
-        """Start to copy programs and targets to the current GPU; `wait` for them before use."""
+    def copy(cls, programs: Programs, given: tuple, buffers: Buffers):
+        """Start to copy programs to the current GPU, where what is `given` is; `wait` for them."""
         parts = {
             "numbers": programs.numbers, "sources": programs.sources,
             "exits": programs.exits.reshape(-1, 8), "symbols": programs.symbols,
-            "targets": targets, "scoring": _constants(scoring),
         }  # fmt: skip
         copies = [buffers.copy(f"resident {name}", part) for name, part in parts.items()]
         there = cuda.event()
         there.record(buffers.stream)
-        return cls(programs, *copies, there)
+        return cls(programs, *copies, *given, there)
 
     def wait(self, stream) -> None:
         """Have what is started in a stream from now on wait until everything is there."""
         self.there.wait(stream)
+
+
+def copy_given(targets: NDArray[np.uint8], scoring: SplicedScoring, buffers: Buffers) -> tuple:
+    """Start to copy targets and the scoring to the current GPU, for which programs need not be."""
+    parts = {"targets": targets, "scoring": _constants(scoring)}
+    return tuple(buffers.copy(f"resident {name}", part) for name, part in parts.items())
 
 
 def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:

@@ -29,7 +29,8 @@ def halved(columns: CaseColumns, multiprocessors: int) -> CaseColumns:
     """
     strands, jobs = columns.strands, columns.jobs
     least = int(columns.cells.sum()) // (multiprocessors * CELLS_A_TICK)
-    cuts = find_cuts(strands.first_exons, strands.starts, strands.ends, least, CAPACITY)
+    exons = strands.first_exons, strands.starts, strands.ends
+    cuts = find_cuts(*exons, strands.lengths, least, CAPACITY)
     parts = 1 + (cuts >= 0)
     if parts.max(initial=1) == 1:
         return columns
@@ -49,12 +50,12 @@ def halved(columns: CaseColumns, multiprocessors: int) -> CaseColumns:
 
 
 @njit(cache=True, nogil=True)
-def find_cuts(first_exons, starts, ends, least, capacity):
+def find_cuts(first_exons, starts, ends, lengths, least, capacity):
     """Return the first exon behind the place where each strand is best cut, or -1.
 
     Parameters
     ----------
-    first_exons, starts, ends : ndarray of int64
+    first_exons, starts, ends, lengths : ndarray of int64
         See `Strands`.
     least : int
         Strands whose longest chain takes no more ticks, see `pieces`, are not cut.
@@ -67,6 +68,9 @@ def find_cuts(first_exons, starts, ends, least, capacity):
     cuts = np.full(len(first_exons) - 1, -1, dtype=np.int64)
     for k in range(len(cuts)):
         first, past = first_exons[k], first_exons[k + 1]
+        # exons that follow each other take three ticks each, and one for each full chunk of lanes
+        if 3 * (past - first) + lengths[k] // (capacity.slots * capacity.chunk) <= least:
+            continue
         cut, ticks = _middle(starts[first:past], ends[first:past], capacity)
         if cut > 0 and ticks > least:
             cuts[k] = first + cut

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, njit
+from numba import cfunc, cuda, int32, njit, types
 from numpy.typing import NDArray
 
 from gpu_tools import simd
+from gpu_tools.native_threads import Task
 from gpu_tools.ptx import kernel
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as exit_columns
@@ -19,7 +21,7 @@ from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import piece_tables as of_piece
 from gpu_tools.spliced.columns import Strands
 from gpu_tools.spliced.piece_tables import arrange, fill_warps, stored_row
-from gpu_tools.spliced.pieces import cut, most_segments, most_sources
+from gpu_tools.spliced.pieces import Capacity, cut, most_segments, most_sources
 from gpu_tools.spliced.program import lay_out, write_stream
 from gpu_tools.spliced.widths import best_bonus
 
@@ -30,6 +32,9 @@ from gpu_tools.spliced.widths import best_bonus
     LAST_TICK, NUMBERS, SOURCES, EXITS, SYMBOLS,
     BEHIND, MIRRORED, LAST_ENTRY, LAST_COMMITTED, FIELDS,
 ) = range(22)  # fmt: skip
+
+_ARRAYS, _NUMBERS = 16, 9
+"""What a task has of each."""
 
 
 class Programs(NamedTuple):
@@ -64,10 +69,8 @@ def _new(name: str, count: int, dtype: type) -> NDArray:
     return np.empty(count, dtype=dtype)
 
 
-def begin_programs(
-    strands: Strands, scoring: SplicedScoring, apart: bool, new: Callable = _new
-) -> tuple[Programs, Callable[[], None]]:
-    """Make room for the programs of strands, and return what lays them out.
+class Layout:
+    """Programs of strands that threads lay out, with all the room that they need.
 
     Parameters
     ----------
@@ -78,25 +81,35 @@ def begin_programs(
     new : callable
         Makes an array from a name, a number of elements and their type.
 
-    Returns
-    -------
-    programs : Programs
-    lay_out : callable
-        Lays out what is left to do; as many threads as like may call it.
+    Attributes
+    ----------
+    task : Task
+        For as many threads as like.
     """
-    room, bonus = _room(strands), scoring.exon_bonus(strands.scores)
-    sizes = room.sum(axis=0)
-    programs = Programs(
-        np.empty((strands.count, FIELDS), dtype=np.int64),
-        new("numbers", sizes[0], np.int32), new("sources", sizes[1], np.int32),
-        new("exits", sizes[2], np.int32), new("symbols", sizes[3], np.uint8),
-        np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
-    )  # fmt: skip
-    programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
-    capacity = packed.APART if apart else packed.CAPACITY
-    largest_first, taken = np.argsort(-room[:, 3]), np.zeros(1, dtype=np.int64)
-    how = bonus, (scoring.gap, scoring.intron_penalty), capacity
-    return programs, lambda: _lay_out_next(largest_first, taken, strands, *how, programs)
+
+    def __init__(
+        self, strands: Strands, scoring: SplicedScoring, apart: bool, new: Callable = _new
+    ):
+        room = _room(strands)
+        sizes = room.sum(axis=0)
+        self._programs = Programs(
+            np.empty((strands.count, FIELDS), dtype=np.int64),
+            new("numbers", sizes[0], np.int32), new("sources", sizes[1], np.int32),
+            new("exits", sizes[2], np.int32), new("symbols", sizes[3], np.uint8),
+            np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
+        )  # fmt: skip
+        self._programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
+        self._counts = np.zeros(2, dtype=np.int64)
+        order, bonus = np.argsort(-room[:, 3]), scoring.exon_bonus(strands.scores)
+        capacity = packed.APART if apart else packed.CAPACITY
+        arrays = order, self._counts, *strands[:-1], bonus, *self._programs[:-2]
+        self.task = Task(_entry(), arrays, (scoring.gap, scoring.intron_penalty, *capacity))
+
+    def programs(self) -> Programs:
+        """Return the programs, once all threads have ended."""
+        if self._counts[1] < len(self._programs.table):
+            raise RuntimeError("a thread has left a program unfinished")
+        return self._programs
 
 
 def _room(strands: Strands) -> NDArray[np.int64]:
@@ -111,20 +124,55 @@ def _room(strands: Strands) -> NDArray[np.int64]:
     return np.stack([numbers, sources, 8 * exons, rows], axis=1)
 
 
+@cache
+def _entry():
+    """Return what a `Task` calls, compiled when it is first asked for."""
+    return cfunc(types.void(types.intp), cache=True)(_lay_out_given)
+
+
+def _lay_out_given(address):
+    """Lay out strands with what the task of a `Layout` has, in its order."""
+    given = simd.bytes_at(address, 8 * (2 * _ARRAYS + _NUMBERS)).view(np.int64)
+    strands = Strands(
+        _array(given, 2, np.int64), _array(given, 3, np.int64), _array(given, 4, np.bool_),
+        _array(given, 5, np.int64), _array(given, 6, np.int64), _array(given, 7, np.int64),
+        _array(given, 8, np.int64), _array(given, 9, np.int64),
+    )  # fmt: skip
+    programs = Programs(
+        _array(given, 10, np.int64).reshape(-1, FIELDS), _array(given, 11, np.int32),
+        _array(given, 12, np.int32), _array(given, 13, np.int32), _array(given, 14, np.uint8),
+        _array(given, 15, np.int64), strands.starts, strands.ends,
+    )  # fmt: skip
+    numbers = given[2 * _ARRAYS :]
+    gap, penalty, lanes, slots, chunk, late, span, segments, sources = numbers
+    capacity = Capacity(lanes, slots, chunk, late, span, segments, sources)
+    order, counts = _array(given, 0, np.int64), _array(given, 1, np.int64)
+    _lay_out_next(order, counts, strands, (gap, penalty), capacity, programs)
+
+
+@njit(nogil=True)
+def _array(given, number, dtype):
+    return simd.bytes_at(given[2 * number], given[2 * number + 1]).view(dtype)
+
+
 @njit(cache=True, nogil=True)
-def _lay_out_next(order, taken, strands, bonus, costs, capacity, programs):
-    """Lay out strands in an order, those that no other thread has taken, as long as there are."""
-    at = simd.fetch_add(taken, 0, 1)
+def _lay_out_next(order, counts, strands, costs, capacity, programs):
+    """Lay out strands in an order, those that no other thread has begun with.
+
+    Counted are those that are begun, and those that are done. Scores of exons are their bonuses.
+    """
+    at = simd.fetch_add(counts, 0, 1)
     while at < len(order):
         k = order[at]
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
-        exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
+        exons = strands.starts[first:past], strands.ends[first:past], strands.scores[first:past]
         codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
         reverse, half = strands.reverse[k], strands.half[k]
         way = reverse if half == halves.WHOLE else half == halves.BEHIND, reverse
         programs.table[k, BEHIND] = half == halves.BEHIND
         _lay_out(codes, exons, way, costs, capacity, programs, (k, first))
-        at = simd.fetch_add(taken, 0, 1)
+        simd.fetch_add(counts, 1, 1)
+        at = simd.fetch_add(counts, 0, 1)
 
 
 @njit(cache=True, nogil=True)

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.batches import within_limit
+from gpu_tools.batches import dealt, within_limit
 from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced import cuda_wide as wide
-from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish
-from gpu_tools.spliced.columns import CaseColumns, jobs_of
+from gpu_tools.spliced.columns import CaseColumns
 from gpu_tools.spliced.cuda_chains import ChainSearch
 from gpu_tools.spliced.cuda_halves import halved
 from gpu_tools.spliced.cuda_work import (
     Share,
     Work,
     batches_of,
-    laid_out,
+    begun,
     raise_to,
     refuse_beyond,
+    share_of,
 )
 from gpu_tools.spliced.traceback import Swept
 
@@ -67,10 +68,11 @@ def on_cuda(
     """
     found, pool = Alignments(columns), KEPT.workers(threads)
 
-    def run(share: Share, room: Room) -> None:
-        broad = prepare_wide(columns, share.broad, scoring, room)
+    def run(work: Work, cases: NDArray[np.int64], room: Room) -> None:
+        share, resident = begin_share(work, cases, room)
+        broad = prepare_wide(columns, share, scoring)
         copying: deque[Future] = deque()
-        for own, search in searches(work, share, scoring, room, ChainSearch.find_chains):
+        for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
             # its buffers are those of the search so many before
             for copied in first_beyond(copying, len(room.turns) - 1):
                 copied.result()
@@ -84,8 +86,7 @@ def on_cuda(
             found.others[k] = result
             done(result.cells)
 
-    with laid_out(columns, scoring, ordinals, threads) as work:
-        KEPT.on_gpus(ordinals, run, work.shares)
+    on_gpus(columns, scoring, ordinals, threads, run)
     return found
 
 
@@ -96,22 +97,46 @@ def scores_on_cuda(
     columns = halved(columns, packed.count_multiprocessors(ordinals))
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
-    def run(share: Share, room: Room) -> None:
-        broad = prepare_wide(columns, share.broad, scoring, room)
-        for _, search in searches(work, share, scoring, room):
+    def run(work: Work, cases: NDArray[np.int64], room: Room) -> None:
+        share, resident = begin_share(work, cases, room)
+        broad = prepare_wide(columns, share, scoring)
+        for _, search in searches(work, share, resident, room):
             raise_to(scores, search.jobs.cases, search.scores())
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
-    with laid_out(columns, scoring, ordinals, threads) as work:
-        KEPT.on_gpus(ordinals, run, work.shares)
+    on_gpus(columns, scoring, ordinals, threads, run)
     return scores
+
+
+def on_gpus(
+    columns: CaseColumns,
+    scoring: SplicedScoring,
+    ordinals: Sequence[int],
+    threads: int,
+    run: Callable[[Work, NDArray[np.int64], Room], None],
+) -> None:
+    """Have each GPU's thread call ``run(work, cases, room)`` for its cases.
+
+    The GPUs begin while programs are being laid out.
+    """
+    with begun(columns, scoring, ordinals, threads) as work:
+        shares = dealt(columns.cells, len(ordinals))
+        with KEPT.beside_gpus(ordinals, partial(run, work), shares):
+            work.lay_out()
+
+
+def begin_share(work: Work, cases: NDArray[np.int64], room: Room) -> tuple[Share, packed.Resident]:
+    """Return what the current GPU has to do, and what its cases have in common, there."""
+    given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
+    share = share_of(work, cases, room)
+    return share, packed.Resident.copy(work.laid.result().programs, given, room.stays)
 
 
 def searches(
     work: Work,
     share: Share,
-    scoring: SplicedScoring,
+    resident: packed.Resident,
     room: Room,
     start: Callable[[ChainSearch], None] = lambda search: None,
 ) -> Iterator[tuple[NDArray[np.int64], ChainSearch]]:
@@ -120,19 +145,17 @@ def searches(
     While results of one batch are taken over, the GPU works on the next ones in other buffers. What
     else is to be done with a search is begun by `start`.
     """
-    jobs = jobs_of(work.columns, share.narrow)
-    if not jobs.count:
+    if not share.jobs.count:
         return
-    batches, running, crowded = batches_of(work, share.narrow, jobs, room), deque(), False
-    resident = packed.Resident.copy(work.programs, work.targets, scoring, room.stays)
+    batches, running, crowded = batches_of(share, resident.programs.table), deque(), False
     for number, batch in enumerate(batches):
         if batch.alone or crowded:
             yield from first_beyond(running, 0)
             room.empty()
         crowded, buffers = batch.alone, room.turns[number % len(room.turns)]
-        launch = packed.PackedLaunch(resident, jobs.take(batch.jobs), work.apart, buffers)
+        launch = packed.PackedLaunch(resident, share.jobs.take(batch.jobs), work.apart, buffers)
         launch.run()
-        search = ChainSearch(launch, scoring)
+        search = ChainSearch(launch, work.scoring)
         search.find_ends()
         start(search)
         running.append((share.narrow[batch.cases], search))
@@ -149,13 +172,13 @@ def first_beyond(line: deque, most: int) -> Iterator:
 
 
 def prepare_wide(
-    columns: CaseColumns, chosen: list[int], scoring: SplicedScoring, room: Room
+    columns: CaseColumns, share: Share, scoring: SplicedScoring
 ) -> list[tuple[int, PreparedCase]]:
     """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
-    prepare_case, free = Preparation(scoring), cuda_work.free_memory(room) if chosen else 0
-    made = [(k, prepare_case(columns.cases[k])) for k in chosen]
+    prepare_case = Preparation(scoring)
+    made = [(k, prepare_case(columns.cases[k])) for k in share.broad]
     for numbered in made:
-        refuse_beyond(free, numbered[0], _wide_bytes(numbered))
+        refuse_beyond(share.free, numbered[0], _wide_bytes(numbered))
     return made
 
 

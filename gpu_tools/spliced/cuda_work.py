@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -11,23 +12,113 @@ import numpy as np
 from numba import cuda, njit
 from numpy.typing import NDArray
 
-from gpu_tools.ahead import helped
-from gpu_tools.batches import dealt
-from gpu_tools.cuda_kept import KEPT, Room
+from gpu_tools.cuda_kept import Room
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
+from gpu_tools.native_threads import Helpers
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
-from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.cuda_programs import Programs, begin_programs
+from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
+from gpu_tools.spliced.cuda_programs import Layout, Programs
 from gpu_tools.spliced.cuda_shared import lent_arena
 
-BYTES_PER_BATCH = 2 << 30
-"""What one batch may take of GPU memory, if a quarter of what is free is not less."""
+BYTES_PER_BATCH = 1 << 30
+"""What one batch may take of GPU memory ..."""
+SHARE_PER_BATCH = 8
+"""... if this part of what is free is not less: buffers take turns, see `cuda_kept.Room`."""
 SMALL_BATCH = 1 << 29
-"""The last batches take no less than this, if there is so much left."""
+"""The first batch takes no more than this, and the last ones no less, if there is so much left."""
 STRANDS_A_THREAD = 32
 """Fewer programs than this are not worth a thread of their own."""
+
+
+class Laid(NamedTuple):
+    """What is there once the programs of all strands are laid out.
+
+    Attributes
+    ----------
+    programs : Programs
+    broad : ndarray of bool, shape (C,)
+        The cases that do not fit the packed kernel.
+    """
+
+    programs: Programs
+    broad: NDArray[np.bool_]
+
+
+class Work:
+    """What the GPUs of a call have to do; programs are laid out once for all of them.
+
+    Parameters
+    ----------
+    columns : CaseColumns
+    scoring : SplicedScoring
+    ordinals : sequence of int
+        GPUs.
+    new : callable
+        See `Layout`.
+
+    Attributes
+    ----------
+    columns : CaseColumns
+    scoring : SplicedScoring
+    apart : bool
+        Whether segments are pieces of their own.
+    laid : Future of Laid
+        To be waited for by GPUs, which have other things to begin with.
+    """
+
+    def __init__(
+        self,
+        columns: CaseColumns,
+        scoring: SplicedScoring,
+        ordinals: Sequence[int],
+        new: Callable,
+    ):
+        self.columns, self.scoring, self.laid = columns, scoring, Future()
+        self._ordinals, strands = ordinals, columns.strands
+        n_exons, self._longest = _looked_through(columns.jobs, strands.first_exons)
+        self.apart = packed.run_apart(n_exons // len(ordinals), ordinals[0])
+        self._layout = Layout(strands, scoring, self.apart, new)
+        self._helpers = Helpers(self._layout.task)
+
+    def begin(self, threads: int) -> None:
+        """Have other threads begin to lay out programs, so many with this one."""
+        self._helpers.begin(min(threads - 1, self.columns.strands.count // STRANDS_A_THREAD))
+
+    def lay_out(self) -> None:
+        """Lay out what is left of the programs, and tell the GPUs."""
+        try:
+            self._layout.task.do()
+            self._helpers.join()
+            programs = self._layout.programs()
+            self.laid.set_result(Laid(programs, self._broad(programs)))
+        except BaseException as error:
+            self.laid.set_exception(error)
+            raise
+
+    def end(self) -> None:
+        """Wait for all threads."""
+        self._helpers.join()
+
+    def _broad(self, programs: Programs) -> NDArray[np.bool_]:
+        if not all(map(packed.can_pack, self._ordinals)):
+            return np.ones(len(self.columns.cells), dtype=np.bool_)
+        return _broad(self.columns, programs, self._longest, self.scoring)
+
+
+@contextmanager
+def begun(
+    columns: CaseColumns, scoring: SplicedScoring, ordinals: Sequence[int], threads: int
+) -> Iterator[Work]:
+    """Begin with work for GPUs; who asks for it has to call `lay_out`."""
+    with lent_arena() as arena:
+        work = Work(columns, scoring, ordinals, partial(arena.array, ordinal=ordinals[0]))
+        try:
+            work.begin(threads)
+            yield work
+        finally:
+            work.end()
 
 
 class Share(NamedTuple):
@@ -37,81 +128,40 @@ class Share(NamedTuple):
     ----------
     narrow : ndarray of int64
         Cases for the packed kernel, the large ones first.
+    jobs : Jobs
+        Their jobs.
     broad : list of int
         Cases for the other kernel.
+    free : int
+        Bytes of its memory.
     """
 
     narrow: NDArray[np.int64]
+    jobs: Jobs
     broad: list[int]
+    free: int
 
 
-class Work(NamedTuple):
-    """What GPUs have to do.
-
-    Attributes
-    ----------
-    columns : CaseColumns
-    programs : Programs
-        Of all strands.
-    targets : ndarray of uint8
-        Symbols of all targets.
-    apart : bool
-        Whether segments are pieces of their own.
-    shares : list of Share
-        Of each GPU.
-    """
-
-    columns: CaseColumns
-    programs: Programs
-    targets: NDArray[np.uint8]
-    apart: bool
-    shares: list[Share]
-
-
-@contextmanager
-def laid_out(
-    columns: CaseColumns, scoring: SplicedScoring, ordinals: Sequence[int], threads: int
-) -> Iterator[Work]:
-    """Lay out the programs of cases once for all GPUs, choose the cases' kernels, deal them out."""
-    strands, jobs = columns.strands, columns.jobs
-    n_exons = int(_chosen_exons(jobs.programs, strands.first_exons))
-    apart = packed.run_apart(n_exons // len(ordinals), ordinals[0])
-    helpers = min(threads - 1, strands.count // STRANDS_A_THREAD)
-    with lent_arena() as arena:
-        new = partial(arena.array, ordinal=ordinals[0])
-        programs, lay_out = begin_programs(strands, scoring, apart, new)
-        with helped(KEPT.workers(threads), helpers, lay_out):
-            targets = new("targets", len(columns.targets), np.uint8)
-            targets[:] = columns.targets
-            chosen, longest = dealt(columns.cells, len(ordinals)), _longest_targets(columns)
-            lay_out()
-        broad = _broad(columns, programs, longest, scoring)
-        if not all(map(packed.can_pack, ordinals)):
-            broad[:] = True
-        shares = [_share(own, broad) for own in chosen]
-        yield Work(columns, programs, targets, apart, shares)
-
-
-def _share(cases: NDArray[np.int64], broad: NDArray[np.bool_]) -> Share:
-    """Return a GPU's share of the cases, of which some are broad."""
+def share_of(work: Work, cases: NDArray[np.int64], room: Room) -> Share:
+    """Return what the current GPU has to do, given its cases, once programs are laid out."""
+    jobs, free = jobs_of(work.columns, cases), free_memory(room)
+    broad = work.laid.result().broad
+    if not broad.any():
+        return Share(cases, jobs, [], free)
     chosen = broad[cases]
-    return Share(cases[~chosen], cases[chosen].tolist()) if chosen.any() else Share(cases, [])
+    return Share(cases[~chosen], jobs.take(~broad[jobs.cases]), cases[chosen].tolist(), free)
 
 
 @njit(cache=True, nogil=True)
-def _chosen_exons(programs, first_exons):
-    """Return the exons of all jobs together."""
-    count = 0
-    for program in programs:
+def _looked_through(jobs, first_exons):
+    """Return the exons of all jobs together, and the length of each strand's longest target."""
+    programs, _, _, lengths = jobs
+    count, longest = 0, np.zeros(len(first_exons) - 1, dtype=np.int64)
+    for k in range(len(programs)):
+        program = programs[k]
         count += first_exons[program + 1] - first_exons[program]
-    return count
-
-
-def _longest_targets(columns: CaseColumns) -> NDArray[np.int64]:
-    """Return the length of the longest target of each strand."""
-    longest = np.zeros_like(columns.strands.lengths)
-    raise_to(longest, columns.jobs.programs, columns.jobs.lengths)
-    return longest
+        longest[program] = max(longest[program], lengths[k])
+    return count, longest
 
 
 def _broad(
@@ -148,19 +198,21 @@ class Batch(NamedTuple):
     alone: bool
 
 
-def batches_of(work: Work, cases: NDArray[np.int64], jobs: Jobs, room: Room) -> list[Batch]:
-    """Split cases into batches, each at most a quarter of what the current GPU can hold.
+def batches_of(share: Share, table: NDArray[np.int64]) -> list[Batch]:
+    """Split cases into batches, of which the GPU can hold several.
 
-    The last batches are small: nothing is done beside what comes after them.
+    The first batch is small, as a GPU has nothing to do before it; and so are the last ones, as
+    nothing is done beside what comes after them. The table is that of `Programs`.
     """
-    free, table = free_memory(room), work.programs.table
+    cases, jobs, _, free = share
     sizes = packed.job_bytes(table, jobs.programs, jobs.lengths, packed.AROUND)
-    most = min(BYTES_PER_BATCH, free // 4)
+    part = free // SHARE_PER_BATCH
+    most = min(BYTES_PER_BATCH, part)
     ends, largest = _split(cases, jobs.cases, sizes, most, SMALL_BATCH)
     refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
     batches, case, job = [], 0, 0
     for past_case, past_job, size in ends.T.tolist():
-        batches.append(Batch(slice(case, past_case), slice(job, past_job), size > free // 4))
+        batches.append(Batch(slice(case, past_case), slice(job, past_job), size > part))
         case, job = past_case, past_job
     return batches
 
@@ -170,12 +222,11 @@ def _split(cases, case_of_job, sizes, most, small):
     """Return where each batch's cases and jobs end, what it takes, and the largest case.
 
     A batch takes no more than `most`, and no more than half of what is left, or `small`, unless it
-    is one case.
+    is one case. The first one takes no more than `small`.
     """
     past = np.empty((3, len(cases)), dtype=np.int64)
     n, job, first_job, taken, largest = 0, 0, 0, 0, (0, 0)
-    left = sizes.sum()
-    limit = min(max(left // 2, small), most)
+    left, limit = sizes.sum(), min(small, most)
     for k in range(len(cases)):
         size, first_job = 0, job
         while job < len(sizes) and case_of_job[job] == cases[k]:

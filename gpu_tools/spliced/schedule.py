@@ -20,9 +20,9 @@ from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChai
 from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
 from gpu_tools.spliced.columns import CaseColumns, first_of
 from gpu_tools.spliced.cpu_jobs import Work
-from gpu_tools.spliced.cpu_state import Terms, padded, terms_of
+from gpu_tools.spliced.cpu_state import Terms, terms_of
 from gpu_tools.spliced.traceback import Swept, lifted_scores
-from gpu_tools.spliced.widths import Extent, bound_cells, fit_int16
+from gpu_tools.spliced.widths import costs_of, fit_int16
 
 COLUMNS_PER_STRIPE = 512
 """Fewer target columns than this are not worth a thread of their own."""
@@ -179,10 +179,9 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, together) -> NDArray[np.boo
     if jobs.count:
         first = strands.first_exons[:-1]
         longest = np.maximum.reduceat(strands.ends - strands.starts, first)
-        extent = (longest, np.maximum.reduceat(np.abs(bonus), first), bonuses, strands.lengths)
-        own = Extent(*(values[jobs.programs] for values in extent))
-        bound = bound_cells(own, padded(jobs.lengths, 1, 2), scoring)
-        fits[jobs.cases[~fit_int16(np.abs(bound).max(axis=0))]] = False
+        extents = longest, np.maximum.reduceat(np.abs(bonus), first), bonuses, strands.lengths
+        magnitudes = cpu_jobs.find_magnitudes(jobs, extents, costs_of(scoring))
+        fits[jobs.cases[~fit_int16(magnitudes)]] = False
     return fits
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
@@ -38,7 +39,7 @@ def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Boun
     """Bound every value of a program's sweep over `columns` target columns, padding included."""
     penalty = scoring.intron_penalty
     extent = program.derived(("extent", penalty), partial(_extent, program, penalty))
-    low, high = bound_cells(extent, columns, scoring)
+    low, high = bound_cells(extent, columns, costs_of(scoring))
     return Bounds(int(low), int(high))
 
 
@@ -53,19 +54,41 @@ def _extent(program: SweepProgram, penalty: int) -> Extent:
 
 
 class Extent(NamedTuple):
-    """What bounds the cells of a program, or of several: numbers, or arrays of them.
+    """What bounds the cells of a program.
 
     `longest` is the rows of the longest track, `bonus` the largest magnitude of an exon's bonus,
     `chain` the most that a chain's bonuses come to, and `length` that of the base.
     """
 
-    longest: NDArray[np.int64] | int
-    bonus: NDArray[np.int64] | int
-    chain: NDArray[np.int64] | int
-    length: NDArray[np.int64] | int
+    longest: int
+    bonus: int
+    chain: int
+    length: int
 
 
-def bound_cells(extent: Extent, columns, scoring: SplicedScoring):
+class Costs(NamedTuple):
+    """What a scoring has to do with the bounds of cells.
+
+    `gap` is its gap score, `pair` the most that a pair adds where cells are lifted by columns, at
+    least 0, `most` the largest magnitude of what one operation adds, and `free` whether ends are.
+    """
+
+    gap: int
+    pair: int
+    most: int
+    free: bool
+
+
+def costs_of(scoring: SplicedScoring) -> Costs:
+    """Return what a scoring has to do with the bounds of cells."""
+    gap = scoring.gap
+    lifted = scoring.substitution() - gap
+    most = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty))
+    return Costs(gap, max(int(lifted.max()), 0), most, scoring.ends != "global")
+
+
+@register_jitable
+def bound_cells(extent: Extent, columns, costs: Costs):
     """Return the lowest and the highest value of sweeps, see `bounds`.
 
     A cell is at least what an exon gives that follows the empty chain and leaves all its symbols
@@ -76,13 +99,10 @@ def bound_cells(extent: Extent, columns, scoring: SplicedScoring):
     exons' bonuses: down by two bonuses at most, and up to what a chain with the first exon comes
     to, less the second one's bonus.
     """
-    gap = scoring.gap
-    lifted = scoring.substitution() - gap
-    most = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty))
-    step = np.maximum(most, extent.bonus)
-    start = np.maximum(-gap * columns, 0) if scoring.ends != "global" else 0
-    pairs = columns * max(int(lifted.max()), 0)
-    highest = start + pairs + extent.chain + extent.length * max(gap, 0)
+    gap = costs.gap
+    step = max(costs.most, extent.bonus)
+    start = max(-gap * columns, 0) if costs.free else 0
+    highest = start + columns * costs.pair + extent.chain + extent.length * max(gap, 0)
     return min(gap, 0) * extent.longest - extent.bonus - step, highest + step
 
 
