@@ -69,20 +69,7 @@ def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDA
 
 
 def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> BestEnd:
-    """Return where the best chain ends.
-
-    Parameters
-    ----------
-    ends : ndarray, shape (D, > target_length)
-        A sweep's `ends`.
-    target_length : int
-        Symbols of the target.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    BestEnd
-    """
+    """Return where the best chain ends; `ends` are a sweep's, shape (D, > target_length)."""
     return BestEnd(*_best_end(ends, target_length, scoring.gap, scoring.ends != "global"))
 
 
