@@ -1,11 +1,12 @@
 """Spliced alignment: cells a second on a core, on all cores and on GPUs, beside its peers.
 
 Run ``python -m benchmarks.bench_spliced [RECORD.json]``, or with ``several`` before the record for
-one GPU beside all of the machine. Figures of the GPU come first. Nominal cells are what the sources
-count, the sum of the exons' lengths times the target's; computed cells are those that the sweep
-really fills, fewer because exons with the same start share their rows, and on a CPU because tracks
-that have become alike go on as one (`gpu_tools.spliced.merging`). The cases have the shape of the
-sources' data set (`case_sets`), and on one core also the demo's candidates.
+one GPU beside all of the machine, with ``threads`` for the CPU with more and more threads. Figures
+of the GPU come first. Nominal cells are what the sources count, the sum of the exons' lengths times
+the target's; computed cells are those that the sweep really fills, fewer because exons with the
+same start share their rows, and on a CPU because tracks that have become alike go on as one
+(`gpu_tools.spliced.merging`). The cases have the shape of the sources' data set (`case_sets`), and
+on one core also the demo's candidates.
 """
 
 from __future__ import annotations
@@ -97,10 +98,21 @@ def library_call(
     return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases, device)
 
 
-def columns_call(cases: list[Case], function: Callable, device: str) -> dict:
+def columns_call(cases: list[Case], function: Callable, device: str, **options) -> dict:
     """Time a public function on cases that are columns already."""
-    columns = case_columns(cases)
-    return _rates(median_seconds(lambda: function(columns, SCORING, device=device)), cases, device)
+    columns, options = case_columns(cases), {"device": device, **options}
+    return _rates(median_seconds(lambda: function(columns, SCORING, **options)), cases, device)
+
+
+def by_threads(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
+    """Time a CPU with 1, 2, 4 threads and so on, up to all that there are."""
+    most = cpu_threads(None)
+    counts = sorted({most, *(1 << k for k in range(most.bit_length()))} - {0})
+    for function in (spliced_scores, spliced_align_many):
+        for name, own in (("", cases), ("_large_case", [large])):
+            for threads in counts:
+                figure = columns_call(own, function, "cpu", threads=threads)
+                yield f"cpu_{function.__name__}{name}_{threads}_threads", figure
 
 
 def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
@@ -211,6 +223,7 @@ def measure(
         yield from measure_gpu(cases, large or il1rapl1_like())
     some, demo = cases[:: max(len(cases) // 40, 1)], demo_cases()
     yield "library_all_cores", library_call(cases, "cpu") | {"cores": cpu_threads(None)}
+    yield from by_threads(cases, large or il1rapl1_like())
     yield "demo_process", demo_process(processes)
     yield "library_one_core", library_call(some, "cpu", threads=1)
     yield "one_core_sweep", sweep_one_core(some)
@@ -282,5 +295,7 @@ def test_tiny():
 if __name__ == "__main__":
     if sys.argv[1:2] == ["several"]:
         record.write_each(several_gpus(many_cases(case_set())), *sys.argv[2:3])
+    elif sys.argv[1:2] == ["threads"]:
+        record.write_each(by_threads(case_set(), il1rapl1_like()), *sys.argv[2:3])
     else:
         record.write_each(measure(), *sys.argv[1:2])

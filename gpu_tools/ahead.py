@@ -1,10 +1,11 @@
-"""What is made while something else is worked on."""
+"""What other threads make while something else, or the same, is worked on."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -37,3 +38,19 @@ def _taken(maker: ThreadPoolExecutor, waiting: deque[Future], made) -> Iterator:
             yield item
     finally:
         maker.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def helped(pool: ThreadPoolExecutor, count: int, work: Callable[[], None]) -> Iterator[None]:
+    """Have other threads do what they and this one share among themselves.
+
+    At the end it is all done if this thread calls ``work`` as well; a thread that comes too late is
+    not waited for.
+    """
+    others = [pool.submit(work) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for other in others:
+            if not other.cancel():
+                other.result()

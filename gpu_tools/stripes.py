@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Semaphore
 
 
@@ -25,10 +26,27 @@ def run_stripes(
     blocks : list of (int, int)
         Steps of each block, in order.
     """
-    if stripes == 1:
-        for steps in blocks:
-            block(0, steps)
+    run_all(stripe_tasks(block, stripes, blocks))
+
+
+def run_all(tasks: list[Callable[[], None]]) -> None:
+    """Run tasks, each on a thread; one alone needs none of its own."""
+    if len(tasks) == 1:
+        tasks[0]()
         return
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for task in [pool.submit(task) for task in tasks]:
+            task.result()
+
+
+def stripe_tasks(
+    block: Callable[[int, tuple[int, int]], None], stripes: int, blocks: list[tuple[int, int]]
+) -> list[Callable[[], None]]:
+    """Return what `run_stripes` runs, a task a stripe.
+
+    A task waits for those before it only, so threads that take them in their order come to an end,
+    however few there are.
+    """
     # a stripe's block needs border rows that the stripe before finishes up to `lanes` steps later:
     # it waits for one block more, and each stripe gives one more signal at its end
     finished = [Semaphore(0) for _ in range(stripes)]
@@ -43,5 +61,4 @@ def run_stripes(
         finally:  # also lets the next stripe end if this one failed
             finished[stripe].release(len(blocks) + 1)
 
-    with ThreadPoolExecutor(stripes) as pool:
-        list(pool.map(follow, range(stripes)))
+    return [partial(follow, stripe) for stripe in range(stripes)]

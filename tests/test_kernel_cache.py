@@ -105,15 +105,21 @@ def test_every_module_with_compiled_functions_locks_them(path):
 
 
 _GPU_THEN_CPU = """
-from gpu_tools import SplicedScoring, spliced_align
+from gpu_tools import SplicedScoring, spliced_align, spliced_scores
+from gpu_tools.spliced import cpu
+from gpu_tools.spliced.case import Preparation
 from gpu_tools.spliced.cuda_programs import Layout
 from gpu_tools.spliced.columns import case_columns
+from gpu_tools.spliced.traceback import Swept
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
 Layout(strands, SplicedScoring(), False).task.do()
 print(spliced_align([case], device="cpu")[0].score)
+(program,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
+swept = Swept(program, cpu.sweep(program, target, SplicedScoring()), target, SplicedScoring())
+print(swept.score, swept.chain().columns, spliced_scores([case], device="cpu"))
 """
 
 
@@ -123,4 +129,4 @@ def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
         done = subprocess.run(
             [sys.executable, "-c", _GPU_THEN_CPU], capture_output=True, text=True, check=False
         )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3 (0, 5) [3]\n", "")

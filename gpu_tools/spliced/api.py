@@ -12,6 +12,7 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import schedule
+from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Case, Preparation
 from gpu_tools.spliced.columns import CaseColumns, case_columns
 
@@ -104,8 +105,8 @@ def spliced_align_many(
 ) -> Sequence[SplicedAlignment]:
     """Align as `spliced_align` does, for cases so many that Python objects cost more than the work.
 
-    Chains and alignments of all cases are worked out, but on a GPU they stay in arrays, and a
-    result is made of them each time it is asked for.
+    Chains and alignments of all cases are worked out, but they stay in arrays, and a result is made
+    of them each time it is asked for.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def spliced_align_many(
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, _mode_of(scoring, reading), where, threads, done)
     if where.kind == "cpu":
-        return schedule.on_cpu(columns.cases, scoring, threads, done)
+        return schedule.align_on_cpu(columns, scoring, threads, done)
     from gpu_tools.spliced.cuda_schedule import on_cuda
 
     return on_cuda(columns, scoring, where.ordinals, threads, done)
@@ -176,11 +177,11 @@ def spliced_scores(
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
         return _masked([result.score for result in found])
     if where.kind == "cpu":
-        conclude = schedule.best_score
-        return _masked(schedule.on_cpu(columns.cases, scoring, threads, lambda _: None, conclude))
-    from gpu_tools.spliced.cuda_schedule import NO_CHAIN, scores_on_cuda
+        scores = schedule.scores_on_cpu(columns, scoring, threads)
+    else:
+        from gpu_tools.spliced.cuda_schedule import scores_on_cuda
 
-    scores = scores_on_cuda(columns, scoring, where.ordinals, threads)
+        scores = scores_on_cuda(columns, scoring, where.ordinals, threads)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
 
 

@@ -9,72 +9,33 @@ on several threads.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from gpu_tools import simd
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
-from gpu_tools.spliced import core
+from gpu_tools.simd import VECTOR_BYTES
 from gpu_tools.spliced.core import Sweep
+from gpu_tools.spliced.cpu_state import (
+    Border,
+    Stream,
+    lay_out_stream,
+    lay_out_stripe,
+    padded,
+    terms_of,
+)
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds, narrowest
-from gpu_tools.stripes import blocks_of, run_stripes
+from gpu_tools.stripes import blocks_of, run_all, stripe_tasks
 
 STEPS_PER_BLOCK = 1 << 11
 """Steps after which a stripe lets the next one follow; fewer are not worth a signal."""
 _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
-_TARGET_OTHER = OTHER + 1
-_TARGET_PAD = OTHER + 2
-
-empty_chain = register_jitable(core.empty_chain)
-
-
-class Stream(NamedTuple):
-    """A program's runs as the loops want them; symbols reversed, with a vector of padding."""
-
-    symbols: NDArray
-    n_rows: int
-    n_ends: int
-    track_commits: NDArray[np.int64]
-    top_rows: NDArray[np.int64]
-    top_tracks: NDArray[np.int64]
-    top_joins: NDArray[np.int64]
-    exit_rows: NDArray[np.int64]
-    exit_ends: NDArray[np.int64]
-    exit_bonus: NDArray
-
-
-class Border(NamedTuple):
-    """S' of one column: after each row, and above each row where something comes in."""
-
-    rows: NDArray
-    tops: NDArray
-
-
-class Stripe(NamedTuple):
-    """A stripe's target and its state between two blocks of steps.
-
-    `row` holds column c of lane l at c * lanes + l; `maxima` is the maximum over the empty chain
-    and all committed ends, by column; `edge` holds two vectors, the diagonal and the left
-    neighbours of the lanes' first columns; `corner` what came in last in each lane's last column;
-    `committed` how many ends each lane has committed; `cursor` the windows of tops and exits that
-    some lane may still meet.
-    """
-
-    target: NDArray
-    first_column: int
-    row: NDArray
-    maxima: NDArray
-    edge: NDArray
-    corner: NDArray
-    committed: NDArray[np.int64]
-    cursor: NDArray[np.int64]
 
 
 def _pair_scores(target, position, base, match, mismatch):
@@ -153,7 +114,7 @@ def _advance(row, target, base, diagonal, left, weights, lanes):
 
 
 @njit(cache=True, nogil=True)
-def sweep_block(stream, stripe, sweep, border, following, weights, steps):
+def run_steps(stream, stripe, sweep, border, following, weights, steps):
     """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a stripe.
 
     Parameters
@@ -225,7 +186,13 @@ def sweep_block(stream, stripe, sweep, border, following, weights, steps):
 
 
 @njit(cache=True, nogil=True)
-def column_zero(stream, sweep, border, weights):
+def sweep_block(stream, stripe, sweep, border, following, weights, steps):
+    """Do what `run_steps` does; what Python calls must not be called from a compiled function."""
+    run_steps(stream, stripe, sweep, border, following, weights, steps)
+
+
+@njit(cache=True, nogil=True)
+def begin_column_zero(stream, sweep, border, weights):
     """Fill in the column before the first target symbol, where every base symbol is a gap."""
     # local names for the same reason as above
     top_rows, top_tracks, top_joins = stream.top_rows, stream.top_tracks, stream.top_joins
@@ -254,6 +221,21 @@ def column_zero(stream, sweep, border, weights):
                 exit_ += 1
 
 
+@njit(cache=True, nogil=True)
+def _fill_column_zero(stream, sweep, border, weights):
+    begin_column_zero(stream, sweep, border, weights)
+
+
+@njit(cache=True, nogil=True)
+def _make_stream(runs, track_commits, n_ends, weights):
+    return lay_out_stream(runs, track_commits, n_ends, weights)
+
+
+@njit(cache=True, nogil=True)
+def _make_stripe(target, first_column, width, terms):
+    return lay_out_stripe(target, first_column, width, terms)
+
+
 def fill_column_zero(
     program: SweepProgram, sweep: Sweep, border: Border, scoring: SplicedScoring
 ) -> None:
@@ -267,8 +249,8 @@ def fill_column_zero(
     border : Border
     scoring : SplicedScoring
     """
-    dtype = sweep.ends.dtype
-    column_zero(_stream(program, dtype), sweep, border, _weights(scoring, dtype))
+    weights = terms_of(scoring, sweep.ends.dtype).weights
+    _fill_column_zero(_stream(program, weights), sweep, border, weights)
 
 
 def sweep(
@@ -291,89 +273,41 @@ def sweep(
     Sweep
         Of int16 where that provably suffices, else int32.
     """
-    dtype = narrowest(bounds(program, _padded(len(target), threads, 2), scoring), scoring)
-    columns = _padded(len(target), threads, dtype.itemsize)
-    stream = _stream(program, dtype)
-    n_ends = len(program.ends)
+    result, tasks = begin_sweep(program, target, scoring, threads)
+    run_all(tasks)
+    return result
+
+
+def begin_sweep(
+    program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring, stripes: int
+) -> tuple[Sweep, list[Callable[[], None]]]:
+    """Return the room of what `sweep` returns, and tasks that fill it in, see `stripe_tasks`."""
+    dtype = narrowest(bounds(program, padded(len(target), stripes, 2), scoring), scoring)
+    columns = padded(len(target), stripes, dtype.itemsize)
+    terms = terms_of(scoring, dtype)
+    stream, n_ends = _stream(program, terms.weights), len(program.ends)
     result = Sweep(
         np.full((n_ends + program.runs.n_joins, columns + 1), np.iinfo(dtype).min, dtype=dtype),
         np.empty((len(program.starts), columns + 1), dtype=dtype),
         np.arange(len(program.starts)),
     )
-    weights = _weights(scoring, dtype)
-    borders = [_border(stream, dtype) for _ in range(threads + 1)]
-    column_zero(stream, result, borders[0], weights)
-    stripes = _stripes(target, columns, threads, scoring, dtype)
-    n_steps = stream.n_rows + _lanes(dtype) - 1
-    run_stripes(lambda k, steps: sweep_block(
-        stream, stripes[k], result, borders[k], borders[k + 1], weights, steps,
-    ), threads, blocks_of(n_steps, STEPS_PER_BLOCK if threads > 1 else n_steps))  # fmt: skip
-    return result._replace(ends=result.ends[:n_ends])
+    borders = [_border(stream, dtype) for _ in range(stripes + 1)]
+    _fill_column_zero(stream, result, borders[0], terms.weights)
+    width = columns // stripes
+    state = [_make_stripe(target, 1 + k * width, width, terms) for k in range(stripes)]
+    n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
+    tasks = stripe_tasks(lambda k, steps: sweep_block(
+        stream, state[k], result, borders[k], borders[k + 1], terms.weights, steps,
+    ), stripes, blocks_of(n_steps, STEPS_PER_BLOCK if stripes > 1 else n_steps))  # fmt: skip
+    return result._replace(ends=result.ends[:n_ends]), tasks
 
 
-def _lanes(dtype) -> int:
-    return simd.VECTOR_BYTES // dtype.itemsize
+def _stream(program: SweepProgram, weights: NDArray) -> Stream:
+    def make() -> Stream:
+        return _make_stream(program.runs, program.track_commits, len(program.ends), weights)
 
-
-def _padded(columns: int, threads: int, itemsize: int) -> int:
-    width = threads * simd.VECTOR_BYTES // itemsize
-    return max(-(-columns // width), 1) * width
-
-
-def _weights(scoring: SplicedScoring, dtype) -> NDArray:
-    values = (scoring.match, scoring.mismatch)
-    lifted = [value - scoring.gap for value in values] if scoring.matrix is None else [0, 0]
-    return np.array([*lifted, scoring.gap, scoring.intron_penalty], dtype=dtype)
-
-
-def _stream(program: SweepProgram, dtype) -> Stream:
-    return program.derived(("stream", dtype), partial(_make_stream, program, dtype))
-
-
-def _make_stream(program: SweepProgram, dtype) -> Stream:
-    lanes, runs = _lanes(dtype), program.runs
-    n_rows = len(runs.codes)
-    symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=dtype)
-    symbols[lanes : lanes + n_rows] = runs.codes[::-1]
-    return Stream(
-        symbols, n_rows, len(program.ends), program.track_commits, runs.top_rows, runs.top_tracks,
-        runs.top_joins, runs.exit_rows, runs.exit_ends, runs.exit_bonus.astype(dtype),
-    )  # fmt: skip
+    return program.derived(("stream", weights.dtype), make)
 
 
 def _border(stream: Stream, dtype) -> Border:
     return Border(np.zeros(stream.n_rows, dtype), np.zeros(len(stream.top_rows), dtype))
-
-
-def _stripes(target, columns, count, scoring, dtype) -> list[Stripe]:
-    width = columns // count
-    symbols = np.full(columns, _TARGET_PAD, dtype=np.uint8)
-    symbols[: len(target)] = np.where(target == OTHER, _TARGET_OTHER, target)
-    firsts = range(0, columns, width)
-    return [_stripe(symbols[k : k + width], k + 1, scoring, dtype) for k in firsts]
-
-
-def _stripe(symbols, first_column, scoring, dtype) -> Stripe:
-    lanes, width = _lanes(dtype), len(symbols)
-    laid_out = np.ascontiguousarray(symbols.reshape(lanes, -1).T).ravel()
-    start = np.empty(width, dtype=dtype)
-    _fill_empty_chains(start, first_column, scoring.gap, scoring.ends != "global")
-    return Stripe(
-        _profile(laid_out, scoring, dtype), first_column, np.zeros(width, dtype=dtype),
-        start, np.zeros(2 * lanes, dtype=dtype),
-        np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
-    )  # fmt: skip
-
-
-@njit(cache=True)
-def _fill_empty_chains(start, first_column, gap, free):
-    for k in range(len(start)):
-        start[k] = empty_chain(first_column + k, gap, free)
-
-
-def _profile(symbols, scoring: SplicedScoring, dtype) -> NDArray:
-    """Return the target's symbols, or with a substitution matrix its scores by base symbol."""
-    if scoring.matrix is None:
-        return symbols.astype(dtype)
-    lifted = scoring.substitution() - scoring.gap
-    return np.ascontiguousarray(lifted[:, np.minimum(symbols, OTHER)], dtype=dtype)

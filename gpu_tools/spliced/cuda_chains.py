@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,38 +16,11 @@ from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced.alignments import Chains
 from gpu_tools.spliced.cuda import PackedLaunch
 from gpu_tools.spliced.traceback import INTRON
 
 _THREADS = 4 if simulated() else 128
-
-
-class Chains(NamedTuple):
-    """Best chains of jobs, as columns.
-
-    Attributes
-    ----------
-    scores, first_columns, last_columns : ndarray of int64, shape (J,)
-        Of the chain; the aligned part of the target.
-    first_exons : ndarray of int64, shape (J + 1,)
-        Where each job's exons begin in `exons`; a job that another one of its case beats has none.
-    exons : ndarray of int64
-        Numbers of exons among those of all strands, in transcript order.
-    first_runs : ndarray of int64, shape (J + 1,)
-        Where each job's runs begin in the next two.
-    letters : ndarray of uint8
-        Operations, as `traceback` numbers them.
-    run_lengths : ndarray of int64
-    """
-
-    scores: NDArray[np.int64]
-    first_columns: NDArray[np.int64]
-    last_columns: NDArray[np.int64]
-    first_exons: NDArray[np.int64]
-    exons: NDArray[np.int64]
-    first_runs: NDArray[np.int64]
-    letters: NDArray[np.uint8]
-    run_lengths: NDArray[np.int64]
 
 
 class ChainSearch:

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,10 @@ from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced import cuda_wide as wide
-from gpu_tools.spliced.case import Preparation, PreparedCase, finish, result_of
-from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.cuda_chains import ChainSearch, Found
+from gpu_tools.spliced.alignments import NO_CHAIN, Alignments
+from gpu_tools.spliced.case import Preparation, PreparedCase, finish
+from gpu_tools.spliced.columns import CaseColumns
+from gpu_tools.spliced.cuda_chains import ChainSearch
 from gpu_tools.spliced.cuda_halves import halved
 from gpu_tools.spliced.cuda_work import (
     Share,
@@ -30,12 +30,10 @@ from gpu_tools.spliced.cuda_work import (
     refuse_beyond,
     share_of,
 )
-from gpu_tools.spliced.traceback import Swept, runs_of
+from gpu_tools.spliced.traceback import Swept
 
 WIDE_BYTES_PER_BATCH = 1 << 30
 """The same for 32-bit sweeps, whose rows go to host memory."""
-NO_CHAIN = np.iinfo(np.int64).min
-"""Stands for the score of a case without candidates."""
 
 
 def on_cuda(
@@ -205,58 +203,3 @@ def _wide_bytes(numbered: tuple[int, PreparedCase]) -> int:
     _, prepared = numbered
     target = prepared.case.target.codes
     return sum(wide.device_bytes(wide.Job(p, target)) for p in prepared.programs)
-
-
-class Alignments(Sequence[SplicedAlignment]):
-    """Results of cases, each made from columns when it is asked for.
-
-    Parameters
-    ----------
-    columns : CaseColumns
-    """
-
-    def __init__(self, columns: CaseColumns):
-        self.columns = columns
-        self.others: dict[int, SplicedAlignment] = {}
-        self._parts: list[tuple[Jobs, Found]] = []
-        self._adding = Lock()
-        self._part, self._job = np.full((2, len(columns.cells)), -1)
-
-    def add(self, jobs: Jobs, found: Found) -> None:
-        """Add what was found for jobs; a case is that of its job which has a chain."""
-        winners = found.winners
-        with self._adding:  # a thread a GPU
-            self._job[jobs.cases[winners]] = winners
-            self._part[jobs.cases[winners]] = len(self._parts)
-            self._parts.append((jobs, found))
-
-    def __len__(self) -> int:
-        return len(self.columns.cells)
-
-    def __getitem__(self, k):
-        if isinstance(k, slice):
-            return [self[each] for each in range(*k.indices(len(self)))]
-        k = range(len(self))[k]
-        if k in self.others:
-            return self.others[k]
-        prepared = PreparedCase(self.columns.cases[k], int(self.columns.cells[k]), ())
-        if self._part[k] < 0:
-            return result_of(prepared)
-        return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
-
-    def _result(self, prepared: PreparedCase, jobs: Jobs, found: Found, job: int):
-        strands, program, chains = self.columns.strands, jobs.programs[job], found.chains
-        exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
-        runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
-        intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()
-        return result_of(
-            prepared,
-            strand="-" if strands.reverse[program] else "+",
-            score=int(chains.scores[job]),
-            n_exons=int(np.diff(strands.first_exons[program : program + 2])[0]),
-            chain=tuple(zip(*intervals, strict=True)),
-            target_start=int(chains.first_columns[job]),
-            target_end=int(chains.last_columns[job]),
-            cigar=runs_of(chains.letters[runs], chains.run_lengths[runs]),
-            exon_scores=tuple(strands.scores[exons].tolist()),
-        )

@@ -173,8 +173,9 @@ def _runs(program, flows):
         rows[track + 1] = rows[track] + length
     codes = np.empty(rows[-1], dtype=np.uint8)
     for track in range(n_tracks):
-        first, past, into = program.track_rows[track], rows[track + 1], flows.into[track]
-        codes[rows[track] : past] = program.codes[first : first + past - rows[track]]
+        first, into = program.track_rows[track] - rows[track], flows.into[track]
+        for row in range(rows[track], rows[track + 1]):
+            codes[row] = program.codes[first + row]
         if into != _NONE:
             joined_rows[track] = rows[into] + flows.at[track] - starts[into]
     tops, join_at, n_joins = _find_tops(rows, joined_rows)
@@ -186,7 +187,8 @@ def _runs(program, flows):
 def _find_tops(rows, joined_rows):
     """Return row, track and join of each top, the join above each row, and how many there are."""
     track_at, join_at = np.full(rows[-1], _NONE), np.full(rows[-1], _NONE)
-    track_at[rows[:-1]] = np.arange(len(joined_rows))
+    for track in range(len(joined_rows)):
+        track_at[rows[track]] = track
     for row in joined_rows:
         if row != _NONE:
             join_at[row] = 0

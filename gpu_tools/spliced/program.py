@@ -101,7 +101,7 @@ class SweepProgram:
     @cached_property
     def runs(self) -> merging.Runs:
         """The rows that are really swept."""
-        return merging.merge(merging.Exits(
+        return _merged(merging.Exits(
             self.codes, self.starts, self.track_rows, self.ends, self.exit_ends, self.exit_tracks,
             self.exit_bonus, self.by_end,
         ), merging.LEAST_ROWS)  # fmt: skip
@@ -160,6 +160,11 @@ def _laid_out(codes, exon_starts, exon_ends, reverse):
     stream = np.empty(tracks.rows[-1], dtype=np.uint8)
     write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), stream)
     return order, stream, tracks
+
+
+@njit(cache=True, nogil=True)
+def _merged(exits, least):
+    return merging.merge(exits, least)  # for the same reason
 
 
 @njit(cache=True, nogil=True)

@@ -57,33 +57,37 @@ class ExonRows(NamedTuple):
     gap: int
 
 
+def lifted_scores(scoring: SplicedScoring) -> NDArray[np.int32]:
+    """Return the lifted scores of all pairs of symbols, base symbol first."""
+    return (scoring.substitution() - scoring.gap).astype(np.int32)
+
+
 def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return lifted scores of all pairs of symbols, and of each symbol with the target's."""
-    lifted = (scoring.substitution() - scoring.gap).astype(np.int32)
+    lifted = lifted_scores(scoring)
     return lifted, np.take(lifted, target, axis=1)  # C-contiguous, unlike what indexing gives
 
 
 def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> BestEnd:
-    """Return where the best chain ends.
+    """Return where the best chain ends; `ends` are a sweep's, shape (D, > target_length)."""
+    return BestEnd(*_best_end(ends, target_length, scoring.gap, scoring.ends != "global"))
 
-    Parameters
-    ----------
-    ends : ndarray, shape (D, > target_length)
-        A sweep's `ends`.
-    target_length : int
-        Symbols of the target.
-    scoring : SplicedScoring
 
-    Returns
-    -------
-    BestEnd
-    """
-    free = scoring.ends != "global"
-    first = 0 if free else target_length
-    values = ends[:, first : target_length + 1].astype(np.int64)
-    values += scoring.gap * np.arange(first, target_length + 1)
-    end, column = divmod(int(values.argmax()), values.shape[1])
-    return BestEnd(int(values[end, column]), end, first + column)
+@njit(cache=True, nogil=True)
+def _best_end(ends, target_length, gap, free):
+    return find_best_end(ends, target_length, gap, free)
+
+
+@njit(cache=True, nogil=True)
+def find_best_end(ends, target_length, gap, free):
+    """Return score, end and column, see `best_end`."""
+    best, at_end, at_column = np.int64(np.iinfo(np.int64).min), 0, 0
+    for end in range(len(ends)):
+        for column in range(0 if free else target_length, target_length + 1):
+            score = np.int64(ends[end, column]) + gap * column
+            if score > best:
+                best, at_end, at_column = score, end, column
+    return best, at_end, at_column
 
 
 class Chain(NamedTuple):
@@ -123,7 +127,7 @@ class Swept:
     def chain(self) -> Chain:
         """Recover the best chain and its alignment."""
         program, scoring, best = self.program, self.scoring, self.best
-        graph = _Graph(
+        graph = Graph(
             program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
             program.exit_rows, program.exit_tracks, program.exit_bonus, program.by_end,
             program.first_by_end,
@@ -142,7 +146,7 @@ def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
     return tuple(zip(text, lengths.tolist(), strict=True))
 
 
-class _Graph(NamedTuple):
+class Graph(NamedTuple):
     """The arrays of a program that a chain is found with, see `SweepProgram`; exons by end."""
 
     codes: NDArray[np.uint8]
@@ -159,6 +163,12 @@ class _Graph(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _trace_chain(graph, sweep, target, pairs, costs, end, column):
+    # what Python calls must not be called from a compiled function
+    return trace_chain(graph, sweep, target, pairs, costs, end, column)
+
+
+@njit(cache=True, nogil=True)
+def trace_chain(graph, sweep, target, pairs, costs, end, column):
     """Walk the best chain backwards.
 
     `pairs` are from `pair_scores`; `costs` are gap score, intron penalty and whether ends are free.
@@ -304,7 +314,8 @@ def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
     for candidate in range(len(tracks)):
         while left < lengths[candidate]:
             if left % every == 0:
-                checkpoints[left // every, first:] = gain[first:]
+                for column in range(first, columns):
+                    checkpoints[left // every, column] = gain[column]
             scores = rows.profile[rows.base[n_rows - 1 - left]]
             previous_row(scores, columns - 1, np.int32(rows.gap), gain, first, next_gain)
             gain, next_gain = next_gain, gain
@@ -326,7 +337,8 @@ def align_exon(rows, checkpoints, left, column):
     block = np.empty((every + 1, columns + 1), dtype=np.int32)
     while left > 0:
         bottom = (left - 1) // every * every
-        block[0, column:] = checkpoints[bottom // every, column:]
+        for c in range(column, columns + 1):
+            block[0, c] = checkpoints[bottom // every, c]
         for r in range(1, left - bottom + 1):
             scores = rows.profile[rows.base[len(rows.base) - bottom - r]]
             previous_row(scores, columns, np.int32(rows.gap), block[r - 1], column, block[r])

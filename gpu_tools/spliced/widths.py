@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.scoring import LIMIT_INT32, SplicedScoring
@@ -43,7 +44,7 @@ def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Boun
 
 
 def _extent(program: SweepProgram, penalty: int) -> Extent:
-    chain = best_bonus(
+    chain = _best_bonus(
         program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus,
         len(program.ends), penalty,
     )  # fmt: skip
@@ -106,6 +107,14 @@ def bound_cells(extent: Extent, columns, costs: Costs):
 
 
 @njit(cache=True, nogil=True)
+def _best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
+    # what Python calls must not be called from a compiled function
+    return best_bonus(
+        track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
 def best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
     """Return the largest sum of bonuses less intron penalties of any chain, at least 0."""
     at_end = np.full(n_ends, -(2**62), dtype=np.int64)
@@ -128,10 +137,20 @@ def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
     ScoringError
         If 32 bits could overflow.
     """
-    if bound.magnitude < LIMIT_INT16:
-        return np.dtype(np.int16)
-    if bound.magnitude < LIMIT_INT32:
-        return np.dtype(np.int32)
-    raise ScoringError(
-        f"scores up to {bound.magnitude} could arise for these lengths; expected less than 2^30"
-    )
+    return np.dtype(np.int16 if fit_int16(np.array([bound.magnitude]))[0] else np.int32)
+
+
+def fit_int16(magnitudes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell of each of some sweeps whether 16 bits hold every value, given the largest magnitude.
+
+    Raises
+    ------
+    ScoringError
+        If 32 bits could overflow.
+    """
+    beyond = magnitudes[magnitudes >= LIMIT_INT32]
+    if len(beyond):
+        raise ScoringError(
+            f"scores up to {beyond[0]} could arise for these lengths; expected less than 2^30"
+        )
+    return magnitudes < LIMIT_INT16
