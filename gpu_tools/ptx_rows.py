@@ -78,7 +78,8 @@ def _store_quads_twin(array, place, row):
 
 def _copy_quads_twin(address, index, row):
     if index:
-        _store_quads_twin(address, 4 * index, row)
+        array, first = address
+        _store_quads_twin(array, 4 * (first + index), row)
 
 
 def _load_quads_twin(count: int):
