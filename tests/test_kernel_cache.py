@@ -7,6 +7,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from numba.core.caching import IndexDataCacheFile
@@ -79,6 +80,27 @@ def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
     assert library.loaded in found
     assert library.loads == (1 if one_by_one else 2)
     assert [function.module._finalizer.atexit for function in found] == [not one_by_one] * 2
+
+
+def test_what_numba_has_loaded_is_not_unloaded_at_the_end_of_python():
+    """With numba's own classes, which are told of a GPU that is not there."""
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.cudadrv import driver
+
+    modules = []
+
+    class Library:
+        def get_cufunc(self):
+            modules.append(driver.load_module_image(MagicMock(), MagicMock()))
+            return modules[-1].get_function("kernel")
+
+    before = Library().get_cufunc()
+    kernel_cache.load_one_by_one(Library)
+    after = Library().get_cufunc()
+    assert [each.module._finalizer.atexit for each in (before, after)] == [True, False]
+    assert modules[0]._finalizer.detach()
 
 
 def test_kernels_are_loaded_one_by_one():

@@ -154,6 +154,7 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
 def test_only_the_empty_chain_has_no_sources(program):
     segments = cut_into_pieces(program, CAPACITY).segments
     of_segments = np.split(segments.sources[:, 0], segments.first_sources[1:-1])
+    assert of_segments[0].tolist() == [EMPTY]
     assert all(rows.tolist() == [EMPTY] for rows in of_segments if EMPTY in rows)
 
 
