@@ -21,6 +21,7 @@ from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_strip as strip
 from gpu_tools.spliced import cuda_trace as trace
+from gpu_tools.spliced import piece_tables as of_piece
 from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
 from gpu_tools.spliced.widths import Extent, bound_cells, costs_of
@@ -146,6 +147,13 @@ def _bytes_of(takes):
 
 
 @register_jitable
+def _source_elements(segments, sources):
+    """Return elements of a job's segments and sources, a multiple of what is loaded at once."""
+    elements = of_piece.OF_SEGMENT * segments + of_piece.OF_SOURCE * sources
+    return (elements + of_piece.OF_SEGMENT - 1) // of_piece.OF_SEGMENT * of_piece.OF_SEGMENT
+
+
+@register_jitable
 def _takes(table, program, length, around):
     """Return what a job takes, from its program's row of the table and its target's length."""
     columns, longest = length + 1, table[program, of.LONGEST_TRACK]
@@ -155,7 +163,7 @@ def _takes(table, program, length, around):
     runs = 2 * columns + table[program, of.N_ENDS] * (trace.HEAD + 2)
     return Takes(
         (table[program, of.N_STOPS] + table[program, of.N_KEPT]) * stride_of(length, around),
-        4 * table[program, of.N_SEGMENTS] + 4 * ((table[program, of.N_SOURCES] + 1) // 2),
+        _source_elements(table[program, of.N_SEGMENTS], table[program, of.N_SOURCES]),
         (packed.UNROLLED + 1) * word_room(length, around), 2 * strips,
         2 * (columns + around.border), lanes * (columns // 2 + around.border), 1 + runs,
     )  # fmt: skip

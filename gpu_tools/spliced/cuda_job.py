@@ -4,7 +4,8 @@ from gpu_tools.scoring import N_SYMBOLS
 
 # columns of the table of jobs: counts, where the job's parts lie in the buffers, its rivals, the
 # jobs of the same case; and for halves of strands: whether it is the one behind the cut, whether
-# its target is read from the end, the stored row above the last track, how many exits that takes in
+# its target is read from the end, the stored row above the last track, how many exits that takes
+# in; and the elements from one copy of its words to the next, see `cuda_programs.place_sources`
 (
     COLUMNS, STRIDE, PIECES, SEGMENTS, STOPS, N_SOURCES, N_EXITS,
     NUMBERS, PROGRAM_SOURCES, EXITS, SYMBOLS, TARGET,

@@ -187,7 +187,11 @@ def _lay_out(codes, exons, way, costs, capacity, programs, place):
     pieces = cut(exit_rows, exit_tracks, by_end, committed, capacity)
     filled = fill_warps(pieces, capacity)
     sources = programs.sources[own[SOURCES] :]
-    tables = programs.numbers[own[NUMBERS] :], sources, sources[4 * len(pieces.order) :]
+    tables = (
+        programs.numbers[own[NUMBERS] :],
+        sources,
+        sources[of_piece.OF_SEGMENT * len(pieces.order) :],
+    )
     lengths = exit_rows - track_rows[exit_tracks] + 1
     added = bonus - penalty + gap * lengths
     own[N_SOURCES] = arrange(pieces, filled, capacity, added, tables)

@@ -19,10 +19,9 @@ from gpu_tools.ptx import (
     shuffle,
     sync_lanes,
 )
-from gpu_tools.spliced import core
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
-from gpu_tools.spliced.cuda_above import UNROLLED
+from gpu_tools.spliced.cuda_above import UNROLLED, empty_chain
 from gpu_tools.spliced.cuda_packed import WORD_LEAD, place_of
 from gpu_tools.spliced.cuda_strip import NEVER, SLOTS, STRIP, sweep_strip, way_of, ways_of
 
@@ -32,9 +31,6 @@ EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
 """Operations, as `traceback` numbers them."""
 OPERATION_BITS = 3
 _FAR = 1 << 30
-
-empty_chain = cuda.jit(device=True)(core.empty_chain)
-
 
 _score = cuda.jit(device=True)(ends.score_of)
 _column = cuda.jit(device=True)(ends.column_of)
