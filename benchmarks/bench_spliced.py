@@ -129,15 +129,14 @@ def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
         work.lay_out()
         share, resident = begin_share(work, dealt(columns.cells, 1)[0], room)
         launch = PackedLaunch(resident, share.jobs, work.apart, room.turns[0])
-        launch.run()
-        times = [milliseconds(launch.run) for _ in range(REPEATS)]
+        swept = milliseconds(launch.run, launch.buffers.calls)
     search = ChainSearch(launch, SCORING)
-    after = {}
-    for name in searches:
-        runs = [milliseconds(getattr(search, name)) for _ in range(REPEATS + 1)][1:]
-        after[f"{name}_milliseconds"] = round(statistics.median(runs), 3)
+    after = {
+        f"{name}_milliseconds": round(milliseconds(getattr(search, name), launch.buffers.calls), 3)
+        for name in searches
+    }
     return {
-        **_rates(statistics.median(times) / 1e3, columns.cases, "cuda"),
+        **_rates(swept / 1e3, columns.cases, "cuda"),
         **after,
         "device_megabytes": round(launch.takes.bytes / 1e6, 1),
     }
@@ -155,16 +154,19 @@ def kernels_of(name: str, cases: list[Case]) -> Iterator[tuple[str, dict]]:
     yield f"{name}_of_scores", gpu_kernels(halves, ("find_ends",)) | {"strands_cut": cut}
 
 
-def milliseconds(run) -> float:
-    """Return the time between CUDA events around a call."""
+def milliseconds(put_down: Callable[[], None], calls) -> float:
+    """Return the median time of what a function puts down in `Calls`, between CUDA events there."""
     from numba import cuda
 
-    begin, end = cuda.event(), cuda.event()
-    begin.record()
-    run()
-    end.record()
-    end.synchronize()
-    return cuda.event_elapsed_time(begin, end)
+    times = []
+    for _ in range(REPEATS + 1):
+        begin, end = cuda.event(), cuda.event()
+        calls.record(begin)
+        put_down()
+        calls.record(end)
+        calls.finish()
+        times.append(cuda.event_elapsed_time(begin, end))
+    return statistics.median(times[1:])
 
 
 def accelerator_2(cases: list[Case]) -> dict:

@@ -71,14 +71,14 @@ class Clock:
 
         @wraps(function)
         def marking(*given, **options):
-            stream = buffers_of(*given).stream
+            calls = buffers_of(*given).calls
             events = self.events[threading.current_thread().name]
             if not events:
                 events += [cuda.current_context().device.id, cuda.event(), None]
-                events[1].record(stream)
+                calls.record(events[1])
             result = function(*given, **options)
             events[2] = cuda.event()
-            events[2].record(stream)
+            calls.record(events[2])
             return result
 
         return marking
@@ -99,6 +99,7 @@ class Clock:
 @contextmanager
 def watched() -> Iterator[Clock]:
     """Have the parts of calls timed."""
+    from gpu_tools import driver_calls
     from gpu_tools.spliced import api, cuda, cuda_chains, cuda_schedule, cuda_work
 
     clock = Clock()
@@ -117,9 +118,10 @@ def watched() -> Iterator[Clock]:
         (cuda_schedule, "share_of", "programs waited for"),
         (cuda.Resident, "copy", "programs copied"),
         (cuda.PackedLaunch, "__init__", "launch laid out"),
-        (cuda.PackedLaunch, "run", "sweep started"),
-        (cuda_chains.ChainSearch, "find_ends", "search for ends started"),
-        (cuda_chains.ChainSearch, "find_chains", "search for chains started"),
+        (cuda.PackedLaunch, "run", "sweep put down"),
+        (cuda_chains.ChainSearch, "find_ends", "search for ends put down"),
+        (cuda_chains.ChainSearch, "find_chains", "search for chains put down"),
+        (driver_calls.Calls, "start", "calls made"),
         (cuda_chains.ChainSearch, "scores", "scores waited for"),
         (cuda_chains.ChainSearch, "found", "chains waited for"),
         (cuda_schedule.Alignments, "add", "chains added"),

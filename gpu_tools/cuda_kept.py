@@ -11,10 +11,10 @@ from threading import Lock
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv.driver import device_memset, device_to_host, host_to_device
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
+from gpu_tools.driver_calls import Calls, CallsAtOnce
 
 BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
@@ -32,10 +32,17 @@ class Buffers:
     """Arrays of the current GPU that are made once and used again, and the stream of their use.
 
     Not for two threads at once.
+
+    Attributes
+    ----------
+    stream : stream of numba
+    calls : Calls
+        For the stream; nothing happens until they are started.
     """
 
     def __init__(self):
         self.stream = cuda.stream()
+        self.calls = CallsAtOnce(self.stream) if simulated() else Calls(self.stream)
         self._arrays: dict[str, tuple] = {}
         self._pinned: dict[str, NDArray] = {}
 
@@ -59,39 +66,36 @@ class Buffers:
         return self._arrays[name][1]
 
     def filled(self, name: str, count: int, dtype: type, byte: int = 0):
-        """Return the array of a name, all bytes of so many elements alike."""
+        """Return the array of a name; all bytes of so many elements will be alike."""
         array = self.array(name, count, dtype)
-        device_memset(array, byte, count * array.dtype.itemsize, stream=self.stream)
+        self.calls.fill(array, byte, count * array.dtype.itemsize)
         return array
 
     def copy(self, name: str, values: NDArray):
-        """Return the array of a name with values in it.
+        """Return the array of a name; values will be in it.
 
-        Those may be changed afterwards, pinned ones once the stream has come to the copy.
+        Those may be changed once calls were started, pinned ones when the stream has copied them.
         """
         width = values.shape[1] if values.ndim == 2 else 0
         array = self.array(name, len(values), values.dtype, width)
         if values.size:
-            flat, values = self._arrays[name][0], np.ascontiguousarray(values).reshape(-1)
-            host_to_device(flat, values, values.nbytes, stream=self.stream)
+            values = np.ascontiguousarray(values).reshape(-1)
+            self.calls.copy_in(self._arrays[name][0], values)
         return array
 
-    def fetch(self, array, count: int, room: NDArray | None = None) -> NDArray:
-        """Return the first elements of an array, once all that was started before has written.
-
-        They are put into some `room` of the host, if that is given.
-        """
-        values = np.empty(count, dtype=array.dtype) if room is None else room[:count]
+    def fetch(self, name: str, array, count: int) -> NDArray:
+        """Return the host's array of a name; the first elements of the GPU's will be in it."""
+        values = self.pinned(name, count, array.dtype)
         if count:
-            device_to_host(values, array, values.nbytes, stream=self.stream)
-        self.stream.synchronize()
+            self.calls.copy_out(values, array)
         return values
 
     def pinned(self, name: str, count: int, dtype: type) -> NDArray:
         """Return an array of the host that copies fast; nothing is in it."""
         if name not in self._pinned or len(self._pinned[name]) < count:
             self._pinned.pop(name, None)
-            self._pinned[name] = cuda.pinned_array(max(int(count), 1), dtype=dtype)
+            # it is dear to make, so the next one may be somewhat larger
+            self._pinned[name] = cuda.pinned_array(1 << int(count).bit_length(), dtype=dtype)
         return self._pinned[name][:count]
 
 

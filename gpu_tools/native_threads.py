@@ -1,21 +1,29 @@
 """Threads that run compiled code alone.
 
 A thread of Python takes the interpreter's lock when it begins and when it ends, and to hand that on
-takes longer than to make a thread: 50 to 80 us, one thread after the other.
+takes longer than to make a thread: 50 to 80 us, one thread after the other. These begin as a tree:
+each thread begins two others before it works.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
+from numba import cfunc, njit, types
 from numba.core.ccallback import CFunc
 from numpy.typing import NDArray
 
+from gpu_tools import simd
+from gpu_tools.foreign import address_of, call_at
+
 _LIBRARY = ctypes.CDLL(None)
-_LIBRARY.pthread_create.argtypes = [ctypes.c_void_p] * 4
-_LIBRARY.pthread_join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
+
+# columns of the table of threads: what each is known by to the system, 0 if it could not be begun,
+# its number, how many there are, what threads begin with, and the functions and numbers it needs
+_HANDLE, _NUMBER, _COUNT, _BEGINNING, _CREATE, _FUNCTION, _GIVEN, _FIELDS = range(8)
 
 
 class Task:
@@ -46,17 +54,46 @@ class Helpers:
     """Threads that do a task."""
 
     def __init__(self, task: Task):
-        self._task, self._threads = task, []
+        self._task, self._threads = task, np.zeros((0, _FIELDS), dtype=np.int64)
 
     def begin(self, count: int) -> None:
         """Begin so many threads, or fewer if the system does not let them begin."""
-        for _ in range(count):
-            thread = ctypes.c_ulong()
-            given = ctypes.addressof(thread), None, self._task.function.address, self._task.address
-            if _LIBRARY.pthread_create(*given) == 0:
-                self._threads.append(thread)
+        if count < 1:
+            return
+        self._threads = np.zeros((count, _FIELDS), dtype=np.int64)
+        self._threads[:, _NUMBER] = np.arange(count)
+        self._threads[:, _COUNT:] = (
+            count, _beginning().address, address_of(_LIBRARY.pthread_create),
+            self._task.function.address, self._task.address,
+        )  # fmt: skip
+        first = self._threads.__array_interface__["data"][0]
+        _LIBRARY.pthread_create(*map(ctypes.c_void_p, (first, 0, _beginning().address, first)))
 
     def join(self) -> None:
         """Wait until all have ended."""
-        while self._threads:
-            _LIBRARY.pthread_join(self._threads.pop(), None)
+        if len(self._threads):
+            _join(address_of(_LIBRARY.pthread_join), self._threads)
+            self._threads = self._threads[:0]
+
+
+@njit(cache=True, nogil=True)
+def _join(join, threads):
+    # a thread comes behind the one that begins it
+    for k in range(len(threads)):
+        if threads[k, _HANDLE] != 0:
+            call_at(join, (threads[k, _HANDLE], 0))
+
+
+@cache
+def _beginning() -> CFunc:
+    """Return what a thread calls with its row of the table, compiled when first asked for."""
+    return cfunc(types.void(types.intp), cache=True)(_begin_others_and_work)
+
+
+def _begin_others_and_work(address):
+    own = simd.bytes_at(address, 8 * _FIELDS).view(np.int64)
+    for other in range(2 * own[_NUMBER] + 1, min(2 * own[_NUMBER] + 3, own[_COUNT])):
+        row = address + 8 * _FIELDS * (other - own[_NUMBER])
+        if call_at(own[_CREATE], (row, 0, own[_BEGINNING], row)) != 0:
+            simd.bytes_at(row, 8).view(np.int64)[0] = 0
+    call_at(own[_FUNCTION], (own[_GIVEN],))

@@ -1,7 +1,8 @@
 """How the cases of a call are laid out for GPUs, dealt out and cut into batches."""
 
+import ctypes
 import errno
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
         assert find_cuts(first, starts, ends, lengths, 2 * hops(exons) - 1, CAPACITY) == [cut]
 
 
-@pytest.mark.parametrize("helpers", [0, 1, 7])
+@pytest.mark.parametrize("helpers", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("apart", [False, True])
 def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
     rng = np.random.default_rng(5)
@@ -112,14 +113,25 @@ def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
         assert (ours == theirs).all(), name
 
 
-def test_programs_are_laid_out_if_no_thread_can_begin(monkeypatch):
-    monkeypatch.setattr(native_threads._LIBRARY, "pthread_create", lambda *given: errno.EAGAIN)
+@pytest.mark.parametrize("allowed", [0, 1, 2, 4])
+def test_programs_are_laid_out_if_few_threads_can_begin(allowed, monkeypatch):
+    """The system refuses the others, the first of all or those that threads begin."""
+    given, create = [ctypes.c_void_p] * 4, native_threads._LIBRARY.pthread_create
+    create.argtypes = given
+    asked = count()
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, *given)
+    def begin_few(*own):
+        return create(*own) if next(asked) < allowed else errno.EAGAIN
+
+    monkeypatch.setattr(native_threads._LIBRARY, "pthread_create", begin_few)
     layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
     others = Helpers(layout.task)
-    others.begin(3)
+    others.begin(6)
     layout.task.do()
     others.join()
     assert layout.programs().table[:, N_EXITS].tolist() == [5]
+    assert next(asked) >= min(allowed + 1, 6)
 
 
 def test_programs_that_are_not_done_are_not_given_away():

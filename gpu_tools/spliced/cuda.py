@@ -200,7 +200,10 @@ def can_pack(ordinal: int) -> bool:
 
 
 class Resident(NamedTuple):
-    """Programs, targets and the scoring in the memory of a GPU, for all its launches."""
+    """Programs, targets and the scoring in the memory of a GPU, for all its launches.
+
+    They are `there` when that event has happened.
+    """
 
     programs: Programs
     numbers: object
@@ -213,25 +216,24 @@ class Resident(NamedTuple):
 
     @classmethod
     def copy(cls, programs: Programs, given: tuple, buffers: Buffers):
-        """Start to copy programs to the current GPU, where what is `given` is; `wait` for them."""
+        """Start to copy programs to the current GPU, where what is `given` is."""
         parts = {
             "numbers": programs.numbers, "sources": programs.sources,
             "exits": programs.exits.reshape(-1, 8), "symbols": programs.symbols,
         }  # fmt: skip
         copies = [buffers.copy(f"resident {name}", part) for name, part in parts.items()]
         there = cuda.event()
-        there.record(buffers.stream)
+        buffers.calls.record(there)
+        buffers.calls.start()
         return cls(programs, *copies, *given, there)
-
-    def wait(self, stream) -> None:
-        """Have what is started in a stream from now on wait until everything is there."""
-        self.there.wait(stream)
 
 
 def copy_given(targets: NDArray[np.uint8], scoring: SplicedScoring, buffers: Buffers) -> tuple:
     """Start to copy targets and the scoring to the current GPU, for which programs need not be."""
     parts = {"targets": targets, "scoring": _constants(scoring)}
-    return tuple(buffers.copy(f"resident {name}", part) for name, part in parts.items())
+    given = tuple(buffers.copy(f"resident {name}", part) for name, part in parts.items())
+    buffers.calls.start()
+    return given
 
 
 def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:
@@ -267,37 +269,66 @@ class PackedLaunch:
         # the simulator gets by with one warp, which does the work of both
         self.warps = 2 if apart and not simulated() else 1
         self.buffers, self.resident, self.jobs = buffers, resident, jobs
-        table, chunks = resident.programs.table, -(-jobs.lengths // packed.CHUNK)
         layout = buffers.pinned("jobs", jobs.count * of_job.FIELDS, np.int64)
         self.layout = layout.reshape(-1, of_job.FIELDS)
-        self.takes = Takes(*_lay_out(table, jobs, self.layout, AROUND))
-        team = _team(table, jobs.programs, chunks, *_most_blocks(apart))
-        self.blocks = len(team)
+        most = _most_blocks(apart)
+        takes, self.joins, team = _lay_out(resident.programs.table, jobs, self.layout, AROUND, most)
+        self.takes, self.blocks = Takes(*takes), len(team)
         self.cells = buffers.array("cells", self.takes.cells, np.int16)
         self.words = buffers.array("words", self.takes.words, np.int32)
         self.sources = buffers.array("sources", self.takes.sources, np.int32)
-        self.table, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", team)
-        resident.wait(buffers.stream)
-        place_sources[jobs.count, _THREADS, buffers.stream](
-            self.table, resident.sources, resident.targets, resident.scoring, self.sources,
-            self.words,
+        written = buffers.pinned("team", self.blocks, np.int32)
+        written[:] = team
+        self.table, self.team = buffers.copy("jobs", self.layout), buffers.copy("team", written)
+        buffers.calls.wait(resident.there)
+        buffers.calls.launch(
+            place_sources, jobs.count, _THREADS, self.table, resident.sources, resident.targets,
+            resident.scoring, self.sources, self.words,
         )  # fmt: skip
 
     def run(self) -> None:
-        """Clear what the kernel writes and start it."""
+        """Clear what the kernel writes and run it, once the calls of the buffers are started."""
         counters = self.buffers.filled("counters", self.jobs.count, np.int32)
         cells = self.buffers.filled("cells", self.takes.cells, np.int16, packed.NEVER_BYTE)
-        packed.sweep_pieces[self.blocks, (packed.WARP, self.warps), self.buffers.stream](
-            self.table, self.team, self.resident.numbers, self.sources, self.resident.symbols,
-            self.words, cells, counters, self.resident.scoring,
+        self.buffers.calls.launch(
+            packed.sweep_pieces, self.blocks, (packed.WARP, self.warps), self.table, self.team,
+            self.resident.numbers, self.sources, self.resident.symbols, self.words, cells,
+            counters, self.resident.scoring,
         )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(table, jobs, layout, around):
-    """Write the table of jobs, see `cuda_job`; return what they take together."""
+def _lay_out(table, jobs, layout, around, most):
+    """Write the table of jobs, and tell what a launch of them needs.
+
+    Parameters
+    ----------
+    table : ndarray of int64, shape (P, cuda_programs.FIELDS)
+    jobs : Jobs
+    layout : ndarray of int64, shape (J, cuda_job.FIELDS)
+        Written.
+    around : Around
+    most : tuple
+        See `_team`.
+
+    Returns
+    -------
+    tuple of int
+        What jobs take together, see `Takes`.
+    bool
+        Whether some strand is the second half of another one.
+    ndarray of int32
+        The job of each block.
+    """
+    sums, joins = _write_layout(table, jobs, layout, around)
+    return sums, joins, _team(table, jobs.programs, jobs.lengths, *most)
+
+
+@njit(cache=True, nogil=True)
+def _write_layout(table, jobs, layout, around):
+    """Write the table of jobs, see `cuda_job`; return what they take, and whether one joins."""
     programs, cases, targets, lengths = jobs
-    sums = (0, 0, 0, 0, 0, 0, 0)
+    sums, joins = (0, 0, 0, 0, 0, 0, 0), False
     first = 0
     for k in range(len(programs)):
         program = programs[k]
@@ -326,6 +357,7 @@ def _lay_out(table, jobs, layout, around):
         layout[first : k + 1, of_job.PAST_RIVALS] = k + 1
         layout[k, of_job.FIRST_RIVAL] = first
         layout[k, of_job.BEHIND] = table[program, of.BEHIND]
+        joins |= table[program, of.BEHIND] != 0
         layout[k, of_job.MIRRORED] = table[program, of.MIRRORED]
         layout[k, of_job.LAST_ENTRY] = table[program, of.LAST_ENTRY]
         layout[k, of_job.LAST_COMMITTED] = table[program, of.LAST_COMMITTED]
@@ -333,21 +365,21 @@ def _lay_out(table, jobs, layout, around):
             cells + own.cells, sources + own.sources, words + own.words, strips + own.strips,
             borders + own.borders, ways + own.ways, found + own.found,
         )  # fmt: skip
-    return sums
+    return sums, joins
 
 
-def _most_blocks(apart: bool) -> tuple[int, float]:
-    """Return the blocks that a job gets at most for each piece at work at once, and all jobs."""
+def _most_blocks(apart: bool) -> tuple[int, int, float]:
+    """Return columns of a chunk, and the most blocks: a job's for each piece at work, all jobs'."""
     if apart:
-        return BLOCKS_AT_ONCE_APART, np.inf
+        return packed.CHUNK, BLOCKS_AT_ONCE_APART, np.inf
     if simulated():
-        return BLOCKS_AT_ONCE, 2.0
+        return packed.CHUNK, BLOCKS_AT_ONCE, 2.0
     count = cuda.get_current_device().MULTIPROCESSOR_COUNT
-    return BLOCKS_AT_ONCE, float(BLOCKS_PER_MULTIPROCESSOR * count)
+    return packed.CHUNK, BLOCKS_AT_ONCE, float(BLOCKS_PER_MULTIPROCESSOR * count)
 
 
 @njit(cache=True, nogil=True)
-def _team(table, programs, chunks, at_once, blocks):
+def _team(table, programs, lengths, chunk, at_once, blocks):
     """Return the job of each block, those with the most work a block first.
 
     A job gets blocks for the pieces that are at work at the same time, and for some that come next;
@@ -356,8 +388,9 @@ def _team(table, programs, chunks, at_once, blocks):
     n = len(programs)
     work, sizes = np.empty(n, dtype=np.float64), np.empty(n, dtype=np.float64)
     for k in range(n):
-        work[k] = table[programs[k], of.N_PIECES] * chunks[k]
-        sizes[k] = at_once * work[k] / (table[programs[k], of.LAST_TICK] + chunks[k])
+        chunks = (lengths[k] + chunk - 1) // chunk
+        work[k] = table[programs[k], of.N_PIECES] * chunks
+        sizes[k] = at_once * work[k] / (table[programs[k], of.LAST_TICK] + chunks)
     share = blocks / work.sum()
     for k in range(n):
         most = np.ceil(min(sizes[k], work[k] * share))

@@ -26,6 +26,8 @@ _THREADS = 4 if simulated() else 128
 class ChainSearch:
     """Finds best ends and chains where a launch has run, on the same GPU and in its buffers.
 
+    What is put down begins when the calls of the buffers are started.
+
     Parameters
     ----------
     launch : PackedLaunch
@@ -42,45 +44,49 @@ class ChainSearch:
         self.jobs, self.buffers = launch.jobs, launch.buffers
 
     def find_ends(self) -> None:
-        """Start the search for best ends."""
-        launch, resident = self.launch, self.launch.resident
-        self.best = self.buffers.filled("best", launch.jobs.count, np.int64)
-        ends.find_ends[launch.jobs.count, ends.FINDERS, self.buffers.stream](
-            launch.table, resident.exits, launch.cells, self.best, resident.scoring
-        )
-        if self.launch.layout[:, of_job.BEHIND].any():
-            ends.join_halves[launch.jobs.count, ends.FINDERS, self.buffers.stream](
-                launch.table, resident.exits, launch.cells, self.best, resident.scoring
-            )
-
-    def scores(self) -> NDArray[np.int64]:
-        """Return the best score of each job."""
-        return ends.score_of(self.buffers.fetch(self.best, self.launch.jobs.count))
+        """Put the search for best ends down."""
+        launch, resident, count = self.launch, self.launch.resident, self.jobs.count
+        best = self.best = self.buffers.filled("best", count, np.int64)
+        arrays = launch.table, resident.exits, launch.cells, best, resident.scoring
+        self.buffers.calls.launch(ends.find_ends, count, ends.FINDERS, *arrays)
+        if launch.joins:
+            self.buffers.calls.launch(ends.join_halves, count, ends.FINDERS, *arrays)
+        self._best = self.buffers.fetch("best", best, count)
 
     def find_chains(self) -> None:
-        """Start the search for the chains that win their cases."""
+        """Put the search for the chains that win their cases down."""
         launch, resident, buffers = self.launch, self.launch.resident, self.buffers
-        found = buffers.array("found", launch.takes.found, np.int32)
-        self.gathered = buffers.array("gathered", launch.takes.found, np.int32)
-        written = buffers.array("written", launch.jobs.count, np.int32)
-        self.firsts = buffers.array("firsts", launch.jobs.count, np.int32)
-        self.used = buffers.filled("used", 1, np.int32)
-        trace.trace_chains[launch.jobs.count, WARP, buffers.stream](
-            launch.table, resident.exits, resident.symbols, launch.words, resident.targets,
-            launch.cells, self.best, buffers.array("space", launch.takes.space, np.int32), written,
-            found, resident.scoring,
+        count, room = self.jobs.count, launch.takes.found
+        found = buffers.array("found", room, np.int32)
+        self._gathered = buffers.array("gathered", room, np.int32)
+        written, firsts = (buffers.array(name, count, np.int32) for name in ("written", "firsts"))
+        used, space = buffers.filled("used", 1, np.int32), launch.takes.space
+        buffers.calls.launch(
+            trace.trace_chains, count, WARP, launch.table, resident.exits, resident.symbols,
+            launch.words, resident.targets, launch.cells, self.best,
+            buffers.array("space", space, np.int32), written, found, resident.scoring,
         )  # fmt: skip
-        trace.gather[launch.jobs.count, _THREADS, buffers.stream](
-            found, written, launch.table, self.used, self.firsts, self.gathered
-        )
+        buffers.calls.launch(
+            trace.gather, count, _THREADS, found, written, launch.table, used, firsts,
+            self._gathered,
+        )  # fmt: skip
+        self._used, self._firsts = (
+            buffers.fetch("used", used, 1), buffers.fetch("firsts", firsts, count),
+        )  # fmt: skip
+
+    def scores(self) -> NDArray[np.int64]:
+        """Return the best score of each job, once they are there."""
+        self.buffers.calls.finish()
+        return ends.score_of(self._best)
 
     def found(self, pool: ThreadPoolExecutor) -> Found:
         """Return what was found, once it is; a thread takes the words out of the buffers."""
-        buffers, count, programs = self.buffers, self.jobs.count, self.launch.resident.programs
-        used = int(buffers.fetch(self.used, 1)[0])
+        buffers, programs = self.buffers, self.launch.resident.programs
+        buffers.calls.finish()
+        used, firsts, best = int(self._used[0]), self._firsts.copy(), self._best.copy()
         # memory that was never used is slow to write, and pinned memory is too dear to give away
-        room = buffers.pinned("words", 1 << used.bit_length(), np.int32)
-        words, firsts = buffers.fetch(self.gathered, used, room), buffers.fetch(self.firsts, count)
+        words = buffers.fetch("words", self._gathered, used)
+        buffers.calls.finish()
         n_exons = words[firsts]
         if (n_exons < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
@@ -88,7 +94,7 @@ class ChainSearch:
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
         first_exits = self.launch.layout[:, of_job.EXITS].copy()
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        best, winners = buffers.fetch(self.best, count), np.flatnonzero(n_exons)
+        winners = np.flatnonzero(n_exons)
         return Found(pool.submit(np.copy, words), firsts, best, exons, keeps_start, winners)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,9 +119,14 @@ def on_gpus(
 
     The GPUs begin while programs are being laid out.
     """
+    count = len(ordinals)
+
+    def run_share(number: int, room: Room) -> None:
+        # each thread deals for itself, which takes no longer and needs nobody else
+        run(work, dealt(columns.cells, count)[number], room)
+
     with begun(columns, scoring, ordinals, threads) as work:
-        shares = dealt(columns.cells, len(ordinals))
-        with KEPT.beside_gpus(ordinals, partial(run, work), shares):
+        with KEPT.beside_gpus(ordinals, run_share, range(count)):
             work.lay_out()
 
 
@@ -143,7 +147,7 @@ def searches(
     """Sweep cases on the current GPU, batch by batch, and have their best ends found.
 
     While results of one batch are taken over, the GPU works on the next ones in other buffers. What
-    else is to be done with a search is begun by `start`.
+    else is to be done with a search is put down by `start`.
     """
     if not share.jobs.count:
         return
@@ -158,6 +162,7 @@ def searches(
         search = ChainSearch(launch, work.scoring)
         search.find_ends()
         start(search)
+        buffers.calls.start()
         running.append((share.narrow[batch.cases], search))
         yield from first_beyond(running, len(room.turns) - 1)
     yield from first_beyond(running, 0)

@@ -1,0 +1,221 @@
+"""What a GPU is to do in a stream, put down first and then started all together.
+
+Through Python each call of the driver gives the interpreter's lock away and takes it back, and
+where threads of several GPUs do that they wait for each other, some 50 us a call. So calls are rows
+of numbers here, which compiled code hands to the driver one after the other, without the lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import njit
+from numba.cuda.cudadrv.driver import CudaAPIError, device_memset, device_to_host, host_to_device
+from numpy.typing import NDArray
+
+from gpu_tools.foreign import address_of, call_at
+
+_FUNCTIONS = COPY_IN, COPY_OUT, FILL, LAUNCH, RECORD, WAIT, SYNCHRONIZE = (
+    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuLaunchKernel",
+    "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
+)  # fmt: skip
+_GIVEN = 11
+"""What a function of the driver is given at most."""
+_WORDS = 1024
+"""Room for what kernels are given until they are started."""
+
+
+class CallsAtOnce:
+    """What `Calls` does, without it: numba makes each call when it is put down.
+
+    Parameters
+    ----------
+    stream : stream of numba
+    """
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def copy_in(self, array, values: NDArray) -> None:
+        """See `Calls`."""
+        host_to_device(array, values, values.nbytes, stream=self._stream)
+
+    def copy_out(self, values: NDArray, array) -> None:
+        """See `Calls`."""
+        device_to_host(values, array, values.nbytes, stream=self._stream)
+
+    def fill(self, array, byte: int, size: int) -> None:
+        """See `Calls`."""
+        device_memset(array, byte, size, stream=self._stream)
+
+    def launch(self, kernel, blocks: int, threads, *arrays) -> None:
+        """See `Calls`."""
+        kernel[blocks, threads, self._stream](*arrays)
+
+    def record(self, event) -> None:
+        """See `Calls`."""
+        event.record(self._stream)
+
+    def wait(self, event) -> None:
+        """See `Calls`."""
+        event.wait(self._stream)
+
+    def start(self) -> None:
+        """See `Calls`."""
+
+    def finish(self) -> None:
+        """See `Calls`."""
+        self._stream.synchronize()
+
+
+class Calls:
+    """Calls of the driver for a stream of the current GPU, to be made together.
+
+    Values of the host are read when calls are started, pinned ones when the GPU comes to it.
+
+    Parameters
+    ----------
+    stream : stream of numba
+    """
+
+    def __init__(self, stream):
+        self._stream, self._handle = stream, int(stream.handle)
+        self._calls: list[tuple[int, ...]] = []
+        self._named: list[tuple[str, Sequence]] = []
+        self._words, self._used = np.empty(_WORDS, dtype=np.int64), 0
+        # the driver wants to know where each of a kernel's parameters is
+        self._places = _address(self._words) + 8 * np.arange(_WORDS)
+        self._loaded: dict[object, tuple[tuple, int]] = {}
+
+    def copy_in(self, array, values: NDArray) -> None:
+        """Copy values of the host to where an array begins."""
+        place = _place(array), _address(values), values.nbytes, self._handle
+        self._put(COPY_IN, place, (array, values))
+
+    def copy_out(self, values: NDArray, array) -> None:
+        """Fill values of the host from where an array begins."""
+        place = _address(values), _place(array), values.nbytes, self._handle
+        self._put(COPY_OUT, place, (array, values))
+
+    def fill(self, array, byte: int, size: int) -> None:
+        """Make so many bytes alike from where an array begins."""
+        self._put(FILL, (_place(array), byte, size, self._handle), (array,))
+
+    def launch(self, kernel, blocks: int, threads, *arrays) -> None:
+        """Start a kernel that takes arrays alone."""
+        kinds, words = zip(*map(_described, arrays), strict=True)
+        function = self._function(kernel, kinds)
+        if function is None:
+            # numba compiles it, loads it and starts it
+            self.start()
+            kernel[blocks, threads, self._stream](*arrays)
+            return
+        given = _address(self._places) + 8 * self._keep_words([n for own in words for n in own])
+        x, y = threads if isinstance(threads, tuple) else (threads, 1)
+        shape = blocks, 1, 1, x, y, 1, 0
+        self._put(LAUNCH, (function, *shape, self._handle, given, 0), arrays)
+
+    def record(self, event) -> None:
+        """Have an event happen when what was put down before is done."""
+        self._put(RECORD, (int(event.handle), self._handle), (event,))
+
+    def wait(self, event) -> None:
+        """Have what is put down from now on wait for an event."""
+        self._put(WAIT, (self._handle, int(event.handle), 0), (event,))
+
+    def start(self) -> None:
+        """Make the calls that were put down.
+
+        Raises
+        ------
+        CudaAPIError
+            If the driver refuses one; those after it are forgotten.
+        """
+        self._make()
+
+    def finish(self) -> None:
+        """Make them and wait until the GPU has done all of the stream."""
+        self._put(SYNCHRONIZE, (self._handle,), ())
+        self._make()
+
+    def _make(self) -> None:
+        calls, named = self._calls, self._named
+        self._calls, self._named, self._used = [], [], 0
+        if calls:
+            made, error = _make_calls(np.array(calls, dtype=np.int64))
+            if error:
+                raise CudaAPIError(error, f"{named[made][0]} failed with error {error}")
+
+    def _put(self, name: str, given: tuple[int, ...], kept: Sequence) -> None:
+        """Put a call down; what is kept stays where it is until the call is made."""
+        self._calls.append((_driver()[name], *given, *(0,) * (_GIVEN - len(given))))
+        self._named.append((name, kept))
+
+    def _keep_words(self, words: list[int]) -> int:
+        """Keep what a kernel is given until it is started; return where it begins."""
+        if self._used + len(words) > _WORDS:
+            self.start()
+        first, self._used = self._used, self._used + len(words)
+        self._words[first : self._used] = words
+        return first
+
+    def _function(self, kernel, kinds: tuple) -> int | None:
+        """Return a kernel for some types of arrays on the current GPU, if numba has compiled it."""
+        known = self._loaded.get(kernel)
+        if known is None or known[0] != kinds:
+            compiled = kernel.overloads.get(kinds)
+            if compiled is None:
+                return None
+            known = kinds, int(compiled._codelibrary.get_cufunc().handle)
+            self._loaded[kernel] = known
+        return known[1]
+
+
+@njit(cache=True, nogil=True)
+def _make_calls(calls):
+    """Make calls until one fails; return its number and its error, 0 if there is none."""
+    for k in range(len(calls)):
+        c = calls[k]
+        given = c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11]
+        error = call_at(c[0], given)
+        if error != 0:
+            return k, error
+    return len(calls), 0
+
+
+@cache
+def _driver() -> dict[str, int]:
+    """Return the addresses of the driver's functions."""
+    library = ctypes.CDLL("libcuda.so.1")
+    return {name: address_of(getattr(library, name)) for name in _FUNCTIONS}
+
+
+def _address(values: NDArray) -> int:
+    """Return where values of the host are."""
+    return values.__array_interface__["data"][0]
+
+
+def _place(array) -> int:
+    """Return where an array of the GPU is."""
+    return array.gpu_data.device_pointer_value or 0
+
+
+_DESCRIBED: WeakKeyDictionary = WeakKeyDictionary()
+
+
+def _described(array) -> tuple[object, tuple[int, ...]]:
+    """Return the type of an array of the GPU, and the words that numba's kernels take for it.
+
+    These are two pointers that only the CPU's arrays have, the numbers of elements and of bytes of
+    each, where it is, its shape, and the bytes from one element to the next.
+    """
+    described = _DESCRIBED.get(array)
+    if described is None:
+        size = 0, 0, array.size, array.dtype.itemsize
+        described = array._numba_type_, (*size, _place(array), *array.shape, *array.strides)
+        _DESCRIBED[array] = described
+    return described
