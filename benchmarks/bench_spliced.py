@@ -117,28 +117,30 @@ def by_threads(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
 
 def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
     """Time the packed kernels with CUDA events, their inputs resident, and what searches follow."""
-    from gpu_tools.batches import dealt
     from gpu_tools.cuda_kept import Room
     from gpu_tools.spliced.cuda import PackedLaunch
     from gpu_tools.spliced.cuda_chains import ChainSearch
+    from gpu_tools.spliced.cuda_layout import lay_out
     from gpu_tools.spliced.cuda_schedule import begin_share
     from gpu_tools.spliced.cuda_work import begun
 
     room = Room()
     with begun(columns, SCORING, (0,), cpu_threads(None)) as work:
         work.lay_out()
-        share, resident = begin_share(work, dealt(columns.cells, 1)[0], room)
-        launch = PackedLaunch(resident, share.jobs, work.apart, room.turns[0])
-        swept = milliseconds(launch.run, launch.buffers.calls)
+        share, resident = begin_share(work, 0, room)
+        table, buffers = resident.programs.table, room.turns[0]
+        (laid,) = lay_out(table, share.jobs, [share.jobs.count], [buffers], share.most_blocks)
+        launch = PackedLaunch(resident, laid, work.apart, buffers)
+        swept = milliseconds(launch.run, buffers.calls)
     search = ChainSearch(launch, SCORING)
     after = {
-        f"{name}_milliseconds": round(milliseconds(getattr(search, name), launch.buffers.calls), 3)
+        f"{name}_milliseconds": round(milliseconds(getattr(search, name), buffers.calls), 3)
         for name in searches
     }
     return {
         **_rates(swept / 1e3, columns.cases, "cuda"),
         **after,
-        "device_megabytes": round(launch.takes.bytes / 1e6, 1),
+        "device_megabytes": round(laid.takes.bytes / 1e6, 1),
     }
 
 

@@ -99,7 +99,6 @@ class Clock:
 @contextmanager
 def watched() -> Iterator[Clock]:
     """Have the parts of calls timed."""
-    from gpu_tools import driver_calls
     from gpu_tools.spliced import api, cuda, cuda_chains, cuda_schedule, cuda_work
 
     clock = Clock()
@@ -109,7 +108,7 @@ def watched() -> Iterator[Clock]:
         (cuda_work.Work, "begin", "threads begun"),
         (cuda_work.Work, "lay_out", "programs laid out"),
         (cuda_work, "_broad", "kernels chosen"),
-        (cuda_schedule, "dealt", "cases dealt out"),
+        (cuda_work, "dealt", "cases dealt out"),
         (cuda_schedule, "halved", "strands cut"),
         (cuda_work, "jobs_of", "jobs gathered"),
         (cuda_work, "free_memory", "memory asked for"),
@@ -117,11 +116,12 @@ def watched() -> Iterator[Clock]:
         (cuda, "copy_given", "targets copied"),
         (cuda_schedule, "share_of", "programs waited for"),
         (cuda.Resident, "copy", "programs copied"),
-        (cuda.PackedLaunch, "__init__", "launch laid out"),
+        (cuda_schedule, "lay_out", "launches laid out"),
+        (cuda.PackedLaunch, "__init__", "launch put down"),
         (cuda.PackedLaunch, "run", "sweep put down"),
         (cuda_chains.ChainSearch, "find_ends", "search for ends put down"),
         (cuda_chains.ChainSearch, "find_chains", "search for chains put down"),
-        (driver_calls.Calls, "start", "calls made"),
+        (cuda_schedule, "start_together", "calls made"),
         (cuda_chains.ChainSearch, "scores", "scores waited for"),
         (cuda_chains.ChainSearch, "found", "chains waited for"),
         (cuda_schedule.Alignments, "add", "chains added"),
@@ -154,7 +154,7 @@ def watched() -> Iterator[Clock]:
         yield clock
 
 
-def _given_buffers(launch, resident, jobs, apart, buffers):
+def _given_buffers(launch, resident, laid, apart, buffers):
     return buffers
 
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from threading import Lock
+from functools import cache, partial
+from threading import Lock, local
 
 import numpy as np
 from numba import cuda
@@ -36,12 +36,14 @@ class Buffers:
     Attributes
     ----------
     stream : stream of numba
+    event : event of numba
+        For those who wait for something in the stream.
     calls : Calls
         For the stream; nothing happens until they are started.
     """
 
     def __init__(self):
-        self.stream = cuda.stream()
+        self.stream, self.event = cuda.stream(), cuda.event()
         self.calls = CallsAtOnce(self.stream) if simulated() else Calls(self.stream)
         self._arrays: dict[str, tuple] = {}
         self._pinned: dict[str, NDArray] = {}
@@ -190,7 +192,11 @@ class Keeper:
         """
         if len(ordinals) > 1:
             return _results(self._begin(ordinals, work, *arguments))
-        return [_with_gpu(work, *own) for own in zip(ordinals, *arguments, strict=True)]
+        found = []
+        for ordinal, *own in zip(ordinals, *arguments, strict=True):
+            with cuda.gpus[ordinal]:
+                found.append(work(*own))
+        return found
 
     def _begin(self, ordinals: Sequence[int], work: Callable, *arguments: Iterable) -> list[Future]:
         calls = list(zip(ordinals, *arguments, strict=True))
@@ -210,7 +216,7 @@ class Keeper:
         except BaseException:
             room.keep(0)
             raise
-        room.keep(_may_keep())
+        room.keep(_may_keep(ordinal))
 
 
 def _results(running: list[Future]) -> list:
@@ -221,12 +227,19 @@ def _results(running: list[Future]) -> list:
     return [future.result() for future in running]
 
 
+_CURRENT = local()
+
+
 def _with_gpu(work: Callable, ordinal: int, *arguments):
-    with cuda.gpus[ordinal]:
-        return work(*arguments)
+    # to say which one takes several calls of the driver, and a thread keeps to one
+    if getattr(_CURRENT, "ordinal", None) != ordinal:
+        cuda.select_device(ordinal)
+        _CURRENT.ordinal = ordinal
+    return work(*arguments)
 
 
-def _may_keep() -> int:
+@cache
+def _may_keep(ordinal: int) -> int:
     if simulated():
         return BYTES_KEPT
     return min(BYTES_KEPT, cuda.current_context().get_memory_info().total // SHARE_KEPT)

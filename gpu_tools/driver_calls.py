@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,6 +28,14 @@ _GIVEN = 11
 """What a function of the driver is given at most."""
 _WORDS = 1024
 """Room for what kernels are given until they are started."""
+
+
+class Call(NamedTuple):
+    """The address of a function and what it is given; its name; what has to stay until then."""
+
+    numbers: tuple[int, ...]
+    name: str
+    kept: Sequence
 
 
 class CallsAtOnce:
@@ -60,7 +69,7 @@ class CallsAtOnce:
         """See `Calls`."""
         event.record(self._stream)
 
-    def wait(self, event) -> None:
+    def wait(self, event, recorded: CallsAtOnce) -> None:
         """See `Calls`."""
         event.wait(self._stream)
 
@@ -70,6 +79,10 @@ class CallsAtOnce:
     def finish(self) -> None:
         """See `Calls`."""
         self._stream.synchronize()
+
+    def taken(self) -> list[Call]:
+        """See `Calls`."""
+        return []
 
 
 class Calls:
@@ -84,8 +97,8 @@ class Calls:
 
     def __init__(self, stream):
         self._stream, self._handle = stream, int(stream.handle)
-        self._calls: list[tuple[int, ...]] = []
-        self._named: list[tuple[str, Sequence]] = []
+        self._calls: list[Call] = []
+        self._before: list[Calls] = []
         self._words, self._used = np.empty(_WORDS, dtype=np.int64), 0
         # the driver wants to know where each of a kernel's parameters is
         self._places = _address(self._words) + 8 * np.arange(_WORDS)
@@ -123,37 +136,33 @@ class Calls:
         """Have an event happen when what was put down before is done."""
         self._put(RECORD, (int(event.handle), self._handle), (event,))
 
-    def wait(self, event) -> None:
-        """Have what is put down from now on wait for an event."""
+    def wait(self, event, recorded: Calls) -> None:
+        """Have what is put down from now on wait for an event that others `recorded`.
+
+        Those are made before.
+        """
+        self._before.append(recorded)
         self._put(WAIT, (self._handle, int(event.handle), 0), (event,))
 
     def start(self) -> None:
-        """Make the calls that were put down.
-
-        Raises
-        ------
-        CudaAPIError
-            If the driver refuses one; those after it are forgotten.
-        """
-        self._make()
+        """Make the calls that were put down; see `start_together`."""
+        start_together([self])
 
     def finish(self) -> None:
         """Make them and wait until the GPU has done all of the stream."""
         self._put(SYNCHRONIZE, (self._handle,), ())
-        self._make()
+        start_together([self])
 
-    def _make(self) -> None:
-        calls, named = self._calls, self._named
-        self._calls, self._named, self._used = [], [], 0
-        if calls:
-            made, error = _make_calls(np.array(calls, dtype=np.int64))
-            if error:
-                raise CudaAPIError(error, f"{named[made][0]} failed with error {error}")
+    def taken(self) -> list[Call]:
+        """Return the calls that were put down, for somebody else to make."""
+        calls = [call for others in self._before for call in others.taken()] + self._calls
+        self._before, self._calls, self._used = [], [], 0
+        return calls
 
     def _put(self, name: str, given: tuple[int, ...], kept: Sequence) -> None:
         """Put a call down; what is kept stays where it is until the call is made."""
-        self._calls.append((_driver()[name], *given, *(0,) * (_GIVEN - len(given))))
-        self._named.append((name, kept))
+        numbers = _driver()[name], *given, *(0,) * (_GIVEN - len(given))
+        self._calls.append(Call(numbers, name, kept))
 
     def _keep_words(self, words: list[int]) -> int:
         """Keep what a kernel is given until it is started; return where it begins."""
@@ -173,6 +182,21 @@ class Calls:
             known = kinds, int(compiled._codelibrary.get_cufunc().handle)
             self._loaded[kernel] = known
         return known[1]
+
+
+def start_together(several: Sequence[Calls | CallsAtOnce]) -> None:
+    """Make the calls that were put down for several streams of the current GPU, one after another.
+
+    Raises
+    ------
+    CudaAPIError
+        If the driver refuses one; those after it are forgotten.
+    """
+    calls = [call for own in several for call in own.taken()]
+    if calls:
+        made, error = _make_calls(np.array([call.numbers for call in calls], dtype=np.int64))
+        if error:
+            raise CudaAPIError(error, f"{calls[made].name} failed with error {error}")
 
 
 @njit(cache=True, nogil=True)

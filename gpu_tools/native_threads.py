@@ -76,12 +76,55 @@ class Helpers:
             self._threads = self._threads[:0]
 
 
+class Copy:
+    """Values that a thread copies beside the one that asks for it, which must not change them."""
+
+    def __init__(self, values: NDArray):
+        self._copied = np.empty_like(values)
+        begun = np.zeros(1, dtype=np.int64)
+        self._task = Task(_copying(), (values, self._copied, begun), ())
+        self._thread = Helpers(self._task)
+        self._thread.begin(1)
+
+    def result(self) -> NDArray:
+        """Return the copy, once it is made; from then on the values may change."""
+        if self._task is not None:
+            self._task.do()
+            self._thread.join()
+            self._task = None
+        return self._copied
+
+
+@cache
+def _copying() -> CFunc:
+    return cfunc(types.void(types.intp), cache=True)(_copy)
+
+
+def _copy(address):
+    given = simd.bytes_at(address, 6 * 8).view(np.int64)
+    begun = simd.bytes_at(given[4], given[5]).view(np.int64)
+    if simd.fetch_add(begun, 0, 1) == 0:
+        simd.bytes_at(given[2], given[3])[:] = simd.bytes_at(given[0], given[1])
+
+
 @njit(cache=True, nogil=True)
 def _join(join, threads):
     # a thread comes behind the one that begins it
     for k in range(len(threads)):
         if threads[k, _HANDLE] != 0:
             call_at(join, (threads[k, _HANDLE], 0))
+
+
+def wait_for(told: NDArray[np.int64]) -> None:
+    """Wait, without Python's lock, until the first of some numbers is not 0."""
+    _wait_for(told, address_of(_LIBRARY.sched_yield))
+
+
+@njit(cache=True, nogil=True)
+def _wait_for(told, give_way):
+    # it takes a sleeping thread longer to wake up than programs take to be laid out
+    while simd.fetch_add(told, 0, 0) == 0:
+        call_at(give_way, ())
 
 
 @cache

@@ -91,17 +91,19 @@ def test_nothing_happens_before_the_start(made):
 
 
 def test_calls_are_made_in_their_order(made):
-    calls = driver_calls.Calls(STREAM)
+    calls, others = driver_calls.Calls(STREAM), driver_calls.Calls(SimpleNamespace(handle=78))
     event, array = SimpleNamespace(handle=9), Array(np.zeros(5, np.uint8))
-    calls.wait(event)
+    calls.wait(event, others)
     calls.fill(array, 0xAB, 3)
-    calls.record(event)
+    others.fill(array, 0xCD, 2)
+    others.record(event)
     calls.finish()
     place = array.values.ctypes.data
     assert made.asked == [
+        ("cuMemsetD8Async", place, 0xCD, 2, 78),
+        ("cuEventRecord", 9, 78),
         ("cuStreamWaitEvent", 77, 9, 0),
         ("cuMemsetD8Async", place, 0xAB, 3, 77),
-        ("cuEventRecord", 9, 77),
         ("cuStreamSynchronize", 77),
     ]
     assert array.values.tolist() == [0xAB] * 3 + [0] * 2
@@ -136,6 +138,16 @@ def test_numba_starts_what_it_has_not_compiled_yet(made):
     assert kernel.by_numba == [((2, 32, STREAM), (other,))]
 
 
+def test_streams_are_started_together(made):
+    one, other = (driver_calls.Calls(SimpleNamespace(handle=handle)) for handle in (5, 6))
+    array = Array(np.zeros(5, np.uint8))
+    other.fill(array, 2, 3)
+    one.fill(array, 1, 1)
+    driver_calls.start_together([one, other])
+    assert [call[4] for call in made.asked] == [5, 6]
+    assert array.values.tolist() == [2, 2, 2, 0, 0]
+
+
 def test_many_launches_are_made_when_the_room_for_their_arrays_is_full(made):
     calls, array = driver_calls.Calls(STREAM), Array(np.zeros(7, np.int16))
     made.of_kernels[5] = (array,) * 10
@@ -151,8 +163,9 @@ def test_many_launches_are_made_when_the_room_for_their_arrays_is_full(made):
 
 def test_the_first_call_that_fails_is_named_and_ends_them(made):
     calls, array = driver_calls.Calls(STREAM), Array(np.zeros(5, np.uint8))
-    calls.wait(SimpleNamespace(handle=12))
-    calls.wait(SimpleNamespace(handle=13))
+    others = driver_calls.Calls(STREAM)
+    calls.wait(SimpleNamespace(handle=12), others)
+    calls.wait(SimpleNamespace(handle=13), others)
     calls.fill(array, 1, 5)
     with pytest.raises(CudaAPIError, match="cuStreamWaitEvent failed with error 700"):
         calls.start()

@@ -163,7 +163,7 @@ def test_case_without_candidates():
 
 def _bytes_of_largest(examples):
     """Return the device memory that the largest of some cases takes."""
-    from gpu_tools.spliced.cuda import AROUND, job_bytes
+    from gpu_tools.spliced.cuda_layout import AROUND, job_bytes
     from gpu_tools.spliced.cuda_work import begun
 
     columns = case_columns([example.case() for example in examples])

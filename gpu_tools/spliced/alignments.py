@@ -84,9 +84,10 @@ class Alignments(Sequence[SplicedAlignment]):
         """Add what was found for jobs; a case is that of its job which has a chain."""
         winners = found.winners
         with self._adding:  # of several threads
-            self._job[jobs.cases[winners]] = winners
-            self._part[jobs.cases[winners]] = len(self._parts)
+            part = len(self._parts)
             self._parts.append((jobs, found))
+        self._job[jobs.cases[winners]] = winners
+        self._part[jobs.cases[winners]] = part
 
     def __len__(self) -> int:
         return len(self.columns.cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 
@@ -11,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
+from gpu_tools.native_threads import Copy
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
@@ -41,7 +41,7 @@ class ChainSearch:
 
     def __init__(self, launch: PackedLaunch, scoring: SplicedScoring):
         self.launch, self.scoring = launch, scoring
-        self.jobs, self.buffers = launch.jobs, launch.buffers
+        self.jobs, self.buffers = launch.laid.jobs, launch.buffers
 
     def find_ends(self) -> None:
         """Put the search for best ends down."""
@@ -49,22 +49,23 @@ class ChainSearch:
         best = self.best = self.buffers.filled("best", count, np.int64)
         arrays = launch.table, resident.exits, launch.cells, best, resident.scoring
         self.buffers.calls.launch(ends.find_ends, count, ends.FINDERS, *arrays)
-        if launch.joins:
+        if launch.laid.joins:
             self.buffers.calls.launch(ends.join_halves, count, ends.FINDERS, *arrays)
         self._best = self.buffers.fetch("best", best, count)
 
     def find_chains(self) -> None:
         """Put the search for the chains that win their cases down."""
         launch, resident, buffers = self.launch, self.launch.resident, self.buffers
-        count, room = self.jobs.count, launch.takes.found
-        found = buffers.array("found", room, np.int32)
-        self._gathered = buffers.array("gathered", room, np.int32)
+        count, takes = self.jobs.count, launch.laid.takes
+        found = buffers.array("found", takes.found, np.int32)
+        self._gathered = buffers.array("gathered", takes.found, np.int32)
         written, firsts = (buffers.array(name, count, np.int32) for name in ("written", "firsts"))
-        used, space = buffers.filled("used", 1, np.int32), launch.takes.space
+        used = buffers.filled("used", 1, np.int32)
+        space = buffers.array("space", takes.space, np.int32)
         buffers.calls.launch(
             trace.trace_chains, count, WARP, launch.table, resident.exits, resident.symbols,
-            launch.words, resident.targets, launch.cells, self.best,
-            buffers.array("space", space, np.int32), written, found, resident.scoring,
+            launch.words, resident.targets, launch.cells, self.best, space, written, found,
+            resident.scoring,
         )  # fmt: skip
         buffers.calls.launch(
             trace.gather, count, _THREADS, found, written, launch.table, used, firsts,
@@ -79,7 +80,7 @@ class ChainSearch:
         self.buffers.calls.finish()
         return ends.score_of(self._best)
 
-    def found(self, pool: ThreadPoolExecutor) -> Found:
+    def found(self) -> Found:
         """Return what was found, once it is; a thread takes the words out of the buffers."""
         buffers, programs = self.buffers, self.launch.resident.programs
         buffers.calls.finish()
@@ -92,10 +93,10 @@ class ChainSearch:
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
-        first_exits = self.launch.layout[:, of_job.EXITS].copy()
+        first_exits = self.launch.laid.table[:, of_job.EXITS].copy()
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
         winners = np.flatnonzero(n_exons)
-        return Found(pool.submit(np.copy, words), firsts, best, exons, keeps_start, winners)
+        return Found(Copy(words), firsts, best, exons, keeps_start, winners)
 
 
 class Found:
@@ -103,7 +104,7 @@ class Found:
 
     Parameters
     ----------
-    words : Future of ndarray of int32
+    words : Copy of ndarray of int32
         See `cuda_trace.gather`; to be waited for before the buffers are used again.
     firsts : ndarray of int32, shape (J,)
         Where each job's words begin.
@@ -117,7 +118,7 @@ class Found:
         The jobs that have a chain.
     """
 
-    def __init__(self, words: Future, firsts, best, exons, keeps_start: bool, winners):
+    def __init__(self, words: Copy, firsts, best, exons, keeps_start: bool, winners):
         self.words, self.firsts, self.best, self.exons = words, firsts, best, exons
         self.keeps_start, self.winners, self._decoding = keeps_start, winners, Lock()
 

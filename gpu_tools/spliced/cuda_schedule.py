@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.batches import dealt, within_limit
+from gpu_tools.batches import within_limit
 from gpu_tools.cuda_kept import KEPT, Room
+from gpu_tools.driver_calls import start_together
+from gpu_tools.native_threads import Copy
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
@@ -20,11 +22,13 @@ from gpu_tools.spliced.case import Preparation, PreparedCase, finish
 from gpu_tools.spliced.columns import CaseColumns
 from gpu_tools.spliced.cuda_chains import ChainSearch
 from gpu_tools.spliced.cuda_halves import halved
+from gpu_tools.spliced.cuda_layout import lay_out
 from gpu_tools.spliced.cuda_work import (
     Share,
     Work,
     batches_of,
     begun,
+    in_groups,
     raise_to,
     refuse_beyond,
     share_of,
@@ -65,17 +69,17 @@ def on_cuda(
     DeviceError
         If a case does not fit the memory of its GPU.
     """
-    found, pool = Alignments(columns), KEPT.workers(threads)
+    found = Alignments(columns)
 
-    def run(work: Work, cases: NDArray[np.int64], room: Room) -> None:
-        share, resident = begin_share(work, cases, room)
+    def run(work: Work, number: int, room: Room) -> None:
+        share, resident = begin_share(work, number, room)
         broad = prepare_wide(columns, share, scoring)
-        copying: deque[Future] = deque()
+        copying: deque[Copy] = deque()
         for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
             # its buffers are those of the search so many before
             for copied in first_beyond(copying, len(room.turns) - 1):
                 copied.result()
-            part = search.found(pool)
+            part = search.found()
             found.add(search.jobs, part)
             copying.append(part.words)
             done(int(columns.cells[own].sum()))
@@ -96,8 +100,8 @@ def scores_on_cuda(
     columns = halved(columns, packed.count_multiprocessors(ordinals))
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
-    def run(work: Work, cases: NDArray[np.int64], room: Room) -> None:
-        share, resident = begin_share(work, cases, room)
+    def run(work: Work, number: int, room: Room) -> None:
+        share, resident = begin_share(work, number, room)
         broad = prepare_wide(columns, share, scoring)
         for _, search in searches(work, share, resident, room):
             raise_to(scores, search.jobs.cases, search.scores())
@@ -113,27 +117,21 @@ def on_gpus(
     scoring: SplicedScoring,
     ordinals: Sequence[int],
     threads: int,
-    run: Callable[[Work, NDArray[np.int64], Room], None],
+    run: Callable[[Work, int, Room], None],
 ) -> None:
-    """Have each GPU's thread call ``run(work, cases, room)`` for its cases.
+    """Have each GPU's thread call ``run(work, number, room)``, the first with the number 0.
 
     The GPUs begin while programs are being laid out.
     """
-    count = len(ordinals)
-
-    def run_share(number: int, room: Room) -> None:
-        # each thread deals for itself, which takes no longer and needs nobody else
-        run(work, dealt(columns.cells, count)[number], room)
-
     with begun(columns, scoring, ordinals, threads) as work:
-        with KEPT.beside_gpus(ordinals, run_share, range(count)):
+        with KEPT.beside_gpus(ordinals, partial(run, work), range(len(ordinals))):
             work.lay_out()
 
 
-def begin_share(work: Work, cases: NDArray[np.int64], room: Room) -> tuple[Share, packed.Resident]:
-    """Return what the current GPU has to do, and what its cases have in common, there."""
+def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resident]:
+    """Return what the current GPU has to do, and what its cases have in common, put down there."""
     given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
-    share = share_of(work, cases, room)
+    share = share_of(work, number, room)
     return share, packed.Resident.copy(work.laid.result().programs, given, room.stays)
 
 
@@ -151,19 +149,25 @@ def searches(
     """
     if not share.jobs.count:
         return
-    batches, running, crowded = batches_of(share, resident.programs.table), deque(), False
-    for number, batch in enumerate(batches):
-        if batch.alone or crowded:
+    table, turns = resident.programs.table, deque(room.turns)
+    running, crowded = deque(), False
+    for group in in_groups(batches_of(share, table), len(turns)):
+        if group[0].alone or crowded:
             yield from first_beyond(running, 0)
             room.empty()
-        crowded, buffers = batch.alone, room.turns[number % len(room.turns)]
-        launch = packed.PackedLaunch(resident, share.jobs.take(batch.jobs), work.apart, buffers)
-        launch.run()
-        search = ChainSearch(launch, work.scoring)
-        search.find_ends()
-        start(search)
-        buffers.calls.start()
-        running.append((share.narrow[batch.cases], search))
+        crowded, own = group[0].alone, [turns[k] for k in range(len(group))]
+        turns.rotate(-len(group))
+        jobs = share.jobs.take(slice(group[0].jobs.start, group[-1].jobs.stop))
+        past = [batch.jobs.stop - group[0].jobs.start for batch in group]
+        laid = lay_out(table, jobs, past, own, share.most_blocks)
+        for batch, one, buffers in zip(group, laid, own, strict=True):
+            launch = packed.PackedLaunch(resident, one, work.apart, buffers)
+            launch.run()
+            search = ChainSearch(launch, work.scoring)
+            search.find_ends()
+            start(search)
+            running.append((share.narrow[batch.cases], search))
+        start_together([buffers.calls for buffers in own])
         yield from first_beyond(running, len(room.turns) - 1)
     yield from first_beyond(running, 0)
     if share.broad:

@@ -12,13 +12,15 @@ import numpy as np
 from numba import cuda, njit
 from numpy.typing import NDArray
 
+from gpu_tools.batches import dealt
 from gpu_tools.cuda_kept import Room
 from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
-from gpu_tools.native_threads import Helpers
+from gpu_tools.native_threads import Helpers, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
+from gpu_tools.spliced.cuda_layout import AROUND, job_bytes
 from gpu_tools.spliced.cuda_programs import Layout, Programs
 from gpu_tools.spliced.cuda_shared import lent_arena
 
@@ -62,10 +64,11 @@ class Work:
     ----------
     columns : CaseColumns
     scoring : SplicedScoring
+    ordinals : sequence of int
     apart : bool
         Whether segments are pieces of their own.
     laid : Future of Laid
-        To be waited for by GPUs, which have other things to begin with.
+        To be waited for by GPUs, which have other things to begin with, with `wait`.
     """
 
     def __init__(
@@ -76,7 +79,8 @@ class Work:
         new: Callable,
     ):
         self.columns, self.scoring, self.laid = columns, scoring, Future()
-        self._ordinals, strands = ordinals, columns.strands
+        self.ordinals, strands = ordinals, columns.strands
+        self._told = np.zeros(1, dtype=np.int64)
         n_exons, self._longest = _looked_through(columns.jobs, strands.first_exons)
         self.apart = packed.run_apart(n_exons // len(ordinals), ordinals[0])
         self._layout = Layout(strands, scoring, self.apart, new)
@@ -96,13 +100,20 @@ class Work:
         except BaseException as error:
             self.laid.set_exception(error)
             raise
+        finally:
+            self._told[0] = 1
+
+    def wait(self) -> Laid:
+        """Return what is there once programs are laid out, without Python's lock until then."""
+        wait_for(self._told)
+        return self.laid.result()
 
     def end(self) -> None:
         """Wait for all threads."""
         self._helpers.join()
 
     def _broad(self, programs: Programs) -> NDArray[np.bool_]:
-        if not all(map(packed.can_pack, self._ordinals)):
+        if not all(map(packed.can_pack, self.ordinals)):
             return np.ones(len(self.columns.cells), dtype=np.bool_)
         return _broad(self.columns, programs, self._longest, self.scoring)
 
@@ -134,22 +145,32 @@ class Share(NamedTuple):
         Cases for the other kernel.
     free : int
         Bytes of its memory.
+    most_blocks : tuple
+        See `cuda_layout.lay_out`.
     """
 
     narrow: NDArray[np.int64]
     jobs: Jobs
     broad: list[int]
     free: int
+    most_blocks: tuple[int, int, float]
 
 
-def share_of(work: Work, cases: NDArray[np.int64], room: Room) -> Share:
-    """Return what the current GPU has to do, given its cases, once programs are laid out."""
+def share_of(work: Work, number: int, room: Room) -> Share:
+    """Return what the current GPU has to do, once programs are laid out.
+
+    It is the one with that number among the GPUs of the call. The thread of each one deals for
+    itself, which takes no longer and waits for nobody.
+    """
+    cases = dealt(work.columns.cells, len(work.ordinals))[number]
     jobs, free = jobs_of(work.columns, cases), free_memory(room)
-    broad = work.laid.result().broad
+    blocks = packed.most_blocks(work.apart, work.ordinals[number])
+    broad = work.wait().broad
     if not broad.any():
-        return Share(cases, jobs, [], free)
+        return Share(cases, jobs, [], free, blocks)
     chosen = broad[cases]
-    return Share(cases[~chosen], jobs.take(~broad[jobs.cases]), cases[chosen].tolist(), free)
+    own = jobs.take(~broad[jobs.cases])
+    return Share(cases[~chosen], own, cases[chosen].tolist(), free, blocks)
 
 
 @njit(cache=True, nogil=True)
@@ -180,9 +201,12 @@ def _broad(
     return broad
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def raise_to(highest, places, values):
-    """Have no number be lower than the values for its place."""
+    """Have no number be lower than the values for its place.
+
+    This takes less time than to give Python's lock away and take it back.
+    """
     for k in range(len(places)):
         highest[places[k]] = max(highest[places[k]], values[k])
 
@@ -204,17 +228,32 @@ def batches_of(share: Share, table: NDArray[np.int64]) -> list[Batch]:
     The first batch is small, as a GPU has nothing to do before it; and so are the last ones, as
     nothing is done beside what comes after them. The table is that of `Programs`.
     """
-    cases, jobs, _, free = share
-    sizes = packed.job_bytes(table, jobs.programs, jobs.lengths, packed.AROUND)
-    part = free // SHARE_PER_BATCH
+    cases, jobs, part = share.narrow, share.jobs, share.free // SHARE_PER_BATCH
     most = min(BYTES_PER_BATCH, part)
-    ends, largest = _split(cases, jobs.cases, sizes, most, SMALL_BATCH)
-    refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
+    ends, largest = _measured_and_split(table, cases, jobs, AROUND, most, SMALL_BATCH)
+    refuse_beyond(share.free, int(cases[largest[0]]), int(largest[1]))
     batches, case, job = [], 0, 0
     for past_case, past_job, size in ends.T.tolist():
         batches.append(Batch(slice(case, past_case), slice(job, past_job), size > part))
         case, job = past_case, past_job
     return batches
+
+
+def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
+    """Group batches that are laid out together, before one of them is done: `turns` at most.
+
+    The first one is alone, so that the GPU begins.
+    """
+    n = 0 if any(batch.alone for batch in batches) else turns
+    singles = ([batch] for batch in batches[n:])
+    yield from (group for group in (batches[: min(n, 1)], batches[1:n]) if group)
+    yield from singles
+
+
+@njit(cache=True, nogil=True)
+def _measured_and_split(table, cases, jobs, around, most, small):
+    sizes = job_bytes(table, jobs.programs, jobs.lengths, around)
+    return _split(cases, jobs.cases, sizes, most, small)
 
 
 @njit(cache=True, nogil=True)
