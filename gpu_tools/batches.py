@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
@@ -68,7 +69,7 @@ def dealt(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     Returned are the cases of each GPU, in that order. Numbers of cells with the same first seven
     binary digits count as equal here, and equal ones go as they come.
     """
-    order, numbers = _deal_out(cells, count)
+    order, numbers = _dealt_out(cells, count)
     return [own[:number] for own, number in zip(order, numbers.tolist(), strict=True)]
 
 
@@ -78,8 +79,13 @@ def shares(cells: list[int], count: int) -> list[list[int]]:
 
 
 @njit(cache=True, nogil=True)
-def _deal_out(cells, count):
-    """Return the cases of each GPU, and how many they are."""
+def _dealt_out(cells, count):
+    return deal_out(cells, count)
+
+
+@register_jitable
+def deal_out(cells, count):
+    """Return the cases of each GPU, and how many they are; see `dealt`."""
     own, numbers = np.empty((count, len(cells)), dtype=np.int64), np.zeros(count, dtype=np.int64)
     loads = np.zeros(count, dtype=np.int64)
     for case in largest_first(cells):

@@ -14,7 +14,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.driver_calls import Calls, CallsAtOnce
+from gpu_tools.driver_calls import Calls, CallsAtOnce, Placed
 
 BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
@@ -45,51 +45,50 @@ class Buffers:
     def __init__(self):
         self.stream, self.event = cuda.stream(), cuda.event()
         self.calls = CallsAtOnce(self.stream) if simulated() else Calls(self.stream)
-        self._arrays: dict[str, tuple] = {}
+        self._arrays: dict[str, tuple[int, Placed]] = {}
         self._pinned: dict[str, NDArray] = {}
 
     @property
     def bytes(self) -> int:
         """Bytes of the GPU that they take."""
-        return sum(flat.nbytes for flat, _ in self._arrays.values())
+        return sum(placed.array.nbytes for _, placed in self._arrays.values())
 
     def clear(self) -> None:
         """Give back what they take."""
         self._arrays.clear()
         self._pinned.clear()
 
-    def array(self, name: str, count: int, dtype: type, width: int = 0):
+    def array(self, name: str, count: int, dtype: type, width: int = 0) -> Placed:
         """Return the array of a name, with at least `count` elements, or rows of a `width`."""
-        if name not in self._arrays or len(self._arrays[name][1]) < count:
+        if name not in self._arrays or self._arrays[name][0] < count:
             self._arrays.pop(name, None)
             count = max(int(count), 1)
-            flat = cuda.device_array(count * (width or 1), dtype=dtype)
-            self._arrays[name] = flat, flat.reshape(count, width) if width else flat
+            shape = (count, width) if width else count
+            self._arrays[name] = count, Placed(cuda.device_array(shape, dtype=dtype))
         return self._arrays[name][1]
 
-    def filled(self, name: str, count: int, dtype: type, byte: int = 0):
+    def filled(self, name: str, count: int, dtype: type, byte: int = 0) -> Placed:
         """Return the array of a name; all bytes of so many elements will be alike."""
-        array = self.array(name, count, dtype)
-        self.calls.fill(array, byte, count * array.dtype.itemsize)
-        return array
+        placed = self.array(name, count, dtype)
+        self.calls.fill(placed, byte, count * np.dtype(dtype).itemsize)
+        return placed
 
-    def copy(self, name: str, values: NDArray):
+    def copy(self, name: str, values: NDArray) -> Placed:
         """Return the array of a name; values will be in it.
 
         Those may be changed once calls were started, pinned ones when the stream has copied them.
         """
         width = values.shape[1] if values.ndim == 2 else 0
-        array = self.array(name, len(values), values.dtype, width)
+        placed = self.array(name, len(values), values.dtype, width)
         if values.size:
-            values = np.ascontiguousarray(values).reshape(-1)
-            self.calls.copy_in(self._arrays[name][0], values)
-        return array
+            self.calls.copy_in(placed, np.ascontiguousarray(values))
+        return placed
 
-    def fetch(self, name: str, array, count: int) -> NDArray:
+    def fetch(self, name: str, placed: Placed, count: int) -> NDArray:
         """Return the host's array of a name; the first elements of the GPU's will be in it."""
-        values = self.pinned(name, count, array.dtype)
+        values = self.pinned(name, count, placed.array.dtype)
         if count:
-            self.calls.copy_out(values, array)
+            self.calls.copy_out(values, placed)
         return values
 
     def pinned(self, name: str, count: int, dtype: type) -> NDArray:

@@ -11,23 +11,47 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
 from numba.cuda.cudadrv.driver import CudaAPIError, device_memset, device_to_host, host_to_device
 from numpy.typing import NDArray
 
+from gpu_tools.device import simulated
 from gpu_tools.foreign import address_of, call_at
 
-_FUNCTIONS = COPY_IN, COPY_OUT, FILL, LAUNCH, RECORD, WAIT, SYNCHRONIZE = (
+_FUNCTIONS = COPY_IN, COPY_OUT, FILL, LAUNCH, RECORD, WAIT, SYNCHRONIZE, MEMORY = (
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuLaunchKernel",
-    "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
+    "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize", "cuMemGetInfo_v2",
 )  # fmt: skip
 _GIVEN = 11
 """What a function of the driver is given at most."""
 _WORDS = 1024
 """Room for what kernels are given until they are started."""
+
+
+class Placed:
+    """An array of the current GPU, as kernels take it.
+
+    Attributes
+    ----------
+    array : device array of numba
+    address : int
+        Where it is.
+    kind : Array
+        Its type.
+    words : tuple of int
+        What numba's kernels take for it: two pointers that only the CPU's arrays have, the numbers
+        of elements and of bytes of each, where it is, its shape, and the bytes from one element to
+        the next.
+    """
+
+    def __init__(self, array):
+        self.array = array
+        if not simulated():
+            self.address, self.kind = array.gpu_data.device_pointer_value or 0, array._numba_type_
+            size = array.size, array.dtype.itemsize
+            self.words = 0, 0, *size, self.address, *array.shape, *array.strides
 
 
 class Call(NamedTuple):
@@ -49,21 +73,25 @@ class CallsAtOnce:
     def __init__(self, stream):
         self._stream = stream
 
-    def copy_in(self, array, values: NDArray) -> None:
+    def copy_in(self, placed: Placed, values: NDArray) -> None:
         """See `Calls`."""
-        host_to_device(array, values, values.nbytes, stream=self._stream)
+        host_to_device(_flat(placed.array), _flat(values), values.nbytes, stream=self._stream)
 
-    def copy_out(self, values: NDArray, array) -> None:
+    def copy_out(self, values: NDArray, placed: Placed) -> None:
         """See `Calls`."""
-        device_to_host(values, array, values.nbytes, stream=self._stream)
+        device_to_host(values, placed.array, values.nbytes, stream=self._stream)
 
-    def fill(self, array, byte: int, size: int) -> None:
+    def fill(self, placed: Placed, byte: int, size: int) -> None:
         """See `Calls`."""
-        device_memset(array, byte, size, stream=self._stream)
+        device_memset(placed.array, byte, size, stream=self._stream)
 
-    def launch(self, kernel, blocks: int, threads, *arrays) -> None:
+    def launch(self, kernel, blocks: int, threads, *placed: Placed) -> None:
         """See `Calls`."""
-        kernel[blocks, threads, self._stream](*arrays)
+        kernel[blocks, threads, self._stream](*(each.array for each in placed))
+
+    def ask_memory(self, answer: NDArray[np.int64]) -> None:
+        """See `Calls`; the simulator has what it likes."""
+        answer[:] = 1 << 62
 
     def record(self, event) -> None:
         """See `Calls`."""
@@ -102,35 +130,39 @@ class Calls:
         self._words, self._used = np.empty(_WORDS, dtype=np.int64), 0
         # the driver wants to know where each of a kernel's parameters is
         self._places = _address(self._words) + 8 * np.arange(_WORDS)
+        self._first_place = _address(self._places)
         self._loaded: dict[object, tuple[tuple, int]] = {}
 
-    def copy_in(self, array, values: NDArray) -> None:
+    def copy_in(self, placed: Placed, values: NDArray) -> None:
         """Copy values of the host to where an array begins."""
-        place = _place(array), _address(values), values.nbytes, self._handle
-        self._put(COPY_IN, place, (array, values))
+        place = placed.address, _address(values), values.nbytes, self._handle
+        self._put(COPY_IN, place, (placed, values))
 
-    def copy_out(self, values: NDArray, array) -> None:
+    def copy_out(self, values: NDArray, placed: Placed) -> None:
         """Fill values of the host from where an array begins."""
-        place = _address(values), _place(array), values.nbytes, self._handle
-        self._put(COPY_OUT, place, (array, values))
+        place = _address(values), placed.address, values.nbytes, self._handle
+        self._put(COPY_OUT, place, (placed, values))
 
-    def fill(self, array, byte: int, size: int) -> None:
+    def fill(self, placed: Placed, byte: int, size: int) -> None:
         """Make so many bytes alike from where an array begins."""
-        self._put(FILL, (_place(array), byte, size, self._handle), (array,))
+        self._put(FILL, (placed.address, byte, size, self._handle), (placed,))
 
-    def launch(self, kernel, blocks: int, threads, *arrays) -> None:
+    def launch(self, kernel, blocks: int, threads, *placed: Placed) -> None:
         """Start a kernel that takes arrays alone."""
-        kinds, words = zip(*map(_described, arrays), strict=True)
-        function = self._function(kernel, kinds)
+        function = self._function(kernel, tuple([each.kind for each in placed]))
         if function is None:
             # numba compiles it, loads it and starts it
             self.start()
-            kernel[blocks, threads, self._stream](*arrays)
+            kernel[blocks, threads, self._stream](*(each.array for each in placed))
             return
-        given = _address(self._places) + 8 * self._keep_words([n for own in words for n in own])
+        given = self._keep_words([word for each in placed for word in each.words])
         x, y = threads if isinstance(threads, tuple) else (threads, 1)
         shape = blocks, 1, 1, x, y, 1, 0
-        self._put(LAUNCH, (function, *shape, self._handle, given, 0), arrays)
+        self._put(LAUNCH, (function, *shape, self._handle, given, 0), placed)
+
+    def ask_memory(self, answer: NDArray[np.int64]) -> None:
+        """Write the bytes of the GPU that are free, and all that it has, to two numbers."""
+        self._put(MEMORY, (_address(answer), _address(answer) + 8), (answer,))
 
     def record(self, event) -> None:
         """Have an event happen when what was put down before is done."""
@@ -165,12 +197,12 @@ class Calls:
         self._calls.append(Call(numbers, name, kept))
 
     def _keep_words(self, words: list[int]) -> int:
-        """Keep what a kernel is given until it is started; return where it begins."""
+        """Keep what a kernel is given until it is started; return where it says where that is."""
         if self._used + len(words) > _WORDS:
             self.start()
         first, self._used = self._used, self._used + len(words)
         self._words[first : self._used] = words
-        return first
+        return self._first_place + 8 * first
 
     def _function(self, kernel, kinds: tuple) -> int | None:
         """Return a kernel for some types of arrays on the current GPU, if numba has compiled it."""
@@ -223,23 +255,5 @@ def _address(values: NDArray) -> int:
     return values.__array_interface__["data"][0]
 
 
-def _place(array) -> int:
-    """Return where an array of the GPU is."""
-    return array.gpu_data.device_pointer_value or 0
-
-
-_DESCRIBED: WeakKeyDictionary = WeakKeyDictionary()
-
-
-def _described(array) -> tuple[object, tuple[int, ...]]:
-    """Return the type of an array of the GPU, and the words that numba's kernels take for it.
-
-    These are two pointers that only the CPU's arrays have, the numbers of elements and of bytes of
-    each, where it is, its shape, and the bytes from one element to the next.
-    """
-    described = _DESCRIBED.get(array)
-    if described is None:
-        size = 0, 0, array.size, array.dtype.itemsize
-        described = array._numba_type_, (*size, _place(array), *array.shape, *array.strides)
-        _DESCRIBED[array] = described
-    return described
+def _flat(array):
+    return array.reshape(array.size)

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 from numba import cfunc, njit, types
 from numba.core.ccallback import CFunc
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools import simd
@@ -82,7 +83,8 @@ class Copy:
     def __init__(self, values: NDArray):
         self._copied = np.empty_like(values)
         begun = np.zeros(1, dtype=np.int64)
-        self._task = Task(_copying(), (values, self._copied, begun), ())
+        copy = address_of(_LIBRARY.memcpy)
+        self._task = Task(_copying(), (values, self._copied, begun), (copy,))
         self._thread = Helpers(self._task)
         self._thread.begin(1)
 
@@ -101,10 +103,9 @@ def _copying() -> CFunc:
 
 
 def _copy(address):
-    given = simd.bytes_at(address, 6 * 8).view(np.int64)
-    begun = simd.bytes_at(given[4], given[5]).view(np.int64)
-    if simd.fetch_add(begun, 0, 1) == 0:
-        simd.bytes_at(given[2], given[3])[:] = simd.bytes_at(given[0], given[1])
+    values, size, copied, _, begun, _, copy = simd.bytes_at(address, 7 * 8).view(np.int64)
+    if simd.fetch_add(simd.bytes_at(begun, 8).view(np.int64), 0, 1) == 0:
+        call_at(copy, (copied, values, size))
 
 
 @njit(cache=True, nogil=True)
@@ -115,14 +116,16 @@ def _join(join, threads):
             call_at(join, (threads[k, _HANDLE], 0))
 
 
-def wait_for(told: NDArray[np.int64]) -> None:
-    """Wait, without Python's lock, until the first of some numbers is not 0."""
-    _wait_for(told, address_of(_LIBRARY.sched_yield))
+GIVE_WAY = address_of(_LIBRARY.sched_yield)
+"""What `wait_for` calls."""
 
 
-@njit(cache=True, nogil=True)
-def _wait_for(told, give_way):
-    # it takes a sleeping thread longer to wake up than programs take to be laid out
+@register_jitable
+def wait_for(told, give_way):
+    """Wait in compiled code, without Python's lock, until the first of some int64 is not 0.
+
+    A thread that sleeps takes longer to wake up than most of what is waited for.
+    """
     while simd.fetch_add(told, 0, 0) == 0:
         call_at(give_way, ())
 

@@ -9,22 +9,25 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import driver_calls
+from gpu_tools.device import simulated
 from gpu_tools.driver_calls import CudaAPIError
 from gpu_tools.foreign import address_of
 
+pytestmark = pytest.mark.skipif(simulated(), reason="the simulator has no such calls")
 NUMBER = ctypes.c_int64
 STREAM = SimpleNamespace(handle=77)
 
 
-class Array:
+class Array(driver_calls.Placed):
     """What stands for an array of a GPU, in the host's memory."""
 
     def __init__(self, values):
         self.values = values
-        self.dtype, self.size = values.dtype, values.size
-        self.shape, self.strides = values.shape, values.strides
-        self.gpu_data = SimpleNamespace(device_pointer_value=values.ctypes.data)
-        self._numba_type_ = values.dtype, values.ndim
+        memory = SimpleNamespace(device_pointer_value=values.ctypes.data)
+        what = {"dtype": values.dtype, "size": values.size}
+        what |= {"shape": values.shape, "strides": values.strides}
+        kind = values.dtype, values.ndim
+        super().__init__(SimpleNamespace(gpu_data=memory, _numba_type_=kind, **what))
 
 
 class Kernel:
@@ -33,7 +36,7 @@ class Kernel:
     def __init__(self, number, *arrays):
         function = SimpleNamespace(handle=number)
         code = SimpleNamespace(get_cufunc=lambda: function)
-        kinds = tuple(array._numba_type_ for array in arrays)
+        kinds = tuple(array.kind for array in arrays)
         self.overloads = {kinds: SimpleNamespace(_codelibrary=code)} if arrays else {}
         self.by_numba = []
 
@@ -54,6 +57,9 @@ def made(monkeypatch):
                 ctypes.memmove(*given[:3])
             if name == driver_calls.FILL:
                 ctypes.memset(*given[:3])
+            if name == driver_calls.MEMORY:
+                for place, size in zip(given, (3 << 40, 4 << 40), strict=True):
+                    NUMBER.from_address(place).value = size
             if name == driver_calls.LAUNCH:
                 places = (NUMBER * 100).from_address(given[9])
                 n_words = sum(5 + 2 * array.values.ndim for array in of_kernels[given[0]])
@@ -66,6 +72,7 @@ def made(monkeypatch):
     counts = {
         "cuMemcpyHtoDAsync_v2": 4, "cuMemcpyDtoHAsync_v2": 4, "cuMemsetD8Async": 4,
         "cuLaunchKernel": 11, "cuEventRecord": 2, "cuStreamWaitEvent": 3, "cuStreamSynchronize": 1,
+        "cuMemGetInfo_v2": 2,
     }  # fmt: skip
     functions = {name: function(name, count) for name, count in counts.items()}
     addresses = {name: address_of(function) for name, function in functions.items()}
@@ -135,7 +142,14 @@ def test_numba_starts_what_it_has_not_compiled_yet(made):
     calls.launch(kernel, 1, 32, some)
     calls.launch(kernel, 2, 32, other)
     assert [call[0] for call in made.asked] == ["cuLaunchKernel"]
-    assert kernel.by_numba == [((2, 32, STREAM), (other,))]
+    assert kernel.by_numba == [((2, 32, STREAM), (other.array,))]
+
+
+def test_memory_is_asked_for(made):
+    calls, answer = driver_calls.Calls(STREAM), np.zeros(2, np.int64)
+    calls.ask_memory(answer)
+    calls.start()
+    assert answer.tolist() == [3 << 40, 4 << 40]
 
 
 def test_streams_are_started_together(made):

@@ -28,7 +28,7 @@ def test_batches_are_small_at_both_ends_and_split_no_case(seed):
     of_case = [rng.integers(1, 300, rng.integers(0, 3)).tolist() for _ in range(count)]
     case_of_job = np.repeat(numbers, [len(sizes) for sizes in of_case])
     sizes = np.array([*chain(*of_case)], dtype=np.int64)
-    ends, largest = cuda_work._split(numbers, case_of_job, sizes, most, small)
+    ends, largest = cuda_work.split(numbers, case_of_job, sizes, most, small)
     whole = [sum(own) for own in of_case]
     assert largest[1] == max(whole)
     assert whole[largest[0]] == max(whole)
@@ -52,7 +52,7 @@ def test_jobs_of_some_cases():
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
     none = cases.Example("ACGT", "AC", [])
     columns = case_columns([e.case() for e in (few, none, cases.WORKED_EXAMPLE)])
-    jobs = jobs_of(columns, np.array([2, 1, 0]))
+    jobs = jobs_of(columns.jobs, columns.first_jobs, np.array([2, 1, 0]))
     assert [column.tolist() for column in jobs] == [
         [2, 0, 1], [2, 0, 0], [4, 0, 0], [5, 2, 2],
     ]  # fmt: skip

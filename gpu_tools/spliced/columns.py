@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.exons import ExonSet
@@ -143,14 +144,9 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
 
 
-def jobs_of(columns: CaseColumns, cases: NDArray[np.int64]) -> Jobs:
-    """Return the jobs of some cases, in their order."""
-    jobs = columns.jobs
-    return Jobs(*_jobs_of(cases, columns.first_jobs, jobs.programs, jobs.targets, jobs.lengths))
-
-
-@njit(cache=True, nogil=True)
-def _jobs_of(cases, first_jobs, programs, targets, lengths):
+@register_jitable
+def jobs_of(jobs, first_jobs, cases):
+    """Return the jobs of some cases, in their order, given all jobs and where each case's begin."""
     n = 0
     for case in cases:
         n += first_jobs[case + 1] - first_jobs[case]
@@ -158,10 +154,10 @@ def _jobs_of(cases, first_jobs, programs, targets, lengths):
     n = 0
     for case in cases:
         for job in range(first_jobs[case], first_jobs[case + 1]):
-            own[0, n], own[1, n] = programs[job], case
-            own[2, n], own[3, n] = targets[job], lengths[job]
+            own[0, n], own[1, n] = jobs.programs[job], case
+            own[2, n], own[3, n] = jobs.targets[job], jobs.lengths[job]
             n += 1
-    return own[0], own[1], own[2], own[3]
+    return Jobs(own[0], own[1], own[2], own[3])
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:

@@ -121,11 +121,9 @@ class Resident(NamedTuple):
 
 
 def copy_given(targets: NDArray[np.uint8], scoring: SplicedScoring, buffers: Buffers) -> tuple:
-    """Start to copy targets and the scoring to the current GPU, for which programs need not be."""
+    """Put copies of targets and the scoring to the current GPU down; programs need not be there."""
     parts = {"targets": targets, "scoring": _constants(scoring)}
-    given = tuple(buffers.copy(f"resident {name}", part) for name, part in parts.items())
-    buffers.calls.start()
-    return given
+    return tuple(buffers.copy(f"resident {name}", part) for name, part in parts.items())
 
 
 def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:

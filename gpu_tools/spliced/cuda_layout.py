@@ -115,7 +115,7 @@ def _takes(table, program, length, around):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def job_bytes(table, programs, lengths, around):
     """Return the device memory that each job takes, see `Takes`."""
     sizes = np.empty(len(programs), dtype=np.int64)

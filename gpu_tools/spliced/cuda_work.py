@@ -9,14 +9,14 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.batches import dealt
+from gpu_tools.batches import deal_out
 from gpu_tools.cuda_kept import Room
-from gpu_tools.device import simulated
 from gpu_tools.errors import DeviceError
-from gpu_tools.native_threads import Helpers, wait_for
+from gpu_tools.native_threads import GIVE_WAY, Helpers, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
@@ -68,7 +68,9 @@ class Work:
     apart : bool
         Whether segments are pieces of their own.
     laid : Future of Laid
-        To be waited for by GPUs, which have other things to begin with, with `wait`.
+        To be waited for by GPUs, which have other things to begin with.
+    told : ndarray of int64, shape (1,)
+        Not 0 once that is settled, so that compiled code can wait for it.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class Work:
     ):
         self.columns, self.scoring, self.laid = columns, scoring, Future()
         self.ordinals, strands = ordinals, columns.strands
-        self._told = np.zeros(1, dtype=np.int64)
+        self.told = np.zeros(1, dtype=np.int64)
         n_exons, self._longest = _looked_through(columns.jobs, strands.first_exons)
         self.apart = packed.run_apart(n_exons // len(ordinals), ordinals[0])
         self._layout = Layout(strands, scoring, self.apart, new)
@@ -101,12 +103,7 @@ class Work:
             self.laid.set_exception(error)
             raise
         finally:
-            self._told[0] = 1
-
-    def wait(self) -> Laid:
-        """Return what is there once programs are laid out, without Python's lock until then."""
-        wait_for(self._told)
-        return self.laid.result()
+            self.told[0] = 1
 
     def end(self) -> None:
         """Wait for all threads."""
@@ -160,17 +157,30 @@ def share_of(work: Work, number: int, room: Room) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
     It is the one with that number among the GPUs of the call. The thread of each one deals for
-    itself, which takes no longer and waits for nobody.
+    itself, which takes no longer and waits for nobody. What was put down in the buffers that stay
+    is started.
     """
-    cases = dealt(work.columns.cells, len(work.ordinals))[number]
-    jobs, free = jobs_of(work.columns, cases), free_memory(room)
+    columns, free = work.columns, free_memory(room)
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
-    broad = work.wait().broad
+    place, waiting = (len(work.ordinals), number), (work.told, GIVE_WAY)
+    cases, jobs = _dealt(columns.cells, columns.jobs, columns.first_jobs, place, waiting)
+    broad = work.laid.result().broad
     if not broad.any():
         return Share(cases, jobs, [], free, blocks)
     chosen = broad[cases]
     own = jobs.take(~broad[jobs.cases])
     return Share(cases[~chosen], own, cases[chosen].tolist(), free, blocks)
+
+
+@njit(cache=True, nogil=True)
+def _dealt(cells, jobs, first_jobs, place, waiting):
+    """Return a GPU's cases and their jobs, once programs are laid out."""
+    count, number = place
+    order, numbers = deal_out(cells, count)
+    cases = order[number, : numbers[number]].copy()
+    own = jobs_of(jobs, first_jobs, cases)
+    wait_for(*waiting)
+    return cases, own
 
 
 @njit(cache=True, nogil=True)
@@ -253,11 +263,11 @@ def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
 @njit(cache=True, nogil=True)
 def _measured_and_split(table, cases, jobs, around, most, small):
     sizes = job_bytes(table, jobs.programs, jobs.lengths, around)
-    return _split(cases, jobs.cases, sizes, most, small)
+    return split(cases, jobs.cases, sizes, most, small)
 
 
-@njit(cache=True, nogil=True)
-def _split(cases, case_of_job, sizes, most, small):
+@register_jitable
+def split(cases, case_of_job, sizes, most, small):
     """Return where each batch's cases and jobs end, what it takes, and the largest case.
 
     A batch takes no more than `most`, and no more than half of what is left, or `small`, unless it
@@ -286,11 +296,12 @@ def _split(cases, case_of_job, sizes, most, small):
 def free_memory(room: Room) -> int:
     """Return the bytes of the current GPU that are free or the room's own.
 
-    The simulator has what it likes.
+    What was put down in the buffers that stay is started.
     """
-    if simulated():
-        return 1 << 62
-    return cuda.current_context().get_memory_info().free + room.bytes
+    answer = np.empty(2, dtype=np.int64)
+    room.stays.calls.ask_memory(answer)
+    room.stays.calls.start()
+    return int(answer[0]) + room.bytes
 
 
 def refuse_beyond(free: int, case: int, needed: int) -> None:
