@@ -134,8 +134,8 @@ def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
         swept = milliseconds(launch.run, buffers.calls)
     search = ChainSearch(launch, SCORING)
     after = {
-        f"{name}_milliseconds": round(milliseconds(getattr(search, name), buffers.calls), 3)
-        for name in searches
+        f"{name}_milliseconds": round(milliseconds(getattr(search, name), calls), 3)
+        for name, calls in zip(searches, (buffers.calls, buffers.urgent), strict=False)
     }
     return {
         **_rates(swept / 1e3, columns.cases, "cuda"),

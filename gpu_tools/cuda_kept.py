@@ -14,7 +14,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.driver_calls import Calls, CallsAtOnce, Placed
+from gpu_tools.driver_calls import Calls, CallsAtOnce, Placed, urgent_stream
 
 BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
@@ -38,13 +38,15 @@ class Buffers:
     stream : stream of numba
     event : event of numba
         For those who wait for something in the stream.
-    calls : Calls
-        For the stream; nothing happens until they are started.
+    calls, urgent : Calls
+        For the stream, and for one whose kernels go before those of others. Nothing happens until
+        they are started.
     """
 
     def __init__(self):
         self.stream, self.event = cuda.stream(), cuda.event()
-        self.calls = CallsAtOnce(self.stream) if simulated() else Calls(self.stream)
+        kind = CallsAtOnce if simulated() else Calls
+        self.calls, self.urgent = kind(self.stream), kind(urgent_stream())
         self._arrays: dict[str, tuple[int, Placed]] = {}
         self._pinned: dict[str, NDArray] = {}
 
@@ -84,11 +86,14 @@ class Buffers:
             self.calls.copy_in(placed, np.ascontiguousarray(values))
         return placed
 
-    def fetch(self, name: str, placed: Placed, count: int) -> NDArray:
-        """Return the host's array of a name; the first elements of the GPU's will be in it."""
+    def fetch(self, name: str, placed: Placed, count: int, calls: Calls) -> NDArray:
+        """Return the host's array of a name; the first elements of the GPU's will be in it.
+
+        They are copied by these calls.
+        """
         values = self.pinned(name, count, placed.array.dtype)
         if count:
-            self.calls.copy_out(values, placed)
+            calls.copy_out(values, placed)
         return values
 
     def pinned(self, name: str, count: int, dtype: type) -> NDArray:

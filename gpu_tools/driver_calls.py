@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import cuda, njit
 from numba.cuda.cudadrv.driver import CudaAPIError, device_memset, device_to_host, host_to_device
 from numpy.typing import NDArray
 
@@ -244,10 +244,28 @@ def _make_calls(calls):
 
 
 @cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")
+
+
+@cache
 def _driver() -> dict[str, int]:
     """Return the addresses of the driver's functions."""
-    library = ctypes.CDLL("libcuda.so.1")
-    return {name: address_of(getattr(library, name)) for name in _FUNCTIONS}
+    return {name: address_of(getattr(_library(), name)) for name in _FUNCTIONS}
+
+
+def urgent_stream():
+    """Return a stream of the current GPU whose kernels go before all that have not begun."""
+    if simulated():
+        return cuda.stream()
+    least, greatest, stream = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+    given = ctypes.byref(least), ctypes.byref(greatest)
+    error = _library().cuCtxGetStreamPriorityRange(*given)
+    given = ctypes.byref(stream), 0, greatest
+    error = error or _library().cuStreamCreateWithPriority(*given)
+    if error:
+        raise CudaAPIError(error, f"no stream: error {error}")
+    return cuda.external_stream(stream.value)
 
 
 def _address(values: NDArray) -> int:

@@ -170,7 +170,7 @@ def _bytes_of_largest(examples):
     with begun(columns, SplicedScoring(), (0,), 1) as work:
         work.lay_out()
     jobs, table = columns.jobs, work.laid.result().programs.table
-    sizes = job_bytes(table, jobs.programs, jobs.lengths, AROUND)
+    sizes = job_bytes(table, jobs, AROUND)
     return int(np.bincount(jobs.cases, sizes).max())
 
 

@@ -72,13 +72,13 @@ def _cells_fit(table, lengths, base_lengths, costs, around):
     return fit
 
 
-def run_apart(exons: int, ordinal: int) -> bool:
-    """Tell whether so few candidates had better be pieces of their own on a GPU.
+def most_exons_apart(ordinal: int) -> int:
+    """Return how many candidates had better be pieces of their own on a GPU.
 
     These are the candidates of all its jobs together. Then dependent exons hold the jobs up, not
     the arithmetic.
     """
-    return exons <= EXONS_APART * count_multiprocessors((ordinal,))
+    return EXONS_APART * count_multiprocessors((ordinal,))
 
 
 def count_multiprocessors(ordinals: Iterable[int]) -> int:

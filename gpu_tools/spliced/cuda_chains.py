@@ -51,29 +51,35 @@ class ChainSearch:
         self.buffers.calls.launch(ends.find_ends, count, ends.FINDERS, *arrays)
         if launch.laid.joins:
             self.buffers.calls.launch(ends.join_halves, count, ends.FINDERS, *arrays)
-        self._best = self.buffers.fetch("best", best, count)
+        self._best = self.buffers.fetch("best", best, count, self.buffers.calls)
 
     def find_chains(self) -> None:
-        """Put the search for the chains that win their cases down."""
+        """Put the search for the chains that win their cases down.
+
+        It goes before the sweeps of other launches: few warps follow the longest chains, and while
+        they do there should be other work.
+        """
         launch, resident, buffers = self.launch, self.launch.resident, self.buffers
-        count, takes = self.jobs.count, launch.laid.takes
-        found = buffers.array("found", takes.found, np.int32)
-        self._gathered = buffers.array("gathered", takes.found, np.int32)
+        count, takes, urgent = self.jobs.count, launch.laid.takes, buffers.urgent
+        found, self._gathered = (
+            buffers.array(name, takes.found, np.int32) for name in ("found", "gathered")
+        )
         written, firsts = (buffers.array(name, count, np.int32) for name in ("written", "firsts"))
         used = buffers.filled("used", 1, np.int32)
         space = buffers.array("space", takes.space, np.int32)
-        buffers.calls.launch(
+        buffers.calls.record(buffers.event)
+        urgent.wait(buffers.event, buffers.calls)
+        urgent.launch(
             trace.trace_chains, count, WARP, launch.table, resident.exits, resident.symbols,
             launch.words, resident.targets, launch.cells, self.best, space, written, found,
             resident.scoring,
         )  # fmt: skip
-        buffers.calls.launch(
+        urgent.launch(
             trace.gather, count, _THREADS, found, written, launch.table, used, firsts,
             self._gathered,
         )  # fmt: skip
-        self._used, self._firsts = (
-            buffers.fetch("used", used, 1), buffers.fetch("firsts", firsts, count),
-        )  # fmt: skip
+        self._used = buffers.fetch("used", used, 1, urgent)
+        self._firsts = buffers.fetch("firsts", firsts, count, urgent)
 
     def scores(self) -> NDArray[np.int64]:
         """Return the best score of each job, once they are there."""
@@ -82,12 +88,12 @@ class ChainSearch:
 
     def found(self) -> Found:
         """Return what was found, once it is; a thread takes the words out of the buffers."""
-        buffers, programs = self.buffers, self.launch.resident.programs
-        buffers.calls.finish()
+        buffers, programs, urgent = self.buffers, self.launch.resident.programs, self.buffers.urgent
+        urgent.finish()
         used, firsts, best = int(self._used[0]), self._firsts.copy(), self._best.copy()
         # memory that was never used is slow to write, and pinned memory is too dear to give away
-        words = buffers.fetch("words", self._gathered, used)
-        buffers.calls.finish()
+        words = buffers.fetch("words", self._gathered, used, urgent)
+        urgent.finish()
         n_exons = words[firsts]
         if (n_exons < 0).any():
             raise ValueError("no exon explains a value of a row: the sweep is wrong")

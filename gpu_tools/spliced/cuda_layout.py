@@ -116,11 +116,11 @@ def _takes(table, program, length, around):
 
 
 @register_jitable
-def job_bytes(table, programs, lengths, around):
+def job_bytes(table, jobs, around):
     """Return the device memory that each job takes, see `Takes`."""
-    sizes = np.empty(len(programs), dtype=np.int64)
-    for k in range(len(programs)):
-        sizes[k] = _bytes_of(_takes(table, programs[k], lengths[k], around))
+    sizes = np.empty(len(jobs.programs), dtype=np.int64)
+    for k in range(len(sizes)):
+        sizes[k] = _bytes_of(_takes(table, jobs.programs[k], jobs.lengths[k], around))
     return sizes
 
 

@@ -85,6 +85,8 @@ class Layout:
     ----------
     task : Task
         For as many threads as like.
+    table : ndarray of int64, shape (P, FIELDS)
+        See `Programs`.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class Layout:
             np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
         )  # fmt: skip
         self._programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
-        self._counts = np.zeros(2, dtype=np.int64)
+        self.table, self._counts = self._programs.table, np.zeros(2, dtype=np.int64)
         order, bonus = np.argsort(-room[:, 3]), scoring.exon_bonus(strands.scores)
         capacity = packed.APART if apart else packed.CAPACITY
         arrays = order, self._counts, *strands[:-1], bonus, *self._programs[:-2]

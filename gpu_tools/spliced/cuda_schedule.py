@@ -26,7 +26,6 @@ from gpu_tools.spliced.cuda_layout import lay_out
 from gpu_tools.spliced.cuda_work import (
     Share,
     Work,
-    batches_of,
     begun,
     in_groups,
     raise_to,
@@ -151,7 +150,7 @@ def searches(
         return
     table, turns = resident.programs.table, deque(room.turns)
     running, crowded = deque(), False
-    for group in in_groups(batches_of(share, table), len(turns)):
+    for group in in_groups(share.batches, len(turns)):
         if group[0].alone or crowded:
             yield from first_beyond(running, 0)
             room.empty()
@@ -167,7 +166,7 @@ def searches(
             search.find_ends()
             start(search)
             running.append((share.narrow[batch.cases], search))
-        start_together([buffers.calls for buffers in own])
+        start_together([calls for each in own for calls in (each.calls, each.urgent)])
         yield from first_beyond(running, len(room.turns) - 1)
     yield from first_beyond(running, 0)
     if share.broad:

@@ -71,6 +71,8 @@ class Work:
         To be waited for by GPUs, which have other things to begin with.
     told : ndarray of int64, shape (1,)
         Not 0 once that is settled, so that compiled code can wait for it.
+    table : ndarray of int64, shape (P, cuda_programs.FIELDS)
+        Of programs; nothing is in it before.
     """
 
     def __init__(
@@ -83,9 +85,11 @@ class Work:
         self.columns, self.scoring, self.laid = columns, scoring, Future()
         self.ordinals, strands = ordinals, columns.strands
         self.told = np.zeros(1, dtype=np.int64)
-        n_exons, self._longest = _looked_through(columns.jobs, strands.first_exons)
-        self.apart = packed.run_apart(n_exons // len(ordinals), ordinals[0])
+        # no job is without an exon, and where there are many it takes long to look at all
+        most = len(ordinals) * packed.most_exons_apart(ordinals[0])
+        self.apart = columns.jobs.count <= most >= _count_exons(columns.jobs, strands.first_exons)
         self._layout = Layout(strands, scoring, self.apart, new)
+        self.table = self._layout.table
         self._helpers = Helpers(self._layout.task)
 
     def begin(self, threads: int) -> None:
@@ -95,10 +99,12 @@ class Work:
     def lay_out(self) -> None:
         """Lay out what is left of the programs, and tell the GPUs."""
         try:
+            # meanwhile the others have begun
+            longest = _longest_targets(self.columns.jobs, self.columns.strands.count)
             self._layout.task.do()
             self._helpers.join()
             programs = self._layout.programs()
-            self.laid.set_result(Laid(programs, self._broad(programs)))
+            self.laid.set_result(Laid(programs, self._broad(programs, longest)))
         except BaseException as error:
             self.laid.set_exception(error)
             raise
@@ -109,10 +115,10 @@ class Work:
         """Wait for all threads."""
         self._helpers.join()
 
-    def _broad(self, programs: Programs) -> NDArray[np.bool_]:
+    def _broad(self, programs: Programs, longest: NDArray[np.int64]) -> NDArray[np.bool_]:
         if not all(map(packed.can_pack, self.ordinals)):
             return np.ones(len(self.columns.cells), dtype=np.bool_)
-        return _broad(self.columns, programs, self._longest, self.scoring)
+        return _broad(self.columns, programs, longest, self.scoring)
 
 
 @contextmanager
@@ -129,6 +135,17 @@ def begun(
             work.end()
 
 
+class Batch(NamedTuple):
+    """Cases of a share that go together, and their jobs.
+
+    One that the GPU cannot hold beside others is `alone` in its memory.
+    """
+
+    cases: slice
+    jobs: slice
+    alone: bool
+
+
 class Share(NamedTuple):
     """What one GPU has to do.
 
@@ -138,6 +155,9 @@ class Share(NamedTuple):
         Cases for the packed kernel, the large ones first.
     jobs : Jobs
         Their jobs.
+    batches : list of Batch
+        Several of which the GPU can hold. The first one is small, as a GPU has nothing to do before
+        it; and so are the last ones, as nothing is done beside what comes after them.
     broad : list of int
         Cases for the other kernel.
     free : int
@@ -148,6 +168,7 @@ class Share(NamedTuple):
 
     narrow: NDArray[np.int64]
     jobs: Jobs
+    batches: list[Batch]
     broad: list[int]
     free: int
     most_blocks: tuple[int, int, float]
@@ -160,39 +181,67 @@ def share_of(work: Work, number: int, room: Room) -> Share:
     itself, which takes no longer and waits for nobody. What was put down in the buffers that stay
     is started.
     """
-    columns, free = work.columns, free_memory(room)
+    columns, free, table = work.columns, free_memory(room), work.table
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
-    place, waiting = (len(work.ordinals), number), (work.told, GIVE_WAY)
-    cases, jobs = _dealt(columns.cells, columns.jobs, columns.first_jobs, place, waiting)
+    part = free // SHARE_PER_BATCH
+    limits, place = (min(BYTES_PER_BATCH, part), SMALL_BATCH), (len(work.ordinals), number)
+    given = columns.cells, columns.jobs, columns.first_jobs
+    cases, jobs, ends, largest = _dealt(*given, place, (work.told, GIVE_WAY), table, AROUND, limits)
     broad = work.laid.result().broad
-    if not broad.any():
-        return Share(cases, jobs, [], free, blocks)
     chosen = broad[cases]
-    own = jobs.take(~broad[jobs.cases])
-    return Share(cases[~chosen], own, cases[chosen].tolist(), free, blocks)
+    if chosen.any():
+        others, cases = cases[chosen].tolist(), cases[~chosen]
+        jobs = jobs.take(~broad[jobs.cases])
+        ends, largest = _measured_and_split(table, cases, jobs, AROUND, limits)
+    else:
+        others = []
+    if len(cases):
+        refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
+    return Share(cases, jobs, _batches(ends, part), others, free, blocks)
 
 
 @njit(cache=True, nogil=True)
-def _dealt(cells, jobs, first_jobs, place, waiting):
-    """Return a GPU's cases and their jobs, once programs are laid out."""
+def _dealt(cells, jobs, first_jobs, place, waiting, table, around, limits):
+    """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`."""
     count, number = place
     order, numbers = deal_out(cells, count)
     cases = order[number, : numbers[number]].copy()
     own = jobs_of(jobs, first_jobs, cases)
     wait_for(*waiting)
-    return cases, own
+    ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
+    return cases, own, ends, largest
 
 
 @njit(cache=True, nogil=True)
-def _looked_through(jobs, first_exons):
-    """Return the exons of all jobs together, and the length of each strand's longest target."""
-    programs, _, _, lengths = jobs
-    count, longest = 0, np.zeros(len(first_exons) - 1, dtype=np.int64)
-    for k in range(len(programs)):
-        program = programs[k]
+def _measured_and_split(table, cases, jobs, around, limits):
+    return split(cases, jobs.cases, job_bytes(table, jobs, around), *limits)
+
+
+def _batches(ends: NDArray[np.int64], part: int) -> list[Batch]:
+    """Return batches, given where the cases and jobs of each end, and what it takes."""
+    batches, case, job = [], 0, 0
+    for past_case, past_job, size in ends.T.tolist():
+        batches.append(Batch(slice(case, past_case), slice(job, past_job), size > part))
+        case, job = past_case, past_job
+    return batches
+
+
+@njit(cache=True, nogil=True)
+def _count_exons(jobs, first_exons):
+    """Return the exons of all jobs together."""
+    count = 0
+    for program in jobs.programs:
         count += first_exons[program + 1] - first_exons[program]
-        longest[program] = max(longest[program], lengths[k])
-    return count, longest
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _longest_targets(jobs, count):
+    """Return the length of each strand's longest target."""
+    longest = np.zeros(count, dtype=np.int64)
+    for k in range(len(jobs.programs)):
+        longest[jobs.programs[k]] = max(longest[jobs.programs[k]], jobs.lengths[k])
+    return longest
 
 
 def _broad(
@@ -221,34 +270,6 @@ def raise_to(highest, places, values):
         highest[places[k]] = max(highest[places[k]], values[k])
 
 
-class Batch(NamedTuple):
-    """Cases of a share that go together, and their jobs.
-
-    One that the GPU cannot hold beside others is `alone` in its memory.
-    """
-
-    cases: slice
-    jobs: slice
-    alone: bool
-
-
-def batches_of(share: Share, table: NDArray[np.int64]) -> list[Batch]:
-    """Split cases into batches, of which the GPU can hold several.
-
-    The first batch is small, as a GPU has nothing to do before it; and so are the last ones, as
-    nothing is done beside what comes after them. The table is that of `Programs`.
-    """
-    cases, jobs, part = share.narrow, share.jobs, share.free // SHARE_PER_BATCH
-    most = min(BYTES_PER_BATCH, part)
-    ends, largest = _measured_and_split(table, cases, jobs, AROUND, most, SMALL_BATCH)
-    refuse_beyond(share.free, int(cases[largest[0]]), int(largest[1]))
-    batches, case, job = [], 0, 0
-    for past_case, past_job, size in ends.T.tolist():
-        batches.append(Batch(slice(case, past_case), slice(job, past_job), size > part))
-        case, job = past_case, past_job
-    return batches
-
-
 def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
     """Group batches that are laid out together, before one of them is done: `turns` at most.
 
@@ -258,12 +279,6 @@ def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
     singles = ([batch] for batch in batches[n:])
     yield from (group for group in (batches[: min(n, 1)], batches[1:n]) if group)
     yield from singles
-
-
-@njit(cache=True, nogil=True)
-def _measured_and_split(table, cases, jobs, around, most, small):
-    sizes = job_bytes(table, jobs.programs, jobs.lengths, around)
-    return split(cases, jobs.cases, sizes, most, small)
 
 
 @register_jitable
