@@ -17,6 +17,7 @@ from numba import cuda, njit
 from numba.cuda.cudadrv.driver import CudaAPIError, device_memset, device_to_host, host_to_device
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools.device import simulated
 from gpu_tools.foreign import address_of, call_at
 

@@ -17,6 +17,7 @@ from numba.core.ccallback import CFunc
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools import simd
 from gpu_tools.foreign import address_of, call_at
 

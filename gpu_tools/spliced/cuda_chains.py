@@ -81,28 +81,52 @@ class ChainSearch:
         self._used = buffers.fetch("used", used, 1, urgent)
         self._firsts = buffers.fetch("firsts", firsts, count, urgent)
 
-    def scores(self) -> NDArray[np.int64]:
-        """Return the best score of each job, once they are there."""
+    def raise_scores(self, scores: NDArray[np.int64]) -> None:
+        """Have no case's score be lower than the best one of its jobs, once these are there."""
         self.buffers.calls.finish()
-        return ends.score_of(self._best)
+        _raise_scores(scores, self.jobs.cases, self._best)
 
     def found(self) -> Found:
         """Return what was found, once it is; a thread takes the words out of the buffers."""
         buffers, programs, urgent = self.buffers, self.launch.resident.programs, self.buffers.urgent
         urgent.finish()
-        used, firsts, best = int(self._used[0]), self._firsts.copy(), self._best.copy()
         # memory that was never used is slow to write, and pinned memory is too dear to give away
-        words = buffers.fetch("words", self._gathered, used, urgent)
+        words = buffers.fetch("words", self._gathered, int(self._used[0]), urgent)
         urgent.finish()
-        n_exons = words[firsts]
-        if (n_exons < 0).any():
+        firsts, best, first_exits, winners, explained = _taken(
+            words, self._firsts, self._best, self.launch.laid.table
+        )
+        if not explained:
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
-        first_exits = self.launch.laid.table[:, of_job.EXITS].copy()
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        winners = np.flatnonzero(n_exons)
         return Found(Copy(words), firsts, best, exons, keeps_start, winners)
+
+
+# the next two take less time than to give Python's lock away and take it back
+
+
+@njit(cache=True)
+def _raise_scores(scores, cases, best):
+    for k in range(len(cases)):
+        scores[cases[k]] = max(scores[cases[k]], ends.score_of(best[k]))
+
+
+@njit(cache=True)
+def _taken(words, firsts, best, jobs):
+    """Return copies of what buffers hold of jobs: where words begin, best ends, first exits.
+
+    Then the jobs that have a chain, and whether all chains are explained.
+    """
+    winners, n, explained = np.empty(len(firsts), dtype=np.int64), 0, True
+    for job in range(len(firsts)):
+        n_exons = words[firsts[job]]
+        explained &= n_exons >= 0
+        if n_exons != 0:
+            winners[n] = job
+            n += 1
+    return firsts.copy(), best.copy(), jobs[:, of_job.EXITS].copy(), winners[:n], explained
 
 
 class Found:

@@ -6,6 +6,7 @@ A best end is one number, so that threads can agree on it: the largest is the on
 from __future__ import annotations
 
 from numba import cuda, int32, int64
+from numba.extending import register_jitable
 
 from gpu_tools.ptx import WARP, kernel
 from gpu_tools.spliced.cuda_above import empty_chain
@@ -38,6 +39,7 @@ COLUMNS_AT_MOST, EXITS_AT_MOST = 1 << _COLUMN_BITS, 1 << _EXIT_BITS
 """What such a number has room for."""
 
 
+@register_jitable
 def score_of(best):
     """Return the scores in the numbers of best ends."""
     return (best >> (_COLUMN_BITS + _EXIT_BITS)) - _BIAS

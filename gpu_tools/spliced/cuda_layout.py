@@ -183,9 +183,15 @@ def lay_out(
     for table, each, buffers, fact in zip(tables, own, rooms, facts.tolist(), strict=True):
         *takes, joins, first, past_team = fact
         team = buffers.pinned("team", past_team - first, np.int32)
-        team[:] = teams[first:past_team]
+        _put(teams, first, team)
         laid.append(Laid(each, table, Takes(*takes), bool(joins), team))
     return laid
+
+
+@njit(cache=True)
+def _put(values, first, into):
+    # numpy gives Python's lock away for this
+    into[:] = values[first : first + len(into)]
 
 
 @njit(cache=True, nogil=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.batches import within_limit
@@ -28,7 +29,6 @@ from gpu_tools.spliced.cuda_work import (
     Work,
     begun,
     in_groups,
-    raise_to,
     refuse_beyond,
     share_of,
 )
@@ -81,7 +81,7 @@ def on_cuda(
             part = search.found()
             found.add(search.jobs, part)
             copying.append(part.words)
-            done(int(columns.cells[own].sum()))
+            done(sum_of(columns.cells, own))
         for copied in copying:
             copied.result()
         for k, result in wide_results(broad, scoring):
@@ -103,7 +103,7 @@ def scores_on_cuda(
         share, resident = begin_share(work, number, room)
         broad = prepare_wide(columns, share, scoring)
         for _, search in searches(work, share, resident, room):
-            raise_to(scores, search.jobs.cases, search.scores())
+            search.raise_scores(scores)
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
@@ -131,7 +131,7 @@ def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resi
     """Return what the current GPU has to do, and what its cases have in common, put down there."""
     given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
     share = share_of(work, number, room)
-    return share, packed.Resident.copy(work.laid.result().programs, given, room.stays)
+    return share, packed.Resident.copy(work.laid.programs, given, room.stays)
 
 
 def searches(
@@ -171,6 +171,15 @@ def searches(
     yield from first_beyond(running, 0)
     if share.broad:
         room.empty()
+
+
+@njit(cache=True)
+def sum_of(values, places):
+    """Return the sum of values at some places, without giving Python's lock away as numpy does."""
+    total = 0
+    for place in places:
+        total += values[place]
+    return total
 
 
 def first_beyond(line: deque, most: int) -> Iterator:

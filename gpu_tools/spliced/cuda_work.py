@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -40,12 +39,12 @@ class Laid(NamedTuple):
     Attributes
     ----------
     programs : Programs
-    broad : ndarray of bool, shape (C,)
-        The cases that do not fit the packed kernel.
+    broad : ndarray of bool, shape (C,), optional
+        The cases that do not fit the packed kernel, if there are any.
     """
 
     programs: Programs
-    broad: NDArray[np.bool_]
+    broad: NDArray[np.bool_] | None
 
 
 class Work:
@@ -67,10 +66,8 @@ class Work:
     ordinals : sequence of int
     apart : bool
         Whether segments are pieces of their own.
-    laid : Future of Laid
-        To be waited for by GPUs, which have other things to begin with.
     told : ndarray of int64, shape (1,)
-        Not 0 once that is settled, so that compiled code can wait for it.
+        Not 0 once programs are laid out or have failed, for compiled code to wait for.
     table : ndarray of int64, shape (P, cuda_programs.FIELDS)
         Of programs; nothing is in it before.
     """
@@ -82,9 +79,10 @@ class Work:
         ordinals: Sequence[int],
         new: Callable,
     ):
-        self.columns, self.scoring, self.laid = columns, scoring, Future()
-        self.ordinals, strands = ordinals, columns.strands
-        self.told = np.zeros(1, dtype=np.int64)
+        self.columns, self.scoring, strands = columns, scoring, columns.strands
+        self.ordinals, self.told = ordinals, np.zeros(1, dtype=np.int64)
+        # no Future: threads that ask for its result at once wait for each other
+        self._laid: Laid | BaseException | None = None
         # no job is without an exon, and where there are many it takes long to look at all
         most = len(ordinals) * packed.most_exons_apart(ordinals[0])
         self.apart = columns.jobs.count <= most >= _count_exons(columns.jobs, strands.first_exons)
@@ -104,18 +102,25 @@ class Work:
             self._layout.task.do()
             self._helpers.join()
             programs = self._layout.programs()
-            self.laid.set_result(Laid(programs, self._broad(programs, longest)))
+            self._laid = Laid(programs, self._broad(programs, longest))
         except BaseException as error:
-            self.laid.set_exception(error)
+            self._laid = error
             raise
         finally:
             self.told[0] = 1
+
+    @property
+    def laid(self) -> Laid:
+        """What was laid out, once that is told; raises what it failed with."""
+        if isinstance(self._laid, BaseException):
+            raise self._laid
+        return self._laid
 
     def end(self) -> None:
         """Wait for all threads."""
         self._helpers.join()
 
-    def _broad(self, programs: Programs, longest: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _broad(self, programs: Programs, longest: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         if not all(map(packed.can_pack, self.ordinals)):
             return np.ones(len(self.columns.cells), dtype=np.bool_)
         return _broad(self.columns, programs, longest, self.scoring)
@@ -187,14 +192,11 @@ def share_of(work: Work, number: int, room: Room) -> Share:
     limits, place = (min(BYTES_PER_BATCH, part), SMALL_BATCH), (len(work.ordinals), number)
     given = columns.cells, columns.jobs, columns.first_jobs
     cases, jobs, ends, largest = _dealt(*given, place, (work.told, GIVE_WAY), table, AROUND, limits)
-    broad = work.laid.result().broad
-    chosen = broad[cases]
-    if chosen.any():
-        others, cases = cases[chosen].tolist(), cases[~chosen]
+    broad, others = work.laid.broad, []
+    if broad is not None:
+        others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
         jobs = jobs.take(~broad[jobs.cases])
         ends, largest = _measured_and_split(table, cases, jobs, AROUND, limits)
-    else:
-        others = []
     if len(cases):
         refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
     return Share(cases, jobs, _batches(ends, part), others, free, blocks)
@@ -246,28 +248,18 @@ def _longest_targets(jobs, count):
 
 def _broad(
     columns: CaseColumns, programs: Programs, longest: NDArray[np.int64], scoring: SplicedScoring
-) -> NDArray[np.bool_]:
-    """Tell of which cases a job does not fit the packed kernel.
+) -> NDArray[np.bool_] | None:
+    """Tell of which cases a job does not fit the packed kernel, if there are any.
 
     `longest` is the length of each strand's longest target: mostly even those fit.
     """
     jobs, bases = columns.jobs, columns.strands.lengths
-    broad = np.zeros(len(columns.cells), dtype=np.bool_)
-    if not packed.fit_packed(programs.table, longest, bases, scoring).all():
-        table = programs.table[jobs.programs]
-        suited = packed.fit_packed(table, jobs.lengths, bases[jobs.programs], scoring)
-        broad[jobs.cases[~suited]] = True
-    return broad
-
-
-@njit(cache=True)
-def raise_to(highest, places, values):
-    """Have no number be lower than the values for its place.
-
-    This takes less time than to give Python's lock away and take it back.
-    """
-    for k in range(len(places)):
-        highest[places[k]] = max(highest[places[k]], values[k])
+    if packed.fit_packed(programs.table, longest, bases, scoring).all():
+        return None
+    table, broad = programs.table[jobs.programs], np.zeros(len(columns.cells), dtype=np.bool_)
+    suited = packed.fit_packed(table, jobs.lengths, bases[jobs.programs], scoring)
+    broad[jobs.cases[~suited]] = True
+    return broad if broad.any() else None
 
 
 def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
