@@ -14,7 +14,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.driver_calls import Calls, CallsAtOnce, Placed, urgent_stream
+from gpu_tools.driver_calls import Calls, Placed, SimulatedCalls, urgent_stream
 
 BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
@@ -45,7 +45,7 @@ class Buffers:
 
     def __init__(self):
         self.stream, self.event = cuda.stream(), cuda.event()
-        kind = CallsAtOnce if simulated() else Calls
+        kind = SimulatedCalls if simulated() else Calls
         self.calls, self.urgent = kind(self.stream), kind(urgent_stream())
         self._arrays: dict[str, tuple[int, Placed]] = {}
         self._pinned: dict[str, NDArray] = {}
@@ -56,7 +56,9 @@ class Buffers:
         return sum(placed.array.nbytes for _, placed in self._arrays.values())
 
     def clear(self) -> None:
-        """Give back what they take."""
+        """Give back what they take, and forget what was put down."""
+        self.calls.taken()
+        self.urgent.taken()
         self._arrays.clear()
         self._pinned.clear()
 

@@ -8,8 +8,8 @@ of numbers here, which compiled code hands to the driver one after the other, wi
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -63,8 +63,8 @@ class Call(NamedTuple):
     kept: Sequence
 
 
-class CallsAtOnce:
-    """What `Calls` does, without it: numba makes each call when it is put down.
+class SimulatedCalls:
+    """What `Calls` does, on the simulator.
 
     Parameters
     ----------
@@ -72,46 +72,52 @@ class CallsAtOnce:
     """
 
     def __init__(self, stream):
-        self._stream = stream
+        self._calls: list[Callable[[], None]] = []
+        self._before: list[SimulatedCalls] = []
 
     def copy_in(self, placed: Placed, values: NDArray) -> None:
         """See `Calls`."""
-        host_to_device(_flat(placed.array), _flat(values), values.nbytes, stream=self._stream)
+        given = _flat(placed.array), _flat(values), values.nbytes
+        self._calls.append(partial(host_to_device, *given))
 
     def copy_out(self, values: NDArray, placed: Placed) -> None:
         """See `Calls`."""
-        device_to_host(values, placed.array, values.nbytes, stream=self._stream)
+        self._calls.append(partial(device_to_host, values, placed.array, values.nbytes))
 
     def fill(self, placed: Placed, byte: int, size: int) -> None:
         """See `Calls`."""
-        device_memset(placed.array, byte, size, stream=self._stream)
+        self._calls.append(partial(device_memset, placed.array, byte, size))
 
     def launch(self, kernel, blocks: int, threads, *placed: Placed) -> None:
         """See `Calls`."""
-        kernel[blocks, threads, self._stream](*(each.array for each in placed))
+        arrays = [each.array for each in placed]
+        # the simulator has one shape a kernel, so it is told at the start
+        self._calls.append(lambda: kernel[blocks, threads](*arrays))
 
     def ask_memory(self, answer: NDArray[np.int64]) -> None:
         """See `Calls`; the simulator has what it likes."""
-        answer[:] = 1 << 62
+        self._calls.append(partial(answer.fill, 1 << 62))
 
     def record(self, event) -> None:
-        """See `Calls`."""
-        event.record(self._stream)
+        """See `Calls`; here all that was put down before is done then."""
 
-    def wait(self, event, recorded: CallsAtOnce) -> None:
+    def wait(self, event, recorded: SimulatedCalls) -> None:
         """See `Calls`."""
-        event.wait(self._stream)
+        self._before.append(recorded)
 
     def start(self) -> None:
         """See `Calls`."""
+        start_together([self])
 
     def finish(self) -> None:
         """See `Calls`."""
-        self._stream.synchronize()
+        start_together([self])
 
-    def taken(self) -> list[Call]:
+    def taken(self) -> list[Callable[[], None]]:
         """See `Calls`."""
-        return []
+        calls = [call for others in self._before for call in others.taken()] + self._calls
+        self._before, self._calls = [], []
+        return calls
 
 
 class Calls:
@@ -217,7 +223,7 @@ class Calls:
         return known[1]
 
 
-def start_together(several: Sequence[Calls | CallsAtOnce]) -> None:
+def start_together(several: Sequence[Calls | SimulatedCalls]) -> None:
     """Make the calls that were put down for several streams of the current GPU, one after another.
 
     Raises
@@ -226,7 +232,10 @@ def start_together(several: Sequence[Calls | CallsAtOnce]) -> None:
         If the driver refuses one; those after it are forgotten.
     """
     calls = [call for own in several for call in own.taken()]
-    if calls:
+    if simulated():
+        for call in calls:
+            call()
+    elif calls:
         made, error = _make_calls(np.array([call.numbers for call in calls], dtype=np.int64))
         if error:
             raise CudaAPIError(error, f"{calls[made].name} failed with error {error}")

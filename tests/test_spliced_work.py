@@ -107,9 +107,9 @@ def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
     layout.task.do()
     others.join()
     alone.task.do()
-    for name, ours, theirs in zip(
-        Programs._fields, layout.programs(), alone.programs(), strict=True
-    ):
+    layout.check()
+    alone.check()
+    for name, ours, theirs in zip(Programs._fields, layout.programs, alone.programs, strict=True):
         assert (ours == theirs).all(), name
 
 
@@ -130,11 +130,11 @@ def test_programs_are_laid_out_if_few_threads_can_begin(allowed, monkeypatch):
     others.begin(6)
     layout.task.do()
     others.join()
-    assert layout.programs().table[:, N_EXITS].tolist() == [5]
+    assert layout.programs.table[:, N_EXITS].tolist() == [5]
     assert next(asked) >= min(allowed + 1, 6)
 
 
 def test_programs_that_are_not_done_are_not_given_away():
     layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
     with pytest.raises(RuntimeError, match="unfinished"):
-        layout.programs()
+        layout.check()

@@ -85,8 +85,8 @@ class Layout:
     ----------
     task : Task
         For as many threads as like.
-    table : ndarray of int64, shape (P, FIELDS)
-        See `Programs`.
+    programs : Programs
+        Not there before all threads have ended.
     """
 
     def __init__(
@@ -94,24 +94,23 @@ class Layout:
     ):
         room = _room(strands)
         sizes = room.sum(axis=0)
-        self._programs = Programs(
+        self.programs = Programs(
             np.empty((strands.count, FIELDS), dtype=np.int64),
             new("numbers", sizes[0], np.int32), new("sources", sizes[1], np.int32),
             new("exits", sizes[2], np.int32), new("symbols", sizes[3], np.uint8),
             np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
         )  # fmt: skip
-        self._programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
-        self.table, self._counts = self._programs.table, np.zeros(2, dtype=np.int64)
+        self.programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
+        self._counts = np.zeros(2, dtype=np.int64)
         order, bonus = np.argsort(-room[:, 3]), scoring.exon_bonus(strands.scores)
         capacity = packed.APART if apart else packed.CAPACITY
-        arrays = order, self._counts, *strands[:-1], bonus, *self._programs[:-2]
+        arrays = order, self._counts, *strands[:-1], bonus, *self.programs[:-2]
         self.task = Task(_entry(), arrays, (scoring.gap, scoring.intron_penalty, *capacity))
 
-    def programs(self) -> Programs:
-        """Return the programs, once all threads have ended."""
-        if self._counts[1] < len(self._programs.table):
+    def check(self) -> None:
+        """Raise `RuntimeError` unless all programs are there."""
+        if self._counts[1] < len(self.programs.table):
             raise RuntimeError("a thread has left a program unfinished")
-        return self._programs
 
 
 def _room(strands: Strands) -> NDArray[np.int64]:

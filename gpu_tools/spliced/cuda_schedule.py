@@ -28,6 +28,7 @@ from gpu_tools.spliced.cuda_work import (
     Share,
     Work,
     begun,
+    free_memory,
     in_groups,
     refuse_beyond,
     share_of,
@@ -130,8 +131,10 @@ def on_gpus(
 def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resident]:
     """Return what the current GPU has to do, and what its cases have in common, put down there."""
     given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
-    share = share_of(work, number, room)
-    return share, packed.Resident.copy(work.laid.programs, given, room.stays)
+    free = free_memory(room)
+    # to be copied with the first batch, when they are there
+    resident = packed.Resident.copy(work.programs, given, room.stays)
+    return share_of(work, number, free), resident
 
 
 def searches(

@@ -33,20 +33,6 @@ STRANDS_A_THREAD = 32
 """Fewer programs than this are not worth a thread of their own."""
 
 
-class Laid(NamedTuple):
-    """What is there once the programs of all strands are laid out.
-
-    Attributes
-    ----------
-    programs : Programs
-    broad : ndarray of bool, shape (C,), optional
-        The cases that do not fit the packed kernel, if there are any.
-    """
-
-    programs: Programs
-    broad: NDArray[np.bool_] | None
-
-
 class Work:
     """What the GPUs of a call have to do; programs are laid out once for all of them.
 
@@ -68,8 +54,8 @@ class Work:
         Whether segments are pieces of their own.
     told : ndarray of int64, shape (1,)
         Not 0 once programs are laid out or have failed, for compiled code to wait for.
-    table : ndarray of int64, shape (P, cuda_programs.FIELDS)
-        Of programs; nothing is in it before.
+    programs : Programs
+        Nothing is in them before.
     """
 
     def __init__(
@@ -82,12 +68,13 @@ class Work:
         self.columns, self.scoring, strands = columns, scoring, columns.strands
         self.ordinals, self.told = ordinals, np.zeros(1, dtype=np.int64)
         # no Future: threads that ask for its result at once wait for each other
-        self._laid: Laid | BaseException | None = None
+        self._broad: NDArray[np.bool_] | None = None
+        self._error: BaseException | None = None
         # no job is without an exon, and where there are many it takes long to look at all
         most = len(ordinals) * packed.most_exons_apart(ordinals[0])
         self.apart = columns.jobs.count <= most >= _count_exons(columns.jobs, strands.first_exons)
         self._layout = Layout(strands, scoring, self.apart, new)
-        self.table = self._layout.table
+        self.programs = self._layout.programs
         self._helpers = Helpers(self._layout.task)
 
     def begin(self, threads: int) -> None:
@@ -101,29 +88,32 @@ class Work:
             longest = _longest_targets(self.columns.jobs, self.columns.strands.count)
             self._layout.task.do()
             self._helpers.join()
-            programs = self._layout.programs()
-            self._laid = Laid(programs, self._broad(programs, longest))
+            self._layout.check()
+            self._broad = self._find_broad(longest)
         except BaseException as error:
-            self._laid = error
+            self._error = error
             raise
         finally:
             self.told[0] = 1
 
     @property
-    def laid(self) -> Laid:
-        """What was laid out, once that is told; raises what it failed with."""
-        if isinstance(self._laid, BaseException):
-            raise self._laid
-        return self._laid
+    def broad(self) -> NDArray[np.bool_] | None:
+        """The cases that do not fit the packed kernel, if there are any, once programs are there.
+
+        If these have failed, their error is raised.
+        """
+        if self._error is not None:
+            raise self._error
+        return self._broad
 
     def end(self) -> None:
         """Wait for all threads."""
         self._helpers.join()
 
-    def _broad(self, programs: Programs, longest: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    def _find_broad(self, longest: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         if not all(map(packed.can_pack, self.ordinals)):
             return np.ones(len(self.columns.cells), dtype=np.bool_)
-        return _broad(self.columns, programs, longest, self.scoring)
+        return _broad(self.columns, self.programs, longest, self.scoring)
 
 
 @contextmanager
@@ -179,20 +169,19 @@ class Share(NamedTuple):
     most_blocks: tuple[int, int, float]
 
 
-def share_of(work: Work, number: int, room: Room) -> Share:
+def share_of(work: Work, number: int, free: int) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
-    It is the one with that number among the GPUs of the call. The thread of each one deals for
-    itself, which takes no longer and waits for nobody. What was put down in the buffers that stay
-    is started.
+    It is the one with that number among the GPUs of the call, and has so many bytes free. The
+    thread of each one deals for itself, which takes no longer and waits for nobody.
     """
-    columns, free, table = work.columns, free_memory(room), work.table
+    columns, table, count = work.columns, work.programs.table, len(work.ordinals)
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
-    part = free // SHARE_PER_BATCH
-    limits, place = (min(BYTES_PER_BATCH, part), SMALL_BATCH), (len(work.ordinals), number)
+    part, place = free // SHARE_PER_BATCH, (count, number)
+    limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
     given = columns.cells, columns.jobs, columns.first_jobs
     cases, jobs, ends, largest = _dealt(*given, place, (work.told, GIVE_WAY), table, AROUND, limits)
-    broad, others = work.laid.broad, []
+    broad, others = work.broad, []
     if broad is not None:
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
         jobs = jobs.take(~broad[jobs.cases])
