@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
 from gpu_tools.driver_calls import Calls, Placed, SimulatedCalls, urgent_stream
+from gpu_tools.native_threads import Turn
 
 BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
@@ -33,6 +34,11 @@ class Buffers:
 
     Not for two threads at once.
 
+    Parameters
+    ----------
+    turn : Turn
+        Of the thread that uses them.
+
     Attributes
     ----------
     stream : stream of numba
@@ -43,10 +49,10 @@ class Buffers:
         they are started.
     """
 
-    def __init__(self):
+    def __init__(self, turn: Turn):
         self.stream, self.event = cuda.stream(), cuda.event()
         kind = SimulatedCalls if simulated() else Calls
-        self.calls, self.urgent = kind(self.stream), kind(urgent_stream())
+        self.calls, self.urgent = kind(self.stream, turn), kind(urgent_stream(), turn)
         self._arrays: dict[str, tuple[int, Placed]] = {}
         self._pinned: dict[str, NDArray] = {}
 
@@ -108,10 +114,18 @@ class Buffers:
 
 
 class Room:
-    """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
+    """The buffers of a GPU: those of what stays for a call, and those of batches, in turns.
 
-    def __init__(self):
-        self.stays, self.turns = Buffers(), tuple(Buffers() for _ in range(TURNS))
+    Parameters
+    ----------
+    turn : Turn, optional
+        Of the GPU's thread; it is alone by default.
+    """
+
+    def __init__(self, turn: Turn | None = None):
+        self.turn = turn or Turn(np.zeros(2, dtype=np.int64))
+        self.stays = Buffers(self.turn)
+        self.turns = tuple(Buffers(self.turn) for _ in range(TURNS))
 
     @property
     def bytes(self) -> int:
@@ -144,7 +158,7 @@ class Keeper:
 
     def forget_threads(self) -> None:
         """Begin without threads, as a child process does."""
-        self._lock = Lock()
+        self._lock, self._line = Lock(), np.zeros(2, dtype=np.int64)
         self._workers: dict[int, ThreadPoolExecutor] = {}
         self._drivers: dict[int, ThreadPoolExecutor] = {}
 
@@ -216,7 +230,7 @@ class Keeper:
 
     def _in_room(self, run: Callable, ordinal: int, share) -> None:
         # only the GPU's own thread asks for its room
-        room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room()
+        room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room(Turn(self._line))
         try:
             run(share, room)
         except BaseException:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools.device import simulated
 from gpu_tools.foreign import address_of, call_at
+from gpu_tools.native_threads import Turn, end_turn, take_turn
 
 _FUNCTIONS = COPY_IN, COPY_OUT, FILL, LAUNCH, RECORD, WAIT, SYNCHRONIZE, MEMORY = (
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuLaunchKernel",
@@ -69,9 +70,10 @@ class SimulatedCalls:
     Parameters
     ----------
     stream : stream of numba
+    turn : Turn
     """
 
-    def __init__(self, stream):
+    def __init__(self, stream, turn: Turn):
         self._calls: list[Callable[[], None]] = []
         self._before: list[SimulatedCalls] = []
 
@@ -128,10 +130,12 @@ class Calls:
     Parameters
     ----------
     stream : stream of numba
+    turn : Turn
+        Of the thread that starts them; meanwhile it is another one's.
     """
 
-    def __init__(self, stream):
-        self._stream, self._handle = stream, int(stream.handle)
+    def __init__(self, stream, turn: Turn):
+        self._stream, self._handle, self.turn = stream, int(stream.handle), turn
         self._calls: list[Call] = []
         self._before: list[Calls] = []
         self._words, self._used = np.empty(_WORDS, dtype=np.int64), 0
@@ -236,21 +240,26 @@ def start_together(several: Sequence[Calls | SimulatedCalls]) -> None:
         for call in calls:
             call()
     elif calls:
-        made, error = _make_calls(np.array([call.numbers for call in calls], dtype=np.int64))
+        numbers, turn = np.array([call.numbers for call in calls], dtype=np.int64), several[0].turn
+        made, error = _make_calls(numbers, turn.line, turn.held)
         if error:
             raise CudaAPIError(error, f"{calls[made].name} failed with error {error}")
 
 
 @njit(cache=True, nogil=True)
-def _make_calls(calls):
+def _make_calls(calls, line, held):
     """Make calls until one fails; return its number and its error, 0 if there is none."""
-    for k in range(len(calls)):
-        c = calls[k]
+    if held:
+        end_turn(line)
+    made, error = 0, 0
+    while made < len(calls) and error == 0:
+        c = calls[made]
         given = c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11]
         error = call_at(c[0], given)
-        if error != 0:
-            return k, error
-    return len(calls), 0
+        made += 1
+    if held:
+        take_turn(line)
+    return made - 1, error
 
 
 @cache

@@ -8,6 +8,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+give_way = types.ExternalFunction("sched_yield", types.int32())
+"""Have the system run another thread, if one waits for this processor."""
+
 
 def address_of(function: object) -> int:
     """Return the address of a function that `ctypes` knows."""

@@ -1,4 +1,4 @@
-"""Threads that run compiled code alone.
+"""Threads that run compiled code alone, and threads of Python that wait in compiled code.
 
 A thread of Python takes the interpreter's lock when it begins and when it ends, and to hand that on
 takes longer than to make a thread: 50 to 80 us, one thread after the other. These begin as a tree:
@@ -8,7 +8,8 @@ each thread begins two others before it works.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -19,13 +20,87 @@ from numpy.typing import NDArray
 
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools import simd
-from gpu_tools.foreign import address_of, call_at
+from gpu_tools.foreign import address_of, call_at, give_way
 
 _LIBRARY = ctypes.CDLL(None)
 
 # columns of the table of threads: what each is known by to the system, 0 if it could not be begun,
 # its number, how many there are, what threads begin with, and the functions and numbers it needs
 _HANDLE, _NUMBER, _COUNT, _BEGINNING, _CREATE, _FUNCTION, _GIVEN, _FIELDS = range(8)
+
+
+@register_jitable
+def wait_for(told):
+    """Wait in compiled code until the first of some int64 is not 0.
+
+    Awake: a thread that sleeps can take a millisecond to wake up.
+    """
+    while simd.fetch_add(told, 0, 0) == 0:
+        give_way()
+
+
+class Turn:
+    """A thread's place in a line of those that take turns at running Python.
+
+    Python's lock is handed on among threads that sleep, and where several GPUs' threads want it at
+    once, each for some 100 us, most of the time is spent on that. Those in a line wait awake, in
+    compiled code, so that one at a time asks for the lock. A thread has its turn within the block
+    of a ``with``, but for compiled code that ends and takes it.
+
+    Parameters
+    ----------
+    line : ndarray of int64, shape (2,)
+        How many have come, and how many have been; at first zeros.
+
+    Attributes
+    ----------
+    held : bool
+        Whether the thread has its turn.
+    """
+
+    def __init__(self, line: NDArray[np.int64]):
+        self.line, self.held = line, False
+
+    def __enter__(self) -> None:
+        _take_turn(self.line)
+        self.held = True
+
+    def __exit__(self, *_) -> None:
+        self.held = False
+        _end_turn(self.line)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let others go on within the block."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+
+@register_jitable
+def end_turn(line):
+    """Let the next one have its turn."""
+    simd.fetch_add(line, 1, 1)
+
+
+@njit(cache=True)
+def _end_turn(line):
+    end_turn(line)
+
+
+@register_jitable
+def take_turn(line):
+    """Wait until all who came before have been."""
+    own = simd.fetch_add(line, 0, 1)
+    while simd.fetch_add(line, 1, 0) != own:
+        give_way()
+
+
+@njit(cache=True, nogil=True)
+def _take_turn(line):
+    take_turn(line)
 
 
 class Task:
@@ -115,20 +190,6 @@ def _join(join, threads):
     for k in range(len(threads)):
         if threads[k, _HANDLE] != 0:
             call_at(join, (threads[k, _HANDLE], 0))
-
-
-GIVE_WAY = address_of(_LIBRARY.sched_yield)
-"""What `wait_for` calls."""
-
-
-@register_jitable
-def wait_for(told, give_way):
-    """Wait in compiled code, without Python's lock, until the first of some int64 is not 0.
-
-    A thread that sleeps takes longer to wake up than most of what is waited for.
-    """
-    while simd.fetch_add(told, 0, 0) == 0:
-        call_at(give_way, ())
 
 
 @cache

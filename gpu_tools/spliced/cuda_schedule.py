@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.batches import within_limit
 from gpu_tools.cuda_kept import KEPT, Room
 from gpu_tools.driver_calls import start_together
-from gpu_tools.native_threads import Copy
+from gpu_tools.native_threads import Copy, Turn
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
@@ -72,17 +72,18 @@ def on_cuda(
     found = Alignments(columns)
 
     def run(work: Work, number: int, room: Room) -> None:
-        share, resident = begin_share(work, number, room)
-        broad = prepare_wide(columns, share, scoring)
         copying: deque[Copy] = deque()
-        for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
-            # its buffers are those of the search so many before
-            for copied in first_beyond(copying, len(room.turns) - 1):
-                copied.result()
-            part = search.found()
-            found.add(search.jobs, part)
-            copying.append(part.words)
-            done(sum_of(columns.cells, own))
+        with room.turn:
+            share, resident = begin_share(work, number, room)
+            broad = prepare_wide(columns, share, scoring, room.turn)
+            for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
+                # its buffers are those of the search so many before
+                for copied in first_beyond(copying, len(room.turns) - 1):
+                    copied.result()
+                part = search.found()
+                found.add(search.jobs, part)
+                copying.append(part.words)
+                done(sum_of(columns.cells, own))
         for copied in copying:
             copied.result()
         for k, result in wide_results(broad, scoring):
@@ -101,10 +102,11 @@ def scores_on_cuda(
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
     def run(work: Work, number: int, room: Room) -> None:
-        share, resident = begin_share(work, number, room)
-        broad = prepare_wide(columns, share, scoring)
-        for _, search in searches(work, share, resident, room):
-            search.raise_scores(scores)
+        with room.turn:
+            share, resident = begin_share(work, number, room)
+            broad = prepare_wide(columns, share, scoring, room.turn)
+            for _, search in searches(work, share, resident, room):
+                search.raise_scores(scores)
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
@@ -134,7 +136,7 @@ def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resi
     free = free_memory(room)
     # to be copied with the first batch, when they are there
     resident = packed.Resident.copy(work.programs, given, room.stays)
-    return share_of(work, number, free), resident
+    return share_of(work, number, free, room.turn), resident
 
 
 def searches(
@@ -192,13 +194,16 @@ def first_beyond(line: deque, most: int) -> Iterator:
 
 
 def prepare_wide(
-    columns: CaseColumns, share: Share, scoring: SplicedScoring
+    columns: CaseColumns, share: Share, scoring: SplicedScoring, turn: Turn
 ) -> list[tuple[int, PreparedCase]]:
     """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
+    if not share.broad:
+        return []
     prepare_case = Preparation(scoring)
-    made = [(k, prepare_case(columns.cases[k])) for k in share.broad]
-    for numbered in made:
-        refuse_beyond(share.free, numbered[0], _wide_bytes(numbered))
+    with turn.aside():
+        made = [(k, prepare_case(columns.cases[k])) for k in share.broad]
+        for numbered in made:
+            refuse_beyond(share.free, numbered[0], _wide_bytes(numbered))
     return made
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpu_tools.batches import deal_out
 from gpu_tools.cuda_kept import Room
 from gpu_tools.errors import DeviceError
-from gpu_tools.native_threads import GIVE_WAY, Helpers, wait_for
+from gpu_tools.native_threads import Helpers, Turn, end_turn, take_turn, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
@@ -169,18 +169,20 @@ class Share(NamedTuple):
     most_blocks: tuple[int, int, float]
 
 
-def share_of(work: Work, number: int, free: int) -> Share:
+def share_of(work: Work, number: int, free: int, turn: Turn) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
     It is the one with that number among the GPUs of the call, and has so many bytes free. The
-    thread of each one deals for itself, which takes no longer and waits for nobody.
+    thread of each one deals for itself, which takes no longer and waits for nobody; it has its
+    `turn` before and behind that.
     """
     columns, table, count = work.columns, work.programs.table, len(work.ordinals)
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
     part, place = free // SHARE_PER_BATCH, (count, number)
     limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
     given = columns.cells, columns.jobs, columns.first_jobs
-    cases, jobs, ends, largest = _dealt(*given, place, (work.told, GIVE_WAY), table, AROUND, limits)
+    waiting = work.told, turn.line
+    cases, jobs, ends, largest = _dealt(*given, place, waiting, table, AROUND, limits)
     broad, others = work.broad, []
     if broad is not None:
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
@@ -194,12 +196,14 @@ def share_of(work: Work, number: int, free: int) -> Share:
 @njit(cache=True, nogil=True)
 def _dealt(cells, jobs, first_jobs, place, waiting, table, around, limits):
     """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`."""
-    count, number = place
+    (count, number), (told, line) = place, waiting
+    end_turn(line)
     order, numbers = deal_out(cells, count)
     cases = order[number, : numbers[number]].copy()
     own = jobs_of(jobs, first_jobs, cases)
-    wait_for(*waiting)
+    wait_for(told)
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
+    take_turn(line)
     return cases, own, ends, largest
 
 
@@ -254,12 +258,11 @@ def _broad(
 def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
     """Group batches that are laid out together, before one of them is done: `turns` at most.
 
-    The first one is alone, so that the GPU begins.
+    The first two are alone, so that the GPU begins and goes on.
     """
-    n = 0 if any(batch.alone for batch in batches) else turns
-    singles = ([batch] for batch in batches[n:])
-    yield from (group for group in (batches[: min(n, 1)], batches[1:n]) if group)
-    yield from singles
+    n = 2 if any(batch.alone for batch in batches) else turns
+    firsts, some = [[batch] for batch in batches[:2]], batches[2:n]
+    yield from (*firsts, *([some] if some else []), *([batch] for batch in batches[n:]))
 
 
 @register_jitable
