@@ -255,10 +255,11 @@ def measure_gpu(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
 
 
 def several_gpus(cases: list[Case]) -> Iterator[tuple[str, dict]]:
-    """Time many cases on one GPU and on all that there are."""
-    ordinals = ",".join(str(gpu.ordinal) for gpu in list_gpus())
+    """Time many cases on one GPU, on two, and so on."""
+    ordinals = [str(gpu.ordinal) for gpu in list_gpus()]
     for function in (spliced_scores, spliced_align_many):
-        for device in ("cuda:0", f"cuda:{ordinals}"):
+        for count in range(1, len(ordinals) + 1):
+            device = f"cuda:{','.join(ordinals[:count])}"
             yield f"{function.__name__} on {device}", columns_call(cases, function, device)
 
 

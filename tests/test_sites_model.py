@@ -235,7 +235,7 @@ def test_a_gpu_is_held(files, monkeypatch, asked):
         used.append(device)
         return site_align(*given, device="cpu", **options)
 
-    monkeypatch.setattr("gpu_tools.cli.spliced_align.site_align", on_cpu)
+    monkeypatch.setattr("gpu_tools.sites.api.site_align", on_cpu)
     assert run("--site-model", "vertebrate", "--ends", "free", "--device", asked) == 0
     assert used == ["cuda:0"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpu_tools.errors import InputError
 from gpu_tools.exons import ExonSet
@@ -11,9 +11,11 @@ from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.intervals import read_exons_and_format
 from gpu_tools.formats.tables import read_table
 from gpu_tools.sequences import Sequence
-from gpu_tools.sites.api import SiteCase, tables_of
-from gpu_tools.sites.model import GeneSites
 from gpu_tools.spliced import Case
+
+if TYPE_CHECKING:
+    from gpu_tools.sites.api import SiteCase
+    from gpu_tools.sites.model import GeneSites
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +91,9 @@ def read_site_cases(
     InputError
         If a file is bad, or a pair names an unknown sequence.
     """
+    # listed candidates do without: what is not imported begins sooner
+    from gpu_tools.sites.api import SiteCase, tables_of
+
     bases, targets, pairs = _sequences_and_pairs(files)
     used = dict.fromkeys(b for b, _ in pairs)
     tables = {b: tables_of(bases[b], model, strands, ends, reading) for b in used}

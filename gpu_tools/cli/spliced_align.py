@@ -18,8 +18,6 @@ from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import ENDS, SplicedScoring
-from gpu_tools.sites.api import site_align
-from gpu_tools.sites.model import load_sites
 
 COLUMNS = (
     "base", "target", "strand", "score", "base_length", "target_length", "n_exons", "n_chain",
@@ -159,6 +157,9 @@ def _with_candidates(files: CaseFiles, scores: dict, reading: str):
 
 def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
     """Return cases, scoring and function for all exons that a model admits."""
+    from gpu_tools.sites.api import site_align
+    from gpu_tools.sites.model import load_sites
+
     model = load_sites(site_model)
     if sites["min_intron"] is not None:
         model = model.with_shortest_intron(sites["min_intron"])
