@@ -162,9 +162,10 @@ class Calls:
         """Start a kernel that takes arrays alone."""
         function = self._function(kernel, tuple([each.kind for each in placed]))
         if function is None:
-            # numba compiles it, loads it and starts it
             self.start()
-            kernel[blocks, threads, self._stream](*(each.array for each in placed))
+            # numba compiles it, which takes long, loads it and starts it
+            with self.turn.aside():
+                kernel[blocks, threads, self._stream](*(each.array for each in placed))
             return
         given = self._keep_words([word for each in placed for word in each.words])
         x, y = threads if isinstance(threads, tuple) else (threads, 1)

@@ -71,7 +71,10 @@ class Turn:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Let others go on within the block."""
+        """Let others go on within the block, if it is this thread's turn."""
+        if not self.held:
+            yield
+            return
         self.__exit__()
         try:
             yield
@@ -144,7 +147,9 @@ class Helpers:
             self._task.function.address, self._task.address,
         )  # fmt: skip
         first = self._threads.__array_interface__["data"][0]
-        _LIBRARY.pthread_create(*map(ctypes.c_void_p, (first, 0, _beginning().address, first)))
+        given = map(ctypes.c_void_p, (first, 0, _beginning().address, first))
+        if _LIBRARY.pthread_create(*given) != 0:
+            self._threads = self._threads[:0]
 
     def join(self) -> None:
         """Wait until all have ended."""

@@ -11,6 +11,7 @@ import pytest
 
 from gpu_tools import spliced_align
 from gpu_tools.cuda_kept import KEPT, Room
+from gpu_tools.device import simulated
 from tests.cases import WORKED_EXAMPLE
 
 pytestmark = pytest.mark.cuda
@@ -94,6 +95,19 @@ def test_buffers_beyond_what_may_be_kept_are_given_back():
     assert room.stays.bytes == room.bytes == 40
     room.keep(79)
     assert room.stays.bytes == room.bytes == 0
+
+
+@pytest.mark.skipif(simulated(), reason="the simulator's calls are numba's")
+def test_what_numba_has_compiled_is_started_without_it():
+    for _ in range(2):
+        spliced_align([WORKED_EXAMPLE.case()], device="cuda:0")
+    buffers = KEPT._rooms[0].turns[0]
+    started = {
+        kernel.py_func.__name__
+        for calls in (buffers.calls, buffers.urgent)
+        for kernel in calls._loaded
+    }
+    assert started >= {"place_sources", "sweep_pieces", "find_ends", "trace_chains", "gather"}
 
 
 _ALL_GPUS = """

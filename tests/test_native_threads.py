@@ -41,6 +41,12 @@ def test_a_turn_ends_with_an_error():
     assert not turn.held
 
 
+def test_who_has_no_turn_gives_none_away():
+    turn = Turn(np.zeros(2, np.int64))
+    with turn.aside():
+        assert turn.line.tolist() == [0, 0]
+
+
 def test_others_have_their_turn_while_calls_are_made():
     line = np.zeros(2, np.int64)
     with Turn(line):

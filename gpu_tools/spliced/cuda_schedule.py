@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.batches import within_limit
-from gpu_tools.cuda_kept import KEPT, Room
+from gpu_tools.cuda_kept import KEPT, Buffers, Room
 from gpu_tools.driver_calls import start_together
 from gpu_tools.native_threads import Copy, Turn
 from gpu_tools.results import SplicedAlignment
@@ -25,6 +25,7 @@ from gpu_tools.spliced.cuda_chains import ChainSearch
 from gpu_tools.spliced.cuda_halves import halved
 from gpu_tools.spliced.cuda_layout import lay_out
 from gpu_tools.spliced.cuda_work import (
+    Batch,
     Share,
     Work,
     begun,
@@ -152,30 +153,44 @@ def searches(
     else is to be done with a search is put down by `start`.
     """
     if not share.jobs.count:
+        room.stays.calls.taken()  # nobody needs copies of programs
         return
-    table, turns = resident.programs.table, deque(room.turns)
-    running, crowded = deque(), False
+    turns, running, crowded = deque(room.turns), deque(), False
     for group in in_groups(share.batches, len(turns)):
         if group[0].alone or crowded:
             yield from first_beyond(running, 0)
             room.empty()
         crowded, own = group[0].alone, [turns[k] for k in range(len(group))]
         turns.rotate(-len(group))
-        jobs = share.jobs.take(slice(group[0].jobs.start, group[-1].jobs.stop))
-        past = [batch.jobs.stop - group[0].jobs.start for batch in group]
-        laid = lay_out(table, jobs, past, own, share.most_blocks)
-        for batch, one, buffers in zip(group, laid, own, strict=True):
-            launch = packed.PackedLaunch(resident, one, work.apart, buffers)
-            launch.run()
-            search = ChainSearch(launch, work.scoring)
-            search.find_ends()
-            start(search)
-            running.append((share.narrow[batch.cases], search))
-        start_together([calls for each in own for calls in (each.calls, each.urgent)])
+        running += _begun(work, share, resident, group, own, start)
         yield from first_beyond(running, len(room.turns) - 1)
     yield from first_beyond(running, 0)
     if share.broad:
         room.empty()
+
+
+def _begun(
+    work: Work,
+    share: Share,
+    resident: packed.Resident,
+    group: list[Batch],
+    rooms: list[Buffers],
+    start: Callable[[ChainSearch], None],
+) -> list[tuple[NDArray[np.int64], ChainSearch]]:
+    """Begin with batches that follow each other, each in its own buffers."""
+    first, searches = group[0].jobs.start, []
+    jobs = share.jobs.take(slice(first, group[-1].jobs.stop))
+    past = [batch.jobs.stop - first for batch in group]
+    laid = lay_out(resident.programs.table, jobs, past, rooms, share.most_blocks)
+    for batch, one, buffers in zip(group, laid, rooms, strict=True):
+        launch = packed.PackedLaunch(resident, one, work.apart, buffers)
+        launch.run()
+        search = ChainSearch(launch, work.scoring)
+        search.find_ends()
+        start(search)
+        searches.append((share.narrow[batch.cases], search))
+    start_together([calls for each in rooms for calls in (each.calls, each.urgent)])
+    return searches
 
 
 @njit(cache=True)
