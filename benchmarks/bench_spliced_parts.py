@@ -65,13 +65,13 @@ class Clock:
 
         return counted
 
-    def marked(self, function: Callable, buffers_of: Callable) -> Callable:
+    def marked(self, function: Callable, calls_of: Callable) -> Callable:
         """Return a function that does the same, and puts an event before or behind its work."""
         from numba import cuda
 
         @wraps(function)
         def marking(*given, **options):
-            calls = buffers_of(*given).calls
+            calls = calls_of(*given)
             events = self.events[threading.current_thread().name]
             if not events:
                 events += [cuda.current_context().device.id, cuda.event(), None]
@@ -110,7 +110,7 @@ def watched() -> Iterator[Clock]:
         (cuda_work, "_broad", "kernels chosen"),
         (cuda_schedule, "halved", "strands cut"),
         (cuda_work, "_dealt", "cases dealt out, programs waited for, batches made"),
-        (cuda_work, "free_memory", "targets copied, memory asked for"),
+        (cuda_schedule, "free_memory", "targets copied, memory asked for"),
         (cuda, "copy_given", "targets put down"),
         (cuda_schedule, "share_of", "share made"),
         (cuda.Resident, "copy", "programs put down"),
@@ -120,7 +120,7 @@ def watched() -> Iterator[Clock]:
         (cuda_chains.ChainSearch, "find_ends", "search for ends put down"),
         (cuda_chains.ChainSearch, "find_chains", "search for chains put down"),
         (cuda_schedule, "start_together", "calls made"),
-        (cuda_chains.ChainSearch, "scores", "scores waited for"),
+        (cuda_chains.ChainSearch, "raise_scores", "scores waited for"),
         (cuda_chains.ChainSearch, "found", "chains waited for"),
         (cuda_schedule.Alignments, "add", "chains added"),
         (cuda_schedule.Room, "keep", "buffers kept"),
@@ -129,13 +129,12 @@ def watched() -> Iterator[Clock]:
         for owner, name, part in parts:
             timed = clock.timed(part, getattr(owner, name))
             stack.enter_context(patch.object(owner, name, timed))
-        for owner, name in (
-            (cuda.PackedLaunch, "__init__"),
-            (cuda_chains.ChainSearch, "find_ends"),
-            (cuda_chains.ChainSearch, "find_chains"),
+        for owner, name, calls_of in (
+            (cuda.PackedLaunch, "__init__", lambda *given: given[-1].calls),
+            (cuda_chains.ChainSearch, "find_ends", lambda search: search.buffers.calls),
+            (cuda_chains.ChainSearch, "find_chains", lambda search: search.buffers.urgent),
         ):
-            buffers_of = _given_buffers if name == "__init__" else _own_buffers
-            marked = clock.marked(getattr(owner, name), buffers_of)
+            marked = clock.marked(getattr(owner, name), calls_of)
             stack.enter_context(patch.object(owner, name, marked))
         beside = cuda_schedule.KEPT.beside_gpus
 
@@ -150,14 +149,6 @@ def watched() -> Iterator[Clock]:
 
         stack.enter_context(patch.object(cuda_schedule.KEPT, "beside_gpus", beside_gpus))
         yield clock
-
-
-def _given_buffers(launch, resident, laid, apart, buffers):
-    return buffers
-
-
-def _own_buffers(search):
-    return search.buffers
 
 
 def parts_of(call: Callable[[], object]) -> dict[str, dict[str, float]]:
