@@ -212,7 +212,7 @@ class Keeper:
         """
         if len(ordinals) > 1:
             return _results(self._begin(ordinals, work, *arguments))
-        found = []
+        found = []  # with each GPU only for its call: the thread is not ours
         for ordinal, *own in zip(ordinals, *arguments, strict=True):
             with cuda.gpus[ordinal]:
                 found.append(work(*own))

@@ -33,7 +33,7 @@ _WORDS = 1024
 
 
 class Placed:
-    """An array of the current GPU, as kernels take it.
+    """An array of the current GPU, as kernels take it; the simulator has the array alone.
 
     Attributes
     ----------
@@ -64,7 +64,32 @@ class Call(NamedTuple):
     kept: Sequence
 
 
-class SimulatedCalls:
+class _PutDown:
+    """What was put down for a stream and has not been made.
+
+    Parameters
+    ----------
+    turn : Turn
+        Of the thread that makes it; meanwhile it is another one's.
+    """
+
+    def __init__(self, turn: Turn):
+        self.turn = turn
+        self._calls: list[Call | Callable[[], None]] = []
+        self._before: list[_PutDown] = []
+
+    def start(self) -> None:
+        """Make the calls that were put down; see `start_together`."""
+        start_together([self])
+
+    def taken(self) -> list[Call | Callable[[], None]]:
+        """Return the calls that were put down, for somebody else to make."""
+        calls = [call for others in self._before for call in others.taken()] + self._calls
+        self._before, self._calls = [], []
+        return calls
+
+
+class SimulatedCalls(_PutDown):
     """What `Calls` does, on the simulator.
 
     Parameters
@@ -74,8 +99,7 @@ class SimulatedCalls:
     """
 
     def __init__(self, stream, turn: Turn):
-        self._calls: list[Callable[[], None]] = []
-        self._before: list[SimulatedCalls] = []
+        super().__init__(turn)
 
     def copy_in(self, placed: Placed, values: NDArray) -> None:
         """See `Calls`."""
@@ -107,22 +131,12 @@ class SimulatedCalls:
         """See `Calls`."""
         self._before.append(recorded)
 
-    def start(self) -> None:
-        """See `Calls`."""
-        start_together([self])
-
     def finish(self) -> None:
         """See `Calls`."""
-        start_together([self])
-
-    def taken(self) -> list[Callable[[], None]]:
-        """See `Calls`."""
-        calls = [call for others in self._before for call in others.taken()] + self._calls
-        self._before, self._calls = [], []
-        return calls
+        self.start()
 
 
-class Calls:
+class Calls(_PutDown):
     """Calls of the driver for a stream of the current GPU, to be made together.
 
     Values of the host are read when calls are started, pinned ones when the GPU comes to it.
@@ -131,13 +145,11 @@ class Calls:
     ----------
     stream : stream of numba
     turn : Turn
-        Of the thread that starts them; meanwhile it is another one's.
     """
 
     def __init__(self, stream, turn: Turn):
-        self._stream, self._handle, self.turn = stream, int(stream.handle), turn
-        self._calls: list[Call] = []
-        self._before: list[Calls] = []
+        super().__init__(turn)
+        self._stream, self._handle = stream, int(stream.handle)
         self._words, self._used = np.empty(_WORDS, dtype=np.int64), 0
         # the driver wants to know where each of a kernel's parameters is
         self._places = _address(self._words) + 8 * np.arange(_WORDS)
@@ -188,20 +200,15 @@ class Calls:
         self._before.append(recorded)
         self._put(WAIT, (self._handle, int(event.handle), 0), (event,))
 
-    def start(self) -> None:
-        """Make the calls that were put down; see `start_together`."""
-        start_together([self])
-
     def finish(self) -> None:
-        """Make them and wait until the GPU has done all of the stream."""
+        """Make what was put down and wait until the GPU has done all of the stream."""
         self._put(SYNCHRONIZE, (self._handle,), ())
-        start_together([self])
+        self.start()
 
     def taken(self) -> list[Call]:
         """Return the calls that were put down, for somebody else to make."""
-        calls = [call for others in self._before for call in others.taken()] + self._calls
-        self._before, self._calls, self._used = [], [], 0
-        return calls
+        self._used = 0
+        return super().taken()
 
     def _put(self, name: str, given: tuple[int, ...], kept: Sequence) -> None:
         """Put a call down; what is kept stays where it is until the call is made."""
