@@ -31,7 +31,7 @@ class HostPlaced(driver_calls.Placed):
     """An array of the simulator, as numba's kernels would take it."""
 
     def __init__(self, array):
-        values = array.__array__() if not hasattr(array, "_ary") else array._ary
+        values = array._ary
         self.array, self.address = array, values.ctypes.data
         self.kind = values.dtype, values.ndim
         place = values.size, values.itemsize, self.address

@@ -1,5 +1,6 @@
 """Threads that take turns at running Python, and copies that threads make."""
 
+import time
 from threading import Thread
 
 import numpy as np
@@ -19,6 +20,7 @@ def test_one_thread_at_a_time_has_its_turn():
         for _ in range(50):
             with turn:
                 inside.append(number)
+                time.sleep(1e-5)  # Python's lock goes to another thread
                 seen.append((turn.held, len(inside)))
                 inside.remove(number)
                 with turn.aside():

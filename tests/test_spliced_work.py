@@ -48,6 +48,21 @@ def test_batches_are_small_at_both_ends_and_split_no_case(seed):
         assert own[1] - own[0] == sum(len(sizes) for sizes in of_case[first:past])
 
 
+@pytest.mark.parametrize("alone", [None, 0, 3])
+@pytest.mark.parametrize("n", range(9))
+def test_groups_are_batches_in_their_order_that_buffers_are_free_for(n, alone):
+    """The first two are for themselves, and so is what finds buffers only when others are done."""
+    nothing = slice(0, 0)
+    batches = [cuda_work.Batch(nothing, nothing, k == alone) for k in range(n)]
+    groups = list(cuda_work.in_groups(batches, 5))
+    assert [*chain(*groups)] == batches
+    singles = alone is not None and alone < n
+    assert [len(group) for group in groups[:2]] == [1] * min(n, 2)
+    assert [len(group) for group in groups[2:]] == (
+        [1] * max(n - 2, 0) if singles else [min(n, 5) - 2] * (n > 2) + [1] * max(n - 5, 0)
+    )
+
+
 def test_jobs_of_some_cases():
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
     none = cases.Example("ACGT", "AC", [])
