@@ -125,7 +125,7 @@ def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
     from gpu_tools.spliced.cuda_work import begun
 
     room = Room()
-    with begun(columns, SCORING, (0,), cpu_threads(None)) as work, room.turn:
+    with begun(columns, SCORING, (0,), cpu_threads(None)) as work:
         work.lay_out()
         share, resident = begin_share(work, 0, room)
         table, buffers = resident.programs.table, room.turns[0]

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
 from gpu_tools.driver_calls import Calls, Placed, SimulatedCalls, urgent_stream
-from gpu_tools.native_threads import Turn
 
 BYTES_KEPT = 8 << 30
 """What the buffers of a GPU may take of its memory between two calls ..."""
@@ -34,11 +33,6 @@ class Buffers:
 
     Not for two threads at once.
 
-    Parameters
-    ----------
-    turn : Turn
-        Of the thread that uses them.
-
     Attributes
     ----------
     stream : stream of numba
@@ -49,10 +43,10 @@ class Buffers:
         they are started.
     """
 
-    def __init__(self, turn: Turn):
+    def __init__(self):
         self.stream, self.event = cuda.stream(), cuda.event()
         kind = SimulatedCalls if simulated() else Calls
-        self.calls, self.urgent = kind(self.stream, turn), kind(urgent_stream(), turn)
+        self.calls, self.urgent = kind(self.stream), kind(urgent_stream())
         self._arrays: dict[str, tuple[int, Placed]] = {}
         self._pinned: dict[str, NDArray] = {}
 
@@ -114,18 +108,11 @@ class Buffers:
 
 
 class Room:
-    """The buffers of a GPU: those of what stays for a call, and those of batches, in turns.
+    """The buffers of a GPU: those of what stays for a call, and those of batches, in turns."""
 
-    Parameters
-    ----------
-    turn : Turn, optional
-        Of the GPU's thread; it is alone by default.
-    """
-
-    def __init__(self, turn: Turn | None = None):
-        self.turn = turn or Turn(np.zeros(2, dtype=np.int64))
-        self.stays = Buffers(self.turn)
-        self.turns = tuple(Buffers(self.turn) for _ in range(TURNS))
+    def __init__(self):
+        self.stays = Buffers()
+        self.turns = tuple(Buffers() for _ in range(TURNS))
 
     @property
     def bytes(self) -> int:
@@ -158,7 +145,7 @@ class Keeper:
 
     def forget_threads(self) -> None:
         """Begin without threads, as a child process does."""
-        self._lock, self._line = Lock(), np.zeros(2, dtype=np.int64)
+        self._lock = Lock()
         self._workers: dict[int, ThreadPoolExecutor] = {}
         self._drivers: dict[int, ThreadPoolExecutor] = {}
 
@@ -230,7 +217,7 @@ class Keeper:
 
     def _in_room(self, run: Callable, ordinal: int, share) -> None:
         # only the GPU's own thread asks for its room
-        room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room(Turn(self._line))
+        room = self._rooms[ordinal] = self._rooms.get(ordinal) or Room()
         try:
             run(share, room)
         except BaseException:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools.device import simulated
 from gpu_tools.foreign import address_of, call_at
-from gpu_tools.native_threads import Turn, end_turn, take_turn
 
 _FUNCTIONS = COPY_IN, COPY_OUT, FILL, LAUNCH, RECORD, WAIT, SYNCHRONIZE, MEMORY = (
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async", "cuLaunchKernel",
@@ -65,16 +64,9 @@ class Call(NamedTuple):
 
 
 class _PutDown:
-    """What was put down for a stream and has not been made.
+    """What was put down for a stream and has not been made."""
 
-    Parameters
-    ----------
-    turn : Turn
-        Of the thread that makes it; meanwhile it is another one's.
-    """
-
-    def __init__(self, turn: Turn):
-        self.turn = turn
+    def __init__(self):
         self._calls: list[Call | Callable[[], None]] = []
         self._before: list[_PutDown] = []
 
@@ -95,11 +87,10 @@ class SimulatedCalls(_PutDown):
     Parameters
     ----------
     stream : stream of numba
-    turn : Turn
     """
 
-    def __init__(self, stream, turn: Turn):
-        super().__init__(turn)
+    def __init__(self, stream):
+        super().__init__()
 
     def copy_in(self, placed: Placed, values: NDArray) -> None:
         """See `Calls`."""
@@ -144,11 +135,10 @@ class Calls(_PutDown):
     Parameters
     ----------
     stream : stream of numba
-    turn : Turn
     """
 
-    def __init__(self, stream, turn: Turn):
-        super().__init__(turn)
+    def __init__(self, stream):
+        super().__init__()
         self._stream, self._handle = stream, int(stream.handle)
         self._words, self._used = np.empty(_WORDS, dtype=np.int64), 0
         # the driver wants to know where each of a kernel's parameters is
@@ -176,8 +166,7 @@ class Calls(_PutDown):
         if function is None:
             self.start()
             # numba compiles it, which takes long, loads it and starts it
-            with self.turn.aside():
-                kernel[blocks, threads, self._stream](*(each.array for each in placed))
+            kernel[blocks, threads, self._stream](*(each.array for each in placed))
             return
         given = self._keep_words([word for each in placed for word in each.words])
         x, y = threads if isinstance(threads, tuple) else (threads, 1)
@@ -248,25 +237,20 @@ def start_together(several: Sequence[Calls | SimulatedCalls]) -> None:
         for call in calls:
             call()
     elif calls:
-        numbers, turn = np.array([call.numbers for call in calls], dtype=np.int64), several[0].turn
-        made, error = _make_calls(numbers, turn.line, turn.held)
+        made, error = _make_calls(np.array([call.numbers for call in calls], dtype=np.int64))
         if error:
             raise CudaAPIError(error, f"{calls[made].name} failed with error {error}")
 
 
 @njit(cache=True, nogil=True)
-def _make_calls(calls, line, held):
+def _make_calls(calls):
     """Make calls until one fails; return its number and its error, 0 if there is none."""
-    if held:
-        end_turn(line)
     made, error = 0, 0
     while made < len(calls) and error == 0:
         c = calls[made]
         given = c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11]
         error = call_at(c[0], given)
         made += 1
-    if held:
-        take_turn(line)
     return made - 1, error
 
 

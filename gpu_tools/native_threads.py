@@ -8,8 +8,7 @@ each thread begins two others before it works.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -37,73 +36,6 @@ def wait_for(told):
     """
     while simd.fetch_add(told, 0, 0) == 0:
         give_way()
-
-
-class Turn:
-    """A thread's place in a line of those that take turns at running Python.
-
-    Python's lock is handed on among threads that sleep, and where several GPUs' threads want it at
-    once, each for some 100 us, most of the time is spent on that. Those in a line wait awake, in
-    compiled code, so that one at a time asks for the lock. A thread has its turn within the block
-    of a ``with``, but for compiled code that ends and takes it.
-
-    Parameters
-    ----------
-    line : ndarray of int64, shape (2,)
-        How many have come, and how many have been; at first zeros.
-
-    Attributes
-    ----------
-    held : bool
-        Whether the thread has its turn.
-    """
-
-    def __init__(self, line: NDArray[np.int64]):
-        self.line, self.held = line, False
-
-    def __enter__(self) -> None:
-        _take_turn(self.line)
-        self.held = True
-
-    def __exit__(self, *_) -> None:
-        self.held = False
-        _end_turn(self.line)
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Let others go on within the block, if it is this thread's turn."""
-        if not self.held:
-            yield
-            return
-        self.__exit__()
-        try:
-            yield
-        finally:
-            self.__enter__()
-
-
-@register_jitable
-def end_turn(line):
-    """Let the next one have its turn."""
-    simd.fetch_add(line, 1, 1)
-
-
-@njit(cache=True)
-def _end_turn(line):
-    end_turn(line)
-
-
-@register_jitable
-def take_turn(line):
-    """Wait until all who came before have been."""
-    own = simd.fetch_add(line, 0, 1)
-    while simd.fetch_add(line, 1, 0) < own:
-        give_way()
-
-
-@njit(cache=True, nogil=True)
-def _take_turn(line):
-    take_turn(line)
 
 
 class Task:

@@ -12,16 +12,10 @@ from gpu_tools import driver_calls
 from gpu_tools.device import simulated
 from gpu_tools.driver_calls import CudaAPIError
 from gpu_tools.foreign import address_of
-from gpu_tools.native_threads import Turn
 
 pytestmark = pytest.mark.skipif(simulated(), reason="the simulator has no such calls")
 NUMBER = ctypes.c_int64
 STREAM = SimpleNamespace(handle=77)
-
-
-def calls_of(stream):
-    """Return calls of a thread that is alone."""
-    return driver_calls.Calls(stream, Turn(np.zeros(2, np.int64)))
 
 
 class Array(driver_calls.Placed):
@@ -89,7 +83,7 @@ def made(monkeypatch):
 
 
 def test_nothing_happens_before_the_start(made):
-    calls = calls_of(STREAM)
+    calls = driver_calls.Calls(STREAM)
     array, found = Array(np.zeros(4, np.int32)), np.empty(2, np.int32)
     values = np.arange(3, dtype=np.int32)
     calls.copy_in(array, values)
@@ -104,7 +98,7 @@ def test_nothing_happens_before_the_start(made):
 
 
 def test_calls_are_made_in_their_order(made):
-    calls, others = calls_of(STREAM), calls_of(SimpleNamespace(handle=78))
+    calls, others = driver_calls.Calls(STREAM), driver_calls.Calls(SimpleNamespace(handle=78))
     event, array = SimpleNamespace(handle=9), Array(np.zeros(5, np.uint8))
     calls.wait(event, others)
     calls.fill(array, 0xAB, 3)
@@ -123,7 +117,7 @@ def test_calls_are_made_in_their_order(made):
 
 
 def test_a_kernel_is_told_what_arrays_are(made):
-    calls = calls_of(STREAM)
+    calls = driver_calls.Calls(STREAM)
     flat, rows = Array(np.zeros(7, np.int16)), Array(np.zeros((2, 3), np.int64))
     made.of_kernels[5] = flat, rows
     kernel = Kernel(5, flat, rows)
@@ -141,7 +135,7 @@ def test_a_kernel_is_told_what_arrays_are(made):
 
 def test_numba_starts_what_it_has_not_compiled_yet(made):
     """Behind what was put down before it; an array of another type is another kernel."""
-    calls = calls_of(STREAM)
+    calls = driver_calls.Calls(STREAM)
     some, other = Array(np.zeros(7, np.int16)), Array(np.zeros(7, np.int32))
     made.of_kernels[5] = (some,)
     kernel = Kernel(5, some)
@@ -152,14 +146,14 @@ def test_numba_starts_what_it_has_not_compiled_yet(made):
 
 
 def test_memory_is_asked_for(made):
-    calls, answer = calls_of(STREAM), np.zeros(2, np.int64)
+    calls, answer = driver_calls.Calls(STREAM), np.zeros(2, np.int64)
     calls.ask_memory(answer)
     calls.start()
     assert answer.tolist() == [3 << 40, 4 << 40]
 
 
 def test_streams_are_started_together(made):
-    one, other = (calls_of(SimpleNamespace(handle=handle)) for handle in (5, 6))
+    one, other = (driver_calls.Calls(SimpleNamespace(handle=handle)) for handle in (5, 6))
     array = Array(np.zeros(5, np.uint8))
     other.fill(array, 2, 3)
     one.fill(array, 1, 1)
@@ -169,7 +163,7 @@ def test_streams_are_started_together(made):
 
 
 def test_many_launches_are_made_when_the_room_for_their_arrays_is_full(made):
-    calls, array = calls_of(STREAM), Array(np.zeros(7, np.int16))
+    calls, array = driver_calls.Calls(STREAM), Array(np.zeros(7, np.int16))
     made.of_kernels[5] = (array,) * 10
     kernel = Kernel(5, *made.of_kernels[5])
     for blocks in range(100):
@@ -182,8 +176,8 @@ def test_many_launches_are_made_when_the_room_for_their_arrays_is_full(made):
 
 
 def test_the_first_call_that_fails_is_named_and_ends_them(made):
-    calls, array = calls_of(STREAM), Array(np.zeros(5, np.uint8))
-    others = calls_of(STREAM)
+    calls, array = driver_calls.Calls(STREAM), Array(np.zeros(5, np.uint8))
+    others = driver_calls.Calls(STREAM)
     calls.wait(SimpleNamespace(handle=12), others)
     calls.wait(SimpleNamespace(handle=13), others)
     calls.fill(array, 1, 5)

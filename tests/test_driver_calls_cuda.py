@@ -43,8 +43,8 @@ class HostCalls(driver_calls.Calls):
 
     numbers = count(1)
 
-    def __init__(self, stream, turn):
-        super().__init__(SimpleNamespace(handle=next(self.numbers)), turn)
+    def __init__(self, stream):
+        super().__init__(SimpleNamespace(handle=next(self.numbers)))
 
     def _function(self, kernel, kinds):
         if (kernel, kinds) not in KERNELS:

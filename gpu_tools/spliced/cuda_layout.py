@@ -194,12 +194,9 @@ def _put(values, first, into):
     into[:] = values[first : first + len(into)]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _lay_out(programs, jobs, places, around, most):
     """Write the tables of launches, given where they are and how many jobs they have.
-
-    With Python's lock: threads of several GPUs begin soonest one after the other, and to hand the
-    lock on takes longer than this.
 
     Returned are of each launch what its jobs take, whether one joins, and where its part of the
     other result begins and ends: the job of each block.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.batches import within_limit
 from gpu_tools.cuda_kept import KEPT, Buffers, Room
 from gpu_tools.driver_calls import start_together
-from gpu_tools.native_threads import Copy, Turn
+from gpu_tools.native_threads import Copy
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
@@ -74,17 +74,16 @@ def on_cuda(
 
     def run(work: Work, number: int, room: Room) -> None:
         copying: deque[Copy] = deque()
-        with room.turn:
-            share, resident = begin_share(work, number, room)
-            broad = prepare_wide(columns, share, scoring, room.turn)
-            for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
-                # its buffers are those of the search so many before
-                for copied in first_beyond(copying, len(room.turns) - 1):
-                    copied.result()
-                part = search.found()
-                found.add(search.jobs, part)
-                copying.append(part.words)
-                done(sum_of(columns.cells, own))
+        share, resident = begin_share(work, number, room)
+        broad = prepare_wide(columns, share, scoring)
+        for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
+            # its buffers are those of the search so many before
+            for copied in first_beyond(copying, len(room.turns) - 1):
+                copied.result()
+            part = search.found()
+            found.add(search.jobs, part)
+            copying.append(part.words)
+            done(sum_of(columns.cells, own))
         for copied in copying:
             copied.result()
         for k, result in wide_results(broad, scoring):
@@ -103,11 +102,10 @@ def scores_on_cuda(
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
     def run(work: Work, number: int, room: Room) -> None:
-        with room.turn:
-            share, resident = begin_share(work, number, room)
-            broad = prepare_wide(columns, share, scoring, room.turn)
-            for _, search in searches(work, share, resident, room):
-                search.raise_scores(scores)
+        share, resident = begin_share(work, number, room)
+        broad = prepare_wide(columns, share, scoring)
+        for _, search in searches(work, share, resident, room):
+            search.raise_scores(scores)
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
@@ -137,7 +135,7 @@ def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resi
     free = free_memory(room)
     # to be copied with the first batch, when they are there
     resident = packed.Resident.copy(work.programs, given, room.stays)
-    return share_of(work, number, free, room.turn), resident
+    return share_of(work, number, free), resident
 
 
 def searches(
@@ -209,16 +207,15 @@ def first_beyond(line: deque, most: int) -> Iterator:
 
 
 def prepare_wide(
-    columns: CaseColumns, share: Share, scoring: SplicedScoring, turn: Turn
+    columns: CaseColumns, share: Share, scoring: SplicedScoring
 ) -> list[tuple[int, PreparedCase]]:
     """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
     if not share.broad:
         return []
     prepare_case = Preparation(scoring)
-    with turn.aside():
-        made = [(k, prepare_case(columns.cases[k])) for k in share.broad]
-        for numbered in made:
-            refuse_beyond(share.free, numbered[0], _wide_bytes(numbered))
+    made = [(k, prepare_case(columns.cases[k])) for k in share.broad]
+    for numbered in made:
+        refuse_beyond(share.free, numbered[0], _wide_bytes(numbered))
     return made
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpu_tools.batches import deal_out
 from gpu_tools.cuda_kept import Room
 from gpu_tools.errors import DeviceError
-from gpu_tools.native_threads import Helpers, Turn, end_turn, take_turn, wait_for
+from gpu_tools.native_threads import Helpers, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
@@ -169,20 +169,18 @@ class Share(NamedTuple):
     most_blocks: tuple[int, int, float]
 
 
-def share_of(work: Work, number: int, free: int, turn: Turn) -> Share:
+def share_of(work: Work, number: int, free: int) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
     It is the one with that number among the GPUs of the call, and has so many bytes free. The
-    thread of each one deals for itself, which takes no longer and waits for nobody; it has its
-    `turn` before and behind that.
+    thread of each one deals for itself, which takes no longer and waits for nobody.
     """
     columns, table, count = work.columns, work.programs.table, len(work.ordinals)
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
     part, place = free // SHARE_PER_BATCH, (count, number)
     limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
     given = columns.cells, columns.jobs, columns.first_jobs
-    waiting = work.told, turn.line
-    cases, jobs, ends, largest = _dealt(*given, place, waiting, table, AROUND, limits)
+    cases, jobs, ends, largest = _dealt(*given, place, work.told, table, AROUND, limits)
     broad, others = work.broad, []
     if broad is not None:
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
@@ -194,16 +192,14 @@ def share_of(work: Work, number: int, free: int, turn: Turn) -> Share:
 
 
 @njit(cache=True, nogil=True)
-def _dealt(cells, jobs, first_jobs, place, waiting, table, around, limits):
+def _dealt(cells, jobs, first_jobs, place, told, table, around, limits):
     """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`."""
-    (count, number), (told, line) = place, waiting
-    end_turn(line)
+    count, number = place
     order, numbers = deal_out(cells, count)
     cases = order[number, : numbers[number]].copy()
     own = jobs_of(jobs, first_jobs, cases)
     wait_for(told)
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
-    take_turn(line)
     return cases, own, ends, largest
 
 
