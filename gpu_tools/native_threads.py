@@ -83,11 +83,15 @@ class Helpers:
         if _LIBRARY.pthread_create(*given) != 0:
             self._threads = self._threads[:0]
 
+    @property
+    def rest(self) -> tuple[int, int, int, NDArray[np.int64]]:
+        """What `do_rest` takes."""
+        join = address_of(_LIBRARY.pthread_join)
+        return self._task.function.address, self._task.address, join, self._threads
+
     def join(self) -> None:
         """Wait until all have ended."""
-        if len(self._threads):
-            _join(address_of(_LIBRARY.pthread_join), self._threads)
-            self._threads = self._threads[:0]
+        _join(*self.rest[2:])
 
 
 class Copy:
@@ -121,12 +125,27 @@ def _copy(address):
         call_at(copy, (copied, values, size))
 
 
-@njit(cache=True, nogil=True)
-def _join(join, threads):
+@register_jitable
+def do_rest(rest):
+    """Do what is left of a task in compiled code, and wait for the threads that do it as well."""
+    function, given, join, threads = rest
+    call_at(function, (given,))
+    join_all(join, threads)
+
+
+@register_jitable
+def join_all(join, threads):
+    """Wait until threads have ended that were not waited for."""
     # a thread comes behind the one that begins it
     for k in range(len(threads)):
         if threads[k, _HANDLE] != 0:
             call_at(join, (threads[k, _HANDLE], 0))
+            threads[k, _HANDLE] = 0
+
+
+@njit(cache=True, nogil=True)
+def _join(join, threads):
+    join_all(join, threads)
 
 
 @cache

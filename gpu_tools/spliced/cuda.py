@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import cuda
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.cuda_kept import Buffers
@@ -16,9 +17,9 @@ from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
 from gpu_tools.spliced import cuda_programs as of
-from gpu_tools.spliced.cuda_layout import AROUND, Laid, stride_of
+from gpu_tools.spliced.cuda_layout import Laid, stride_of
 from gpu_tools.spliced.cuda_programs import Programs, place_sources
-from gpu_tools.spliced.widths import Extent, bound_cells, costs_of
+from gpu_tools.spliced.widths import Extent, bound_cells
 
 PACKED_CAPABILITY = (9, 0)
 BLOCKS_PER_MULTIPROCESSOR = 28
@@ -30,46 +31,41 @@ EXONS_APART = 16
 _THREADS = 4 if simulated() else 128
 
 
-def fit_packed(table, lengths, base_lengths, scoring: SplicedScoring) -> NDArray[np.bool_]:
-    """Tell of which jobs 16-bit cells and byte scores provably suffice.
+def scores_fit(scoring: SplicedScoring) -> bool:
+    """Tell whether bytes suffice for what pairs and gaps add to a cell."""
+    lifted = scoring.substitution() - scoring.gap
+    in_bytes = np.abs(lifted).max() <= 127 and (lifted - scoring.gap).max() <= 127
+    return bool(in_bytes) and scoring.gap <= 0
+
+
+@register_jitable
+def cells_fit(own, length, base_length, costs, around):
+    """Tell whether 16-bit cells provably suffice for a job, and what else is counted.
 
     What fits with a target also fits with any shorter one.
 
     Parameters
     ----------
-    table : ndarray of int64, shape (J, cuda_programs.FIELDS)
-        The row of each job's program.
-    lengths, base_lengths : ndarray of int64, shape (J,)
-        Of targets and bases.
-    scoring : SplicedScoring
+    own : ndarray of int64, shape (cuda_programs.FIELDS,)
+        The job's program.
+    length, base_length : int
+        Of the target and the base.
+    costs : Costs
+    around : Around
     """
-    lifted = scoring.substitution() - scoring.gap
-    in_bytes = np.abs(lifted).max() <= 127 and (lifted - scoring.gap).max() <= 127
-    if not in_bytes or scoring.gap > 0:
-        return np.zeros(len(lengths), dtype=np.bool_)
-    return _cells_fit(table, lengths, base_lengths, costs_of(scoring), AROUND)
-
-
-@njit(cache=True, nogil=True)
-def _cells_fit(table, lengths, base_lengths, costs, around):
-    """Tell of which jobs 16-bit cells suffice, see `fit_packed`, and what else is counted."""
-    fit = np.empty(len(lengths), dtype=np.bool_)
-    for k in range(len(lengths)):
-        own, stride = table[k], stride_of(lengths[k], around)
-        longest = own[of.LONGEST_TRACK]
-        extent = Extent(longest, own[of.MOST_BONUS], own[of.BEST_BONUS], base_lengths[k])
-        low, high = bound_cells(extent, stride, costs)
-        # cells inside a track lack a gap a row, where a row without a pair adds nothing
-        high -= costs.gap * min(longest, stride)
-        fit[k] = (
-            own[of.AMBIGUOUS] == 0
-            and low > packed.NEVER + 256
-            and high < 2**15 - 256
-            and (own[of.N_STOPS] + own[of.N_KEPT]) * stride < 2**31
-            and lengths[k] < ends.COLUMNS_AT_MOST
-            and own[of.N_EXITS] <= ends.EXITS_AT_MOST
-        )
-    return fit
+    stride, longest = stride_of(length, around), own[of.LONGEST_TRACK]
+    extent = Extent(longest, own[of.MOST_BONUS], own[of.BEST_BONUS], base_length)
+    low, high = bound_cells(extent, stride, costs)
+    # cells inside a track lack a gap a row, where a row without a pair adds nothing
+    high -= costs.gap * min(longest, stride)
+    return (
+        own[of.AMBIGUOUS] == 0
+        and low > packed.NEVER + 256
+        and high < 2**15 - 256
+        and (own[of.N_STOPS] + own[of.N_KEPT]) * stride < 2**31
+        and length < ends.COLUMNS_AT_MOST
+        and own[of.N_EXITS] <= ends.EXITS_AT_MOST
+    )
 
 
 def most_exons_apart(ordinal: int) -> int:

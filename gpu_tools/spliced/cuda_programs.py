@@ -101,15 +101,15 @@ class Layout:
             np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
         )  # fmt: skip
         self.programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
-        self._counts = np.zeros(2, dtype=np.int64)
+        self.counts = np.zeros(2, dtype=np.int64)
         order, bonus = np.argsort(-room[:, 3]), scoring.exon_bonus(strands.scores)
         capacity = packed.APART if apart else packed.CAPACITY
-        arrays = order, self._counts, *strands[:-1], bonus, *self.programs[:-2]
+        arrays = order, self.counts, *strands[:-1], bonus, *self.programs[:-2]
         self.task = Task(_entry(), arrays, (scoring.gap, scoring.intron_penalty, *capacity))
 
     def check(self) -> None:
         """Raise `RuntimeError` unless all programs are there."""
-        if self._counts[1] < len(self.programs.table):
+        if self.counts[1] < len(self.programs.table):
             raise RuntimeError("a thread has left a program unfinished")
 
 

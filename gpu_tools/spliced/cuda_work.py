@@ -12,16 +12,18 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.batches import deal_out
 from gpu_tools.cuda_kept import Room
 from gpu_tools.errors import DeviceError
-from gpu_tools.native_threads import Helpers, wait_for
+from gpu_tools.native_threads import Helpers, do_rest, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
 from gpu_tools.spliced.cuda_layout import AROUND, job_bytes
-from gpu_tools.spliced.cuda_programs import Layout, Programs
+from gpu_tools.spliced.cuda_programs import Layout
 from gpu_tools.spliced.cuda_shared import lent_arena
+from gpu_tools.spliced.widths import costs_of
 
 BYTES_PER_BATCH = 1 << 30
 """What one batch may take of GPU memory ..."""
@@ -83,13 +85,14 @@ class Work:
 
     def lay_out(self) -> None:
         """Lay out what is left of the programs, and tell the GPUs."""
+        jobs, bases = self.columns.jobs, self.columns.strands.lengths
+        limits = bases, costs_of(self.scoring), AROUND
+        packable = packed.scores_fit(self.scoring) and all(map(packed.can_pack, self.ordinals))
         try:
-            # meanwhile the others have begun
-            longest = _longest_targets(self.columns.jobs, self.columns.strands.count)
-            self._layout.task.do()
-            self._helpers.join()
-            self._layout.check()
-            self._broad = self._find_broad(longest)
+            made = self._helpers.rest, self._layout.counts, self.programs.table
+            if not _tell_if_all_fit(*made, jobs, limits, packable, self.told):
+                self._layout.check()
+                self._broad = _broad(len(self.columns.cells), *made[2:], jobs, limits, packable)
         except BaseException as error:
             self._error = error
             raise
@@ -109,11 +112,6 @@ class Work:
     def end(self) -> None:
         """Wait for all threads."""
         self._helpers.join()
-
-    def _find_broad(self, longest: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        if not all(map(packed.can_pack, self.ordinals)):
-            return np.ones(len(self.columns.cells), dtype=np.bool_)
-        return _broad(self.columns, self.programs, longest, self.scoring)
 
 
 @contextmanager
@@ -227,28 +225,34 @@ def _count_exons(jobs, first_exons):
 
 
 @njit(cache=True, nogil=True)
-def _longest_targets(jobs, count):
-    """Return the length of each strand's longest target."""
-    longest = np.zeros(count, dtype=np.int64)
+def _tell_if_all_fit(rest, counts, table, jobs, limits, packable, told):
+    """Lay out what is left of the programs; tell GPUs if the packed kernel can take all of them.
+
+    All at once without Python's lock, which the threads of GPUs want meanwhile.
+    """
+    longest = np.zeros(len(table), dtype=np.int64)
     for k in range(len(jobs.programs)):
         longest[jobs.programs[k]] = max(longest[jobs.programs[k]], jobs.lengths[k])
-    return longest
+    do_rest(rest)
+    bases, costs, around = limits
+    fit = packable and counts[1] == len(table)
+    for k in range(len(table)):
+        fit = fit and packed.cells_fit(table[k], longest[k], bases[k], costs, around)
+    if fit:
+        simd.fetch_add(told, 0, 1)
+    return fit
 
 
-def _broad(
-    columns: CaseColumns, programs: Programs, longest: NDArray[np.int64], scoring: SplicedScoring
-) -> NDArray[np.bool_] | None:
-    """Tell of which cases a job does not fit the packed kernel, if there are any.
-
-    `longest` is the length of each strand's longest target: mostly even those fit.
-    """
-    jobs, bases = columns.jobs, columns.strands.lengths
-    if packed.fit_packed(programs.table, longest, bases, scoring).all():
-        return None
-    table, broad = programs.table[jobs.programs], np.zeros(len(columns.cells), dtype=np.bool_)
-    suited = packed.fit_packed(table, jobs.lengths, bases[jobs.programs], scoring)
-    broad[jobs.cases[~suited]] = True
-    return broad if broad.any() else None
+@njit(cache=True, nogil=True)
+def _broad(count, table, jobs, limits, packable):
+    """Tell of which cases a job does not fit the packed kernel."""
+    bases, costs, around = limits
+    broad = np.zeros(count, dtype=np.bool_)
+    for k in range(len(jobs.programs)):
+        own, base = table[jobs.programs[k]], bases[jobs.programs[k]]
+        fit = packable and packed.cells_fit(own, jobs.lengths[k], base, costs, around)
+        broad[jobs.cases[k]] |= not fit
+    return broad
 
 
 def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
