@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, njit
 from numba.cuda.cudadrv.driver import CudaAPIError, device_memset, device_to_host, host_to_device
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
@@ -74,6 +75,11 @@ class _PutDown:
         """Make the calls that were put down; see `start_together`."""
         start_together([self])
 
+    def finish(self) -> None:
+        """Make what was put down and wait until the GPU has done all of the stream."""
+        self.end()
+        self.start()
+
     def taken(self) -> list[Call | Callable[[], None]]:
         """Return the calls that were put down, for somebody else to make."""
         calls = [call for others in self._before for call in others.taken()] + self._calls
@@ -111,10 +117,6 @@ class SimulatedCalls(_PutDown):
         # the simulator has one shape a kernel, so it is told at the start
         self._calls.append(lambda: kernel[blocks, threads](*arrays))
 
-    def ask_memory(self, answer: NDArray[np.int64]) -> None:
-        """See `Calls`; the simulator has what it likes."""
-        self._calls.append(partial(answer.fill, 1 << 62))
-
     def record(self, event) -> None:
         """See `Calls`; here all that was put down before is done then."""
 
@@ -122,9 +124,8 @@ class SimulatedCalls(_PutDown):
         """See `Calls`."""
         self._before.append(recorded)
 
-    def finish(self) -> None:
+    def end(self) -> None:
         """See `Calls`."""
-        self.start()
 
 
 class Calls(_PutDown):
@@ -173,10 +174,6 @@ class Calls(_PutDown):
         shape = blocks, 1, 1, x, y, 1, 0
         self._put(LAUNCH, (function, *shape, self._handle, given, 0), placed)
 
-    def ask_memory(self, answer: NDArray[np.int64]) -> None:
-        """Write the bytes of the GPU that are free, and all that it has, to two numbers."""
-        self._put(MEMORY, (_address(answer), _address(answer) + 8), (answer,))
-
     def record(self, event) -> None:
         """Have an event happen when what was put down before is done."""
         self._put(RECORD, (int(event.handle), self._handle), (event,))
@@ -189,10 +186,9 @@ class Calls(_PutDown):
         self._before.append(recorded)
         self._put(WAIT, (self._handle, int(event.handle), 0), (event,))
 
-    def finish(self) -> None:
-        """Make what was put down and wait until the GPU has done all of the stream."""
+    def end(self) -> None:
+        """Wait until the GPU has done all of the stream."""
         self._put(SYNCHRONIZE, (self._handle,), ())
-        self.start()
 
     def taken(self) -> list[Call]:
         """Return the calls that were put down, for somebody else to make."""
@@ -232,18 +228,45 @@ def start_together(several: Sequence[Calls | SimulatedCalls]) -> None:
     CudaAPIError
         If the driver refuses one; those after it are forgotten.
     """
+    rows = taken_together(several)
+    if len(rows.numbers):
+        rows.check(_make_calls(rows.numbers))
+
+
+class Rows(NamedTuple):
+    """Calls as `make_calls` takes them."""
+
+    calls: list[Call]
+    numbers: NDArray[np.int64]
+
+    def check(self, made: tuple[int, int]) -> None:
+        """Raise `CudaAPIError` if the driver has refused one, given what `make_calls` returns."""
+        number, error = made
+        if error:
+            raise CudaAPIError(error, f"{self.calls[number].name} failed with error {error}")
+
+
+def taken_together(several: Sequence[Calls | SimulatedCalls]) -> Rows:
+    """Take the calls that were put down for several streams, one after another, to make them.
+
+    On the simulator they are made here.
+    """
     calls = [call for own in several for call in own.taken()]
     if simulated():
         for call in calls:
             call()
-    elif calls:
-        made, error = _make_calls(np.array([call.numbers for call in calls], dtype=np.int64))
-        if error:
-            raise CudaAPIError(error, f"{calls[made].name} failed with error {error}")
+        calls = []
+    numbers = np.array([call.numbers for call in calls], dtype=np.int64)
+    return Rows(calls, numbers.reshape(-1, 1 + _GIVEN))
 
 
 @njit(cache=True, nogil=True)
 def _make_calls(calls):
+    return make_calls(calls)
+
+
+@register_jitable
+def make_calls(calls):
     """Make calls until one fails; return its number and its error, 0 if there is none."""
     made, error = 0, 0
     while made < len(calls) and error == 0:
@@ -252,6 +275,22 @@ def _make_calls(calls):
         error = call_at(c[0], given)
         made += 1
     return made - 1, error
+
+
+def free_memory() -> int:
+    """Return the bytes of the current GPU that are free; the simulator has what it likes."""
+    if simulated():
+        return 1 << 62
+    answer = np.empty(2, dtype=np.int64)
+    if error := _ask(_driver()[MEMORY], _address(answer)):
+        raise CudaAPIError(error, f"{MEMORY} failed with error {error}")
+    return int(answer[0])
+
+
+# to give Python's lock away and take it back takes longer
+@njit(cache=True)
+def _ask(function, answer):
+    return call_at(function, (answer, answer + 8))
 
 
 @cache

@@ -184,9 +184,7 @@ def test_batches_take_turns(count, batch, memory, monkeypatch):
     examples = [cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few]
     largest = _bytes_of_largest(examples)
     monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", max(batch * largest, 1))
-    monkeypatch.setattr(
-        "gpu_tools.spliced.cuda_schedule.free_memory", lambda room: memory * largest
-    )
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.memory_for", lambda room: memory * largest)
     cpu, cuda = both(examples[:count], SplicedScoring())
     assert cuda == cpu
 
@@ -203,7 +201,7 @@ def test_calls_from_several_threads():
 def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
     from gpu_tools.spliced.cuda_schedule import scores_on_cuda
 
-    monkeypatch.setattr("gpu_tools.spliced.cuda_programs.Layout.check", lambda own: 1 // 0)
+    monkeypatch.setattr("gpu_tools.spliced.cuda.scores_fit", lambda scoring: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), ordinals, 2)
 
@@ -268,7 +266,7 @@ def test_scores_alone():
 
 @pytest.mark.parametrize("base", ["ACCGTATGT", "ACCGNATGT"], ids=["packed", "wide"])
 def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.free_memory", lambda room: 100)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.memory_for", lambda room: 100)
     case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
     with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
         spliced_align([case], device="cuda")

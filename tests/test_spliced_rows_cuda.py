@@ -119,7 +119,7 @@ def test_no_candidates_and_no_way_to_read_them(monkeypatch):
 
 
 def test_too_large_for_the_gpu(monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_rows.free_memory", lambda room: 1000)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_rows.memory_for", lambda room: 1000)
     made = cases.random_example(np.random.default_rng(1), 40, 30, 5, 20).case()
     with pytest.raises(DeviceError, match="case 1 needs 0 MB of GPU memory"):
         spliced_align([made], SplicedScoring(ends="free"), device="cuda")

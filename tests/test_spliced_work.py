@@ -117,8 +117,9 @@ def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
         return np.zeros(count, dtype=dtype)
 
     layout, alone = (Layout(strands, scoring, apart, new) for _ in range(2))
-    others = Helpers(layout.task)
+    others = Helpers()
     others.begin(helpers)
+    others.give(layout.task)
     layout.task.do()
     others.join()
     alone.task.do()
@@ -141,8 +142,9 @@ def test_programs_are_laid_out_if_few_threads_can_begin(allowed, monkeypatch):
 
     monkeypatch.setattr(native_threads._LIBRARY, "pthread_create", begin_few)
     layout = Layout(case_columns([cases.WORKED_EXAMPLE.case()]).strands, SplicedScoring(), False)
-    others = Helpers(layout.task)
+    others = Helpers()
     others.begin(6)
+    others.give(layout.task)
     layout.task.do()
     others.join()
     assert layout.programs.table[:, N_EXITS].tolist() == [5]

@@ -10,7 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.device import simulated
-from gpu_tools.native_threads import Copy
+from gpu_tools.driver_calls import make_calls, taken_together
+from gpu_tools.native_threads import Copy, begin_threads
 from gpu_tools.ptx import WARP
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
@@ -83,8 +84,9 @@ class ChainSearch:
 
     def raise_scores(self, scores: NDArray[np.int64]) -> None:
         """Have no case's score be lower than the best one of its jobs, once these are there."""
-        self.buffers.calls.finish()
-        _raise_scores(scores, self.jobs.cases, self._best)
+        self.buffers.calls.end()
+        rows = taken_together([self.buffers.calls])
+        rows.check(_raise_scores(rows.numbers, scores, self.jobs.cases, self._best))
 
     def found(self) -> Found:
         """Return what was found, once it is; a thread takes the words out of the buffers."""
@@ -92,33 +94,41 @@ class ChainSearch:
         urgent.finish()
         # memory that was never used is slow to write, and pinned memory is too dear to give away
         words = buffers.fetch("words", self._gathered, int(self._used[0]), urgent)
-        urgent.finish()
-        firsts, best, first_exits, winners, explained = _taken(
-            words, self._firsts, self._best, self.launch.laid.table
+        urgent.end()
+        rows, copy = taken_together([urgent]), Copy(words)
+        firsts, best, first_exits, winners, explained, made = _taken(
+            rows.numbers, copy.threads, words, self._firsts, self._best, self.launch.laid.table
         )
+        rows.check(made)
         if not explained:
             raise ValueError("no exon explains a value of a row: the sweep is wrong")
         # free ends leave the symbols before the first exon out, unless gaps are worth taking
         keeps_start = self.scoring.ends == "global" or self.scoring.gap > 0
         exons = (programs.exon_of_exit, first_exits), programs.starts, programs.ends
-        return Found(Copy(words), firsts, best, exons, keeps_start, winners)
+        return Found(copy, firsts, best, exons, keeps_start, winners)
 
 
-# the next two take less time than to give Python's lock away and take it back
+# with Python's lock given away once for both, the calls and what is to be done after them
 
 
-@njit(cache=True)
-def _raise_scores(scores, cases, best):
+@njit(cache=True, nogil=True)
+def _raise_scores(calls, scores, cases, best):
+    """Make calls, see `make_calls`; then have no case's score be lower than that of a job."""
+    made = make_calls(calls)
     for k in range(len(cases)):
         scores[cases[k]] = max(scores[cases[k]], ends.score_of(best[k]))
+    return made
 
 
-@njit(cache=True)
-def _taken(words, firsts, best, jobs):
-    """Return copies of what buffers hold of jobs: where words begin, best ends, first exits.
+@njit(cache=True, nogil=True)
+def _taken(calls, copying, words, firsts, best, jobs):
+    """Make calls, see `make_calls`, and have words copied, see `begin_threads`.
 
-    Then the jobs that have a chain, and whether all chains are explained.
+    Return copies of what else buffers hold of jobs: where words begin, best ends, first exits.
+    Then the jobs that have a chain, whether all chains are explained, and what became of the calls.
     """
+    made = make_calls(calls)
+    begin_threads(copying)
     winners, n, explained = np.empty(len(firsts), dtype=np.int64), 0, True
     for job in range(len(firsts)):
         n_exons = words[firsts[job]]
@@ -126,7 +136,8 @@ def _taken(words, firsts, best, jobs):
         if n_exons != 0:
             winners[n] = job
             n += 1
-    return firsts.copy(), best.copy(), jobs[:, of_job.EXITS].copy(), winners[:n], explained
+    exits = jobs[:, of_job.EXITS].copy()
+    return firsts.copy(), best.copy(), exits, winners[:n], explained, made
 
 
 class Found:

@@ -35,7 +35,7 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_row_jobs import RowJob, RowLaunch, RowProgram
 from gpu_tools.spliced import free_ends, reading
 from gpu_tools.spliced.case import BASES_KEPT, Case, Preparation, PreparedCase
-from gpu_tools.spliced.cuda_work import free_memory, refuse_beyond
+from gpu_tools.spliced.cuda_work import memory_for, refuse_beyond
 from gpu_tools.spliced.free_ends import FreeEnds, FreeSweep
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.reading import FIRST, ReadingSweep, Ways, stop_words
@@ -110,7 +110,7 @@ def align_on_gpus(
     make = JobMaker(mode)
 
     def run(share: list[int], room: Room) -> None:
-        free = free_memory(room)
+        free = memory_for(room)
         groups = (share[k : k + MADE_AHEAD] for k in range(0, len(share), MADE_AHEAD))
         made = (one for group in groups for one in spread(lambda k: make(k, cases[k]), group))
         limit = min(BYTES_PER_BATCH, free // 4)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.batches import within_limit
 from gpu_tools.cuda_kept import KEPT, Buffers, Room
-from gpu_tools.driver_calls import start_together
+from gpu_tools.driver_calls import start_together, taken_together
 from gpu_tools.native_threads import Copy
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
@@ -29,8 +29,8 @@ from gpu_tools.spliced.cuda_work import (
     Share,
     Work,
     begun,
-    free_memory,
     in_groups,
+    memory_for,
     refuse_beyond,
     share_of,
 )
@@ -98,7 +98,6 @@ def scores_on_cuda(
     columns: CaseColumns, scoring: SplicedScoring, ordinals: tuple[int, ...], threads: int
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
-    columns = halved(columns, packed.count_multiprocessors(ordinals))
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
     def run(work: Work, number: int, room: Room) -> None:
@@ -109,7 +108,8 @@ def scores_on_cuda(
         for k, result in wide_results(broad, scoring):
             scores[k] = NO_CHAIN if result.score is None else result.score
 
-    on_gpus(columns, scoring, ordinals, threads, run)
+    cut = partial(halved, multiprocessors=packed.count_multiprocessors(ordinals))
+    on_gpus(columns, scoring, ordinals, threads, run, cut)
     return scores
 
 
@@ -119,12 +119,13 @@ def on_gpus(
     ordinals: Sequence[int],
     threads: int,
     run: Callable[[Work, int, Room], None],
+    *prepare: Callable[[CaseColumns], CaseColumns],
 ) -> None:
     """Have each GPU's thread call ``run(work, number, room)``, the first with the number 0.
 
-    The GPUs begin while programs are being laid out.
+    The GPUs begin while programs are being laid out. For the rest see `begun`.
     """
-    with begun(columns, scoring, ordinals, threads) as work:
+    with begun(columns, scoring, ordinals, threads, *prepare) as work:
         with KEPT.beside_gpus(ordinals, partial(run, work), range(len(ordinals))):
             work.lay_out()
 
@@ -132,10 +133,10 @@ def on_gpus(
 def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resident]:
     """Return what the current GPU has to do, and what its cases have in common, put down there."""
     given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
-    free = free_memory(room)
+    first = taken_together([room.stays.calls])
     # to be copied with the first batch, when they are there
     resident = packed.Resident.copy(work.programs, given, room.stays)
-    return share_of(work, number, free), resident
+    return share_of(work, number, memory_for(room), first), resident
 
 
 def searches(

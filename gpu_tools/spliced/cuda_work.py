@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpu_tools import simd
 from gpu_tools.batches import deal_out
 from gpu_tools.cuda_kept import Room
+from gpu_tools.driver_calls import Rows, free_memory, make_calls
 from gpu_tools.errors import DeviceError
 from gpu_tools.native_threads import Helpers, do_rest, wait_for
 from gpu_tools.scoring import SplicedScoring
@@ -31,7 +32,7 @@ SHARE_PER_BATCH = 8
 """... if this part of what is free is not less: buffers take turns, see `cuda_kept.Room`."""
 SMALL_BATCH = 1 << 29
 """The first batch takes no more than this, and the last ones no less, if there is so much left."""
-STRANDS_A_THREAD = 32
+STRANDS_A_THREAD = 16
 """Fewer programs than this are not worth a thread of their own."""
 
 
@@ -46,6 +47,8 @@ class Work:
         GPUs.
     new : callable
         See `Layout`.
+    helpers : Helpers
+        Threads that are to lay out programs.
 
     Attributes
     ----------
@@ -66,6 +69,7 @@ class Work:
         scoring: SplicedScoring,
         ordinals: Sequence[int],
         new: Callable,
+        helpers: Helpers,
     ):
         self.columns, self.scoring, strands = columns, scoring, columns.strands
         self.ordinals, self.told = ordinals, np.zeros(1, dtype=np.int64)
@@ -77,19 +81,15 @@ class Work:
         self.apart = columns.jobs.count <= most >= _count_exons(columns.jobs, strands.first_exons)
         self._layout = Layout(strands, scoring, self.apart, new)
         self.programs = self._layout.programs
-        self._helpers = Helpers(self._layout.task)
-
-    def begin(self, threads: int) -> None:
-        """Have other threads begin to lay out programs, so many with this one."""
-        self._helpers.begin(min(threads - 1, self.columns.strands.count // STRANDS_A_THREAD))
+        self._rest = helpers.give(self._layout.task)
 
     def lay_out(self) -> None:
         """Lay out what is left of the programs, and tell the GPUs."""
         jobs, bases = self.columns.jobs, self.columns.strands.lengths
-        limits = bases, costs_of(self.scoring), AROUND
-        packable = packed.scores_fit(self.scoring) and all(map(packed.can_pack, self.ordinals))
         try:
-            made = self._helpers.rest, self._layout.counts, self.programs.table
+            limits = bases, costs_of(self.scoring), AROUND
+            packable = packed.scores_fit(self.scoring) and all(map(packed.can_pack, self.ordinals))
+            made = self._rest, self._layout.counts, self.programs.table
             if not _tell_if_all_fit(*made, jobs, limits, packable, self.told):
                 self._layout.check()
                 self._broad = _broad(len(self.columns.cells), *made[2:], jobs, limits, packable)
@@ -109,23 +109,27 @@ class Work:
             raise self._error
         return self._broad
 
-    def end(self) -> None:
-        """Wait for all threads."""
-        self._helpers.join()
-
 
 @contextmanager
 def begun(
-    columns: CaseColumns, scoring: SplicedScoring, ordinals: Sequence[int], threads: int
+    columns: CaseColumns,
+    scoring: SplicedScoring,
+    ordinals: Sequence[int],
+    threads: int,
+    prepare: Callable[[CaseColumns], CaseColumns] = lambda columns: columns,
 ) -> Iterator[Work]:
-    """Begin with work for GPUs; who asks for it has to call `lay_out`."""
+    """Begin with work for GPUs, on so many threads; who asks for it has to call `lay_out`.
+
+    Cases are prepared while the threads begin.
+    """
+    helpers = Helpers()
     with lent_arena() as arena:
-        work = Work(columns, scoring, ordinals, partial(arena.array, ordinal=ordinals[0]))
         try:
-            work.begin(threads)
-            yield work
+            helpers.begin(min(threads - 1, columns.strands.count // STRANDS_A_THREAD))
+            new = partial(arena.array, ordinal=ordinals[0])
+            yield Work(prepare(columns), scoring, ordinals, new, helpers)
         finally:
-            work.end()
+            helpers.join()
 
 
 class Batch(NamedTuple):
@@ -167,10 +171,11 @@ class Share(NamedTuple):
     most_blocks: tuple[int, int, float]
 
 
-def share_of(work: Work, number: int, free: int) -> Share:
+def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
-    It is the one with that number among the GPUs of the call, and has so many bytes free. The
+    It is the one with that number among the GPUs of the call, and has so many bytes free; some
+    calls are made `first`. The
     thread of each one deals for itself, which takes no longer and waits for nobody.
     """
     columns, table, count = work.columns, work.programs.table, len(work.ordinals)
@@ -178,7 +183,9 @@ def share_of(work: Work, number: int, free: int) -> Share:
     part, place = free // SHARE_PER_BATCH, (count, number)
     limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
     given = columns.cells, columns.jobs, columns.first_jobs
-    cases, jobs, ends, largest = _dealt(*given, place, work.told, table, AROUND, limits)
+    places = place, work.told, first.numbers
+    cases, jobs, ends, largest, made = _dealt(*given, *places, table, AROUND, limits)
+    first.check(made)
     broad, others = work.broad, []
     if broad is not None:
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
@@ -190,15 +197,18 @@ def share_of(work: Work, number: int, free: int) -> Share:
 
 
 @njit(cache=True, nogil=True)
-def _dealt(cells, jobs, first_jobs, place, told, table, around, limits):
-    """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`."""
-    count, number = place
+def _dealt(cells, jobs, first_jobs, place, told, calls, table, around, limits):
+    """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`.
+
+    Before that calls are made, see `make_calls`.
+    """
+    (count, number), made = place, make_calls(calls)
     order, numbers = deal_out(cells, count)
     cases = order[number, : numbers[number]].copy()
     own = jobs_of(jobs, first_jobs, cases)
     wait_for(told)
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
-    return cases, own, ends, largest
+    return cases, own, ends, largest, made
 
 
 @njit(cache=True, nogil=True)
@@ -292,15 +302,9 @@ def split(cases, case_of_job, sizes, most, small):
     return past[:, :n], largest
 
 
-def free_memory(room: Room) -> int:
-    """Return the bytes of the current GPU that are free or the room's own.
-
-    What was put down in the buffers that stay is started.
-    """
-    answer = np.empty(2, dtype=np.int64)
-    room.stays.calls.ask_memory(answer)
-    room.stays.calls.start()
-    return int(answer[0]) + room.bytes
+def memory_for(room: Room) -> int:
+    """Return the bytes of the current GPU that are free or the room's own."""
+    return free_memory() + room.bytes
 
 
 def refuse_beyond(free: int, case: int, needed: int) -> None:
