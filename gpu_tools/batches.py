@@ -69,8 +69,9 @@ def dealt(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     Returned are the cases of each GPU, in that order. Numbers of cells with the same first seven
     binary digits count as equal here, and equal ones go as they come.
     """
-    order, numbers = _dealt_out(cells, count)
-    return [own[:number] for own, number in zip(order, numbers.tolist(), strict=True)]
+    order, gpus = np.empty(len(cells), dtype=np.int64), np.empty(len(cells), dtype=np.int64)
+    _deal_out(cells, count, order, gpus)
+    return [order[gpus == gpu] for gpu in range(count)]
 
 
 def shares(cells: list[int], count: int) -> list[list[int]]:
@@ -79,42 +80,52 @@ def shares(cells: list[int], count: int) -> list[list[int]]:
 
 
 @njit(cache=True, nogil=True)
-def _dealt_out(cells, count):
-    return deal_out(cells, count)
+def _deal_out(cells, count, order, gpus):
+    deal_out(cells, count, order, gpus)
 
 
 @register_jitable
-def deal_out(cells, count):
-    """Return the cases of each GPU, and how many they are; see `dealt`."""
-    own, numbers = np.empty((count, len(cells)), dtype=np.int64), np.zeros(count, dtype=np.int64)
+def deal_out(cells, count, order, gpus):
+    """Write the order of cases, and which GPU takes each case of that; see `dealt`."""
+    put_in_order(cells, order)
     loads = np.zeros(count, dtype=np.int64)
-    for case in largest_first(cells):
+    for k in range(len(order)):
         gpu = 0
         for other in range(1, count):
             if loads[other] < loads[gpu]:
                 gpu = other
-        own[gpu, numbers[gpu]] = case
-        numbers[gpu] += 1
-        loads[gpu] += cells[case]
-    return own, numbers
+        gpus[k] = gpu
+        loads[gpu] += cells[order[k]]
 
 
 @njit(cache=True, nogil=True)
-def largest_first(cells):
-    """Return the order of numbers, see `dealt`; counting takes a tenth of the time of a sort."""
-    # the exponent and the digits behind the first one, as a floating-point number has them
-    digits = cells.astype(np.float64).view(np.int64)
+def largest_first(numbers):
+    """Return the order of numbers, see `dealt`."""
+    order = np.empty(len(numbers), dtype=np.int64)
+    put_in_order(numbers, order)
+    return order
+
+
+@register_jitable
+def put_in_order(numbers, order):
+    """Write the order of numbers, see `dealt`; counting takes a tenth of the time of a sort."""
     past = np.zeros(_CLASSES + 1, dtype=np.int64)
-    for k in range(len(cells)):
-        digits[k] = _CLASSES - 1 - max((digits[k] >> (53 - _DIGITS)) - _OF_ONE, 0)
-        past[digits[k] + 1] += 1
+    for number in numbers:
+        past[_class_of(number) + 1] += 1
     for k in range(_CLASSES):
         past[k + 1] += past[k]
-    order = np.empty(len(cells), dtype=np.int64)
-    for k in range(len(cells)):
-        order[past[digits[k]]] = k
-        past[digits[k]] += 1
-    return order
+    for k in range(len(numbers)):
+        own = _class_of(numbers[k])
+        order[past[own]] = k
+        past[own] += 1
+
+
+@register_jitable
+def _class_of(number):
+    """Return how many classes of equals have larger numbers."""
+    # the exponent and the digits behind the first one, as a floating-point number has them
+    digits = np.float64(number).view(np.int64) >> (53 - _DIGITS)
+    return _CLASSES - 1 - max(digits - _OF_ONE, 0)
 
 
 def within_limit(

@@ -34,6 +34,7 @@ SMALL_BATCH = 1 << 29
 """The first batch takes no more than this, and the last ones no less, if there is so much left."""
 STRANDS_A_THREAD = 16
 """Fewer programs than this are not worth a thread of their own."""
+_DEALT = "order", "gpus"
 
 
 class Work:
@@ -57,8 +58,11 @@ class Work:
     ordinals : sequence of int
     apart : bool
         Whether segments are pieces of their own.
-    told : ndarray of int64, shape (1,)
-        Not 0 once programs are laid out or have failed, for compiled code to wait for.
+    told : ndarray of int64, shape (2,)
+        For compiled code to wait for: not 0 once cases are dealt out, and once programs are laid
+        out. Below 0 if that has failed.
+    order, gpus : ndarray of int64
+        Cases, the large ones first, and the number of the GPU that takes each of them.
     programs : Programs
         Nothing is in them before.
     """
@@ -72,7 +76,9 @@ class Work:
         helpers: Helpers,
     ):
         self.columns, self.scoring, strands = columns, scoring, columns.strands
-        self.ordinals, self.told = ordinals, np.zeros(1, dtype=np.int64)
+        self.ordinals, self.told = ordinals, np.zeros(2, dtype=np.int64)
+        # memory that is kept need not be mapped
+        self.order, self.gpus = (new(name, len(columns.cells), np.int64) for name in _DEALT)
         # no Future: threads that ask for its result at once wait for each other
         self._broad: NDArray[np.bool_] | None = None
         self._error: BaseException | None = None
@@ -84,20 +90,21 @@ class Work:
         self._rest = helpers.give(self._layout.task)
 
     def lay_out(self) -> None:
-        """Lay out what is left of the programs, and tell the GPUs."""
-        jobs, bases = self.columns.jobs, self.columns.strands.lengths
+        """Deal cases out and lay out what is left of the programs, and tell the GPUs."""
+        columns, table = self.columns, self.programs.table
         try:
-            limits = bases, costs_of(self.scoring), AROUND
             packable = packed.scores_fit(self.scoring) and all(map(packed.can_pack, self.ordinals))
-            made = self._rest, self._layout.counts, self.programs.table
-            if not _tell_if_all_fit(*made, jobs, limits, packable, self.told):
+            limits = columns.strands.lengths, costs_of(self.scoring), AROUND, packable
+            dealing = columns.cells, len(self.ordinals), self.order, self.gpus
+            made = self._rest, self._layout.counts, table
+            if not _deal_and_tell_if_all_fit(dealing, *made, columns.jobs, limits, self.told):
                 self._layout.check()
-                self._broad = _broad(len(self.columns.cells), *made[2:], jobs, limits, packable)
+                self._broad = _broad(len(columns.cells), table, columns.jobs, limits)
+                self.told[1] = 1
         except BaseException as error:
             self._error = error
+            self.told[self.told == 0] = -1
             raise
-        finally:
-            self.told[0] = 1
 
     @property
     def broad(self) -> NDArray[np.bool_] | None:
@@ -175,16 +182,16 @@ def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
     It is the one with that number among the GPUs of the call, and has so many bytes free; some
-    calls are made `first`. The
-    thread of each one deals for itself, which takes no longer and waits for nobody.
+    calls are made `first`.
     """
-    columns, table, count = work.columns, work.programs.table, len(work.ordinals)
+    columns, table = work.columns, work.programs.table
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
-    part, place = free // SHARE_PER_BATCH, (count, number)
+    part = free // SHARE_PER_BATCH
     limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
-    given = columns.cells, columns.jobs, columns.first_jobs
-    places = place, work.told, first.numbers
-    cases, jobs, ends, largest, made = _dealt(*given, *places, table, AROUND, limits)
+    given, dealt = (columns.jobs, columns.first_jobs), (work.order, work.gpus, number)
+    cases, jobs, ends, largest, made = _dealt(
+        first.numbers, work.told, dealt, given, table, AROUND, limits
+    )
     first.check(made)
     broad, others = work.broad, []
     if broad is not None:
@@ -197,16 +204,16 @@ def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
 
 
 @njit(cache=True, nogil=True)
-def _dealt(cells, jobs, first_jobs, place, told, calls, table, around, limits):
+def _dealt(calls, told, dealt, given, table, around, limits):
     """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`.
 
-    Before that calls are made, see `make_calls`.
+    Before that calls are made; what became of them is returned, too, see `make_calls`.
     """
-    (count, number), made = place, make_calls(calls)
-    order, numbers = deal_out(cells, count)
-    cases = order[number, : numbers[number]].copy()
-    own = jobs_of(jobs, first_jobs, cases)
+    made, (order, gpus, number), (jobs, first_jobs) = make_calls(calls), dealt, given
     wait_for(told)
+    cases = order[:0] if told[0] < 0 else order[gpus == number]
+    own = jobs_of(jobs, first_jobs, cases)
+    wait_for(told[1:])
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
     return cases, own, ends, largest, made
 
@@ -235,28 +242,32 @@ def _count_exons(jobs, first_exons):
 
 
 @njit(cache=True, nogil=True)
-def _tell_if_all_fit(rest, counts, table, jobs, limits, packable, told):
-    """Lay out what is left of the programs; tell GPUs if the packed kernel can take all of them.
+def _deal_and_tell_if_all_fit(dealing, rest, counts, table, jobs, limits, told):
+    """Deal cases out and lay out programs; tell GPUs, if the packed kernel can take all.
 
-    All at once without Python's lock, which the threads of GPUs want meanwhile.
+    All at once without Python's lock, which the threads of GPUs want meanwhile. Who lays out
+    programs as well does so while cases are dealt out.
     """
+    cells, count, order, gpus = dealing
+    deal_out(cells, count, order, gpus)
+    simd.fetch_add(told, 0, 1)
     longest = np.zeros(len(table), dtype=np.int64)
     for k in range(len(jobs.programs)):
         longest[jobs.programs[k]] = max(longest[jobs.programs[k]], jobs.lengths[k])
     do_rest(rest)
-    bases, costs, around = limits
+    bases, costs, around, packable = limits
     fit = packable and counts[1] == len(table)
     for k in range(len(table)):
         fit = fit and packed.cells_fit(table[k], longest[k], bases[k], costs, around)
     if fit:
-        simd.fetch_add(told, 0, 1)
+        simd.fetch_add(told, 1, 1)
     return fit
 
 
 @njit(cache=True, nogil=True)
-def _broad(count, table, jobs, limits, packable):
+def _broad(count, table, jobs, limits):
     """Tell of which cases a job does not fit the packed kernel."""
-    bases, costs, around = limits
+    bases, costs, around, packable = limits
     broad = np.zeros(count, dtype=np.bool_)
     for k in range(len(jobs.programs)):
         own, base = table[jobs.programs[k]], bases[jobs.programs[k]]
