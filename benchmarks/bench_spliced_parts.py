@@ -111,7 +111,6 @@ def watched() -> Iterator[Clock]:
         (cuda_schedule, "halved", "strands cut"),
         (cuda_work, "_dealt", "targets copied, cases dealt out, programs waited for, batches made"),
         (cuda_schedule, "memory_for", "memory asked for"),
-        (cuda, "copy_given", "targets put down"),
         (cuda_schedule, "share_of", "share made"),
         (cuda.Resident, "copy", "programs put down"),
         (cuda_schedule, "lay_out", "launches laid out"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +105,7 @@ class Resident(NamedTuple):
     buffers: Buffers
 
     @classmethod
-    def copy(cls, programs: Programs, given: tuple, buffers: Buffers):
+    def copy(cls, programs: Programs, given: Sequence, buffers: Buffers):
         """Put copies of programs to the current GPU down, where what is `given` is."""
         parts = {
             "numbers": programs.numbers, "sources": programs.sources,
@@ -116,13 +116,7 @@ class Resident(NamedTuple):
         return cls(programs, *copies, *given, buffers)
 
 
-def copy_given(targets: NDArray[np.uint8], scoring: SplicedScoring, buffers: Buffers) -> tuple:
-    """Put copies of targets and the scoring to the current GPU down; programs need not be there."""
-    parts = {"targets": targets, "scoring": _constants(scoring)}
-    return tuple(buffers.copy(f"resident {name}", part) for name, part in parts.items())
-
-
-def _constants(scoring: SplicedScoring) -> NDArray[np.int32]:
+def constants_of(scoring: SplicedScoring) -> NDArray[np.int32]:
     """Return the elements of the scoring, see `cuda_job`."""
     lifted = scoring.substitution() - scoring.gap
     numbers = [0] * of_job.RAISED

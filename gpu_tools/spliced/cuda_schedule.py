@@ -132,7 +132,8 @@ def on_gpus(
 
 def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resident]:
     """Return what the current GPU has to do, and what its cases have in common, put down there."""
-    given = packed.copy_given(work.columns.targets, work.scoring, room.stays)
+    parts = {"targets": work.columns.targets, "scoring": work.constants}
+    given = [room.stays.copy(f"resident {name}", part) for name, part in parts.items()]
     first = taken_together([room.stays.calls])
     # to be copied with the first batch, when they are there
     resident = packed.Resident.copy(work.programs, given, room.stays)

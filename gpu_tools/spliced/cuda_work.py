@@ -63,6 +63,8 @@ class Work:
         out. Below 0 if that has failed.
     order, gpus : ndarray of int64
         Cases, the large ones first, and the number of the GPU that takes each of them.
+    constants : ndarray of int32
+        Elements of the scoring, see `cuda_job`.
     programs : Programs
         Nothing is in them before.
     """
@@ -85,6 +87,7 @@ class Work:
         # no job is without an exon, and where there are many it takes long to look at all
         most = len(ordinals) * packed.most_exons_apart(ordinals[0])
         self.apart = columns.jobs.count <= most >= _count_exons(columns.jobs, strands.first_exons)
+        self.constants = packed.constants_of(scoring)
         self._layout = Layout(strands, scoring, self.apart, new)
         self.programs = self._layout.programs
         self._rest = helpers.give(self._layout.task)
