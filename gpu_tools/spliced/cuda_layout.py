@@ -188,6 +188,42 @@ def lay_out(
     return laid
 
 
+class First(NamedTuple):
+    """A launch laid out in memory that is not pinned, see `lay_out_first`."""
+
+    jobs: Jobs
+    table: NDArray[np.int64]
+    facts: NDArray[np.int64]
+    team: NDArray[np.int32]
+
+    def put_into(self, buffers: Buffers) -> Laid:
+        """Return the same in pinned memory."""
+        table = buffers.pinned("jobs", self.table.size, np.int64).reshape(self.table.shape)
+        team = buffers.pinned("team", len(self.team), np.int32)
+        _put_both(self.table, table, self.team, team)
+        *takes, joins = self.facts.tolist()
+        return Laid(self.jobs, table, Takes(*takes), bool(joins), team)
+
+
+@register_jitable
+def lay_out_first(programs, jobs, around, most):
+    """Lay out jobs for a launch in compiled code; returned are the parts of `First`."""
+    table = np.empty((len(jobs.programs), of_job.FIELDS), dtype=np.int64)
+    facts = np.empty(_FACTS - 2, dtype=np.int64)
+    facts[:-1], facts[-1] = _write_table(programs, jobs, table, around)
+    team = np.empty(0, dtype=np.int32)
+    if len(table):
+        team = _team(programs, jobs.programs, jobs.lengths, *most)
+    return table, facts, team
+
+
+@njit(cache=True)
+def _put_both(table, into_table, team, into_team):
+    # numpy gives Python's lock away for this
+    into_table[:] = table
+    into_team[:] = team
+
+
 @njit(cache=True)
 def _put(values, first, into):
     # numpy gives Python's lock away for this

@@ -181,7 +181,10 @@ def _begun(
     first, searches = group[0].jobs.start, []
     jobs = share.jobs.take(slice(first, group[-1].jobs.stop))
     past = [batch.jobs.stop - first for batch in group]
-    laid = lay_out(resident.programs.table, jobs, past, rooms, share.most_blocks)
+    if share.first is not None and group[0] is share.batches[0]:
+        laid = [share.first.put_into(rooms[0])]
+    else:
+        laid = lay_out(resident.programs.table, jobs, past, rooms, share.most_blocks)
     for batch, one, buffers in zip(group, laid, rooms, strict=True):
         launch = packed.PackedLaunch(resident, one, work.apart, buffers)
         launch.run()

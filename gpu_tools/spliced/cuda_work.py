@@ -21,7 +21,7 @@ from gpu_tools.native_threads import Helpers, do_rest, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
-from gpu_tools.spliced.cuda_layout import AROUND, job_bytes
+from gpu_tools.spliced.cuda_layout import AROUND, First, job_bytes, lay_out_first
 from gpu_tools.spliced.cuda_programs import Layout
 from gpu_tools.spliced.cuda_shared import lent_arena
 from gpu_tools.spliced.widths import costs_of
@@ -171,6 +171,8 @@ class Share(NamedTuple):
         Bytes of its memory.
     most_blocks : tuple
         See `cuda_layout.lay_out`.
+    first : First, optional
+        The first batch, if it is laid out.
     """
 
     narrow: NDArray[np.int64]
@@ -179,6 +181,7 @@ class Share(NamedTuple):
     broad: list[int]
     free: int
     most_blocks: tuple[int, int, float]
+    first: First | None
 
 
 def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
@@ -192,25 +195,27 @@ def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
     part = free // SHARE_PER_BATCH
     limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
     given, dealt = (columns.jobs, columns.first_jobs), (work.order, work.gpus, number)
-    cases, jobs, ends, largest, made = _dealt(
-        first.numbers, work.told, dealt, given, table, AROUND, limits
+    cases, jobs, ends, largest, laid, made = _dealt(
+        first.numbers, work.told, dealt, given, table, AROUND, limits, blocks
     )
     first.check(made)
-    broad, others = work.broad, []
+    broad, others, laid = work.broad, [], First(jobs.take(slice(ends[1, 0])), *laid)
     if broad is not None:
+        laid = None
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
         jobs = jobs.take(~broad[jobs.cases])
         ends, largest = _measured_and_split(table, cases, jobs, AROUND, limits)
     if len(cases):
         refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
-    return Share(cases, jobs, _batches(ends, part), others, free, blocks)
+    return Share(cases, jobs, _batches(ends, part), others, free, blocks, laid)
 
 
 @njit(cache=True, nogil=True)
-def _dealt(calls, told, dealt, given, table, around, limits):
+def _dealt(calls, told, dealt, given, table, around, limits, most):
     """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`.
 
-    Before that calls are made; what became of them is returned, too, see `make_calls`.
+    Calls are made before, the first batch is laid out behind that: see `make_calls`, whose result
+    is returned, too, and `lay_out_first`.
     """
     made, (order, gpus, number), (jobs, first_jobs) = make_calls(calls), dealt, given
     wait_for(told)
@@ -218,7 +223,9 @@ def _dealt(calls, told, dealt, given, table, around, limits):
     own = jobs_of(jobs, first_jobs, cases)
     wait_for(told[1:])
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
-    return cases, own, ends, largest, made
+    past = ends[1, 0] if told[1] > 0 else 0
+    some = Jobs(own.programs[:past], own.cases[:past], own.targets[:past], own.lengths[:past])
+    return cases, own, ends, largest, lay_out_first(table, some, around, most), made
 
 
 @njit(cache=True, nogil=True)
@@ -296,7 +303,7 @@ def split(cases, case_of_job, sizes, most, small):
     A batch takes no more than `most`, and no more than half of what is left, or `small`, unless it
     is one case. The first one takes no more than `small`.
     """
-    past = np.empty((3, len(cases)), dtype=np.int64)
+    past = np.empty((3, max(len(cases), 1)), dtype=np.int64)
     n, job, first_job, taken, largest = 0, 0, 0, 0, (0, 0)
     left, limit = sizes.sum(), min(small, most)
     for k in range(len(cases)):
