@@ -129,7 +129,8 @@ def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
         work.lay_out()
         share, resident = begin_share(work, 0, room)
         table, buffers = resident.programs.table, room.turns[0]
-        (laid,) = lay_out(table, share.jobs, [share.jobs.count], [buffers], share.most_blocks)
+        draft = lay_out(table, share.jobs, [share.jobs.count], share.most_blocks)
+        (laid,) = draft.put_into([buffers])
         launch = PackedLaunch(resident, laid, work.apart, buffers)
         swept = milliseconds(launch.run, buffers.calls)
     search = ChainSearch(launch, SCORING)

@@ -249,7 +249,7 @@ class Rows(NamedTuple):
 def taken_together(several: Sequence[Calls | SimulatedCalls]) -> Rows:
     """Take the calls that were put down for several streams, one after another, to make them.
 
-    On the simulator they are made here.
+    They are to be made before others are put down. On the simulator they are made here.
     """
     calls = [call for own in several for call in own.taken()]
     if simulated():

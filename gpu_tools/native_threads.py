@@ -68,10 +68,7 @@ class Task:
 
 
 class Helpers:
-    """Threads that do a task; until they have one they wait for it awake.
-
-    They are to be joined.
-    """
+    """Threads that do a task; until they have one they wait for it awake."""
 
     def __init__(self):
         self._orders, self._task = np.zeros(_N_ORDERS, dtype=np.int64), None
@@ -104,6 +101,11 @@ class Helpers:
         """Wait until all have ended, which are left without a task if they have none."""
         _tell_and_join(self._orders, address_of(_LIBRARY.pthread_join), self._threads)
         self._threads = self._threads[:0]
+
+    def __del__(self):
+        # an error may have kept the owner from it, and they use what goes with this object
+        if len(self._threads):
+            self.join()
 
 
 class Copy:

@@ -197,6 +197,16 @@ def test_calls_from_several_threads():
     assert found == [spliced_align(one, device="cpu") for one in made]
 
 
+def test_a_gpu_that_gets_no_case():
+    from gpu_tools.spliced.cuda_schedule import on_cuda, scores_on_cuda
+
+    made = [cases.WORKED_EXAMPLE.case()]
+    given = case_columns(made), SplicedScoring(), (0, 0), 2
+    expected = spliced_align(made, device="cpu")
+    assert list(on_cuda(*given, lambda cells: None)) == expected
+    assert scores_on_cuda(*given).tolist() == [expected[0].score]
+
+
 @pytest.mark.parametrize("ordinals", [(0,), (0, 0)])
 def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
     from gpu_tools.spliced.cuda_schedule import scores_on_cuda

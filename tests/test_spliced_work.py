@@ -14,6 +14,7 @@ from gpu_tools.native_threads import Helpers
 from gpu_tools.spliced import cuda_work
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
+from gpu_tools.spliced.cuda_layout import lay_out
 from gpu_tools.spliced.cuda_packed import CAPACITY
 from gpu_tools.spliced.cuda_programs import N_EXITS, Layout, Programs
 from gpu_tools.spliced.cuda_shared import lent_arena
@@ -46,6 +47,49 @@ def test_batches_are_small_at_both_ends_and_split_no_case(seed):
     jobs = [0, *ends[1].tolist()]
     for (first, past), own in zip(batches, pairwise(jobs), strict=True):
         assert own[1] - own[0] == sum(len(sizes) for sizes in of_case[first:past])
+
+
+def test_no_cases_are_one_batch_of_nothing():
+    ends, largest = cuda_work.split(*[np.zeros(0, np.int64)] * 3, 400, 100)
+    assert ends.tolist() == [[0], [0], [0]]
+    assert largest == (0, 0)
+
+
+class HostBuffers:
+    """Buffers of a launch in memory that is not pinned."""
+
+    def __init__(self):
+        self.made = {}
+
+    def pinned(self, name, count, dtype):
+        self.made[name] = np.full(count, -1, dtype=dtype)
+        return self.made[name]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_launches_are_laid_out_together_as_alone(seed):
+    rng = np.random.default_rng(seed)
+    made = [cases.random_example(rng, 90, 9, 20, 60, n_rate=0.0).case() for _ in range(12)]
+    columns = case_columns(made)
+    layout = Layout(columns.strands, SplicedScoring(), False)
+    layout.task.do()
+    jobs, given = columns.jobs, (layout.programs.table, (32, 2, 50.0))
+    past = sorted({*rng.integers(1, jobs.count, 3).tolist(), jobs.count})
+
+    def laid_out(some, past):
+        rooms = [HostBuffers() for _ in past]
+        return lay_out(given[0], some, past, given[1]).put_into(rooms), rooms
+
+    together, rooms = laid_out(jobs, past)
+    for (first, end), laid, room in zip(pairwise([0, *past]), together, rooms, strict=True):
+        (alone,), _ = laid_out(jobs.take(slice(first, end)), [end - first])
+        for ours, theirs in zip(
+            (*laid.jobs, laid.table, laid.team), (*alone.jobs, alone.table, alone.team), strict=True
+        ):
+            assert ours.tolist() == theirs.tolist()
+        assert (laid.takes, laid.joins) == (alone.takes, alone.joins)
+        assert laid.table.base is room.made["jobs"]
+        assert laid.team is room.made["team"]
 
 
 @pytest.mark.parametrize("alone", [None, 0, 3])

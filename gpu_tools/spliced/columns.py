@@ -160,6 +160,15 @@ def jobs_of(jobs, first_jobs, cases):
     return Jobs(own[0], own[1], own[2], own[3])
 
 
+@register_jitable
+def jobs_between(jobs, first, past):
+    """Return those of some jobs that follow each other."""
+    return Jobs(
+        jobs.programs[first:past], jobs.cases[first:past], jobs.targets[first:past],
+        jobs.lengths[first:past],
+    )  # fmt: skip
+
+
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
     """Return where each distinct key comes first, and the number of every key among those."""
     numbers: dict[Hashable, int] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools import simd
 from gpu_tools.batches import largest_first
 from gpu_tools.cuda_kept import Buffers
 from gpu_tools.ptx import WARP
@@ -21,7 +19,7 @@ from gpu_tools.spliced import cuda_programs as of
 from gpu_tools.spliced import cuda_strip as strip
 from gpu_tools.spliced import cuda_trace as trace
 from gpu_tools.spliced import piece_tables as of_piece
-from gpu_tools.spliced.columns import Jobs
+from gpu_tools.spliced.columns import Jobs, jobs_between
 
 
 class Around(NamedTuple):
@@ -124,9 +122,6 @@ def job_bytes(table, jobs, around):
     return sizes
 
 
-_FACTS = len(Takes._fields) + 3
-
-
 class Laid(NamedTuple):
     """Jobs laid out for a launch.
 
@@ -150,13 +145,49 @@ class Laid(NamedTuple):
     team: NDArray[np.int32]
 
 
+class Draft(NamedTuple):
+    """Jobs laid out for launches that follow each other, in memory that is not pinned.
+
+    Attributes
+    ----------
+    jobs : Jobs
+    table : ndarray of int64, shape (J, cuda_job.FIELDS)
+    facts : ndarray of int64, shape (L, _FACTS)
+        What the jobs of each launch take, whether one joins, where its jobs and its blocks end.
+    teams : ndarray of int32
+        The job of each block, its number in its launch.
+    """
+
+    jobs: Jobs
+    table: NDArray[np.int64]
+    facts: NDArray[np.int64]
+    teams: NDArray[np.int32]
+
+    def put_into(self, rooms: Sequence[Buffers]) -> list[Laid]:
+        """Return each launch in its buffers; what was laid out there before is gone."""
+        laid, first, first_block = [], 0, 0
+        for (*takes, joins, past, past_block), buffers in zip(
+            self.facts.tolist(), rooms, strict=True
+        ):
+            table = buffers.pinned("jobs", (past - first) * of_job.FIELDS, np.int64)
+            table = table.reshape(-1, of_job.FIELDS)
+            team = buffers.pinned("team", past_block - first_block, np.int32)
+            _take(self.table, first, table, self.teams, first_block, team)
+            jobs = self.jobs.take(slice(first, past))
+            laid.append(Laid(jobs, table, Takes(*takes), bool(joins), team))
+            first, first_block = past, past_block
+        return laid
+
+
+_FACTS = len(Takes._fields) + 3
+
+
 def lay_out(
     programs: NDArray[np.int64],
     jobs: Jobs,
     past: Sequence[int],
-    rooms: Sequence[Buffers],
     most: tuple[int, int, float],
-) -> list[Laid]:
+) -> Draft:
     """Lay out jobs for several launches.
 
     Parameters
@@ -166,91 +197,38 @@ def lay_out(
         Of all launches.
     past : sequence of int
         Where the jobs of each launch end.
-    rooms : sequence of Buffers
-        Those of each launch; what was laid out there before is gone.
     most : tuple
         Columns of a chunk, the blocks that a job gets at most for each piece at work at once, and
         those of all jobs of a launch together.
     """
-    own = [jobs.take(slice(*ends)) for ends in pairwise([0, *past])]
-    tables = [
-        buffers.pinned("jobs", each.count * of_job.FIELDS, np.int64).reshape(-1, of_job.FIELDS)
-        for each, buffers in zip(own, rooms, strict=True)
-    ]
-    places = np.array([[table.__array_interface__["data"][0], len(table)] for table in tables])
-    facts, teams = _lay_out(programs, jobs, places, AROUND, most)
-    laid = []
-    for table, each, buffers, fact in zip(tables, own, rooms, facts.tolist(), strict=True):
-        *takes, joins, first, past_team = fact
-        team = buffers.pinned("team", past_team - first, np.int32)
-        _put(teams, first, team)
-        laid.append(Laid(each, table, Takes(*takes), bool(joins), team))
-    return laid
-
-
-class First(NamedTuple):
-    """A launch laid out in memory that is not pinned, see `lay_out_first`."""
-
-    jobs: Jobs
-    table: NDArray[np.int64]
-    facts: NDArray[np.int64]
-    team: NDArray[np.int32]
-
-    def put_into(self, buffers: Buffers) -> Laid:
-        """Return the same in pinned memory."""
-        table = buffers.pinned("jobs", self.table.size, np.int64).reshape(self.table.shape)
-        team = buffers.pinned("team", len(self.team), np.int32)
-        _put_both(self.table, table, self.team, team)
-        *takes, joins = self.facts.tolist()
-        return Laid(self.jobs, table, Takes(*takes), bool(joins), team)
-
-
-@register_jitable
-def lay_out_first(programs, jobs, around, most):
-    """Lay out jobs for a launch in compiled code; returned are the parts of `First`."""
-    table = np.empty((len(jobs.programs), of_job.FIELDS), dtype=np.int64)
-    facts = np.empty(_FACTS - 2, dtype=np.int64)
-    facts[:-1], facts[-1] = _write_table(programs, jobs, table, around)
-    team = np.empty(0, dtype=np.int32)
-    if len(table):
-        team = _team(programs, jobs.programs, jobs.lengths, *most)
-    return table, facts, team
-
-
-@njit(cache=True)
-def _put_both(table, into_table, team, into_team):
-    # numpy gives Python's lock away for this
-    into_table[:] = table
-    into_team[:] = team
-
-
-@njit(cache=True)
-def _put(values, first, into):
-    # numpy gives Python's lock away for this
-    into[:] = values[first : first + len(into)]
+    return Draft(*_lay_out(programs, jobs, np.array(past, dtype=np.int64), AROUND, most))
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(programs, jobs, places, around, most):
-    """Write the tables of launches, given where they are and how many jobs they have.
+def _lay_out(programs, jobs, past, around, most):
+    return drafted(programs, jobs, past, around, most)
 
-    Returned are of each launch what its jobs take, whether one joins, and where its part of the
-    other result begins and ends: the job of each block.
-    """
-    facts = np.empty((len(places), _FACTS), dtype=np.int64)
-    teams, first = np.empty(0, dtype=np.int32), 0
-    for k in range(len(places)):
-        past = first + places[k, 1]
-        own = Jobs(
-            jobs.programs[first:past], jobs.cases[first:past], jobs.targets[first:past],
-            jobs.lengths[first:past],
-        )  # fmt: skip
-        table = simd.bytes_at(places[k, 0], 8 * of_job.FIELDS * places[k, 1]).view(np.int64)
-        takes, joins = _write_table(programs, own, table.reshape(-1, of_job.FIELDS), around)
-        facts[k, :-3], facts[k, -3], facts[k, -2] = takes, joins, len(teams)
+
+@register_jitable
+def drafted(programs, jobs, past, around, most):
+    """Lay out jobs in compiled code, see `lay_out`; returned are the parts of a `Draft`."""
+    facts, first = np.empty((len(past), _FACTS), dtype=np.int64), 0
+    table = np.empty((past.max() if len(past) else 0, of_job.FIELDS), dtype=np.int64)
+    teams = np.empty(0, dtype=np.int32)
+    for k in range(len(past)):
+        own = jobs_between(jobs, first, past[k])
+        takes, joins = _write_table(programs, own, table[first : past[k]], around)
         teams = np.append(teams, _team(programs, own.programs, own.lengths, *most))
-        facts[k, -1], first = len(teams), past
-    return facts, teams
+        facts[k, :-3], facts[k, -3] = takes, joins
+        facts[k, -2], facts[k, -1], first = past[k], len(teams), past[k]
+    return jobs_between(jobs, 0, first), table, facts, teams
+
+
+@njit(cache=True)
+def _take(table, first, into_table, teams, first_block, into_team):
+    # numpy gives Python's lock away for this
+    into_table[:] = table[first : first + len(into_table)]
+    into_team[:] = teams[first_block : first_block + len(into_team)]
 
 
 @njit(cache=True, nogil=True)

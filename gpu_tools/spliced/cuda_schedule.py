@@ -119,13 +119,13 @@ def on_gpus(
     ordinals: Sequence[int],
     threads: int,
     run: Callable[[Work, int, Room], None],
-    *prepare: Callable[[CaseColumns], CaseColumns],
+    prepare: Callable[[CaseColumns], CaseColumns] | None = None,
 ) -> None:
     """Have each GPU's thread call ``run(work, number, room)``, the first with the number 0.
 
     The GPUs begin while programs are being laid out. For the rest see `begun`.
     """
-    with begun(columns, scoring, ordinals, threads, *prepare) as work:
+    with begun(columns, scoring, ordinals, threads, prepare) as work:
         with KEPT.beside_gpus(ordinals, partial(run, work), range(len(ordinals))):
             work.lay_out()
 
@@ -178,14 +178,12 @@ def _begun(
     start: Callable[[ChainSearch], None],
 ) -> list[tuple[NDArray[np.int64], ChainSearch]]:
     """Begin with batches that follow each other, each in its own buffers."""
-    first, searches = group[0].jobs.start, []
-    jobs = share.jobs.take(slice(first, group[-1].jobs.stop))
-    past = [batch.jobs.stop - first for batch in group]
-    if share.first is not None and group[0] is share.batches[0]:
-        laid = [share.first.put_into(rooms[0])]
-    else:
-        laid = lay_out(resident.programs.table, jobs, past, rooms, share.most_blocks)
-    for batch, one, buffers in zip(group, laid, rooms, strict=True):
+    first, searches, draft = group[0].jobs.start, [], share.draft
+    if draft is None or first > 0:
+        jobs = share.jobs.take(slice(first, group[-1].jobs.stop))
+        past = [batch.jobs.stop - first for batch in group]
+        draft = lay_out(resident.programs.table, jobs, past, share.most_blocks)
+    for batch, one, buffers in zip(group, draft.put_into(rooms), rooms, strict=True):
         launch = packed.PackedLaunch(resident, one, work.apart, buffers)
         launch.run()
         search = ChainSearch(launch, work.scoring)

@@ -21,7 +21,7 @@ from gpu_tools.native_threads import Helpers, do_rest, wait_for
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.spliced import cuda as packed
 from gpu_tools.spliced.columns import CaseColumns, Jobs, jobs_of
-from gpu_tools.spliced.cuda_layout import AROUND, First, job_bytes, lay_out_first
+from gpu_tools.spliced.cuda_layout import AROUND, Draft, drafted, job_bytes
 from gpu_tools.spliced.cuda_programs import Layout
 from gpu_tools.spliced.cuda_shared import lent_arena
 from gpu_tools.spliced.widths import costs_of
@@ -34,7 +34,6 @@ SMALL_BATCH = 1 << 29
 """The first batch takes no more than this, and the last ones no less, if there is so much left."""
 STRANDS_A_THREAD = 16
 """Fewer programs than this are not worth a thread of their own."""
-_DEALT = "order", "gpus"
 
 
 class Work:
@@ -80,7 +79,8 @@ class Work:
         self.columns, self.scoring, strands = columns, scoring, columns.strands
         self.ordinals, self.told = ordinals, np.zeros(2, dtype=np.int64)
         # memory that is kept need not be mapped
-        self.order, self.gpus = (new(name, len(columns.cells), np.int64) for name in _DEALT)
+        self.order = new("order", len(columns.cells), np.int64)
+        self.gpus = new("gpus", len(columns.cells), np.int64)
         # no Future: threads that ask for its result at once wait for each other
         self._broad: NDArray[np.bool_] | None = None
         self._error: BaseException | None = None
@@ -126,18 +126,19 @@ def begun(
     scoring: SplicedScoring,
     ordinals: Sequence[int],
     threads: int,
-    prepare: Callable[[CaseColumns], CaseColumns] = lambda columns: columns,
+    prepare: Callable[[CaseColumns], CaseColumns] | None = None,
 ) -> Iterator[Work]:
     """Begin with work for GPUs, on so many threads; who asks for it has to call `lay_out`.
 
-    Cases are prepared while the threads begin.
+    Cases may be prepared while the threads begin.
     """
     helpers = Helpers()
     with lent_arena() as arena:
         try:
             helpers.begin(min(threads - 1, columns.strands.count // STRANDS_A_THREAD))
             new = partial(arena.array, ordinal=ordinals[0])
-            yield Work(prepare(columns), scoring, ordinals, new, helpers)
+            columns = prepare(columns) if prepare else columns
+            yield Work(columns, scoring, ordinals, new, helpers)
         finally:
             helpers.join()
 
@@ -171,7 +172,7 @@ class Share(NamedTuple):
         Bytes of its memory.
     most_blocks : tuple
         See `cuda_layout.lay_out`.
-    first : First, optional
+    draft : Draft, optional
         The first batch, if it is laid out.
     """
 
@@ -181,7 +182,7 @@ class Share(NamedTuple):
     broad: list[int]
     free: int
     most_blocks: tuple[int, int, float]
-    first: First | None
+    draft: Draft | None
 
 
 def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
@@ -195,19 +196,19 @@ def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
     part = free // SHARE_PER_BATCH
     limits = min(BYTES_PER_BATCH, part), SMALL_BATCH
     given, dealt = (columns.jobs, columns.first_jobs), (work.order, work.gpus, number)
-    cases, jobs, ends, largest, laid, made = _dealt(
+    cases, jobs, ends, largest, draft, made = _dealt(
         first.numbers, work.told, dealt, given, table, AROUND, limits, blocks
     )
     first.check(made)
-    broad, others, laid = work.broad, [], First(jobs.take(slice(ends[1, 0])), *laid)
+    broad, others, draft = work.broad, [], Draft(*draft)
     if broad is not None:
-        laid = None
+        draft = None
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
         jobs = jobs.take(~broad[jobs.cases])
         ends, largest = _measured_and_split(table, cases, jobs, AROUND, limits)
     if len(cases):
         refuse_beyond(free, int(cases[largest[0]]), int(largest[1]))
-    return Share(cases, jobs, _batches(ends, part), others, free, blocks, laid)
+    return Share(cases, jobs, _batches(ends, part), others, free, blocks, draft)
 
 
 @njit(cache=True, nogil=True)
@@ -215,7 +216,7 @@ def _dealt(calls, told, dealt, given, table, around, limits, most):
     """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`.
 
     Calls are made before, the first batch is laid out behind that: see `make_calls`, whose result
-    is returned, too, and `lay_out_first`.
+    is returned, too, and `drafted`.
     """
     made, (order, gpus, number), (jobs, first_jobs) = make_calls(calls), dealt, given
     wait_for(told)
@@ -223,9 +224,8 @@ def _dealt(calls, told, dealt, given, table, around, limits, most):
     own = jobs_of(jobs, first_jobs, cases)
     wait_for(told[1:])
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
-    past = ends[1, 0] if told[1] > 0 else 0
-    some = Jobs(own.programs[:past], own.cases[:past], own.targets[:past], own.lengths[:past])
-    return cases, own, ends, largest, lay_out_first(table, some, around, most), made
+    first = ends[1, : int(told[1] > 0 and len(own.programs) > 0)]
+    return cases, own, ends, largest, drafted(table, own, first, around, most), made
 
 
 @njit(cache=True, nogil=True)
