@@ -81,6 +81,8 @@ def test_launches_are_laid_out_together_as_alone(seed):
         return lay_out(given[0], some, past, given[1]).put_into(rooms), rooms
 
     together, rooms = laid_out(jobs, past)
+    draft = lay_out(given[0], jobs, past, given[1])
+    assert [laid.takes for laid in draft.put_into([HostBuffers()])] == [together[0].takes]
     for (first, end), laid, room in zip(pairwise([0, *past]), together, rooms, strict=True):
         (alone,), _ = laid_out(jobs.take(slice(first, end)), [end - first])
         for ours, theirs in zip(
@@ -95,16 +97,14 @@ def test_launches_are_laid_out_together_as_alone(seed):
 @pytest.mark.parametrize("alone", [None, 0, 3])
 @pytest.mark.parametrize("n", range(9))
 def test_groups_are_batches_in_their_order_that_buffers_are_free_for(n, alone):
-    """The first two are for themselves, and so is what finds buffers only when others are done."""
+    """The first two come together, and so do the others that find buffers before one is done."""
     nothing = slice(0, 0)
     batches = [cuda_work.Batch(nothing, nothing, k == alone) for k in range(n)]
     groups = list(cuda_work.in_groups(batches, 5))
     assert [*chain(*groups)] == batches
     singles = alone is not None and alone < n
-    assert [len(group) for group in groups[:2]] == [1] * min(n, 2)
-    assert [len(group) for group in groups[2:]] == (
-        [1] * max(n - 2, 0) if singles else [min(n, 5) - 2] * (n > 2) + [1] * max(n - 5, 0)
-    )
+    together = [min(n, 2)] * (n > 0) + [min(n, 5) - 2] * (n > 2) + [1] * max(n - 5, 0)
+    assert [len(group) for group in groups] == ([1] * n if singles else together)
 
 
 def test_jobs_of_some_cases():

@@ -164,10 +164,10 @@ class Draft(NamedTuple):
     teams: NDArray[np.int32]
 
     def put_into(self, rooms: Sequence[Buffers]) -> list[Laid]:
-        """Return each launch in its buffers; what was laid out there before is gone."""
+        """Return the launches that there are buffers for; what was laid out in those is gone."""
         laid, first, first_block = [], 0, 0
         for (*takes, joins, past, past_block), buffers in zip(
-            self.facts.tolist(), rooms, strict=True
+            self.facts.tolist(), rooms, strict=False
         ):
             table = buffers.pinned("jobs", (past - first) * of_job.FIELDS, np.int64)
             table = table.reshape(-1, of_job.FIELDS)

@@ -32,6 +32,8 @@ SHARE_PER_BATCH = 8
 """... if this part of what is free is not less: buffers take turns, see `cuda_kept.Room`."""
 SMALL_BATCH = 1 << 29
 """The first batch takes no more than this, and the last ones no less, if there is so much left."""
+FIRST_BATCHES = 2
+"""So many batches a GPU is given at once at first: the small one would be done before the next."""
 STRANDS_A_THREAD = 16
 """Fewer programs than this are not worth a thread of their own."""
 
@@ -173,7 +175,7 @@ class Share(NamedTuple):
     most_blocks : tuple
         See `cuda_layout.lay_out`.
     draft : Draft, optional
-        The first batch, if it is laid out.
+        The first batches, if they are laid out.
     """
 
     narrow: NDArray[np.int64]
@@ -215,8 +217,8 @@ def share_of(work: Work, number: int, free: int, first: Rows) -> Share:
 def _dealt(calls, told, dealt, given, table, around, limits, most):
     """Return a GPU's cases and their jobs; and, once programs are laid out, see `split`.
 
-    Calls are made before, the first batch is laid out behind that: see `make_calls`, whose result
-    is returned, too, and `drafted`.
+    Calls are made before, the first batches are laid out behind that: see `make_calls`, whose
+    result is returned, too, and `drafted`.
     """
     made, (order, gpus, number), (jobs, first_jobs) = make_calls(calls), dealt, given
     wait_for(told)
@@ -224,7 +226,7 @@ def _dealt(calls, told, dealt, given, table, around, limits, most):
     own = jobs_of(jobs, first_jobs, cases)
     wait_for(told[1:])
     ends, largest = split(cases, own.cases, job_bytes(table, own, around), *limits)
-    first = ends[1, : int(told[1] > 0 and len(own.programs) > 0)]
+    first = ends[1, : FIRST_BATCHES if told[1] > 0 and len(own.programs) > 0 else 0]
     return cases, own, ends, largest, drafted(table, own, first, around, most), made
 
 
@@ -289,11 +291,12 @@ def _broad(count, table, jobs, limits):
 def in_groups(batches: list[Batch], turns: int) -> Iterator[list[Batch]]:
     """Group batches that are laid out together, before one of them is done: `turns` at most.
 
-    The first two are alone, so that the GPU begins and goes on.
+    The first ones come sooner than the others: the GPU has enough to do with them until those are
+    there. One that is alone in the memory keeps all from being together.
     """
-    n = 2 if any(batch.alone for batch in batches) else turns
-    firsts, some = [[batch] for batch in batches[:2]], batches[2:n]
-    yield from (*firsts, *([some] if some else []), *([batch] for batch in batches[n:]))
+    past = (0, 0) if any(batch.alone for batch in batches) else (FIRST_BATCHES, turns)
+    groups = batches[: past[0]], batches[past[0] : past[1]]
+    yield from (*filter(None, groups), *([batch] for batch in batches[past[1] :]))
 
 
 @register_jitable
