@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Semaphore
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
+from gpu_tools import simd
+from gpu_tools.foreign import give_way
 
 
 def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
@@ -26,7 +34,14 @@ def run_stripes(
     blocks : list of (int, int)
         Steps of each block, in order.
     """
-    run_all(stripe_tasks(block, stripes, blocks))
+
+    def turn(done: NDArray[np.int64], stripe: int, number: int) -> int:
+        _wait_for_block(done, stripe, number, len(blocks))
+        block(stripe, blocks[number])
+        _tell_block(done, stripe)
+        return number + 1
+
+    run_all(stripe_tasks(turn, stripes, len(blocks)))
 
 
 def run_all(tasks: list[Callable[[], None]]) -> None:
@@ -40,25 +55,58 @@ def run_all(tasks: list[Callable[[], None]]) -> None:
 
 
 def stripe_tasks(
-    block: Callable[[int, tuple[int, int]], None], stripes: int, blocks: list[tuple[int, int]]
+    turn: Callable[[NDArray[np.int64], int, int], int], stripes: int, n_blocks: int
 ) -> list[Callable[[], None]]:
-    """Return what `run_stripes` runs, a task a stripe.
+    """Return tasks that run all blocks of all stripes, a task a stripe.
 
     A task waits for those before it only, so threads that take them in their order come to an end,
     however few there are.
+
+    Parameters
+    ----------
+    turn : callable
+        Given the number of blocks that each stripe has done, a stripe, and the number of its next
+        block, it runs some blocks, each between `wait_for_block` and `tell_block`; it returns the
+        number of the next one. Between turns a call can be interrupted.
+    stripes : int
+    n_blocks : int
     """
-    # a stripe's block needs border rows that the stripe before finishes up to `lanes` steps later:
-    # it waits for one block more, and each stripe gives one more signal at its end
-    finished = [Semaphore(0) for _ in range(stripes)]
+    done = np.zeros(stripes, dtype=np.int64)
 
     def follow(stripe: int) -> None:
+        number = 0
         try:
-            for number, steps in enumerate(blocks):
-                for _ in range((2 if number == 0 else 1) if stripe else 0):
-                    finished[stripe - 1].acquire()
-                block(stripe, steps)
-                finished[stripe].release()
+            while number < n_blocks:
+                number = turn(done, stripe, number)
         finally:  # also lets the next stripe end if this one failed
-            finished[stripe].release(len(blocks) + 1)
+            done[stripe] = n_blocks
 
     return [partial(follow, stripe) for stripe in range(stripes)]
+
+
+@register_jitable
+def wait_for_block(done, stripe, number, n_blocks):
+    """Wait in compiled code until a stripe may begin with a block.
+
+    Awake: where there are many cores, a thread that sleeps takes longer to wake up than a block.
+    """
+    # it needs border rows that the stripe before finishes up to `lanes` steps later
+    needed = min(number + 2, n_blocks)
+    while stripe > 0 and simd.fetch_add(done, stripe - 1, 0) < needed:
+        give_way()
+
+
+@register_jitable
+def tell_block(done, stripe):
+    """Tell the next stripe that a block is done."""
+    simd.fetch_add(done, stripe, 1)
+
+
+@njit(cache=True, nogil=True)
+def _wait_for_block(done, stripe, number, n_blocks):
+    wait_for_block(done, stripe, number, n_blocks)
+
+
+@njit(cache=True)
+def _tell_block(done, stripe):
+    tell_block(done, stripe)

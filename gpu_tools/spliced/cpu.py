@@ -31,10 +31,12 @@ from gpu_tools.spliced.cpu_state import (
 )
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.widths import bounds, narrowest
-from gpu_tools.stripes import blocks_of, run_all, stripe_tasks
+from gpu_tools.stripes import run_all, stripe_tasks, tell_block, wait_for_block
 
 STEPS_PER_BLOCK = 1 << 11
 """Steps after which a stripe lets the next one follow; fewer are not worth a signal."""
+BLOCKS_A_TURN = 1 << 7
+"""After so many blocks, some 10 ms with 512 columns, a thread is back in Python."""
 _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
 
 
@@ -186,9 +188,18 @@ def run_steps(stream, stripe, sweep, border, following, weights, steps):
 
 
 @njit(cache=True, nogil=True)
-def sweep_block(stream, stripe, sweep, border, following, weights, steps):
-    """Do what `run_steps` does; what Python calls must not be called from a compiled function."""
-    run_steps(stream, stripe, sweep, border, following, weights, steps)
+def _sweep_blocks(stream, stripe, sweep, borders, weights, place, blocks):
+    """Run blocks of a stripe, each once the stripe before lets it, see `run_steps`.
+
+    `place` is what all stripes have done and the stripe's number; `blocks` the numbers of the first
+    one and past the last one, how many steps a block has and all have.
+    """
+    (border, following), (done, number), (first, past, size, n_steps) = borders, place, blocks
+    for block in range(first, past):
+        wait_for_block(done, number, block, (n_steps + size - 1) // size)
+        steps = block * size, min(block * size + size, n_steps)
+        run_steps(stream, stripe, sweep, border, following, weights, steps)
+        tell_block(done, number)
 
 
 @njit(cache=True, nogil=True)
@@ -296,10 +307,18 @@ def begin_sweep(
     width = columns // stripes
     state = [_make_stripe(target, 1 + k * width, width, terms) for k in range(stripes)]
     n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
-    tasks = stripe_tasks(lambda k, steps: sweep_block(
-        stream, state[k], result, borders[k], borders[k + 1], terms.weights, steps,
-    ), stripes, blocks_of(n_steps, STEPS_PER_BLOCK if stripes > 1 else n_steps))  # fmt: skip
-    return result._replace(ends=result.ends[:n_ends]), tasks
+    n_blocks = -(-n_steps // STEPS_PER_BLOCK)
+
+    def turn(done: NDArray[np.int64], k: int, first: int) -> int:
+        past = min(first + BLOCKS_A_TURN, n_blocks)
+        own, place = borders[k : k + 2], (done, k)
+        _sweep_blocks(
+            stream, state[k], result, tuple(own), terms.weights, place,
+            (first, past, STEPS_PER_BLOCK, n_steps),
+        )  # fmt: skip
+        return past
+
+    return result._replace(ends=result.ends[:n_ends]), stripe_tasks(turn, stripes, n_blocks)
 
 
 def _stream(program: SweepProgram, weights: NDArray) -> Stream:
