@@ -11,7 +11,7 @@ pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns, native_threads
 from gpu_tools.native_threads import Helpers
-from gpu_tools.spliced import cuda_work
+from gpu_tools.spliced import cuda_halves, cuda_work
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
 from gpu_tools.spliced.cuda_layout import lay_out
@@ -131,7 +131,7 @@ def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
     exons = sorted(set(cases.random_exons(rng, count, length, 15)))
     starts, ends = np.array(exons, dtype=np.int64).T
     first, lengths = np.array([0, len(exons)]), np.array([length])
-    (cut,) = find_cuts(first, starts, ends, lengths, 0, CAPACITY)
+    (cut,), n_cut = find_cuts(first, starts, ends, lengths, 0, CAPACITY)
 
     def hops(own):
         """Return how many exons can follow each other, at most."""
@@ -143,11 +143,43 @@ def test_strands_are_cut_where_no_candidate_is_and_halves_take_as_long(seed):
     # an exon of up to 15 rows takes two ticks, whatever its length
     places = [k for k in range(1, len(exons)) if max(e for _, e in exons[:k]) <= exons[k][0]]
     costs = {k: max(hops(exons[:k]), hops(exons[k:])) for k in places}
-    assert (cut >= 0) == bool(places)
+    assert (cut >= 0) == bool(places) == n_cut
     assert cut < 0 or costs[cut] == min(costs.values())
-    assert find_cuts(first, starts, ends, lengths, 2 * hops(exons), CAPACITY) == [-1]
+    assert find_cuts(first, starts, ends, lengths, 2 * hops(exons), CAPACITY)[0] == [-1]
     if places:
-        assert find_cuts(first, starts, ends, lengths, 2 * hops(exons) - 1, CAPACITY) == [cut]
+        assert find_cuts(first, starts, ends, lengths, 2 * hops(exons) - 1, CAPACITY)[0] == [cut]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_jobs_of_halves(seed, monkeypatch):
+    """Each strand's candidates are there once, and its jobs have all halves, those before first."""
+    monkeypatch.setattr(cuda_halves, "CELLS_A_TICK", 1 << 40)  # all that can be cut are
+    rng = np.random.default_rng(seed)
+    some = [cases.random_example(rng, 60, 3, 9, 20) for _ in range(8)]
+    columns = case_columns([e.case() for e in [*some, cases.Example("ACGT", "AC", []), some[0]]])
+    halves = cuda_halves.halved(columns, 1)
+    old, new, expected = columns.strands, halves.strands, []
+    cuts, n_cut = find_cuts(old.first_exons, old.starts, old.ends, old.lengths, 0, CAPACITY)
+    owners = [k for k in range(old.count) for _ in range(1 + (cuts[k] >= 0))]
+    assert new.count == old.count + n_cut > old.count
+    for name in ("addresses", "lengths", "reverse"):
+        assert getattr(new, name).tolist() == getattr(old, name)[owners].tolist()
+    firsts = [*old.first_exons.tolist(), *(cut for cut in cuts.tolist() if cut >= 0)]
+    assert new.first_exons.tolist() == sorted(firsts)
+    for k, kind in enumerate(new.half):
+        whole = owners.count(owners[k]) == 1
+        assert (kind == cuda_halves.WHOLE) == whole
+        assert whole or (kind == cuda_halves.BEHIND) == (k > 0 and owners[k - 1] == owners[k])
+    for case in range(len(columns.cells)):
+        for job in range(*columns.first_jobs[case : case + 2]):
+            program, _, target, length = (int(column[job]) for column in columns.jobs)
+            own = [k for k, owner in enumerate(owners) if owner == program]
+            expected += [(case, k, target, length) for k in own]
+    jobs = halves.jobs
+    parts = (jobs.cases, jobs.programs, jobs.targets, jobs.lengths)
+    assert [*zip(*(part.tolist() for part in parts), strict=True)] == expected
+    counts = np.bincount(jobs.cases, minlength=len(columns.cells))
+    assert np.diff(halves.first_jobs).tolist() == counts.tolist()
 
 
 @pytest.mark.parametrize("helpers", [0, 1, 2, 7, 40])

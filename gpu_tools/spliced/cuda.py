@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
+from numba import cuda, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.cuda_kept import Buffers
 from gpu_tools.device import simulated
-from gpu_tools.scoring import SplicedScoring
+from gpu_tools.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.spliced import cuda_ends as ends
 from gpu_tools.spliced import cuda_job as of_job
 from gpu_tools.spliced import cuda_packed as packed
@@ -118,17 +118,26 @@ class Resident(NamedTuple):
 
 def constants_of(scoring: SplicedScoring) -> NDArray[np.int32]:
     """Return the elements of the scoring, see `cuda_job`."""
-    lifted = scoring.substitution() - scoring.gap
-    numbers = [0] * of_job.RAISED
-    numbers[of_job.GAP], numbers[of_job.PENALTY] = scoring.gap, scoring.intron_penalty
-    numbers[of_job.FREE] = int(scoring.ends != "global")
-    numbers[of_job.MOST] = max(int(lifted.max()), 0)
-    raised = np.maximum(lifted - scoring.gap, 0)
-    words = [
-        np.ascontiguousarray(scores[:4].astype(np.int8).T).view(np.int32).ravel()
-        for scores in (raised, lifted)
-    ]
-    return np.concatenate([np.array(numbers, dtype=np.int32), *words])
+    given = scoring.substitution(), scoring.gap, scoring.intron_penalty
+    return _constants(*given, scoring.ends != "global")
+
+
+@njit(cache=True)
+def _constants(substitution, gap, penalty, free):
+    constants = np.zeros(of_job.LIFTED + N_SYMBOLS, dtype=np.int32)
+    constants[of_job.GAP], constants[of_job.PENALTY] = gap, penalty
+    constants[of_job.FREE] = free
+    for symbol in range(N_SYMBOLS):
+        raised, lifted = 0, 0
+        for base in range(N_SYMBOLS):
+            score = substitution[base, symbol] - gap
+            constants[of_job.MOST] = max(constants[of_job.MOST], score)
+            if base < 4:
+                raised |= (max(score - gap, 0) & 0xFF) << (8 * base)
+                lifted |= (score & 0xFF) << (8 * base)
+        constants[of_job.RAISED + symbol] = np.int32(raised)
+        constants[of_job.LIFTED + symbol] = np.int32(lifted)
+    return constants
 
 
 class PackedLaunch:

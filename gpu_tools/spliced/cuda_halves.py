@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from gpu_tools.spliced.columns import CaseColumns, Jobs, first_of
+from gpu_tools.spliced.columns import CaseColumns, Jobs, Strands
 from gpu_tools.spliced.cuda_packed import CAPACITY
 
 WHOLE, BEFORE, BEHIND = range(3)
@@ -27,26 +27,61 @@ def halved(columns: CaseColumns, multiprocessors: int) -> CaseColumns:
 
     Both halves of a strand are strands of the same case, `BEFORE` first.
     """
-    strands, jobs = columns.strands, columns.jobs
+    strands = columns.strands
     least = int(columns.cells.sum()) // (multiprocessors * CELLS_A_TICK)
     exons = strands.first_exons, strands.starts, strands.ends
-    cuts = find_cuts(*exons, strands.lengths, least, CAPACITY)
-    parts = 1 + (cuts >= 0)
-    if parts.max(initial=1) == 1:
+    cuts, n_cut = find_cuts(*exons, strands.lengths, least, CAPACITY)
+    if n_cut == 0:
         return columns
-    first, owner = first_of(parts), np.repeat(np.arange(strands.count), parts)
-    half = np.where(parts[owner] == 1, WHOLE, BEFORE)
-    half[first[:-1][parts == 2] + 1] = BEHIND
-    chosen = {name: getattr(strands, name)[owner] for name in ("addresses", "lengths", "reverse")}
-    first_exons = np.sort(np.concatenate([strands.first_exons, cuts[cuts >= 0]]))
-    counts = parts[jobs.programs]
-    job = np.repeat(np.arange(jobs.count), counts)
-    programs = first[jobs.programs][job] + np.arange(len(job)) - first_of(counts)[job]
-    return columns._replace(
-        strands=strands._replace(**chosen, half=half, first_exons=first_exons),
-        jobs=Jobs(programs, jobs.cases[job], jobs.targets[job], jobs.lengths[job]),
-        first_jobs=first_of(counts)[columns.first_jobs],
+    cut = _cut_strands(strands, cuts, n_cut)
+    jobs, first_jobs = _cut_jobs(columns.jobs, columns.first_jobs, cuts)
+    return columns._replace(strands=cut, jobs=jobs, first_jobs=first_jobs)
+
+
+# compiled, as many small operations of numpy take longer when a call begins
+
+
+@njit(cache=True, nogil=True)
+def _cut_strands(strands, cuts, n_cut):
+    """Return strands in halves, given the first exon behind each cut, -1 where there is none."""
+    count = len(cuts) + n_cut
+    addresses, lengths = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    reverse, half = np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
+    first_exons, n = np.empty(count + 1, dtype=np.int64), 0
+    for k in range(len(cuts)):
+        parts = 1 if cuts[k] < 0 else 2
+        for part in range(parts):
+            addresses[n], lengths[n] = strands.addresses[k], strands.lengths[k]
+            reverse[n] = strands.reverse[k]
+            half[n] = WHOLE if parts == 1 else BEHIND if part else BEFORE
+            first_exons[n] = cuts[k] if part else strands.first_exons[k]
+            n += 1
+    first_exons[n] = strands.first_exons[len(cuts)]
+    return Strands(
+        addresses, lengths, reverse, half, first_exons, strands.starts, strands.ends, strands.scores
     )
+
+
+@njit(cache=True, nogil=True)
+def _cut_jobs(jobs, first_jobs, cuts):
+    """Return jobs for halves of strands, and where each case's begin."""
+    first = np.zeros(len(cuts) + 1, dtype=np.int64)
+    for k in range(len(cuts)):
+        first[k + 1] = first[k] + (1 if cuts[k] < 0 else 2)
+    count = 0
+    for program in jobs.programs:
+        count += first[program + 1] - first[program]
+    own, n = np.empty((4, count), dtype=np.int64), 0
+    first_own = np.empty(len(first_jobs), dtype=np.int64)
+    for case in range(len(first_jobs) - 1):
+        first_own[case] = n
+        for k in range(first_jobs[case], first_jobs[case + 1]):
+            for program in range(first[jobs.programs[k]], first[jobs.programs[k] + 1]):
+                own[0, n], own[1, n] = program, case
+                own[2, n], own[3, n] = jobs.targets[k], jobs.lengths[k]
+                n += 1
+    first_own[-1] = n
+    return Jobs(own[0], own[1], own[2], own[3]), first_own
 
 
 @njit(cache=True, nogil=True)
@@ -64,8 +99,10 @@ def find_cuts(first_exons, starts, ends, lengths, least, capacity):
     Returns
     -------
     ndarray of int64, shape (P,)
+    int
+        Strands that are cut.
     """
-    cuts = np.full(len(first_exons) - 1, -1, dtype=np.int64)
+    cuts, n_cut = np.full(len(first_exons) - 1, -1, dtype=np.int64), 0
     for k in range(len(cuts)):
         first, past = first_exons[k], first_exons[k + 1]
         # exons that follow each other take three ticks each, and one for each full chunk of lanes
@@ -74,7 +111,8 @@ def find_cuts(first_exons, starts, ends, lengths, least, capacity):
         cut, ticks = _middle(starts[first:past], ends[first:past], capacity)
         if cut > 0 and ticks > least:
             cuts[k] = first + cut
-    return cuts
+            n_cut += 1
+    return cuts, n_cut
 
 
 @njit(cache=True, nogil=True)

@@ -11,6 +11,7 @@ from numba import cfunc, cuda, int32, njit, types
 from numpy.typing import NDArray
 
 from gpu_tools import simd
+from gpu_tools.batches import put_in_order
 from gpu_tools.native_threads import Task
 from gpu_tools.ptx import kernel
 from gpu_tools.scoring import SplicedScoring
@@ -92,17 +93,16 @@ class Layout:
     def __init__(
         self, strands: Strands, scoring: SplicedScoring, apart: bool, new: Callable = _new
     ):
-        room = _room(strands)
-        sizes = room.sum(axis=0)
+        table = np.empty((strands.count, FIELDS), dtype=np.int64)
+        order = np.empty(strands.count, dtype=np.int64)
+        sizes = _plan(strands, packed.CAPACITY, table, order)
         self.programs = Programs(
-            np.empty((strands.count, FIELDS), dtype=np.int64),
+            table,
             new("numbers", sizes[0], np.int32), new("sources", sizes[1], np.int32),
             new("exits", sizes[2], np.int32), new("symbols", sizes[3], np.uint8),
             np.empty(len(strands.starts), dtype=np.int64), strands.starts, strands.ends,
         )  # fmt: skip
-        self.programs.table[:, NUMBERS : SYMBOLS + 1] = np.cumsum(room, axis=0) - room
-        self.counts = np.zeros(2, dtype=np.int64)
-        order, bonus = np.argsort(-room[:, 3]), scoring.exon_bonus(strands.scores)
+        self.counts, bonus = np.zeros(2, dtype=np.int64), scoring.exon_bonus(strands.scores)
         capacity = packed.APART if apart else packed.CAPACITY
         arrays = order, self.counts, *strands[:-1], bonus, *self.programs[:-2]
         self.task = Task(_entry(), arrays, (scoring.gap, scoring.intron_penalty, *capacity))
@@ -113,16 +113,29 @@ class Layout:
             raise RuntimeError("a thread has left a program unfinished")
 
 
-def _room(strands: Strands) -> NDArray[np.int64]:
-    """Return the elements of numbers, sources, exits and symbols that each strand takes at most."""
-    first, lengths = strands.first_exons[:-1], strands.ends - strands.starts
-    exons, rows = np.diff(strands.first_exons), np.add.reduceat(lengths, first)
-    stops = exons + rows // (2 * packed.CAPACITY.lanes * packed.CAPACITY.slots) + 1
-    # there are no more pieces than segments; see `piece_tables.arrange`
-    segments, sources = most_segments(stops, exons), most_sources(stops, exons)
-    numbers = 3 * segments + 3 * stops + 2
-    sources = of_piece.OF_SEGMENT * segments + of_piece.OF_SOURCE * sources
-    return np.stack([numbers, sources, 8 * exons, rows], axis=1)
+@njit(cache=True, nogil=True)
+def _plan(strands, capacity, table, order):
+    """Write where each strand's numbers, sources, exits and symbols begin, and the longest first.
+
+    Returned are the elements that all strands together take at most.
+    """
+    rows = np.zeros(len(order), dtype=np.int64)
+    numbers, sources, exits, symbols = 0, 0, 0, 0
+    for k in range(len(order)):
+        first, past = strands.first_exons[k], strands.first_exons[k + 1]
+        for exon in range(first, past):
+            rows[k] += strands.ends[exon] - strands.starts[exon]
+        table[k, NUMBERS], table[k, SOURCES] = numbers, sources
+        table[k, EXITS], table[k, SYMBOLS] = exits, symbols
+        stops = past - first + rows[k] // (2 * capacity.lanes * capacity.slots) + 1
+        # there are no more pieces than segments; see `piece_tables.arrange`
+        segments = most_segments(stops, past - first)
+        numbers += 3 * segments + 3 * stops + 2
+        sources += of_piece.OF_SEGMENT * segments
+        sources += of_piece.OF_SOURCE * most_sources(stops, past - first)
+        exits, symbols = exits + 8 * (past - first), symbols + rows[k]
+    put_in_order(rows, order)
+    return numbers, sources, exits, symbols
 
 
 @cache
