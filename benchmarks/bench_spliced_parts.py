@@ -99,7 +99,7 @@ class Clock:
 @contextmanager
 def watched() -> Iterator[Clock]:
     """Have the parts of calls timed."""
-    from gpu_tools.spliced import api, cuda, cuda_chains, cuda_schedule, cuda_work
+    from gpu_tools.spliced import api, cuda, cuda_batches, cuda_chains, cuda_schedule, cuda_work
 
     clock = Clock()
     parts = [
@@ -109,8 +109,8 @@ def watched() -> Iterator[Clock]:
         (cuda_work.Work, "lay_out", "programs laid out"),
         (cuda_work, "_broad", "kernels chosen"),
         (cuda_schedule, "halved", "strands cut"),
-        (cuda_work, "_dealt", "targets copied, cases dealt out, programs waited for, batches made"),
-        (cuda_schedule, "memory_for", "memory asked for"),
+        (cuda_batches, "_dealt", "targets copied, programs waited for, batches made"),
+        (cuda_schedule, "beginning", "first calls taken"),
         (cuda_schedule, "share_of", "share made"),
         (cuda.Resident, "copy", "programs put down"),
         (cuda_schedule, "lay_out", "launches laid out"),

@@ -117,6 +117,10 @@ class SimulatedCalls(_PutDown):
         # the simulator has one shape a kernel, so it is told at the start
         self._calls.append(lambda: kernel[blocks, threads](*arrays))
 
+    def ask_memory(self, answer: NDArray[np.int64]) -> None:
+        """See `Calls`; the simulator has what it likes."""
+        self._calls.append(partial(answer.fill, 1 << 62))
+
     def record(self, event) -> None:
         """See `Calls`; here all that was put down before is done then."""
 
@@ -174,6 +178,10 @@ class Calls(_PutDown):
         shape = blocks, 1, 1, x, y, 1, 0
         self._put(LAUNCH, (function, *shape, self._handle, given, 0), placed)
 
+    def ask_memory(self, answer: NDArray[np.int64]) -> None:
+        """Write the bytes of the GPU that are free, and all that it has, to two numbers."""
+        self._put(MEMORY, (_address(answer), _address(answer) + 8), (answer,))
+
     def record(self, event) -> None:
         """Have an event happen when what was put down before is done."""
         self._put(RECORD, (int(event.handle), self._handle), (event,))
@@ -228,9 +236,7 @@ def start_together(several: Sequence[Calls | SimulatedCalls]) -> None:
     CudaAPIError
         If the driver refuses one; those after it are forgotten.
     """
-    rows = taken_together(several)
-    if len(rows.numbers):
-        rows.check(_make_calls(rows.numbers))
+    taken_together(several).make()
 
 
 class Rows(NamedTuple):
@@ -238,6 +244,11 @@ class Rows(NamedTuple):
 
     calls: list[Call]
     numbers: NDArray[np.int64]
+
+    def make(self) -> None:
+        """Make the calls; raise `CudaAPIError` if the driver refuses one."""
+        if len(self.numbers):
+            self.check(_make_calls(self.numbers))
 
     def check(self, made: tuple[int, int]) -> None:
         """Raise `CudaAPIError` if the driver has refused one, given what `make_calls` returns."""
@@ -275,22 +286,6 @@ def make_calls(calls):
         error = call_at(c[0], given)
         made += 1
     return made - 1, error
-
-
-def free_memory() -> int:
-    """Return the bytes of the current GPU that are free; the simulator has what it likes."""
-    if simulated():
-        return 1 << 62
-    answer = np.empty(2, dtype=np.int64)
-    if error := _ask(_driver()[MEMORY], _address(answer)):
-        raise CudaAPIError(error, f"{MEMORY} failed with error {error}")
-    return int(answer[0])
-
-
-# to give Python's lock away and take it back takes longer
-@njit(cache=True)
-def _ask(function, answer):
-    return call_at(function, (answer, answer + 8))
 
 
 @cache

@@ -15,7 +15,7 @@ from numba import cuda
 from gpu_tools import SplicedScoring, case_columns, cuda_kept, driver_calls, spliced_align
 from gpu_tools.device import simulated
 from gpu_tools.foreign import address_of
-from gpu_tools.spliced import cuda_schedule, cuda_work
+from gpu_tools.spliced import cuda_batches, cuda_schedule, cuda_work
 from tests import cases
 
 pytestmark = [
@@ -114,7 +114,7 @@ def test_what_kernels_are_given(asked, monkeypatch):
     """Several batches, for which programs are laid out late; then the same once more."""
     lay_out = cuda_work.Work.lay_out
     monkeypatch.setattr(cuda_work.Work, "lay_out", lambda own: time.sleep(0.2) or lay_out(own))
-    monkeypatch.setattr(cuda_work, "BYTES_PER_BATCH", 1)
+    monkeypatch.setattr(cuda_batches, "BYTES_PER_BATCH", 1)
     rng = np.random.default_rng(17)
     few = cases.random_example(rng, 30, 6, 3, 8, n_rate=0.0)
     made = [example.case() for example in (cases.WORKED_EXAMPLE, few, cases.WORKED_EXAMPLE)]

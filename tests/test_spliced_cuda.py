@@ -173,6 +173,14 @@ def _bytes_of_largest(examples):
     return int(np.bincount(jobs.cases, sizes).max())
 
 
+def _leave_memory(monkeypatch, size):
+    """Have GPUs say that so many bytes are free, those of kept buffers among them."""
+    for kind in ("Calls", "SimulatedCalls"):
+        name = f"gpu_tools.driver_calls.{kind}.ask_memory"
+        monkeypatch.setattr(name, lambda own, answer: answer.fill(size))
+    monkeypatch.setattr("gpu_tools.cuda_kept.Room.bytes", 0)
+
+
 @pytest.mark.parametrize(
     ("count", "batch", "memory"),
     [(5, 2, 1 << 20), (5, 0, 1 << 20), (2, 0, 1)],
@@ -183,8 +191,8 @@ def test_batches_take_turns(count, batch, memory, monkeypatch):
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
     examples = [cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few]
     largest = _bytes_of_largest(examples)
-    monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", max(batch * largest, 1))
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.memory_for", lambda room: memory * largest)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_batches.BYTES_PER_BATCH", max(batch * largest, 1))
+    _leave_memory(monkeypatch, memory * largest)
     cpu, cuda = both(examples[:count], SplicedScoring())
     assert cuda == cpu
 
@@ -218,7 +226,7 @@ def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
 def test_more_than_one_batch(monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_work.BYTES_PER_BATCH", 1 << 20)
+    monkeypatch.setattr("gpu_tools.spliced.cuda_batches.BYTES_PER_BATCH", 1 << 20)
     rng = np.random.default_rng(3)
     examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
     cpu, cuda = both(examples, SplicedScoring())
@@ -276,7 +284,7 @@ def test_scores_alone():
 
 @pytest.mark.parametrize("base", ["ACCGTATGT", "ACCGNATGT"], ids=["packed", "wide"])
 def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cuda_schedule.memory_for", lambda room: 100)
+    _leave_memory(monkeypatch, 100)
     case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
     with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
         spliced_align([case], device="cuda")

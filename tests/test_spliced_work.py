@@ -11,7 +11,7 @@ pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns, native_threads
 from gpu_tools.native_threads import Helpers
-from gpu_tools.spliced import cuda_halves, cuda_work
+from gpu_tools.spliced import cuda_batches, cuda_halves
 from gpu_tools.spliced.columns import jobs_of
 from gpu_tools.spliced.cuda_halves import find_cuts
 from gpu_tools.spliced.cuda_layout import lay_out
@@ -29,7 +29,7 @@ def test_batches_are_small_at_both_ends_and_split_no_case(seed):
     of_case = [rng.integers(1, 300, rng.integers(0, 3)).tolist() for _ in range(count)]
     case_of_job = np.repeat(numbers, [len(sizes) for sizes in of_case])
     sizes = np.array([*chain(*of_case)], dtype=np.int64)
-    ends, largest = cuda_work.split(numbers, case_of_job, sizes, most, small)
+    ends, largest = cuda_batches.split(numbers, case_of_job, sizes, most, small)
     whole = [sum(own) for own in of_case]
     assert largest[1] == max(whole)
     assert whole[largest[0]] == max(whole)
@@ -50,7 +50,7 @@ def test_batches_are_small_at_both_ends_and_split_no_case(seed):
 
 
 def test_no_cases_are_one_batch_of_nothing():
-    ends, largest = cuda_work.split(*[np.zeros(0, np.int64)] * 3, 400, 100)
+    ends, largest = cuda_batches.split(*[np.zeros(0, np.int64)] * 3, 400, 100)
     assert ends.tolist() == [[0], [0], [0]]
     assert largest == (0, 0)
 
@@ -99,8 +99,8 @@ def test_launches_are_laid_out_together_as_alone(seed):
 def test_groups_are_batches_in_their_order_that_buffers_are_free_for(n, alone):
     """The first two come together, and so do the others that find buffers before one is done."""
     nothing = slice(0, 0)
-    batches = [cuda_work.Batch(nothing, nothing, k == alone) for k in range(n)]
-    groups = list(cuda_work.in_groups(batches, 5))
+    batches = [cuda_batches.Batch(nothing, nothing, k == alone) for k in range(n)]
+    groups = list(cuda_batches.in_groups(batches, 5))
     assert [*chain(*groups)] == batches
     singles = alone is not None and alone < n
     together = [min(n, 2)] * (n > 0) + [min(n, 5) - 2] * (n > 2) + [1] * max(n - 5, 0)

@@ -35,7 +35,7 @@ from gpu_tools.sites.cuda_program import (
 from gpu_tools.sites.cuda_row_jobs import RowJob, RowLaunch, RowProgram
 from gpu_tools.spliced import free_ends, reading
 from gpu_tools.spliced.case import BASES_KEPT, Case, Preparation, PreparedCase
-from gpu_tools.spliced.cuda_work import memory_for, refuse_beyond
+from gpu_tools.spliced.cuda_batches import memory_for, refuse_beyond
 from gpu_tools.spliced.free_ends import FreeEnds, FreeSweep
 from gpu_tools.spliced.program import SweepProgram
 from gpu_tools.spliced.reading import FIRST, ReadingSweep, Ways, stop_words

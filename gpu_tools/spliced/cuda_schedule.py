@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.batches import within_limit
 from gpu_tools.cuda_kept import KEPT, Buffers, Room
-from gpu_tools.driver_calls import start_together, taken_together
+from gpu_tools.driver_calls import start_together
 from gpu_tools.native_threads import Copy
 from gpu_tools.results import SplicedAlignment
 from gpu_tools.scoring import SplicedScoring
@@ -21,19 +21,18 @@ from gpu_tools.spliced import cuda_wide as wide
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish
 from gpu_tools.spliced.columns import CaseColumns
-from gpu_tools.spliced.cuda_chains import ChainSearch
-from gpu_tools.spliced.cuda_halves import halved
-from gpu_tools.spliced.cuda_layout import lay_out
-from gpu_tools.spliced.cuda_work import (
+from gpu_tools.spliced.cuda_batches import (
     Batch,
     Share,
-    Work,
-    begun,
+    beginning,
     in_groups,
-    memory_for,
     refuse_beyond,
     share_of,
 )
+from gpu_tools.spliced.cuda_chains import ChainSearch
+from gpu_tools.spliced.cuda_halves import halved
+from gpu_tools.spliced.cuda_layout import lay_out
+from gpu_tools.spliced.cuda_work import Work, begun
 from gpu_tools.spliced.traceback import Swept
 
 WIDE_BYTES_PER_BATCH = 1 << 30
@@ -134,10 +133,10 @@ def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resi
     """Return what the current GPU has to do, and what its cases have in common, put down there."""
     parts = {"targets": work.columns.targets, "scoring": work.constants}
     given = [room.stays.copy(f"resident {name}", part) for name, part in parts.items()]
-    first = taken_together([room.stays.calls])
+    first = beginning(room)
     # to be copied with the first batch, when they are there
     resident = packed.Resident.copy(work.programs, given, room.stays)
-    return share_of(work, number, memory_for(room), first), resident
+    return share_of(work, number, room, first), resident
 
 
 def searches(
