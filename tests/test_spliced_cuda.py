@@ -224,6 +224,22 @@ def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
         scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), ordinals, 2)
 
 
+def test_gpus_that_were_asked_do_not_wait_after_an_interruption(monkeypatch):
+    from gpu_tools.cuda_kept import Keeper
+    from gpu_tools.spliced.cuda_schedule import scores_on_cuda
+
+    asked, begin = [], Keeper._begin
+
+    def begin_and_be_interrupted(own, *given):
+        asked.extend(begin(own, *given))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Keeper, "_begin", begin_and_be_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), (0, 0), 2)
+    assert [type(future.exception(60)) for future in asked] == [KeyboardInterrupt] * 2
+
+
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
 def test_more_than_one_batch(monkeypatch):
     monkeypatch.setattr("gpu_tools.spliced.cuda_batches.BYTES_PER_BATCH", 1 << 20)

@@ -83,8 +83,8 @@ class Work:
 
     def lay_out(self) -> None:
         """Deal cases out and lay out what is left of the programs, and tell the GPUs."""
-        columns, table = self.columns, self.programs.table
         try:
+            columns, table = self.columns, self.programs.table
             packable = packed.scores_fit(self.scoring) and all(map(packed.can_pack, self.ordinals))
             limits = columns.strands.lengths, costs_of(self.scoring), AROUND, packable
             dealing = columns.cells, len(self.ordinals), self.order, self.gpus
@@ -94,9 +94,13 @@ class Work:
                 self._broad = _broad(len(columns.cells), table, columns.jobs, limits)
                 self.told[1] = 1
         except BaseException as error:
-            self._error = error
-            self.told[self.told == 0] = -1
+            self.give_up(error)
             raise
+
+    def give_up(self, error: BaseException) -> None:
+        """Have the GPUs wait no longer for what has not come."""
+        self._error = self._error or error
+        self.told[self.told == 0] = -1
 
     @property
     def broad(self) -> NDArray[np.bool_] | None:
@@ -127,7 +131,12 @@ def begun(
             helpers.begin(min(threads - 1, columns.strands.count // STRANDS_A_THREAD))
             new = partial(arena.array, ordinal=ordinals[0])
             columns = prepare(columns) if prepare else columns
-            yield Work(columns, scoring, ordinals, new, helpers)
+            work = Work(columns, scoring, ordinals, new, helpers)
+            try:
+                yield work
+            except BaseException as error:
+                work.give_up(error)
+                raise
         finally:
             helpers.join()
 
