@@ -3,7 +3,7 @@
 A thread of Python takes the interpreter's lock when it begins and when it ends, and to hand that on
 takes longer than to make a thread: 50 to 80 us, one thread after the other. These begin as a tree:
 each thread begins two others before it works. Fifteen still need a millisecond on a machine with
-64 cores, so they may begin before there is something to do.
+64 cores (`spliced-steps-h200.json`), so they may begin before there is something to do.
 """
 
 from __future__ import annotations
@@ -62,10 +62,6 @@ class Task:
         self._given = np.array([*sum(places, ()), *numbers], dtype=np.int64)
         self.address = self._given.__array_interface__["data"][0]
 
-    def do(self) -> None:
-        """Do what is left to begin with, without Python's lock."""
-        self.function.ctypes(self.address)
-
 
 class Helpers:
     """Threads that do a task; until they have one they wait for it awake."""
@@ -97,6 +93,11 @@ class Helpers:
         _tell(self._orders)
         return self._orders
 
+    def finish(self) -> None:
+        """Do what is left of the task, and wait until all have ended."""
+        _do_rest(self._orders)
+        self.join()
+
     def join(self) -> None:
         """Wait until all have ended, which are left without a task if they have none."""
         _tell_and_join(self._orders, address_of(_LIBRARY.pthread_join), self._threads)
@@ -122,14 +123,13 @@ class Copy:
         begun = np.zeros(1, dtype=np.int64)
         copy = address_of(_LIBRARY.memcpy)
         self._thread: Helpers | None = Helpers()
-        self._rest = self._thread.give(Task(_copying(), (values, self._copied, begun), (copy,)))
+        self._thread.give(Task(_copying(), (values, self._copied, begun), (copy,)))
         self.threads = self._thread.prepared(1)
 
     def result(self) -> NDArray:
         """Return the copy, once it is made; from then on the values may change."""
         if self._thread is not None:
-            _do_rest(self._rest)
-            self._thread.join()
+            self._thread.finish()
             self._thread = None
         return self._copied
 

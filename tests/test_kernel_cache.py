@@ -128,6 +128,7 @@ def test_every_module_with_compiled_functions_locks_them(path):
 
 _GPU_THEN_CPU = """
 from gpu_tools import SplicedScoring, spliced_align, spliced_scores
+from gpu_tools.native_threads import Helpers
 from gpu_tools.spliced import cpu
 from gpu_tools.spliced.case import Preparation
 from gpu_tools.spliced.cuda_programs import Layout
@@ -137,7 +138,9 @@ from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
-Layout(strands, SplicedScoring(), False).task.do()
+helpers = Helpers()
+helpers.give(Layout(strands, SplicedScoring(), False).task)
+helpers.finish()
 print(spliced_align([case], device="cpu")[0].score)
 (program,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
 swept = Swept(program, cpu.sweep(program, target, SplicedScoring()), target, SplicedScoring())

@@ -49,10 +49,31 @@ def test_batches_are_small_at_both_ends_and_split_no_case(seed):
         assert own[1] - own[0] == sum(len(sizes) for sizes in of_case[first:past])
 
 
+def test_a_batch_takes_its_part_of_the_memory():
+    """Of what is free and what buffers have already, or the most that any batch may take."""
+    cases, sizes = np.arange(6), np.array([9, 9, 9, 9, 9, 9])
+    for free, kept, most, expected in (
+        (60, 20, 99, 2),
+        (80, 0, 99, 2),
+        (80, 80, 99, 4),
+        (80, 80, 10, 1),
+    ):
+        memory = np.array([free, 1000]), kept, (4, most, most)
+        ends, _ = cuda_batches._split_for(memory, cases, cases, sizes)
+        assert ends[0, 0] == expected
+
+
 def test_no_cases_are_one_batch_of_nothing():
     ends, largest = cuda_batches.split(*[np.zeros(0, np.int64)] * 3, 400, 100)
     assert ends.tolist() == [[0], [0], [0]]
     assert largest == (0, 0)
+
+
+def finish(layout):
+    """Have this thread lay programs out."""
+    helpers = Helpers()
+    helpers.give(layout.task)
+    helpers.finish()
 
 
 class HostBuffers:
@@ -72,7 +93,7 @@ def test_launches_are_laid_out_together_as_alone(seed):
     made = [cases.random_example(rng, 90, 9, 20, 60, n_rate=0.0).case() for _ in range(12)]
     columns = case_columns(made)
     layout = Layout(columns.strands, SplicedScoring(), False)
-    layout.task.do()
+    finish(layout)
     jobs, given = columns.jobs, (layout.programs.table, (32, 2, 50.0))
     past = sorted({*rng.integers(1, jobs.count, 3).tolist(), jobs.count})
 
@@ -196,9 +217,8 @@ def test_programs_are_the_same_whoever_lays_them_out(helpers, apart):
     others = Helpers()
     others.begin(helpers)
     others.give(layout.task)
-    layout.task.do()
-    others.join()
-    alone.task.do()
+    others.finish()
+    finish(alone)
     layout.check()
     alone.check()
     for name, ours, theirs in zip(Programs._fields, layout.programs, alone.programs, strict=True):
@@ -221,8 +241,7 @@ def test_programs_are_laid_out_if_few_threads_can_begin(allowed, monkeypatch):
     others = Helpers()
     others.begin(6)
     others.give(layout.task)
-    layout.task.do()
-    others.join()
+    others.finish()
     assert layout.programs.table[:, N_EXITS].tolist() == [5]
     assert next(asked) >= min(allowed + 1, 6)
 

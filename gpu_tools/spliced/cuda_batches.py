@@ -79,34 +79,41 @@ class Beginning(NamedTuple):
     rows : Rows
     memory : ndarray of int64, shape (2,)
         Bytes of the GPU that are free, and all that it has, once the calls are made.
+    kept : int
+        Bytes that buffers of batches have already.
     """
 
     rows: Rows
     memory: NDArray[np.int64]
+    kept: int
+
+    @property
+    def free(self) -> int:
+        """Bytes for batches, once the calls are made."""
+        return int(self.memory[0]) + self.kept
 
 
 def beginning(room: Room) -> Beginning:
     """Take what was put down in the buffers that stay, and ask for the memory of the GPU."""
     memory = np.empty(2, dtype=np.int64)
     room.stays.calls.ask_memory(memory)
-    return Beginning(taken_together([room.stays.calls]), memory)
+    return Beginning(taken_together([room.stays.calls]), memory, room.bytes)
 
 
-def share_of(work: Work, number: int, room: Room, first: Beginning) -> Share:
+def share_of(work: Work, number: int, first: Beginning) -> Share:
     """Return what the current GPU has to do, once programs are laid out.
 
     It is the one with that number among the GPUs of the call.
     """
     columns, table = work.columns, work.programs.table
     blocks = packed.most_blocks(work.apart, work.ordinals[number])
-    memory = first.memory, room.bytes, (SHARE_PER_BATCH, BYTES_PER_BATCH, SMALL_BATCH)
+    memory = first.memory, first.kept, (SHARE_PER_BATCH, BYTES_PER_BATCH, SMALL_BATCH)
     given, dealt = (columns.jobs, columns.first_jobs), (work.order, work.gpus, number)
     cases, jobs, ends, largest, draft, made = _dealt(
         first.rows.numbers, work.told, dealt, given, table, AROUND, memory, blocks
     )
     first.rows.check(made)
-    free = int(first.memory[0]) + room.bytes
-    broad, others, draft = work.broad, [], Draft(*draft)
+    free, broad, others, draft = first.free, work.broad, [], Draft(*draft)
     if broad is not None:
         draft = None
         others, cases = cases[broad[cases]].tolist(), cases[~broad[cases]]
@@ -142,8 +149,8 @@ def _measured_and_split(table, cases, jobs, around, memory):
 @register_jitable
 def _split_for(memory, cases, case_of_job, sizes):
     """Split cases for a GPU that has so much memory, see `split`."""
-    (free, _), own, (share, most, small) = memory
-    return split(cases, case_of_job, sizes, min(most, (free + own) // share), small)
+    (free, _), kept, (share, most, small) = memory
+    return split(cases, case_of_job, sizes, min(most, (free + kept) // share), small)
 
 
 def _batches(ends: NDArray[np.int64], part: int) -> list[Batch]:
@@ -197,7 +204,7 @@ def memory_for(room: Room) -> int:
     """Return the bytes of the current GPU that are free or the room's own."""
     first = beginning(room)
     first.rows.make()
-    return int(first.memory[0]) + room.bytes
+    return first.free
 
 
 def refuse_beyond(free: int, case: int, needed: int) -> None:

@@ -136,7 +136,7 @@ def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resi
     first = beginning(room)
     # to be copied with the first batch, when they are there
     resident = packed.Resident.copy(work.programs, given, room.stays)
-    return share_of(work, number, room, first), resident
+    return share_of(work, number, first), resident
 
 
 def searches(
