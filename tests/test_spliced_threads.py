@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from gpu_tools import (
     ScoringError,
     SplicedScoring,
     case_columns,
+    simd,
     spliced_align,
     spliced_align_many,
     spliced_scores,
@@ -107,6 +109,39 @@ def test_neither_threads_nor_stripes_change_anything(seed, scoring, monkeypatch)
         assert spliced_align(made, scoring, device="cpu", threads=threads) == alone
         scores = spliced_scores(columns, scoring, device="cpu", threads=threads)
         assert scores.tolist() == [result.score for result in alone]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "length", "threads", "expected"),
+    [
+        (1, 900, 1, 0),  # one thread has nothing to share
+        (1, 900, 3, 2),
+        (1, 900, 5, 3),
+        (2, 900, 5, 2),  # of either strand
+        (2, 900, 3, 1),
+        (1, 40, 5, 2),  # no more columns
+        (1, 5, 5, 1),
+    ],
+)
+def test_a_stripe_is_a_threads_share(jobs, length, threads, expected, monkeypatch):
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIPE", 16)
+    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPES", 500)
+    columns = SimpleNamespace(
+        cells=np.array([100, 600, 200, 100]),
+        first_jobs=np.cumsum([0, 1, jobs, 2, 1]),
+        cases=[SimpleNamespace(target="A" * length)] * 4,
+    )
+    assert schedule._stripes(columns, threads).tolist() == [0, expected, 0, 0]
+    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPES", 600)
+    assert not schedule._stripes(columns, threads).any()
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_rows_of_a_stripe_begin_at_cache_lines(dtype):
+    for count in (0, 1, 31, 32, 2368):
+        made = [simd.aligned_zeros(count, dtype) for _ in range(9)]
+        assert all(len(row) == count and row.dtype == dtype and not row.any() for row in made)
+        assert all(row.ctypes.data % simd.VECTOR_BYTES == 0 for row in made if count)
 
 
 def test_one_thread_can_do_all_stripes_one_after_the_other(monkeypatch):

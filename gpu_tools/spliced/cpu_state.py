@@ -9,6 +9,7 @@ from numba import njit
 from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools import simd
 from gpu_tools.scoring import SplicedScoring
 from gpu_tools.sequences import OTHER
 from gpu_tools.simd import VECTOR_BYTES
@@ -96,10 +97,13 @@ def _symbols_or_scores(symbols, table):
 @overload(_symbols_or_scores)
 def _overload_symbols_or_scores(symbols, table):
     def by_equality(symbols, table):
-        return symbols.astype(table.dtype)
+        codes = simd.aligned_zeros(len(symbols), table.dtype)
+        codes[:] = symbols
+        return codes
 
     def by_profile(symbols, table):
-        scores = np.empty((len(table), len(symbols)), dtype=table.dtype)
+        shape = len(table), len(symbols)
+        scores = simd.aligned_zeros(shape[0] * shape[1], table.dtype).reshape(shape)
         for code in range(len(table)):
             for place in range(len(symbols)):
                 scores[code, place] = table[code, min(symbols[place], OTHER)]
@@ -124,8 +128,8 @@ def lay_out_stripe(target, first_column, width, terms):
     for k in range(width):
         start[k] = empty_chain(first_column + k, terms.gap, terms.free)
     return Stripe(
-        _symbols_or_scores(symbols, terms.table), first_column, np.zeros(width, dtype=dtype),
-        start, np.zeros(2 * lanes, dtype=dtype),
+        _symbols_or_scores(symbols, terms.table), first_column, simd.aligned_zeros(width, dtype),
+        start, simd.aligned_zeros(2 * lanes, dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
     )  # fmt: skip
 

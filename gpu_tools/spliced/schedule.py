@@ -26,8 +26,12 @@ from gpu_tools.spliced.widths import costs_of, fit_int16
 
 COLUMNS_PER_STRIPE = 512
 """Fewer target columns than this are not worth a thread of their own."""
-CELLS_FOR_STRIPES = 1 << 27
-"""Fewer nominal cells than this are not worth several threads: a core does them in some 6 ms."""
+CELLS_FOR_STRIPES = 1 << 31
+"""Fewer nominal cells than this are not worth several threads.
+
+A core does them in some 90 ms. Stripes do more work in all, and their code is loaded besides that
+of items, for which a process that does the demo takes some 0.2 s.
+"""
 CELLS_A_TURN = 1 << 28
 """After so many nominal cells, some 10 ms, a thread is back in Python and tells what is done."""
 ITEMS_A_THREAD = 16
@@ -127,7 +131,7 @@ def _run(
     queues = [
         (_work(columns, bonus, cases, most), terms_of(scoring, np.dtype(dtype)))
         for dtype, chosen in ((np.int32, ~narrow), (np.int16, narrow))
-        if len(cases := np.flatnonzero(chosen & there & (stripes == 1)))
+        if len(cases := np.flatnonzero(chosen & there & (stripes == 0)))
     ]
     parts = len(tasks) + sum(len(work.order) for work, _ in queues)
     _together(pool, threads, parts, lambda: _do(tasks, queues, take))
@@ -186,21 +190,25 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, together) -> NDArray[np.boo
 
 
 def _stripes(columns: CaseColumns, threads: int) -> NDArray[np.int64]:
-    """Return how many stripes each case is cut into."""
-    stripes = np.ones(len(columns.cells), dtype=np.int64)
-    alone = columns.cells > max(columns.cells.sum() / threads, CELLS_FOR_STRIPES)
-    for k in np.flatnonzero(alone):
-        length = len(columns.cases[k].target)
-        stripes[k] = max(min(threads, length // COLUMNS_PER_STRIPE), 1)
+    """Return how many stripes the sweeps of each case are cut into; 0 for what items are made of.
+
+    As many as make a stripe a thread's share: each has all the work that rows begin and end with.
+    """
+    cells, share = columns.cells, -(-int(columns.cells.sum()) // threads)
+    stripes = np.zeros(len(cells), dtype=np.int64)
+    for k in np.flatnonzero(cells > max(share, CELLS_FOR_STRIPES)):
+        jobs = columns.first_jobs[k + 1] - columns.first_jobs[k]
+        wide = len(columns.cases[k].target) // COLUMNS_PER_STRIPE
+        stripes[k] = max(min(-(-cells[k] // (share * jobs)), wide), 1)
     return stripes
 
 
 def _stripe_tasks(
     columns: CaseColumns, scoring: SplicedScoring, stripes: NDArray[np.int64], conclude: Callable
 ) -> deque[Callable[[], None]]:
-    """Return the tasks of cases in several stripes, first those that begin a case."""
+    """Return the tasks of cases that have stripes, first those that begin a case."""
     prepare, begins, follows = Preparation(scoring), [], []
-    for k in np.flatnonzero(stripes > 1).tolist():
+    for k in np.flatnonzero(stripes).tolist():
         large = _LargeCase(columns.cases[k], prepare, int(stripes[k]), partial(conclude, k))
         count = int(stripes[k] * (columns.first_jobs[k + 1] - columns.first_jobs[k]))
         begins.append(large.begin)
