@@ -4,7 +4,7 @@ Run ``python -m benchmarks.bench_spliced_parts [RECORD.json]``. Measured are the
 and 40,000 cases, as columns, on one GPU and on all of the machine. A part's time is that of its
 thread, waits for the GPU and for other threads of Python among it; where parts are nested, the time
 of the inner one counts for itself alone. ``work of the GPU`` is from the start of the first batch
-in its stream to the end of the last, by CUDA events.
+in its stream until all have ended, by CUDA events.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Clock:
     seconds : dict
         Of each thread's name and part.
     events : dict
-        Of each thread the number of its GPU, the first and the last event.
+        Of each thread the number of its GPU, the first event, and those of all ends.
     """
 
     def __init__(self):
@@ -74,11 +74,11 @@ class Clock:
             calls = calls_of(*given)
             events = self.events[threading.current_thread().name]
             if not events:
-                events += [cuda.current_context().device.id, cuda.event(), None]
+                events += [cuda.current_context().device.id, cuda.event(), []]
                 calls.record(events[1])
             result = function(*given, **options)
-            events[2] = cuda.event()
-            calls.record(events[2])
+            events[2].append(cuda.event())
+            calls.record(events[2][-1])
             return result
 
         return marking
@@ -90,9 +90,10 @@ class Clock:
         found: dict[str, dict[str, float]] = defaultdict(dict)
         for (thread, part), seconds in self.seconds.items():
             found[thread][part] = 1e3 * seconds
-        for thread, (ordinal, begin, end) in self.events.items():
+        for thread, (ordinal, begin, ends) in self.events.items():
             with cuda.gpus[ordinal]:
-                found[thread][GPU] = cuda.event_elapsed_time(begin, end)
+                # the batch that was put down last need not be the last to end
+                found[thread][GPU] = max(cuda.event_elapsed_time(begin, end) for end in ends)
         return found
 
 
