@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 import gpu_tools.kernel_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools import simd
 from gpu_tools.foreign import give_way
+
+ALL_DONE = sys.maxsize
+"""In place of the number of a stripe's first block: there is nothing left to be done."""
 
 
 def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
@@ -56,11 +60,12 @@ def run_all(tasks: list[Callable[[], None]]) -> None:
 
 def stripe_tasks(
     turn: Callable[[NDArray[np.int64], int, int], int], stripes: int, n_blocks: int
-) -> list[Callable[[], None]]:
+) -> list[Callable[..., None]]:
     """Return tasks that run all blocks of all stripes, a task a stripe.
 
     A task waits for those before it only, so threads that take them in their order come to an end,
-    however few there are.
+    however few there are. One that is not to run any is called with `ALL_DONE`, or the next one
+    would wait for ever.
 
     Parameters
     ----------
@@ -73,8 +78,7 @@ def stripe_tasks(
     """
     done = np.zeros(stripes, dtype=np.int64)
 
-    def follow(stripe: int) -> None:
-        number = 0
+    def follow(stripe: int, number: int = 0) -> None:
         try:
             while number < n_blocks:
                 number = turn(done, stripe, number)

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from gpu_tools import (
 from gpu_tools.ahead import helped
 from gpu_tools.spliced import cpu, cpu_jobs, schedule, widths
 from gpu_tools.spliced.case import Preparation
-from gpu_tools.spliced.cpu_state import padded
+from gpu_tools.spliced.cpu_state import padded, terms_of
 from tests import cases, oracles
 
 MATRIX = np.array([[5, -4, 1, -4, -2], [-4, 5, -4, 2, -2], [0, -4, 5, -4, -2], [-4, 1, -4, 5, -2],
@@ -137,11 +138,18 @@ def test_a_stripe_is_a_threads_share(jobs, length, threads, expected, monkeypatc
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
-def test_rows_of_a_stripe_begin_at_cache_lines(dtype):
-    for count in (0, 1, 31, 32, 2368):
-        made = [simd.aligned_zeros(count, dtype) for _ in range(9)]
-        assert all(len(row) == count and row.dtype == dtype and not row.any() for row in made)
-        assert all(row.ctypes.data % simd.VECTOR_BYTES == 0 for row in made if count)
+@pytest.mark.parametrize("matrix", [None, MATRIX], ids=["equality", "matrix"])
+def test_rows_of_a_stripe_begin_at_cache_lines(matrix, dtype):
+    terms, target = terms_of(SplicedScoring(matrix=matrix), np.dtype(dtype)), np.arange(90) % 5
+    stripes = [
+        cpu._make_stripe(target.astype(np.uint8), 1, padded(length, 1, dtype().itemsize), terms)
+        for length in range(1, 400, 40)
+    ]
+    for stripe in stripes:
+        for vectors in (stripe.row, stripe.target, stripe.edge):
+            assert vectors.ctypes.data % simd.VECTOR_BYTES == 0
+        assert not stripe.row.any()
+        assert not stripe.edge.any()
 
 
 def test_one_thread_can_do_all_stripes_one_after_the_other(monkeypatch):
@@ -238,6 +246,27 @@ def test_what_progress_raises_is_raised_and_ends_the_call(monkeypatch):
     for threads in (1, 3):
         with pytest.raises(KeyboardInterrupt):
             spliced_align(made, device="cpu", threads=threads, progress=stop)
+
+
+def test_stripes_do_not_wait_for_one_whose_thread_was_interrupted(monkeypatch):
+    """It was before its case had begun; the case begins after that."""
+    monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
+    rng, concluded = np.random.default_rng(7600), []
+    case = cases.random_example(rng, base=900, target=300, count=30, longest=90).case()
+    prepare = Preparation(SplicedScoring())
+    large = schedule._LargeCase(case, prepare, 3, lambda *given: concluded.append(given))
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(large.begun, "result", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            large.follow(0)
+    large.begin()
+    others = [threading.Thread(target=large.follow, args=(k,), daemon=True) for k in (1, 2)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join(15)
+    assert not any(other.is_alive() for other in others)
+    assert not concluded
 
 
 def test_without_cases_or_candidates():

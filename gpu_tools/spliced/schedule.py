@@ -23,6 +23,7 @@ from gpu_tools.spliced.cpu_jobs import Work
 from gpu_tools.spliced.cpu_state import Terms, terms_of
 from gpu_tools.spliced.traceback import Swept, lifted_scores
 from gpu_tools.spliced.widths import costs_of, fit_int16
+from gpu_tools.stripes import ALL_DONE
 
 COLUMNS_PER_STRIPE = 512
 """Fewer target columns than this are not worth a thread of their own."""
@@ -241,11 +242,23 @@ class _LargeCase:
 
     def follow(self, number: int) -> None:
         """Do a stripe; after the last one, conclude the case."""
-        self.begun.result()[number]()
+        try:
+            tasks = self.begun.result()
+        except BaseException:
+            # if this was an interruption, those of other threads wait for this stripe
+            self.begun.add_done_callback(partial(_leave_out, number))
+            raise
+        tasks[number]()
         if not self.others.acquire(blocking=False):
             target, scoring = self.case.target.codes, self.prepare.scoring
             pairs = zip(self.prepared.programs, self.sweeps, strict=True)
             self.conclude(self.prepared, [Swept(p, s, target, scoring) for p, s in pairs])
+
+
+def _leave_out(number: int, begun: Future) -> None:
+    """Have nobody wait for a stripe, once its case has begun."""
+    if begun.exception() is None:
+        begun.result()[number](ALL_DONE)
 
 
 def _work(columns: CaseColumns, bonus, cases: NDArray[np.int64], most: int) -> Work:
