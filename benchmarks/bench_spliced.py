@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from unittest.mock import patch
 
 from benchmarks import record
@@ -180,26 +181,43 @@ def accelerator_2(cases: list[Case]) -> dict:
     return _rates(milliseconds / 1e3, cases, "cuda")
 
 
-def parasail_one_core(case: Case, cells: int) -> dict:
-    """Time parasail's fastest global kernels on as many cells."""
+def beside_parasail(cases: list[Case]) -> dict:
+    """Time sweeps and parasail's fastest global kernel on as many cells, in turns on one core."""
     try:
-        import parasail
+        kernels, each = parasail_kernels(cases[-1])
     except ImportError as error:
         return {NOT_MEASURED: str(error)}
+    made, cells = programs(cases), sum(case.cells for case in cases)
+    calls = max(cells // each, 1)
+    fastest = min(kernels, key=lambda name: median_seconds(kernels[name], 9))
+
+    def sweep_all() -> None:
+        for program, target in made:
+            cpu.sweep(program, target, SCORING)
+
+    def theirs() -> None:
+        for _ in range(calls):
+            kernels[fastest]()
+
+    pairs = [
+        (cells / median_seconds(sweep_all, 1) / 1e9, calls * each / median_seconds(theirs, 1) / 1e9)
+        for _ in range(3 * REPEATS)
+    ]
+    times = statistics.median(ours / other for ours, other in pairs)
+    ours, other = (round(statistics.median(rates), 3) for rates in zip(*pairs, strict=True))
+    return {"kernel": fastest, "gcups": ours, "parasail_gcups": other, "times": round(times, 3)}
+
+
+def parasail_kernels(case: Case) -> tuple[dict[str, Callable], int]:
+    """Return parasail's global kernels on a target and as much of its base, and their cells."""
+    import parasail
+
     target = "".join("ACGT"[code] for code in case.target.codes)
     query = "".join("ACGT"[code] for code in case.base.codes[: len(target)])
-    calls = max(cells // (len(target) * len(query)), 1)
-    matrix = parasail.matrix_create("ACGT", 1, -1)
-    kernels = ("nw_scan_16", "nw_striped_16", "nw_diag_16", "nw_scan_sat", "nw_striped_sat")
-    rates = {}
-    for name in kernels:
-        kernel = getattr(parasail, name)
-        seconds = median_seconds(
-            lambda kernel=kernel: [kernel(query, target, 2, 2, matrix) for _ in range(calls)], 3
-        )
-        rates[name] = calls * len(target) * len(query) / seconds / 1e9
-    best = max(rates, key=rates.get)
-    return {"kernel": best, "gcups": round(rates[best], 3)}
+    given = query, target, 2, 2, parasail.matrix_create("ACGT", 1, -1)
+    names = ("nw_scan_16", "nw_striped_16", "nw_diag_16", "nw_scan_sat", "nw_striped_sat")
+    kernels = {name: partial(getattr(parasail, name), *given) for name in names}
+    return kernels, len(target) * len(query)
 
 
 def demo_process(repeats: int = REPEATS) -> dict:
@@ -233,7 +251,7 @@ def measure(
     yield "library_one_core", library_call(some, "cpu", threads=1)
     yield "one_core_sweep", sweep_one_core(some)
     yield "one_core_sweep_of_the_demo", sweep_one_core(demo)
-    yield "parasail_one_core", parasail_one_core(some[-1], min(sum(c.cells for c in some), 10**9))
+    yield "one_core_beside_parasail", beside_parasail(some)
     yield "one_core_merged_and_apart", merged_and_apart(some)
     yield "one_core_merged_and_apart_demo", merged_and_apart(demo)
     yield "computed_share", computed_shares(cases)
