@@ -39,7 +39,7 @@ lint: $(VENV)/.lint
 	$(BIN)/snakemake --lint
 
 bench: $(VENV)/.tests
-	@for program in benchmarks/bench_*.py; do echo "$$program"; $(BIN)/python -m "benchmarks.$$(basename "$$program" .py)" || exit 1; done
+	@for program in benchmarks/*/bench_*.py; do echo "$$program"; name=$${program%.py}; $(BIN)/python -m "$$(echo "$$name" | tr / .)" || exit 1; done
 
 clean:
 	rm -rf $(VENV) results logs .snakemake .pytest_cache .ruff_cache .hypothesis

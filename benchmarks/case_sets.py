@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from gpu_tools import Case, ExonSet, Sequence
 from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.resources import resource_path
+from gpu_tools.model.resources import resource_path
 
 SHARED_START, SHARED_END = 0.38, 0.22
 """Probability that a candidate takes over the start, or the end, of an earlier one."""

@@ -11,8 +11,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpu_tools.device import list_gpus
 from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.device import list_gpus
 
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = ("gpu-tools", "numba", "numba-cuda", "numpy", "parasail")

@@ -11,7 +11,7 @@ _PUBLIC = {
         "OutputError",
         "ScoringError",
     ),
-    "gpu_tools.exons": ("ExonSet",),
+    "gpu_tools.model.exon_set": ("ExonSet",),
     "gpu_tools.local": (
         "global_align",
         "local_align",
@@ -24,7 +24,7 @@ _PUBLIC = {
         "scan_approximate",
         "scan_exact",
     ),
-    "gpu_tools.results": (
+    "gpu_tools.model.results": (
         "ApproximateMatch",
         "ExactMatches",
         "PairwiseAlignment",
@@ -33,7 +33,7 @@ _PUBLIC = {
         "SplicedAlignment",
         "Submatrix",
     ),
-    "gpu_tools.scoring": (
+    "gpu_tools.model.scoring": (
         "AffineScoring",
         "EditCosts",
         "SplicedScoring",
@@ -44,7 +44,7 @@ _PUBLIC = {
         "max_segments",
         "max_submatrix",
     ),
-    "gpu_tools.sequences": (
+    "gpu_tools.model.sequences": (
         "ProteinSequence",
         "Sequence",
         "SequenceChunk",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpu_tools import Case, ExonSet, Sequence, SplicedScoring
-from tests import oracles
+from tests.oracles import spliced as oracles
 
 LETTERS = "ACGTN"
 

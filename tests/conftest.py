@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpu_tools.device import list_gpus
 from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.device import list_gpus
 from tests.kernels import compiler_to_ptx
 
 

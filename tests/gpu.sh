@@ -8,7 +8,7 @@ python=${PYTHON:-python3}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 "$python" -m gpu_tools devices
-"$python" -m pytest -m cuda -p no:cacheprovider --junitxml="$report" tests/test_*cuda*.py
+"$python" -m pytest -m cuda -p no:cacheprovider --junitxml="$report" $(find tests -type d -name gpu)
 "$python" - "$report" "${1:-}" <<'PY'
 import sys
 import xml.etree.ElementTree as tree

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from numba import types
 
-from gpu_tools.device import simulated
+from gpu_tools.hardware.device import simulated
 from tests.programs import leave_out
 
 HOPPER = 9, 0

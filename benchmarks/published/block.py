@@ -12,9 +12,9 @@ from numba import cuda, int32, uint32
 
 from benchmarks.published.problem import Problem, problems
 from gpu_tools import Case, SplicedScoring
-from gpu_tools.device import simulated
-from gpu_tools.ptx import WARP
-from gpu_tools.sequences import OTHER
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.model.sequences import OTHER
 
 TILE = 4 if simulated() else 1024
 """Rows of an exon that a block computes side by side; few in the simulator."""

@@ -17,7 +17,7 @@ from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools import AffineScoring
-from gpu_tools.sequences import OTHER
+from gpu_tools.model.sequences import OTHER
 
 THREADS = 128
 NEVER = -(2**30)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gpu_tools import Case, SplicedScoring
 from gpu_tools.errors import ScoringError
-from gpu_tools.scoring import LIMIT_INT32
-from gpu_tools.sequences import reverse_complement
+from gpu_tools.model.scoring import LIMIT_INT32
+from gpu_tools.model.sequences import reverse_complement
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numba import int32, njit
 
 from benchmarks.published.problem import Problem, problems
 from gpu_tools import Case, SplicedScoring
-from gpu_tools.sequences import OTHER
+from gpu_tools.model.sequences import OTHER
 
 
 @njit(cache=True)

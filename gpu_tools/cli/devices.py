@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.device import list_gpus
+from gpu_tools.cli.common import options
 from gpu_tools.formats import tables
+from gpu_tools.hardware.device import list_gpus
 
 COLUMNS = ("device", "name", "compute_capability", "memory_bytes", "cuda_driver")
 

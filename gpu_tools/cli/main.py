@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from gpu_tools.cli.lazy import LazyGroup
+from gpu_tools.cli.common.lazy import LazyGroup
 from gpu_tools.errors import GpuToolsError
 
 COMMANDS = {

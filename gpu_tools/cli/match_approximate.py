@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.cli.matching import matching, read_patterns, size, stream_texts
-from gpu_tools.cli.progress import progress
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.matching import matching, read_patterns, size, stream_texts
+from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.formats.matrices import read_matrix
 from gpu_tools.matching import ALPHABETS, scan_approximate
-from gpu_tools.results import ApproximateMatch
-from gpu_tools.scoring import LIMIT_INT32, EditCosts
+from gpu_tools.model.results import ApproximateMatch
+from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
 COLUMNS = ("pattern", "text", "start", "end", "strand", "distance", "cigar")
 

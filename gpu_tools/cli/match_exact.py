@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.cli.matching import matching, read_patterns, size, stream_texts
-from gpu_tools.cli.progress import progress
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.matching import matching, read_patterns, size, stream_texts
+from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.matching import scan_exact

@@ -6,16 +6,16 @@ import click
 from numpy.typing import NDArray
 
 from gpu_tools import max_submatrix
-from gpu_tools.cli import options
-from gpu_tools.device import resolve
+from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.tables import write_table
-from gpu_tools.results import Submatrix
+from gpu_tools.hardware.device import resolve
+from gpu_tools.model.results import Submatrix
+from gpu_tools.model.sequences import OTHER, Sequence, encode, encode_protein
 from gpu_tools.segments.dot_plot import LARGEST, dot_plot
-from gpu_tools.sequences import OTHER, Sequence, encode, encode_protein
 
 COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
 ALPHABETS = {"dna": (encode, OTHER), "protein": (encode_protein, None)}

@@ -10,14 +10,14 @@ from functools import partial
 import click
 
 from gpu_tools import spliced_align
-from gpu_tools.cli import options
-from gpu_tools.cli.cases import CaseFiles, read_cases, read_site_cases
-from gpu_tools.cli.progress import progress
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.cases import CaseFiles, read_cases, read_site_cases
+from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import intervals, tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.files import check_writable
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.scoring import ENDS, SplicedScoring
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.scoring import ENDS, SplicedScoring
 
 COLUMNS = (
     "base", "target", "strand", "score", "base_length", "target_length", "n_exons", "n_chain",

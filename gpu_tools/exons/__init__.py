@@ -3,11 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-from gpu_tools.exons.candidates import ExonSet
+__all__ = ["ExonModel", "best_parse", "load_model", "predict_exons"]
 
-__all__ = ["ExonModel", "ExonSet", "best_parse", "load_model", "predict_exons"]
-
-# imported when first asked for: file formats need ExonSet, not the compiler behind the predictor
+# imported when first asked for: they bring the compiler along
 _LAZY = {
     "ExonModel": "gpu_tools.exons.model",
     "load_model": "gpu_tools.exons.model",

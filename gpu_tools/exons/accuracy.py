@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.candidates import ExonSet
+from gpu_tools.model.exon_set import ExonSet
 
 STRANDS = ("+", "-")
 

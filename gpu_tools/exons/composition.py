@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons.design import Design
 from gpu_tools.exons.features import gc_classes, words_before
-from gpu_tools.exons.model import GC_CLASSES, STOP_CODONS
-from gpu_tools.exons.strands import ReadingStrand
-from gpu_tools.sequences import encode
+from gpu_tools.exons.model import GC_CLASSES
+from gpu_tools.model.annotated_strands import ReadingStrand
+from gpu_tools.model.sequences import encode
+from gpu_tools.model.translation import STOP_CODONS
 
 Frequencies = NDArray[np.float64]
 RARE = 1e-6
@@ -28,7 +29,7 @@ def estimate_composition(
     Parameters
     ----------
     strands : list of ReadingStrand
-        See `gpu_tools.exons.strands.strands_of`.
+        See `gpu_tools.model.annotated_strands.strands_of`.
     design : Design
         Gives the order, the weights and the influence of G+C.
     usage : ndarray of float64, shape (64,), optional

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_tools.splicing.site_estimation import Window
 
-@dataclass(frozen=True)
-class Window:
-    """Where a site's matrix lies and which words it must hold.
-
-    Attributes
-    ----------
-    before, after : int
-        Columns before the exon's edge and from it on.
-    words : tuple of str
-        Words that a site may have, all of one length.
-    offset : int
-        Position of the words' first base, counted from the edge.
-    """
-
-    before: int
-    after: int
-    words: tuple[str, ...]
-    offset: int
+ACCEPTOR, DONOR = Window(20, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
+START = Window(9, 6, ("ATG",), 0)
 
 
 @dataclass(frozen=True)
@@ -68,9 +53,9 @@ class Design:
         Smallest posterior probability of a candidate.
     """
 
-    acceptor: Window = Window(20, 3, ("AG",), -2)
-    donor: Window = Window(3, 6, ("GT", "GC"), 0)
-    start: Window = Window(9, 6, ("ATG",), 0)
+    acceptor: Window = ACCEPTOR
+    donor: Window = DONOR
+    start: Window = START
     site_weight: float = 4.0
     pair_weight: float = 30.0
     site_cutoff: float = -6.0

@@ -8,10 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
-from gpu_tools.exons.candidates import EXON_TYPES
+import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.lattice import BETWEEN, FIRST_OF_PHASE
-from gpu_tools.sequences import OTHER
+from gpu_tools.model.exon_set import EXON_TYPES
+from gpu_tools.model.sequences import OTHER
 
 INIT, INTR, TERM, SNGL = (EXON_TYPES.index(name) for name in ("Init", "Intr", "Term", "Sngl"))
 START, END, BEFORE, AFTER, SCORE, TYPE = range(6)

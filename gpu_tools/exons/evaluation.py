@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.annotation import AnnotatedSequence
-from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.exons.model import ExonModel
 from gpu_tools.exons.parse import parse
+from gpu_tools.model.annotation import AnnotatedSequence
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 INTERNAL = EXON_TYPES.index("Intr")
 UNKNOWN = 0

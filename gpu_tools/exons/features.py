@@ -6,49 +6,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
-from gpu_tools.exons.model import FORBIDDEN, GC_CLASSES, CodingModel, SiteModel
-from gpu_tools.sequences import OTHER, encode
+import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
+from gpu_tools.exons.model import GC_CLASSES, CodingModel
+from gpu_tools.model.json_model import FORBIDDEN
+from gpu_tools.model.sequences import OTHER, encode
+from gpu_tools.model.site_matrix import SiteModel, site_scores
 
-_N_CODES = OTHER + 1
 _FIRST_CLASS, _STEP = float(GC_CLASSES[0]), float(GC_CLASSES[1] - GC_CLASSES[0])
 _N_CLASSES = len(GC_CLASSES)
-
-
-def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
-    """Score every edge of a sequence as a site.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, in reading direction.
-    site : SiteModel
-        The site's matrix.
-
-    Returns
-    -------
-    ndarray of int64, shape (n + 1,)
-        Hundredths of a bit by the position behind the edge; at most `FORBIDDEN` / 2 where there
-        can be no site. Beyond the sequence's ends all symbols are unknown.
-    """
-    scores = site.scores
-    if scores.ndim == 2:  # the base before does not matter
-        scores = np.repeat(scores[:, None, :], _N_CODES, axis=1)
-    n, width = len(codes), len(scores)
-    padded = np.full(n + width + 1, OTHER, dtype=np.uint8)
-    padded[site.before + 1 : site.before + 1 + n] = codes
-    return _window_sums(padded, np.ascontiguousarray(scores), n + 1)
-
-
-@njit(cache=True)
-def _window_sums(padded, scores, n_edges):
-    total = np.empty(n_edges, dtype=np.int64)
-    for edge in range(n_edges):
-        score = 0
-        for column in range(len(scores)):
-            score += scores[column, padded[edge + column], padded[edge + column + 1]]
-        total[edge] = max(score, FORBIDDEN)
-    return total
 
 
 def sites_over(codes: NDArray[np.uint8], site: SiteModel) -> tuple[NDArray, NDArray]:

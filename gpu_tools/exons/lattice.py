@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
+import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 
 BETWEEN = 0
 """State between genes."""

@@ -13,57 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.candidates import EXON_TYPES
 from gpu_tools.exons.lattice import N_INTRONS
-from gpu_tools.exons.reader import (
-    FORBIDDEN,
+from gpu_tools.model.exon_set import EXON_TYPES
+from gpu_tools.model.json_model import (
     HUNDREDTHS,
-    STOP_CODONS,
     ModelReader,
     load_json,
-    model_to_json,
     shipped_in,
 )
-from gpu_tools.resources import resource_path
-
-__all__ = [
-    "FORBIDDEN", "HUNDREDTHS", "STOP_CODONS", "CodingModel", "ExonModel", "GeneModel",
-    "ModelReader", "SiteModel", "load_json", "load_model", "model_from_dict", "model_to_json",
-    "read_site", "shipped_models",
-]  # fmt: skip
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.site_matrix import N_BASES, SiteModel, read_site
 
 FORMAT = "gpu-tools exon model"
 VERSION = 2
-N_BASES = 4
 LARGEST_ORDER = 7
-LARGEST_WINDOW = 1_000
 LARGEST_GC_WINDOW = 10_000_000
 LONGEST_EXON = 100_000
 LONGEST_STAY = 1_000_000_000
 SHORTEST_EXON = 3
 GC_CLASSES = np.arange(0.25, 0.76, 0.025)
 """Shares of G and C that coding scores are made for; a place takes the nearest."""
-
-
-@dataclass(frozen=True)
-class SiteModel:
-    """Position weights of one kind of site.
-
-    Attributes
-    ----------
-    before : int
-        Columns before the exon's edge; the first column is this many bases before it.
-    scores : ndarray of int64, shape (w, 5) or (w, 5, 5)
-        Hundredths of a bit by column and code, or by column, code of the base before and code;
-        `FORBIDDEN` where no site has the symbol. An ambiguous symbol scores 0, or is forbidden in
-        a column that forbids any.
-    cutoff : int
-        Smallest score, in hundredths of a bit, of a site.
-    """
-
-    before: int
-    scores: NDArray[np.int64] = field(repr=False)
-    cutoff: int
 
 
 @dataclass(frozen=True)
@@ -219,47 +188,6 @@ def model_from_dict(content: Any) -> ExonModel:
         max_length=longest,
         min_probability=reader.number("min_probability", 0.0, 1.0),
     )
-
-
-def read_site(reader: ModelReader, at_least: tuple[int, int], dependent: bool = False) -> SiteModel:
-    """Read a site's matrix from its JSON object.
-
-    Parameters
-    ----------
-    reader : ModelReader
-        Of the object with the keys ``before``, ``scores`` and ``cutoff``.
-    at_least : tuple of (int, int)
-        Columns that the matrix must have before the exon's edge and from it on.
-    dependent : bool
-        Whether a score may also depend on the base before.
-
-    Returns
-    -------
-    SiteModel
-
-    Raises
-    ------
-    InputError
-        Naming the first key at fault.
-    """
-    before = reader.integer("before", at_least[0], LARGEST_WINDOW)
-    shapes = [(None, N_BASES), *([(None, N_BASES, N_BASES)] if dependent else [])]
-    columns = reader.scores("scores", *shapes, holes=True)
-    if not before + at_least[1] <= len(columns) <= LARGEST_WINDOW:
-        raise reader.wrong("scores", f"{before + at_least[1]} to {LARGEST_WINDOW} columns")
-    return SiteModel(before, _with_unknown(columns), reader.score("cutoff"))
-
-
-def _with_unknown(columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add the code of the unknown base; behind one, a base scores the mean over all."""
-    forbids = (columns == FORBIDDEN).any(axis=tuple(range(1, columns.ndim)))
-    if columns.ndim == 3:
-        forbidden = (columns == FORBIDDEN).any(axis=1, keepdims=True)
-        mean = np.rint(columns.mean(axis=1, keepdims=True)).astype(np.int64)
-        columns = np.concatenate([columns, np.where(forbidden, FORBIDDEN, mean)], axis=1)
-    unknown = np.zeros((*columns.shape[:-1], 1), dtype=np.int64)
-    unknown[forbids] = FORBIDDEN
-    return np.concatenate([columns, unknown], axis=-1)
 
 
 def _coding_model(reader: ModelReader) -> CodingModel:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.candidates import ExonSet
 from gpu_tools.exons.enumeration import (
     AFTER,
     BEFORE,
@@ -26,8 +25,10 @@ from gpu_tools.exons.enumeration import (
 )
 from gpu_tools.exons.features import coding_sums, next_stops, sites_over
 from gpu_tools.exons.lattice import N_INTRONS, Lattice, States, best_path, posteriors
-from gpu_tools.exons.model import HUNDREDTHS, ExonModel
-from gpu_tools.sequences import encode, reverse_complement
+from gpu_tools.exons.model import ExonModel
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.json_model import HUNDREDTHS
+from gpu_tools.model.sequences import encode, reverse_complement
 
 SITE_BITS = (4.0, 4.0, 6.0)
 """Bits that AG, GT and ATG (or a stop codon) are worth: how rare they are among random bases."""

@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-import gpu_tools.kernel_cache  # noqa: F401  (compiled functions on disk: one process at a time)
+import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.errors import ScoringError
-from gpu_tools.exons.candidates import ExonSet
 from gpu_tools.exons.model import ExonModel
 from gpu_tools.exons.parse import Parsed, parse
+from gpu_tools.model.exon_set import ExonSet
 
 WINDOW = 2_000_000
 """Bases that are parsed at once: longer sequences take more time, not more memory."""
@@ -42,7 +42,7 @@ def predict_exons(
     Parameters
     ----------
     codes : ndarray of uint8, shape (n,)
-        Encoded sequence, see `gpu_tools.sequences.encode`.
+        Encoded sequence, see `gpu_tools.model.sequences.encode`.
     model : ExonModel
         See `load_model`.
     min_score : float, optional

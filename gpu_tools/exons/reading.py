@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.annotation import AnnotatedSequence, CodingSequence
-from gpu_tools.exons.model import STOP_CODONS
-from gpu_tools.sequences import Sequence, decode, reverse_complement
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
+from gpu_tools.model.sequences import Sequence, decode, reverse_complement
+from gpu_tools.model.translation import STOP_CODONS
 
 _log = logging.getLogger(__name__)
 

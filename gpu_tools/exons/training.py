@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.annotation import AnnotatedSequence
 from gpu_tools.exons.design import Design
 from gpu_tools.exons.estimation import estimate
 from gpu_tools.exons.model import ExonModel, model_from_dict
-from gpu_tools.exons.strands import strands_of
+from gpu_tools.model.annotated_strands import strands_of
+from gpu_tools.model.annotation import AnnotatedSequence
 
 
 def train(

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.candidates import ExonSet
 from gpu_tools.formats.collect import ExonCollector
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.gff import parse_gff3
 from gpu_tools.formats.intervals import parse_exons
+from gpu_tools.model.exon_set import ExonSet
 
 CODING_FEATURES = ("CDS", "SO:0000316")
 _TRANSCRIPT = re.compile(r'transcript_id\s+"?([^";]+)"?')

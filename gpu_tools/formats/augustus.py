@@ -6,9 +6,9 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gpu_tools.exons.candidates import ExonSet
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Place
+from gpu_tools.model.exon_set import ExonSet
 
 TYPES = {"initial": "Init", "internal": "Intr", "terminal": "Term", "single": "Sngl"}
 """Exon types by the names that AUGUSTUS gives them under ``--exonnames=on``."""

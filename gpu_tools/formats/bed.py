@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.gff import format_number
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12
 _NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.ahead import ahead
-from gpu_tools.device import cpu_threads
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import parse_header
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary
-from gpu_tools.sequences import SequenceChunk
+from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.hardware.prefetch import ahead
+from gpu_tools.model.sequences import SequenceChunk
 
 BYTES_PER_CHUNK = 1 << 24
 BYTES_PER_TASK = 1 << 20

@@ -6,9 +6,9 @@ import os
 from collections import defaultdict
 from urllib.parse import unquote
 
-from gpu_tools.exons.annotation import CodingSegment, CodingSequence
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.files import read_lines
+from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
 CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
 _PHASES = ("0", "1", "2")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.tables import read_table
-from gpu_tools.sequences import OTHER, encode
+from gpu_tools.model.sequences import OTHER, encode
 
 N_CODONS = 64
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 _DTYPES = (np.int64, np.int64, np.bool_, np.float64, np.uint8, np.float64)
 

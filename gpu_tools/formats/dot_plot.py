@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import replaced_when_complete
-from gpu_tools.results import PairwiseAlignment
+from gpu_tools.model.results import PairwiseAlignment
 
 SUFFIXES = (".svg", ".png")
 MOST_PANELS = 64

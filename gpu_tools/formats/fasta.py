@@ -21,7 +21,7 @@ from gpu_tools.formats.files import (
     open_output,
     replaced_when_complete,
 )
-from gpu_tools.sequences import Sequence, encode
+from gpu_tools.model.sequences import Sequence, encode
 
 COLUMNS = 60
 _BUFFER = 1 << 20

@@ -11,9 +11,9 @@ from typing import TextIO
 import numpy as np
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Place
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 SIGNALS = ("Prom", "PlyA")
 """Feature types that are no exons."""

@@ -10,9 +10,9 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Place
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 SOURCE = "gpu-tools"
 EXON_FEATURES = frozenset(("exon", "CDS", "SO:0000147", "SO:0000316"))

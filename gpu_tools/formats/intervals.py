@@ -13,7 +13,6 @@ from typing import TextIO
 import numpy as np
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.exons.candidates import EXON_TYPES, ExonSet
 from gpu_tools.formats.bed import parse_bed, write_bed
 from gpu_tools.formats.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Place
@@ -21,6 +20,7 @@ from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.genscan import parse_genscan, write_genscan
 from gpu_tools.formats.gff import format_number, parse_gff3, parse_gtf, write_gff3
 from gpu_tools.formats.tables import MISSING, parse_table
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 AUTO = "auto"
 FORMATS = ("genscan", "gff3", "gtf", "bed", "tsv")

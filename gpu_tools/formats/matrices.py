@@ -10,9 +10,9 @@ import numpy as np
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import read_lines
-from gpu_tools.resources import resource_path
-from gpu_tools.scoring import LIMIT_INT32, SubstitutionMatrix
-from gpu_tools.sequences import AMINO_ACIDS
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.scoring import LIMIT_INT32, SubstitutionMatrix
+from gpu_tools.model.sequences import AMINO_ACIDS
 
 SHIPPED = (
     "BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "PAM30", "PAM70", "PAM120", "PAM250",

@@ -11,8 +11,8 @@ import pysam
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import OPERATIONS, check_query_name, header
 from gpu_tools.formats.files import open_output, replaced_when_complete
-from gpu_tools.results import CigarOperation, PairwiseAlignment
-from gpu_tools.sequences import (
+from gpu_tools.model.results import CigarOperation, PairwiseAlignment
+from gpu_tools.model.sequences import (
     ProteinSequence,
     Sequence,
     decode,

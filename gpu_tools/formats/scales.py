@@ -9,8 +9,8 @@ from pathlib import Path
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.tables import read_table
-from gpu_tools.resources import resource_path
-from gpu_tools.segments.scale import DIGITS, LARGEST, Scale
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.scales import DIGITS, LARGEST, Scale
 
 SUFFIX = ".tsv"
 

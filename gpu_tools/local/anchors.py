@@ -14,7 +14,7 @@ from numba import njit
 from numba.extending import register_jitable
 
 from gpu_tools.local.problem import Problem
-from gpu_tools.sequences import OTHER
+from gpu_tools.model.sequences import OTHER
 
 MOST_WORDS = 1 << 16
 """About so many words of a sequence are looked at."""

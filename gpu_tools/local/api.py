@@ -11,16 +11,16 @@ from itertools import islice, repeat
 
 import numpy as np
 
-from gpu_tools.device import resolve
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.hardware.device import resolve
 from gpu_tools.local.problem import Worth, make_problem
 from gpu_tools.local.schedule import Task, in_order
 from gpu_tools.local.search import best_alignments, global_alignment
 from gpu_tools.local.several import Crew, Found
 from gpu_tools.local.tiles import Tiles
-from gpu_tools.results import PairwiseAlignment
-from gpu_tools.scoring import LIMIT_INT32, AffineScoring
-from gpu_tools.sequences import (
+from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
+from gpu_tools.model.sequences import (
     AMINO_ACIDS,
     ProteinSequence,
     Sequence,

@@ -19,7 +19,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.local import core
+from gpu_tools.local import recurrence as core
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.results import CigarOperation
+from gpu_tools.model.results import CigarOperation
 
 _END = 2**62
 _LETTER_D, _LETTER_I = b"DI"

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.local.window import fill, is_narrow
+from gpu_tools.local.cpu.window import fill, is_narrow
 
 NOTHING, FOUND, FAR = range(3)
 """How the search for an end ends: no tile is left; a cell is known; a tile needs more."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.scoring import AffineScoring
-from gpu_tools.sequences import OTHER
+from gpu_tools.model.scoring import AffineScoring
+from gpu_tools.model.sequences import OTHER
 
 
 class Problem(NamedTuple):

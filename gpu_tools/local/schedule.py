@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from gpu_tools import simd
-from gpu_tools.batches import within_limit
-from gpu_tools.device import Device
-from gpu_tools.local import cpu
+from gpu_tools.hardware.batches import within_limit
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.device import Device
 from gpu_tools.local.anchors import score_reached
+from gpu_tools.local.cpu import score_pass as cpu
+from gpu_tools.local.cpu.vectors import LONGEST_BLOCK
 from gpu_tools.local.problem import Problem, Worth
 from gpu_tools.local.several import Crew
 from gpu_tools.local.tiles import Tiles, tile_side
-from gpu_tools.local.vectors import LONGEST_BLOCK
-from gpu_tools.results import PairwiseAlignment
-from gpu_tools.sequences import Sequence
+from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.sequences import Sequence
 
 BYTES_PER_BATCH = 1 << 30
 """What the score passes of one batch may keep in GPU memory."""
@@ -106,7 +106,7 @@ def _on_cpu(task: Task, worth: Worth) -> list[Tiles]:
 
 def _from_gpus(tasks: list[Task], worth: Worth, ordinals) -> Iterator[tuple[Task, list[Tiles]]]:
     """Yield each task with what the GPUs' score passes tell of its tiles."""
-    from gpu_tools.local import cuda
+    from gpu_tools.local.gpu import score_pass as cuda
 
     for batch in within_limit(tasks, _bytes_of_task, BYTES_PER_BATCH):
         problems = [problem for task in batch for problem in task.problems]

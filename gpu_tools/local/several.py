@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpu_tools.local import places
 from gpu_tools.local.places import Asked, Harvest
 from gpu_tools.local.tiles import Tiles, margin_of
-from gpu_tools.results import CigarOperation
+from gpu_tools.model.results import CigarOperation
 
 PLACES_OF_A_THREAD = 3
 """So many are worth beginning a thread; fewer are left to the thread that asks."""

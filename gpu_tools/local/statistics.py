@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gpu_tools.scoring import AffineScoring
+from gpu_tools.model.scoring import AffineScoring
 
 
 class KarlinAltschul(NamedTuple):

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.local import near
 from gpu_tools.local.corridor import Bounds, Corridor, find, make_scratch
+from gpu_tools.local.cpu.vectors import costs_of
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.places import take_over
 from gpu_tools.local.problem import Problem
-from gpu_tools.local.vectors import costs_of
 
 SMALLEST_TILE = 64
 _SMALLEST_MARGIN = 128

@@ -15,11 +15,11 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.local import core
+from gpu_tools.local import recurrence as core
 from gpu_tools.local.corridor import Bounds, Corridor, Scratch, search
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
-from gpu_tools.results import CigarOperation
+from gpu_tools.model.results import CigarOperation
 
 CELLS_AT_ONCE = 1 << 25
 """Cells whose steps back are kept, a byte each."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
-from gpu_tools.ahead import ahead
-from gpu_tools.device import Device, cpu_threads, resolve
 from gpu_tools.errors import InputError
+from gpu_tools.hardware.device import Device, cpu_threads, resolve
+from gpu_tools.hardware.prefetch import ahead
 from gpu_tools.matching import approximate, exact, seeds
-from gpu_tools.matching.alphabet import ALPHABETS
+from gpu_tools.matching.cpu.exact import Searcher
 from gpu_tools.matching.ends import Find, Finder, Hits
-from gpu_tools.matching.exact_cpu import Searcher
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
 from gpu_tools.matching.pieces import Context, Piece, pieces
 from gpu_tools.matching.traceback import Tables
-from gpu_tools.results import ApproximateMatch, ExactMatches
-from gpu_tools.scoring import EditCosts
-from gpu_tools.sequences import Sequence, SequenceChunk
+from gpu_tools.model.alphabets import ALPHABETS
+from gpu_tools.model.results import ApproximateMatch, ExactMatches
+from gpu_tools.model.scoring import EditCosts
+from gpu_tools.model.sequences import Sequence, SequenceChunk
 
 PIECES_AHEAD = {"cpu": 2, "cuda": 32}
 """Pieces of a text that are made before they are searched: many while a GPU gets ready."""
@@ -263,7 +263,7 @@ def _searcher(found: Library, where: Device, threads: int):
     searcher = Searcher(found, threads)
     if where.kind == "cpu":
         return searcher
-    from gpu_tools.matching.exact_cuda import DeviceSearcher
+    from gpu_tools.matching.gpu.exact import DeviceSearcher
 
     return DeviceSearcher(searcher, where.ordinals)
 
@@ -283,7 +283,7 @@ def _find(finder: Finder, errors: int | None, where: Device) -> Find:
 def _direct(finder: Finder, where: Device) -> Find:
     if where.kind == "cpu":
         return finder.find
-    from gpu_tools.matching.ends_cuda import DeviceFinder
+    from gpu_tools.matching.gpu.ends import DeviceFinder
 
     return DeviceFinder(finder, where.ordinals).find
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpu_tools.errors import InputError
-from gpu_tools.matching.cpu import largest_value
+from gpu_tools.matching.cpu.scan import largest_value
 from gpu_tools.matching.ends import Find, Hits, Limits
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece
 from gpu_tools.matching.traceback import Tables, longest_match, trace
-from gpu_tools.results import ApproximateMatch
-from gpu_tools.scoring import EditCosts
+from gpu_tools.model.results import ApproximateMatch
+from gpu_tools.model.scoring import EditCosts
 
 _HITS_PER_TASK = 256
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.matching import cpu
+from gpu_tools.matching.cpu import scan as cpu
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece, Segment
 from gpu_tools.matching.traceback import longest_match
-from gpu_tools.scoring import EditCosts
+from gpu_tools.model.scoring import EditCosts
 
 QUERIES_PER_TASK = 64
 POSITIONS_PER_TASK = 1 << 22

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece
-from gpu_tools.results import ExactMatches
+from gpu_tools.model.results import ExactMatches
 
 Find = Callable[[Piece], NDArray[np.int64]]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.matching.alphabet import ALPHABETS
+from gpu_tools.model.alphabets import ALPHABETS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.sequences import Sequence, SequenceChunk
+from gpu_tools.model.sequences import Sequence, SequenceChunk
 
 SYMBOLS_PER_PIECE = 1 << 24
 

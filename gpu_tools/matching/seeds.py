@@ -18,11 +18,11 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.matching import core
+from gpu_tools.matching import recurrence as core
 from gpu_tools.matching.ends import Find, Finder, Hits
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece
-from gpu_tools.scoring import EditCosts
+from gpu_tools.model.scoring import EditCosts
 
 WINDOWS_PER_TASK = 1024
 SECONDS_PER_CELL = 2e-9

@@ -18,9 +18,9 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.matching import core
-from gpu_tools.matching.alphabet import Alphabet
-from gpu_tools.scoring import EditCosts
+from gpu_tools.matching import recurrence as core
+from gpu_tools.model.alphabets import Alphabet
+from gpu_tools.model.scoring import EditCosts
 
 _EQUAL, _UNEQUAL, _INSERTION, _DELETION = range(4)
 _LETTERS = "=XID"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from gpu_tools.device import cpu_threads, resolve
-from gpu_tools.results import Segment, Segments, Submatrix
-from gpu_tools.segments import cpu, maximal_cpu, submatrix_cpu
+from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.model.results import Segment, Segments, Submatrix
+from gpu_tools.segments.cpu import best_segment as cpu
+from gpu_tools.segments.cpu import maximal_segments as maximal_cpu
+from gpu_tools.segments.cpu import submatrix as submatrix_cpu
 from gpu_tools.segments.locate import locate
 from gpu_tools.segments.submatrix import orient
 from gpu_tools.segments.units import as_numbers, choose_units
@@ -67,7 +69,7 @@ def max_segment(
         summaries = cpu.summaries(numbers, units.scale, cpu_threads(threads))
         found = locate(numbers, units.scale, summaries, cpu.TILE)
     else:
-        from gpu_tools.segments import cuda
+        from gpu_tools.segments.gpu import best_segment as cuda
 
         summaries = cuda.summaries(numbers, units.scale, where.ordinals)
         found = locate(numbers, units.scale, summaries, cuda.TILE)
@@ -135,7 +137,7 @@ def max_segments(
     if where.kind == "cpu":
         starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, cpu_threads(threads))
     else:
-        from gpu_tools.segments import maximal_cuda
+        from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
         starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals)
     found = Segments(starts, ends, units.scores(sums))
@@ -191,7 +193,7 @@ def max_submatrix(
     if where.kind == "cpu":
         found = submatrix_cpu.best_rectangle(oriented, units.scale, cpu_threads(threads))
     else:
-        from gpu_tools.segments import submatrix_cuda
+        from gpu_tools.segments.gpu import submatrix as submatrix_cuda
 
         found = submatrix_cuda.best_rectangle(oriented, units.scale, where.ordinals)
     if found is None:

@@ -27,7 +27,7 @@ def dot_plot(
     match, mismatch : int
         Scores of two equal and of two unequal symbols.
     never : int, optional
-        Code that matches nothing, itself included; `gpu_tools.sequences.OTHER` for nucleotides.
+        Code that matches nothing, itself included; `sequences.OTHER` for nucleotides.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def dot_plot(
 
     Examples
     --------
-    >>> from gpu_tools.sequences import encode
+    >>> from gpu_tools.model.sequences import encode
     >>> dot_plot(encode("AC"), encode("CCA"))
     array([[-1, -1,  1],
            [ 1,  1, -1]], dtype=int16)

@@ -7,8 +7,8 @@ from numba import int64, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.segments import core
-from gpu_tools.segments.cpu import BEST, PREFIX, SUFFIX, TOTAL
+from gpu_tools.segments import recurrence as core
+from gpu_tools.segments.cpu.best_segment import BEST, PREFIX, SUFFIX, TOTAL
 
 to_units = register_jitable(core.to_units)
 

@@ -16,8 +16,8 @@ from numba import int64, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools import simd
-from gpu_tools.segments import core
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.segments import recurrence as core
 
 LANES = simd.VECTOR_BYTES // 8
 

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gpu_tools.device import resolve
 from gpu_tools.errors import InputError
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import Sequence, reverse_complement
-from gpu_tools.sites.coding import CodingSweep, coding_sweep
-from gpu_tools.sites.coding_traceback import trace_coding
-from gpu_tools.sites.cpu import SiteSweep, sweep
+from gpu_tools.hardware.device import resolve
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.sequences import Sequence, reverse_complement
+from gpu_tools.sites.cpu.coding import CodingSweep, coding_sweep
+from gpu_tools.sites.cpu.coding_traceback import trace_coding
+from gpu_tools.sites.cpu.sweep import SiteSweep, sweep
+from gpu_tools.sites.cpu.traceback import trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.sites.traceback import trace
-from gpu_tools.spliced.reading import translation_of
+from gpu_tools.splicing.codons import translation_of
 
 COLUMNS_PER_STRIPE = 256
 """Fewer target columns than this are not worth a thread of their own."""
@@ -166,7 +166,7 @@ def site_align(
     where = resolve(device)
     if where.kind == "cpu":
         return _on_cpu(cases, scoring, threads, done)
-    from gpu_tools.sites.cuda_schedule import align_on_gpus
+    from gpu_tools.sites.gpu.schedule import align_on_gpus
 
     def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
         result = _finished(case, strand, found, scoring)

@@ -14,16 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.model import (
-    FORBIDDEN,
-    HUNDREDTHS,
-    ModelReader,
-    SiteModel,
-    load_json,
-    read_site,
-)
-from gpu_tools.resources import resource_path
-from gpu_tools.sequences import OTHER, encode
+from gpu_tools.model.json_model import FORBIDDEN, HUNDREDTHS, ModelReader, load_json
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import OTHER, encode
+from gpu_tools.model.site_matrix import SiteModel, read_site
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 
 FORMAT = "gpu-tools site model"
@@ -32,7 +26,6 @@ LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
 START_CODON = "ATG"
-READINGS = ("any", "complete", "incomplete")
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ def _site_bits(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the boundaries that a matrix does not forbid, and their hundredths of a bit.
 
-    As `gpu_tools.exons.features.site_scores`, but the columns that forbid most places are looked
+    As `gpu_tools.model.site_matrix.site_scores`, but the columns that forbid most places are looked
     at first, and the others only at what is left.
     """
     n, width = len(codes), len(site.scores)

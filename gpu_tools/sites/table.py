@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.scoring import LIMIT_INT32
+from gpu_tools.model.scoring import LIMIT_INT32
 
 CLOSED = -(2**62)
 """Score where a chain may not enter or leave."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gpu_tools.exons.annotation import AnnotatedSequence
-from gpu_tools.exons.estimation import Design, Window, site_matrix, strands_of
-from gpu_tools.exons.model import STOP_CODONS
-from gpu_tools.sequences import encode
+from gpu_tools.exons.estimation import Window, strands_of
+from gpu_tools.model.annotation import AnnotatedSequence
+from gpu_tools.model.sequences import encode
+from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.model import FORMAT, VERSION
+from gpu_tools.splicing.site_estimation import site_matrix
 
 ACCEPTOR, DONOR = Window(30, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
 MINOR_DONOR, MINOR_ACCEPTOR = "ATATCCTT", "CCAC"
@@ -76,11 +77,11 @@ def train_sites(
         Content of the model's JSON file.
     """
     design = design or SiteDesign()
-    estimation = Design(site_weight=design.site_weight, site_cutoff=design.cutoff)
+    weights = design.site_weight, design.cutoff
     strands = [strand for record in records for strand in strands_of(record)]
     major = {
-        "donor": site_matrix(strands, "donors", design.donor, estimation),
-        "acceptor": site_matrix(strands, "acceptors", design.acceptor, estimation),
+        "donor": site_matrix(strands, "donors", design.donor, *weights),
+        "acceptor": site_matrix(strands, "acceptors", design.acceptor, *weights),
     }
     minor = {
         "donor": _consensus(MINOR_DONOR, 0, slice(0, 2), design),

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from gpu_tools.device import cpu_threads, resolve
 from gpu_tools.errors import ScoringError
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.scoring import SplicedScoring
-from gpu_tools.spliced import schedule
+from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Case, Preparation
 from gpu_tools.spliced.columns import CaseColumns, case_columns
+from gpu_tools.spliced.cpu import schedule
 
 
 def spliced_align(
@@ -137,7 +137,7 @@ def spliced_align_many(
         return _in_rows(columns.cases, _mode_of(scoring, reading), where, threads, done)
     if where.kind == "cpu":
         return schedule.align_on_cpu(columns, scoring, threads, done)
-    from gpu_tools.spliced.cuda_schedule import on_cuda
+    from gpu_tools.spliced.gpu.schedule import on_cuda
 
     return on_cuda(columns, scoring, where.ordinals, threads, done)
 
@@ -179,7 +179,7 @@ def spliced_scores(
     if where.kind == "cpu":
         scores = schedule.scores_on_cpu(columns, scoring, threads)
     else:
-        from gpu_tools.spliced.cuda_schedule import scores_on_cuda
+        from gpu_tools.spliced.gpu.schedule import scores_on_cuda
 
         scores = scores_on_cuda(columns, scoring, where.ordinals, threads)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
@@ -192,9 +192,9 @@ def _masked(scores: list[int | None]) -> np.ma.MaskedArray:
 def _mode_of(scoring: SplicedScoring, reading: str):
     """Return how cases with free ends or a reading are aligned."""
     # they rest on site mode, which rests on this module's package
-    from gpu_tools.spliced.free_ends import FreeEnds
-    from gpu_tools.spliced.reading import READINGS
-    from gpu_tools.spliced.reading_traceback import Reading
+    from gpu_tools.spliced.cpu.free_ends import FreeEnds
+    from gpu_tools.spliced.cpu.reading_traceback import Reading
+    from gpu_tools.splicing.codons import READINGS
 
     if reading not in READINGS:
         raise ScoringError(f"unknown reading {reading!r}; expected one of {', '.join(READINGS)}")
@@ -208,7 +208,7 @@ def _mode_of(scoring: SplicedScoring, reading: str):
 def _in_rows(cases, mode, where, threads, done) -> list[SplicedAlignment]:
     """Align cases row by row of their candidates."""
     if where.kind == "cuda":
-        from gpu_tools.spliced.cuda_rows import align_on_gpus
+        from gpu_tools.spliced.gpu.rows import align_on_gpus
 
         return align_on_gpus(cases, mode, where.ordinals, threads, done)
     prepare = Preparation(mode.scoring)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons import ExonSet
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import Sequence
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.spliced.cpu.traceback import Chain
 from gpu_tools.spliced.program import SweepProgram, compile_program
-from gpu_tools.spliced.traceback import Chain
 
 
 @dataclass(frozen=True)

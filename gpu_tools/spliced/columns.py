@@ -10,7 +10,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.exons import ExonSet
+from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.spliced.case import Case, check_cases
 
 _COLUMNS = (

@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.exons import ExonSet
-from gpu_tools.scoring import SplicedScoring
-from gpu_tools.sequences import COMPLEMENT, OTHER
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.sequences import COMPLEMENT, OTHER
 from gpu_tools.spliced import merging
 
 T = TypeVar("T")

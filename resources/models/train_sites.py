@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpu_tools.exons.annotation import AnnotatedSequence
-from gpu_tools.exons.model import model_to_json
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.model.annotation import AnnotatedSequence
+from gpu_tools.model.json_model import model_to_json
 from gpu_tools.sites.training import train_sites
 
 HERE = Path(__file__).parent

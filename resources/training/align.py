@@ -14,8 +14,8 @@ from pathlib import Path
 
 from gpu_tools import Sequence, SiteCase, load_sites, site_align, tables_of
 from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.sequences import decode, encode
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import decode, encode
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent / "demo"

@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
+from tests.cli.sequences.test_cut import GENSCAN as REPORT
 from tests.programs import require
-from tests.test_cut import GENSCAN as REPORT
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, ROOT, TARGETS, write_sheet
 
 STAND_IN = ROOT / "tests" / "programs" / "genscan"

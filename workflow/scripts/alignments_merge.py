@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3
 
 FILES = {"multiple": True, "required": True, "metavar": "FILE"}

@@ -1,5 +1,5 @@
 """Predict the candidate exons of a sequence; also runs by hand, see --help."""
 
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common.rule import run_rule
 
 run_rule("exons predict", globals().get("snakemake"))

@@ -2,8 +2,8 @@
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.tables import write_table

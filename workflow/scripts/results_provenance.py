@@ -2,8 +2,8 @@
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.merge import merge_tables
 
 

@@ -9,8 +9,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from gpu_tools.cli import options
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import Place
 from gpu_tools.formats.files import read_lines, replaced_when_complete

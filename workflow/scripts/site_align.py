@@ -1,5 +1,5 @@
 """Align a batch of cases without candidate exons; also runs by hand, see --help."""
 
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common.rule import run_rule
 
 run_rule("spliced-align", globals().get("snakemake"))

@@ -2,8 +2,8 @@
 
 import click
 
-from gpu_tools.cli import options
-from gpu_tools.cli.rule import run_rule
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.annotation import read_annotated_exons
 from gpu_tools.formats.files import replaced_when_complete
 from gpu_tools.formats.intervals import read_exons

@@ -13,8 +13,8 @@ import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.device import simulated
-from gpu_tools.matching.cuda import multiprocessors
+from gpu_tools.hardware.device import simulated
+from gpu_tools.matching.gpu.scan import multiprocessors
 
 Q, D = 65537, 3
 THREADS = 4 if simulated() else 256

@@ -12,8 +12,8 @@ from gpu_tools.formats.alignments.gene_model import write_gene_models
 from gpu_tools.formats.alignments.gtf import write_gtf
 from gpu_tools.formats.alignments.paf import write_paf
 from gpu_tools.formats.alignments.sam import write_bam, write_sam
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.sequences import Sequence as Nucleotides
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import Sequence as Nucleotides
 
 _WRITERS = {
     ".gff3": write_gene_models,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_tools.formats.files import open_output
-from gpu_tools.results import SplicedAlignment
+from gpu_tools.model.results import SplicedAlignment
 
 _HIGHEST_SCORE = 1000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import open_output
-from gpu_tools.results import SplicedAlignment
+from gpu_tools.model.results import SplicedAlignment
 
 _UNKNOWN_QUALITY = 255
 

@@ -11,9 +11,9 @@ import pysam
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import replaced_when_complete
-from gpu_tools.results import SplicedAlignment
-from gpu_tools.sequences import Sequence as Nucleotides
-from gpu_tools.sequences import decode, reverse_complement
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.sequences import decode, reverse_complement
 
 _UNKNOWN_QUALITY = 255
 _LONGEST_FOR_BAI = 2**29

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpu_tools.results import CigarOperation, SplicedAlignment
+from gpu_tools.model.results import CigarOperation, SplicedAlignment
 
 PAIRS = "=X"
 _ON_BASE = "=XD"

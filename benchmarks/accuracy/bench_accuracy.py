@@ -1,0 +1,168 @@
+"""Accuracy of gene structures from diverged targets: site mode beside other programs.
+
+Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json [FIGURE.svg]]``.
+Genes are the complete ones
+of resources/training with 3 kb on both sides. Each is scored by a site model of which neither the
+matrices nor the weights (results/accuracy-choice.json, by accuracy_choice.py) saw its record. A
+target is the gene's own coding sequence, mutated; programs for proteins get the translation of the
+substituted sequence without indels, which would break their frame. The other programs get a sample
+of the genes, for they are slow; site mode is also counted on that sample. Seconds are of a
+processor, not of a clock.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import record
+from benchmarks.accuracy.cases import (
+    Counts,
+    Gene,
+    annotated_records,
+    genes,
+    substituted,
+    translated,
+    with_indels,
+)
+from benchmarks.accuracy.choice import held_out_models, weighted
+from benchmarks.accuracy.figure import figure
+from benchmarks.accuracy.peers import Inputs, exons_of, installed
+from gpu_tools import Sequence, SiteCase, SplicedScoring, site_align, tables_of
+from gpu_tools.model.sequences import decode
+
+DIVERGENCES = tuple(range(5, 55, 5))
+BIASED_DIVERGENCES = (15, 25, 35, 45)
+SAMPLE = 3
+"""Every so manieth gene goes to the other programs."""
+SEED = 2027
+OURS = "gpu-tools site mode"
+OURS_BY = {"": ("global", "any"), ", coding": ("global", "complete")}
+"""What site mode is told of ends and reading, for each of its rows."""
+CHOICE = Path(__file__).parents[1] / "results" / "accuracy-choice.json"
+
+
+class Trial(NamedTuple):
+    """A gene, a target for it, and the target's protein."""
+
+    gene: Gene
+    target: NDArray[np.uint8]
+    protein: str
+
+
+class Aligner:
+    """Site mode on one core, with models that have not seen the gene's record.
+
+    Parameters
+    ----------
+    records : list of AnnotatedSequence
+    ends, reading : str
+        See `gpu_tools.tables_of`.
+    """
+
+    def __init__(self, records, ends: str = "global", reading: str = "any"):
+        choices = json.loads(CHOICE.read_text(encoding="utf-8"))["figures"]["choices"]
+        names = [r.sequence.name for r in records]
+        models = zip(held_out_models(records), names, strict=True)
+        self.models = [weighted(model, *choices[name]["weights"]) for model, name in models]
+        self.ends, self.reading = ends, reading
+
+    def __call__(self, trial: Trial) -> tuple[list[tuple[int, int]], float]:
+        """Return the chain, and seconds; both strands are tried, a wrong one has no true exon."""
+        begin = time.process_time()
+        base, cdna = Sequence("locus", trial.gene.codes), Sequence("target", trial.target)
+        model = self.models[trial.gene.record]
+        tables = tables_of(base, model, ends=self.ends, reading=self.reading)
+        scoring = SplicedScoring(ends=self.ends)
+        (result,) = site_align([SiteCase(base, cdna, tables)], scoring, device="cpu", threads=1)
+        chain = list(result.chain) if result.strand == "+" else []
+        return chain, time.process_time() - begin
+
+
+def peer_exons(name: str, trial: Trial) -> tuple[list[tuple[int, int]], float]:
+    """Return the exons that another program finds, and its seconds."""
+    texts = decode(trial.gene.codes), decode(trial.target), trial.protein
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{part}.fa" for part in ("locus", "target", "protein")]
+        for path, text in zip(files, texts, strict=True):
+            path.write_text(f">{path.stem}\n{text}\n", encoding="ascii")
+        return exons_of(name, Inputs(*files, texts[0]))
+
+
+def row(method: str, trials: list[Trial], find, threads: int = 1) -> dict:
+    """Return accuracy and seconds a gene of one method."""
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(find, trials))
+    counts = Counts.zero()
+    for trial, (chain, _) in zip(trials, found, strict=True):
+        counts.add(trial.gene, chain)
+    return {
+        "method": method,
+        "genes": len(trials),
+        "exons": int(counts.exons[2]),
+        "exon_f1": round(Counts.f1(counts.exons), 4),
+        "nucleotide_f1": round(Counts.f1(counts.nucleotides), 4),
+        "seconds_a_gene": round(sum(seconds for _, seconds in found) / len(trials), 4),
+    }
+
+
+def our_rows(trials: list[Trial], aligners: dict[str, Aligner]) -> list[dict]:
+    """Return rows of site mode, on all trials and on the sample."""
+    found = []
+    for name, aligner in aligners.items():
+        found.append(row(name, trials, aligner))
+        found.append(row(f"{name}, sample", trials[::SAMPLE], aligner))
+    return found
+
+
+def peer_rows(trials: list[Trial]) -> list[dict]:
+    """Return a row for each program that is here."""
+    found = []
+    for peer in installed():
+        find = lambda trial, peer=peer: peer_exons(peer, trial)  # noqa: E731
+        found.append(row(peer, trials, find, threads=2))
+    return found
+
+
+def trials_of(every: list[Gene], divergence: int, biased: bool) -> list[Trial]:
+    """Return each gene with a target of a divergence."""
+    rng, trials = np.random.default_rng([SEED, divergence]), []
+    for gene in every:
+        letters = substituted(rng, gene.coding, divergence / 100, biased)
+        trials.append(Trial(gene, with_indels(rng, letters), translated(letters)))
+    return trials
+
+
+def rows(records, divergences=DIVERGENCES, biased=BIASED_DIVERGENCES) -> list[dict]:
+    """Return a row a mutation model, divergence and method."""
+    every, found = genes(records), []
+    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in OURS_BY.items()}
+    levels = [("uniform", d) for d in divergences] + [("biased", d) for d in biased]
+    for mutations, divergence in levels:
+        trials = trials_of(every, divergence, mutations == "biased")
+        level = {"mutations": mutations, "divergence": divergence}
+        for line in (*our_rows(trials, aligners), *peer_rows(trials[::SAMPLE])):
+            found.append(level | line)
+            print("\t".join(map(str, found[-1].values())), flush=True)
+    return found
+
+
+def main() -> None:
+    """Print the rows; write the record and the figure."""
+    found = rows(annotated_records())
+    if len(sys.argv) > 1:
+        record.write(sys.argv[1], {"accuracy": found})
+    if len(sys.argv) > 2:
+        Path(sys.argv[2]).write_text(figure(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Choice of a site model's weights by accuracy, for each record on the genes of the other records.
+
+Run ``python -m benchmarks.accuracy.choice RECORD.json``; bench_accuracy.py reads that record, and
+resources/models/train_sites.py the weights that all genes together prefer. Matrices are those of
+models that have not seen a gene's record; mutations are others than bench_accuracy.py's.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from benchmarks import record
+from benchmarks.accuracy.cases import Counts, Gene, annotated_records, genes, mutated
+from gpu_tools import Sequence, SiteCase, site_align, tables_of
+from gpu_tools.exons.training import folds
+from gpu_tools.sites.model import GeneSites, sites_from_dict
+from gpu_tools.sites.training import train_sites
+
+DIVERGENCES = (15, 35, 45, 50)
+SEED = 31
+PENALTIES = (10, 12, 14, 16, 18, 20, 24)
+POINTS_PER_BIT = (0.75, 1.0, 1.25, 1.5)
+ANYWHERE = (-6, -10, -14)
+"""Points for beginning without a start codon, and for ending without a stop codon."""
+
+
+def held_out_models(records, name: str = "held out") -> list[GeneSites]:
+    """Return for each record a model trained on the other ones."""
+    return [
+        sites_from_dict(train_sites(others, name, held_out.sequence.name))
+        for held_out, others in folds(records)
+    ]
+
+
+def weighted(model: GeneSites, penalty: int, points_per_bit: float, anywhere: int) -> GeneSites:
+    """Return a model with other weights."""
+    changed = replace(model, points_per_bit=points_per_bit, begin=anywhere, end=anywhere)
+    return changed.with_penalty(penalty)
+
+
+def counts(models: list[GeneSites], cases: list[tuple[Gene, np.ndarray]]) -> list[Counts]:
+    """Return the counts of each record's genes; the gene's strand is given."""
+    site_cases = []
+    for gene, target in cases:
+        base = Sequence("locus", gene.codes)
+        tables = tables_of(base, models[gene.record], "+")
+        site_cases.append(SiteCase(base, Sequence("target", target), tables))
+    found = [Counts.zero() for _ in models]
+    for (gene, _), result in zip(cases, site_align(site_cases, device="cpu"), strict=True):
+        found[gene.record].add(gene, list(result.chain))
+    return found
+
+
+def grid(records, divergences=DIVERGENCES) -> list[dict]:
+    """Return a row for each choice of weights: exon counts by record and divergence."""
+    models, every = held_out_models(records), genes(records)
+    cases = {}
+    for divergence in divergences:
+        rng = np.random.default_rng([SEED, divergence])
+        cases[divergence] = [(g, mutated(rng, g.coding, divergence / 100, False)) for g in every]
+    rows = []
+    for weights in product(PENALTIES, POINTS_PER_BIT, ANYWHERE):
+        changed = [weighted(model, *weights) for model in models]
+        exons = [[c.exons.tolist() for c in counts(changed, cases[d])] for d in divergences]
+        rows.append({"weights": list(weights), "exons": exons})
+    return rows
+
+
+def f1_without(row: dict, record_number: int | None) -> float:
+    """Return the mean exon F1 over the divergences of the records but one."""
+    levels = np.array(row["exons"])
+    kept = [k for k in range(levels.shape[1]) if k != record_number]
+    return float(np.mean([Counts.f1(level[kept].sum(axis=0)) for level in levels]))
+
+
+def choice(rows: list[dict], record_number: int | None) -> dict:
+    """Return the weights of the best F1; of equals the first."""
+    best = max(rows, key=lambda row: f1_without(row, record_number))
+    return {"weights": best["weights"], "exon_f1": round(f1_without(best, record_number), 4)}
+
+
+def main() -> None:
+    """Print the choices, and write them with the grid."""
+    records = annotated_records()
+    rows = grid(records)
+    names = [r.sequence.name for r in records]
+    choices = {name: choice(rows, k) for k, name in enumerate(names)} | {"all": choice(rows, None)}
+    for name, chosen in choices.items():
+        print(name, chosen)
+    if len(sys.argv) > 1:
+        columns = ["intron penalty", "points per bit", "points for ends anywhere"]
+        figures = {"weights": columns, "divergences": DIVERGENCES, "records": names}
+        record.write(sys.argv[1], figures | {"choices": choices, "grid": rows})
+
+
+if __name__ == "__main__":
+    main()

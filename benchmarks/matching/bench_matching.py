@@ -1,0 +1,146 @@
+"""Approximate and exact matching: beside their peers on one core, and beside the published designs.
+
+Run ``python -m benchmarks.matching.bench_matching [RECORD.json]``.
+On a machine with a GPU the kernels are
+timed by CUDA events with all data resident, after a kernel that sleeps until all launches are
+queued, so that no launch waits for the host; medians. Every timed search is compared with another
+implementation in the same run. TCUPS counts pattern symbols times text symbols, without warm-up.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import record
+from benchmarks.matching.gpus import many_matches, several_gpus
+from benchmarks.matching.kernels import WEIGHTED, approximate_gpu, exact_gpu
+from benchmarks.matching.peers import (
+    LETTERS,
+    approximate_one_core,
+    as_milliseconds,
+    exact_one_core,
+    many_one_core,
+    pattern_letters,
+    random_patterns,
+    random_text,
+)
+from benchmarks.timing import median_seconds
+from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.device import list_gpus
+from gpu_tools.model.scoring import EditCosts
+
+STARTS = {
+    "cuda": "from numba import cuda; cuda.current_context()",
+    "cpu": "import numba",
+}
+"""What any program on numba does at least before it begins."""
+
+
+def file_to_table(rng, megabytes: int, device: str) -> dict:
+    """Time the whole process on a FASTA file and on a tiny one, reading the file, and a start."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, tiny, patterns = (Path(folder, name) for name in ("text.fa", "tiny.fa", "p.fa"))
+        rows = np.full((1 << 18, 64), ord("\n"), dtype=np.uint8)
+        with text.open("wb") as stream:
+            for k in range(megabytes // 16):
+                if k < 8:  # then these again and again: only the size matters
+                    rows[:, :63] = LETTERS[rng.integers(0, 4, (1 << 18, 63), dtype=np.uint8)]
+                stream.write(b">t%d\n" % k if k % 6 == 0 else b"")
+                stream.write(rows.tobytes())
+        tiny.write_bytes(b">t\n" + rows[:100].tobytes())
+        words = pattern_letters(random_patterns(rng, 256, 15, 30))
+        patterns.write_text("".join(f">{k}\n{word}\n" for k, word in enumerate(words)))
+
+        # what an installed program has: its modules compiled, by the first run here
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "compiled"))}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+        def seconds(*command):
+            return median_seconds(
+                lambda: subprocess.run(
+                    command, stdout=subprocess.DEVNULL, check=True, env=environment
+                ),
+                3,
+            )
+
+        def process(path):
+            return seconds(
+                sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
+                "--text", str(path), "--output", str(Path(folder, "found.tsv")), "--quiet",
+                "--device", device, "--both-strands",
+            )  # fmt: skip
+
+        measured = {
+            "cat": seconds("cat", str(text)),
+            "process": process(text),
+            "process_tiny": process(tiny),
+            "start": seconds(sys.executable, "-c", STARTS[device]),
+        }
+        return {
+            "bytes": text.stat().st_size,
+            **{f"{name}_ms": as_milliseconds(value) for name, value in measured.items()},
+        }
+
+
+def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
+    """Measure one core beside the peers."""
+    rng = np.random.default_rng(2018)
+    for m, limit in ((20, 2), (32, 4), (100, 10), (1024, 103), (64, None), (1024, None)):
+        name = f"approximate m={m} {'best' if limit is None else f'D={limit}'}"
+        yield name, approximate_one_core(rng, n, m, limit)
+    yield "approximate K=100 D=2", many_one_core(rng, n, 100)
+    for count in (1, 256, 10_000):
+        yield f"exact K={count}", exact_one_core(rng, n, count)
+
+
+def measure_gpu(
+    n: int = 1 << 22, large: int = 1 << 30, exact: int = 1 << 27
+) -> Iterator[tuple[str, dict]]:
+    """Measure the kernels and the published designs."""
+    rng = np.random.default_rng(2018)
+    for count in (1, 256, 10_000):
+        yield f"exact K={count}", exact_gpu(rng, exact, count, 4, count < 1000)
+    yield "exact K=256, two symbols", exact_gpu(rng, exact, 256, 2, True)
+    yield "exact K=256, 20 symbols", exact_gpu(rng, exact, 256, 20, True)
+    text = random_text(rng, n)
+    for m in (32, 64, 128, 256, 512, 1024):
+        yield f"unit m={m}", approximate_gpu(rng, text, m, EditCosts(), True)
+    yield "weighted m=1024", approximate_gpu(rng, text, 1024, WEIGHTED, True)
+    text = random_text(rng, large)
+    for name, costs in (("unit", EditCosts()), ("weighted", WEIGHTED)):
+        yield f"{name} m=1024 large", approximate_gpu(rng, text, 1024, costs, False)
+    yield "many matches", many_matches(rng, n, 100, 20, 5)
+    if len(list_gpus()) > 1:
+        yield "several GPUs", several_gpus(rng, large, 1024)
+
+
+def test_tiny():
+    """Every figure is there and positive, at a size that takes no time."""
+    figures = dict(measure_cpu(20_000))
+    assert len(figures) == 10
+    for figure in figures.values():
+        assert all(value > 0 for key, value in figure.items() if key.endswith("_ms"))
+
+
+def main() -> None:
+    """Measure what this machine can, and write it to the file named by the first argument."""
+    try:
+        list_gpus()
+        measured, megabytes, device = measure_gpu(), 1000, "cuda"
+    except DeviceError:
+        measured, megabytes, device = measure_cpu(), 200, "cpu"
+    last = ("file to table", lambda: file_to_table(np.random.default_rng(1), megabytes, device))
+    last_measured = ((name, make()) for name, make in [last])
+    record.write_each(chain(measured, last_measured), *sys.argv[1:2])
+
+
+if __name__ == "__main__":
+    main()

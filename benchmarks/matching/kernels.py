@@ -1,0 +1,206 @@
+"""Times of the kernels of matching on a GPU that holds all data, beside the published designs."""
+
+from __future__ import annotations
+
+import statistics
+from functools import cache
+
+import numpy as np
+
+from gpu_tools.matching import Pattern, PatternSet, match_approximate
+from gpu_tools.model.scoring import EditCosts
+from gpu_tools.model.sequences import Sequence
+
+REPEATS = 5
+WEIGHTED = EditCosts(2, 3, 4)
+
+
+def event_milliseconds(start, repeats: int = REPEATS, before=lambda: None) -> float:
+    """Return the median time of a kernel on the device, whose data are there.
+
+    `before` is called before each start and not timed.
+    """
+    from numba import cuda
+
+    before()
+    start()
+    cuda.synchronize()
+    _sleep()[1, 1]()
+    events = [(cuda.event(), cuda.event()) for _ in range(repeats)]
+    for begin, end in events:
+        before()
+        begin.record()
+        start()
+        end.record()
+    cuda.synchronize()
+    return round(statistics.median(a.elapsed_time(b) for a, b in events), 4)
+
+
+@cache
+def _sleep():
+    from numba import cuda
+
+    @cuda.jit
+    def sleep():
+        for _ in range(10):
+            cuda.nanosleep(1_000_000)
+
+    return sleep
+
+
+def parts_of(n: int, length: int):
+    """Return parts of a text as the kernels of approximate matching want them."""
+    begins = np.arange(0, n, length)
+    return np.column_stack((np.zeros_like(begins), begins, np.minimum(begins + length, n)))
+
+
+class Approximate:
+    """One pattern and one text on the device.
+
+    Parameters
+    ----------
+    text : Sequence
+    m : int
+        Rows of a random pattern.
+    costs : EditCosts
+    """
+
+    def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
+        from gpu_tools.matching.gpu import ends as ends_cuda
+        from gpu_tools.matching.gpu import scan as cuda
+        from gpu_tools.matching.gpu.weighted_scan import CostKernels
+        from gpu_tools.matching.traceback import longest_match
+        from gpu_tools.model.alphabets import ALPHABETS
+
+        self.codes, self.costs = text.codes, costs
+        self.pattern = rng.integers(0, 4, m).astype(np.uint8)
+        self.symbols = (1 << self.pattern).astype(np.uint8)
+        matches = ALPHABETS["dna"].matches
+        pairs = costs.pair_costs(matches)
+        self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        # as the search itself does: a sample bounds the distance, and with it the warm-up
+        sample = Sequence("sample", text.codes[: ends_cuda.sample(1)])
+        patterns = PatternSet([Pattern("p", self.symbols)])
+        self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
+        self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8
+
+    def ready(self, resident, parts, size: int):
+        """Return a function that starts the kernel on the current device, and its limits there."""
+        from numba import cuda
+
+        table = self.kernels.table([0], [self.symbols], size, self.warm)
+        lift = int(self.kernels.lifts([self.symbols])[0])
+        limits = cuda.to_device(np.array([[self.bound - lift, -lift]], dtype=np.int32))
+        hits, count = (
+            cuda.device_array((1 << 20, 3), np.int64),
+            cuda.to_device(np.zeros(1, np.int32)),
+        )
+        return self.kernels.prepared(resident, parts, table, (limits, hits, count)), limits
+
+    def measured(self, resident, size: int, length: int) -> tuple[float, int]:
+        """Return a kernel's milliseconds, and the best distance that it finds."""
+        from numba import cuda
+
+        start, limits = self.ready(resident, parts_of(len(self.codes), length), size)
+        first = cuda.to_device(limits.copy_to_host())
+        milliseconds = event_milliseconds(start, before=lambda: limits.copy_to_device(first))
+        lift = int(self.kernels.lifts([self.symbols])[0])
+        return milliseconds, int(limits.copy_to_host()[0, 0]) + lift
+
+    def time(self, resident, plans) -> dict:
+        """Time the kernel for several plans; all give the same distance."""
+        figures, distances = {}, set()
+        for size, length in plans:
+            milliseconds, distance = self.measured(resident, size, length)
+            distances.add(distance)
+            cells = len(self.symbols) * len(self.codes)
+            figures[f"size {size}, parts of {length}"] = {
+                "kernel_ms": milliseconds, "tcups": round(cells / milliseconds / 1e9, 3),
+            }  # fmt: skip
+        if len(distances) != 1:
+            raise AssertionError(f"plans give different distances {distances}")
+        return {"distance": distances.pop(), "plans": figures}
+
+
+def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bool) -> dict:
+    """Time the kernels, and the published designs on the same problem."""
+    from gpu_tools.matching.gpu import ends as ends_cuda
+    from gpu_tools.matching.gpu import scan as cuda
+
+    n = len(text)
+    problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
+    load = -(-n // (cuda.multiprocessors() * problem.kernels.warps))
+    chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
+    plans = [chosen]
+    for size in problem.kernels.sizes if published else ():
+        if problem.kernels.lanes_for(m, size) <= cuda.WARP:
+            length = -(-load * problem.kernels.lanes_for(m, size) // (8 * cuda.WARP)) * 8
+            if length >= 16 and (size, length) != chosen:
+                plans.append((size, length))
+    figures = {"n": n, "m": m, "chosen": list(chosen), **problem.time(resident, plans)}
+    if published:
+        figures["published"] = _published_approximate(problem, figures["distance"])
+    return figures
+
+
+def _published_approximate(problem: Approximate, distance: int) -> dict:
+    from benchmarks.published.matching.approximate import KERNELS
+    from benchmarks.published.matching.approximate import Problem as Published
+
+    costs = problem.costs
+    weights = (costs.insertion, costs.deletion, costs.substitution)
+    published, figures = Published(problem.pattern, problem.codes, weights), {}
+    for name in KERNELS:
+        if published.distance(name) != distance:
+            raise AssertionError(f"{name} gives another distance than {distance}")
+        figures[name] = event_milliseconds(lambda name=name: published.launch(name), 3)
+    return figures
+
+
+def _exact_patterns(rng, codes, symbols: int, count: int) -> tuple[list, PatternSet]:
+    """Return random codes of 10 to 30 symbols, or copies from a text of many, and as patterns."""
+    sizes = rng.integers(10, 31, count).tolist()
+    if symbols <= 4:
+        own = [rng.integers(0, symbols, m).astype(np.uint8) for m in sizes]
+        sets = [Pattern(str(k), (1 << each).astype(np.uint8)) for k, each in enumerate(own)]
+        return own, PatternSet(sets)
+    places = rng.integers(0, len(codes) - 30, count).tolist()
+    own = [codes[at : at + m].copy() for at, m in zip(places, sizes, strict=True)]
+    return own, PatternSet([Pattern(str(k), each) for k, each in enumerate(own)], "bytes")
+
+
+def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
+    """Time the exact kernel, and the published designs on the same problem."""
+    from numba import cuda as numba_cuda
+
+    from benchmarks.published.matching.exact import Problem as Published
+    from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu import exact as exact_cuda
+    from gpu_tools.matching.gpu import scan as cuda
+    from gpu_tools.matching.index import library
+
+    text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))
+    own, patterns = _exact_patterns(rng, text.codes, symbols, count)
+    searcher = Searcher(library(patterns.probes(), patterns.matches), 1)
+    resident = cuda.resident(text.codes, 16)
+    hits = numba_cuda.device_array((1 << 24, 2), np.int64)
+    indexes, total, milliseconds = exact_cuda.on_device(searcher), 0, 0.0
+    for on_device in indexes:
+        total += int(exact_cuda.launch(resident, on_device, hits).sum())
+        start = exact_cuda.prepared(resident, on_device, hits, exact_cuda.counters())
+        milliseconds += event_milliseconds(start)
+    figures = {
+        "n": n, "patterns": count, "symbols": symbols, "scans": len(indexes),
+        "matches": total, "kernel_ms": round(milliseconds, 4),
+    }  # fmt: skip
+    if published:
+        problem = Published(own, text.codes, 1 << 24)
+        figures["published"] = {}
+        for name in ("rolling", "prefix sums"):
+            found = problem.occurrences(name)
+            if len(found) != total:
+                raise AssertionError(f"{name} finds {len(found)} matches instead of {total}")
+            figures["published"][name] = event_milliseconds(
+                lambda name=name: problem.launch(name), 3
+            )
+    return figures

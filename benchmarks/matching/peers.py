@@ -1,0 +1,166 @@
+"""Random problems of matching, and their times on one core beside those of other programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.timing import median_seconds
+from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.model.sequences import Sequence
+
+LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
+
+
+def random_text(rng, n: int) -> Sequence:
+    """Return random nucleotides."""
+    return Sequence("text", rng.integers(0, 4, n, dtype=np.uint8))
+
+
+def random_patterns(rng, count: int, shortest: int, longest: int) -> PatternSet:
+    """Return random patterns of random lengths."""
+    sizes = rng.integers(shortest, longest + 1, count)
+    return PatternSet([
+        Pattern(str(k), (1 << rng.integers(0, 4, m)).astype(np.uint8)) for k, m in enumerate(sizes)
+    ])  # fmt: skip
+
+
+def letters(codes) -> str:
+    """Return the letters of text codes."""
+    return LETTERS[codes].tobytes().decode()
+
+
+def pattern_letters(patterns: PatternSet) -> list[str]:
+    """Return the letters of patterns without classes."""
+    table = np.zeros(16, dtype=np.uint8)
+    table[[1, 2, 4, 8]] = range(4)
+    return [letters(table[pattern.symbols]) for pattern in patterns.patterns]
+
+
+def _peer(name: str):
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+def approximate_one_core(rng, n: int, m: int, limit: int | None) -> dict:
+    """Time unit costs on one core beside edlib (HW, ends only); ends and distances are equal.
+
+    The pattern is a copy from the text with one symbol in ten changed.
+    """
+    text = random_text(rng, n)
+    codes = text.codes[n // 3 : n // 3 + m].copy()
+    codes[::10] ^= 1
+    patterns = PatternSet([Pattern("p", (1 << codes).astype(np.uint8))])
+
+    def own():
+        return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
+
+    matches, figures = own(), {"n": n, "m": m, "max_distance": limit}
+    figures["own_ms"] = as_milliseconds(median_seconds(own, 3))
+    edlib = _peer("edlib")
+    if edlib:
+        query, target = letters(codes), letters(text.codes)
+
+        def peer():
+            return edlib.align(query, target, mode="HW", task="distance", k=limit or -1)
+
+        found = peer()
+        best = min(match.distance for match in matches)
+        ends = [match.end - 1 for match in matches if match.distance == best]
+        if found["editDistance"] != best or [end for _, end in found["locations"]] != ends:
+            raise AssertionError("edlib gives other matches")
+        figures["edlib_ms"] = as_milliseconds(median_seconds(peer, 3))
+    return figures
+
+
+def many_one_core(rng, n: int, count: int, limit: int = 2) -> dict:
+    """Time many patterns within a distance on one core beside edlib, one after the other there."""
+    text = random_text(rng, n)
+    patterns = []
+    for k in range(count):
+        at, m = int(rng.integers(n - 40)), int(rng.integers(24, 33))
+        codes = text.codes[at : at + m].copy()
+        codes[rng.integers(m, size=limit)] ^= 1
+        patterns.append(Pattern(str(k), (1 << codes).astype(np.uint8)))
+    patterns = PatternSet(patterns)
+
+    def own():
+        return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
+
+    matches, figures = own(), {"n": n, "patterns": count, "max_distance": limit}
+    figures["own_ms"] = as_milliseconds(median_seconds(own, 3))
+    edlib = _peer("edlib")
+    if edlib:
+        target, words = letters(text.codes), pattern_letters(patterns)
+
+        def peer():
+            return [edlib.align(word, target, mode="HW", task="distance", k=limit)
+                    for word in words]  # fmt: skip
+
+        for k, found in enumerate(peer()):
+            of_pattern = [match for match in matches if match.pattern == str(k)]
+            least = min(match.distance for match in of_pattern)
+            ends = [match.end - 1 for match in of_pattern if match.distance == least]
+            if [end for _, end in found["locations"]] != ends:
+                raise AssertionError("edlib gives other matches")
+        figures["edlib_ms"] = as_milliseconds(median_seconds(peer, 1))
+    return figures
+
+
+def exact_one_core(rng, n: int, count: int) -> dict:
+    """Time exact matching on one core beside pyahocorasick and hyperscan; matches are equal."""
+    text, patterns = random_text(rng, n), random_patterns(rng, count, 10, 30)
+
+    def own():
+        return match_exact(patterns, [text], device="cpu", threads=1)
+
+    found = sorted((match[3], int(match[0])) for match in own())
+    figures = {"n": n, "patterns": count, "matches": len(found)}
+    figures["own_ms"] = as_milliseconds(median_seconds(own, 3))
+    symbols, words = letters(text.codes), pattern_letters(patterns)
+    for name, peer in (("pyahocorasick", _aho_corasick(symbols, words)),
+                       ("hyperscan", _hyperscan(symbols, words))):  # fmt: skip
+        if peer:
+            if sorted(peer()) != found:
+                raise AssertionError(f"{name} gives other matches")
+            figures[f"{name}_ms"] = as_milliseconds(median_seconds(peer, 3))
+    return figures
+
+
+def _aho_corasick(symbols: str, words: list[str]):
+    module = _peer("ahocorasick")
+    if not module:
+        return None
+    automaton, numbers = module.Automaton(), {}
+    for k, word in enumerate(words):
+        numbers.setdefault(word, []).append(k)
+    for word, own in numbers.items():
+        automaton.add_word(word, own)
+    automaton.make_automaton()
+    return lambda: [(end + 1, k) for end, own in automaton.iter(symbols) for k in own]
+
+
+def _hyperscan(symbols: str, words: list[str]):
+    module = _peer("hyperscan")
+    if not module:
+        return None
+    database, raw = module.Database(mode=module.HS_MODE_BLOCK), symbols.encode()
+    database.compile(
+        expressions=[word.encode() for word in words], ids=list(range(len(words))),
+        elements=len(words), flags=[0] * len(words), literal=True,
+    )  # fmt: skip
+
+    def search():
+        found = []
+        database.scan(
+            raw, match_event_handler=lambda k, start, end, flags, context: found.append((end, k))
+        )
+        return found
+
+    return search
+
+
+def as_milliseconds(seconds: float) -> float:
+    """Return seconds in milliseconds, to a tenth of a microsecond."""
+    return round(1000 * seconds, 4)

@@ -1,0 +1,154 @@
+"""From the files of spliced alignment to its cases."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.intervals import read_exons_and_format
+from gpu_tools.formats.tables import read_table
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.spliced import Case
+
+if TYPE_CHECKING:
+    from gpu_tools.sites.api import SiteCase
+    from gpu_tools.sites.model import GeneSites
+
+_log = logging.getLogger(__name__)
+
+
+class CaseFiles(NamedTuple):
+    """Where the parts of the cases stand.
+
+    `pairs` is None if every target meets every base, `exons` in site mode.
+    """
+
+    base: str
+    exons: str | None
+    targets: str
+    pairs: str | None
+    exons_format: str
+
+
+class CaseInputs(NamedTuple):
+    """The cases, in the order of the result's rows, and the sequences by name."""
+
+    cases: list[Case] | list[SiteCase]
+    bases: dict[str, Sequence]
+    targets: dict[str, Sequence]
+
+
+def read_cases(files: CaseFiles) -> CaseInputs:
+    """Read the cases of spliced alignment.
+
+    Parameters
+    ----------
+    files : CaseFiles
+
+    Returns
+    -------
+    CaseInputs
+
+    Raises
+    ------
+    InputError
+        If a file is bad, an exon lies on an unknown base or outside of it, or a pair names an
+        unknown sequence.
+    """
+    bases, targets, pairs = _sequences_and_pairs(files)
+    exons = _exons_by_base(files, bases)
+    cases = [Case(bases[b], targets[t], exons.get(b, ExonSet.empty())) for b, t in pairs]
+    return CaseInputs(cases, bases, targets)
+
+
+def read_site_cases(
+    files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
+) -> CaseInputs:
+    """Read the cases of site mode.
+
+    Parameters
+    ----------
+    files : CaseFiles
+        Without exons.
+    model : GeneSites
+        Gives the sites of every base.
+    strands : str
+        ``+``, ``-`` or both.
+    ends : str
+        What the ends of a chain may do, see `gpu_tools.model.scoring.SplicedScoring`.
+    reading : str
+        Whether chains must translate, see `gpu_tools.sites.GeneSites.table`.
+
+    Returns
+    -------
+    CaseInputs
+
+    Raises
+    ------
+    InputError
+        If a file is bad, or a pair names an unknown sequence.
+    """
+    # listed candidates do without: what is not imported begins sooner
+    from gpu_tools.sites.api import SiteCase, tables_of
+
+    bases, targets, pairs = _sequences_and_pairs(files)
+    used = dict.fromkeys(b for b, _ in pairs)
+    tables = {b: tables_of(bases[b], model, strands, ends, reading) for b in used}
+    cases = [SiteCase(bases[b], targets[t], tables[b]) for b, t in pairs]
+    return CaseInputs(cases, bases, targets)
+
+
+def _sequences_and_pairs(files: CaseFiles):
+    if [files.base, files.exons, files.targets, files.pairs].count("-") > 1:
+        raise InputError("more than one input is standard input", path="-")
+    bases = {sequence.name: sequence for sequence in read_fasta(files.base)}
+    targets = {sequence.name: sequence for sequence in read_fasta(files.targets)}
+    return bases, targets, _pairs(files, bases, targets)
+
+
+def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
+    exons, format = read_exons_and_format(files.exons, files.exons_format)
+    if format == "genscan" and len(exons) == len(bases) == 1 and exons.keys() != bases.keys():
+        (theirs, only), (ours,) = exons.popitem(), bases
+        _log.warning("%s: sequence %s is taken for %s of %s", files.exons, theirs, ours, files.base)
+        exons = {ours: only}
+    for name, found in exons.items():
+        if name not in bases:
+            raise InputError(
+                f"exons on an unknown sequence {name!r}", path=files.exons,
+                expected=f"names of the records in {files.base}",
+            )  # fmt: skip
+        _check_within(files, found, bases[name])
+    return exons
+
+
+def _check_within(files: CaseFiles, exons: ExonSet, base: Sequence) -> None:
+    try:
+        exons.check_within(len(base), base.name)
+    except InputError as error:
+        raise error.located(path=files.exons) from None
+
+
+def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:
+    if files.pairs is None:
+        return [(base, target) for base in bases for target in targets]
+    pairs = []
+    for line, row in read_table(files.pairs, ("base", "target")):
+        for column, known, source in (
+            ("base", bases, files.base),
+            ("target", targets, files.targets),
+        ):
+            if row[column] not in known:
+                raise InputError(
+                    f"unknown {column} {row[column]!r}", path=files.pairs, line=line,
+                    expected=f"names of the records in {source}",
+                )  # fmt: skip
+        pairs.append((row["base"], row["target"]))
+    if not pairs:
+        raise InputError(
+            "no pair", path=files.pairs, expected="at least one row of base and target"
+        )
+    return pairs

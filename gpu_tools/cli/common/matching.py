@@ -1,0 +1,90 @@
+"""What ``match-approximate`` and ``match-exact`` share: options, patterns, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.chunks import read_byte_lines, stream_bytes, stream_fasta
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
+from gpu_tools.model.sequences import SequenceChunk
+
+_OPTIONS = (
+    click.option(
+        "--patterns", "patterns_path", required=True, metavar="FILE",
+        help="Patterns, FASTA; with --alphabet bytes one a line, named by the line's number.",
+    ),
+    click.option(
+        "--text", "texts", required=True, multiple=True, metavar="FILE",
+        help="Texts, FASTA; with --alphabet bytes any file. May be given several times.",
+    ),
+    click.option(
+        "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
+        help="What the files hold.",
+    ),
+    click.option(
+        "--both-strands", is_flag=True, help="Also search the reverse complement of each pattern."
+    ),
+    click.option("--bed", metavar="FILE", help="Also write the matches as BED."),
+)  # fmt: skip
+
+
+def matching(function: Callable) -> Callable:
+    """Add the common options to a command."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
+    """Read a pattern file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or a pattern is empty or holds an illegal symbol.
+    click.UsageError
+        For both strands of something that has but one.
+    """
+    if both_strands and ALPHABETS[alphabet].complement is None:
+        raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
+    read = _read_lines if alphabet == "bytes" else _read_records
+    return PatternSet(read(path, alphabet), alphabet, both_strands)
+
+
+def _read_records(path: str, alphabet: str) -> list[Pattern]:
+    records = read_fasta(path, ALPHABETS[alphabet].encode_pattern)
+    return [Pattern(record.name, record.codes) for record in records]
+
+
+def _read_lines(path: str, alphabet: str) -> list[Pattern]:
+    patterns = []
+    for number, line in read_byte_lines(path):
+        if not line:
+            raise InputError("empty pattern", path=path, line=number)
+        patterns.append(Pattern.from_text(str(number), line, alphabet))
+    return patterns
+
+
+def stream_texts(
+    paths: tuple[str, ...], alphabet: str, threads: int | None = None
+) -> Iterator[SequenceChunk]:
+    """Yield the texts of all files, chunk by chunk."""
+    if alphabet == "bytes":
+        return chain.from_iterable(map(stream_bytes, paths))
+    known = ALPHABETS[alphabet]
+    return chain.from_iterable(
+        stream_fasta(path, known.text_table, known.expected, threads) for path in paths
+    )
+
+
+def size(paths: tuple[str, ...]) -> int:
+    """Return about how many symbols files hold; 0 if that cannot be told before reading."""
+    if any(not Path(path).is_file() or path.endswith(".gz") for path in paths):
+        return 0
+    return sum(Path(path).stat().st_size for path in paths)

@@ -1,0 +1,128 @@
+"""What local and global alignment share: options of scoring, reading pairs, rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import click
+
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats import dot_plot
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.matrices import SHIPPED, load_matrix
+from gpu_tools.formats.pairwise import SUFFIXES, cigar_text
+from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.scoring import AffineScoring
+from gpu_tools.model.sequences import ProteinSequence, Sequence, encode_protein
+
+COLUMNS = (
+    "query", "subject", "rank", "score", "q_start", "q_end", "s_start", "s_end", "identity",
+    "columns", "gaps", "cigar",
+)  # fmt: skip
+DEFAULT_MATCH, DEFAULT_MISMATCH = 5, -4
+
+
+def _known_suffixes(context, parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    for path in paths:
+        if not path.lower().endswith(SUFFIXES):
+            raise click.BadParameter(f"{path!r} does not end in one of {', '.join(SUFFIXES)}")
+    return paths
+
+
+def known_image(context, parameter, path: str | None) -> str | None:
+    """Check that a path's suffix is that of an image."""
+    if path is not None and not path.lower().endswith(dot_plot.SUFFIXES):
+        raise click.BadParameter(f"{path!r} does not end in one of {', '.join(dot_plot.SUFFIXES)}")
+    return path
+
+
+_OPTIONS = (
+    click.option(
+        "--query", multiple=True, required=True, metavar="FASTA",
+        help="Queries; may be given several times.",
+    ),
+    click.option(
+        "--subject", required=True, metavar="FASTA", help="Subjects; every query meets each."
+    ),
+    click.option(
+        "--match", type=int, help=f"Score of equal nucleotides.  [default: {DEFAULT_MATCH}]"
+    ),
+    click.option(
+        "--mismatch", type=int,
+        help=f"Score of unequal nucleotides.  [default: {DEFAULT_MISMATCH}]",
+    ),
+    click.option(
+        "--matrix", metavar="NAME|FILE",
+        help=f"Align proteins, scored by {', '.join(SHIPPED)} or a file in NCBI's format.",
+    ),
+    click.option(
+        "--gap-open", type=click.IntRange(min=0), default=16, show_default=True,
+        help="Penalty of a gap's first symbol.",
+    ),
+    click.option(
+        "--gap-extend", type=click.IntRange(min=0), default=4, show_default=True,
+        help="Penalty of each further symbol; at most --gap-open.",
+    ),
+    click.option(
+        "--alignments", multiple=True, metavar="FILE", callback=_known_suffixes,
+        help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format; "
+        ".sam is for nucleotides. May be given several times.",
+    ),
+)  # fmt: skip
+
+
+def options(function: Callable) -> Callable:
+    """Add the shared options; see `scoring_of` and `read_pairs` for what they become."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def scoring_of(match, mismatch, matrix, gap_open, gap_extend) -> AffineScoring:
+    """Return the scoring that the options stand for."""
+    if matrix is not None and (match is not None or mismatch is not None):
+        raise click.UsageError("--matrix replaces --match and --mismatch; give one or the other")
+    try:
+        return AffineScoring(
+            DEFAULT_MATCH if match is None else match,
+            DEFAULT_MISMATCH if mismatch is None else mismatch,
+            gap_open, gap_extend, None if matrix is None else load_matrix(matrix),
+        )  # fmt: skip
+    except ScoringError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def read_pairs(
+    queries: Iterable[str], subject: str, scoring: AffineScoring
+) -> list[tuple[Sequence, Sequence]]:
+    """Read all files and return every query with every subject."""
+    if [*queries, subject].count("-") > 1:
+        raise InputError("more than one input is standard input", path="-")
+    subjects, found = _read(subject, scoring), {}
+    for path in queries:
+        for query in _read(path, scoring):
+            if query.name in found:
+                raise InputError(
+                    "a query of that name has been read from another file", path=path,
+                    record=query.name, expected="a name for each query",
+                )  # fmt: skip
+            found[query.name] = query
+    return [(q, s) for q in found.values() for s in subjects]
+
+
+def _read(path: str, scoring: AffineScoring) -> list[Sequence]:
+    if scoring.matrix is None:
+        return read_fasta(path)
+    return [
+        ProteinSequence(s.name, s.codes, s.description) for s in read_fasta(path, encode_protein)
+    ]
+
+
+def rows(alignments: Iterable[PairwiseAlignment]) -> Iterator[tuple]:
+    """Yield the table's rows."""
+    for a in alignments:
+        yield (
+            a.query, a.subject, a.rank, a.score, a.query_start + 1, a.query_end,
+            a.subject_start + 1, a.subject_end, f"{a.identity:.4f}", a.columns, a.gaps,
+            cigar_text(a.cigar),
+        )  # fmt: skip

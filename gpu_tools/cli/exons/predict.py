@@ -1,0 +1,91 @@
+"""``gpu-tools exons predict``: candidate exons of genomic sequences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.progress import progress
+from gpu_tools.exons.providers.augustus import Augustus
+from gpu_tools.exons.providers.builtin import Builtin
+from gpu_tools.exons.providers.genscan import Genscan
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.intervals import write_exons
+
+PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
+PROBABILITY = click.FloatRange(0, 1)
+
+
+def _finite(context: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
+
+
+@click.command("predict")
+@click.option(
+    "--base", required=True, metavar="FILE", help="Genomic sequences, FASTA; - is standard input."
+)
+@click.option(
+    "--provider", type=click.Choice(list(PROVIDERS)), default="builtin", show_default=True,
+    help="What predicts; genscan and augustus are programs of your own.",
+)  # fmt: skip
+@click.option(
+    "--model", metavar="NAME|FILE",
+    help="builtin: a shipped model, or one in JSON.  [default: vertebrate]",
+)  # fmt: skip
+@click.option(
+    "--min-score", type=float, callback=_finite, metavar="X",
+    help="builtin: smallest score of a candidate, in bits.  [default: none]",
+)  # fmt: skip
+@click.option(
+    "--program", metavar="PROGRAM",
+    help="genscan, augustus: name or path of the program.  [default: the provider's name]",
+)  # fmt: skip
+@click.option(
+    "--min-probability", type=PROBABILITY, metavar="P",
+    help="Smallest probability of an exon that is not in the best parse.  [default: the model's, "
+    "genscan 0.01, augustus 0]",
+)  # fmt: skip
+@click.option("--matrix", metavar="FILE", help="genscan: its parameter matrix; required.")
+@click.option("--species", metavar="NAME", help="augustus: its model.  [default: human]")
+@click.option(
+    "--samples", type=click.IntRange(min=1), metavar="N",
+    help="augustus: gene structures to sample.  [default: 100]",
+)  # fmt: skip
+@options.output_of("GFF3")
+@options.common
+def command(base: str, provider: str, output: str, quiet: bool, **settings: object) -> None:
+    """Predict candidate exons on both strands of every sequence, as GFF3.
+
+    A candidate of the built-in predictor runs from an acceptor or ATG to a donor or stop codon and
+    has an open reading frame. Features are named exon; exon_type is Init, Intr, Term or Sngl,
+    column 6 is the score in bits, and the probability is the provider's, if it gives one.
+    """
+    chosen = _provider(provider, {k: v for k, v in settings.items() if v is not None})
+    records = read_fasta(base)
+    lengths = {record.name: len(record) for record in records}
+    sets = {}
+    with progress("predicting exons", sum(lengths.values()), quiet) as advance:
+        for record in records:
+            sets[record.name] = chosen.exons(record.codes)
+            advance(len(record))
+    write_exons(output, sets, "gff3", lengths)
+
+
+def _provider(name: str, settings: dict[str, object]) -> Builtin | Genscan | Augustus:
+    """Return a provider, or raise a usage error if the settings are another one's."""
+    known = [field.name for field in fields(PROVIDERS[name])]
+    for setting in settings:
+        if setting not in known:
+            raise click.UsageError(f"{_option(setting)} is no option of --provider {name}")
+    if name == "genscan" and "matrix" not in settings:
+        raise click.UsageError("--provider genscan needs --matrix, its parameter matrix")
+    return PROVIDERS[name](**settings)
+
+
+def _option(setting: str) -> str:
+    return f"--{setting.replace('_', '-')}"

@@ -1,0 +1,58 @@
+"""``gpu-tools exons train``: a model for ``exons predict`` from annotated sequences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.errors import InputError
+from gpu_tools.exons.reading import annotated_sequences
+from gpu_tools.exons.training import train
+from gpu_tools.formats.coding import read_coding
+from gpu_tools.formats.codons import read_codon_usage
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.files import open_output
+from gpu_tools.model.json_model import model_to_json
+
+
+@click.command("train")
+@click.option(
+    "--base", required=True, metavar="FILE", help="Genomic sequences, FASTA; - is standard input."
+)
+@click.option(
+    "--annotation", required=True, metavar="FILE",
+    help="Their genes, GFF3: features CDS with phase, the stop codon included.",
+)  # fmt: skip
+@click.option(
+    "--codon-usage",
+    metavar="FILE",
+    help="Codon usage of the species, columns codon and frequency; helps where genes are few.",
+)
+@click.option("--name", default="trained", show_default=True, help="What the model is called.")
+@options.output_of("Model (JSON)")
+@options.common
+def command(
+    base: str, annotation: str, codon_usage: str | None, name: str, output: str, quiet: bool
+) -> None:
+    """Train a model of genes from annotated sequences, for exons predict --model.
+
+    Sequences without a coding sequence, and coding sequences that do not read through, are left
+    out with a warning. All else outside the coding sequences counts as not coding: annotate all
+    genes of a sequence.
+    """
+    if not name:
+        raise click.BadParameter("a model needs a name", param_hint="--name")
+    coding = read_coding(annotation)
+    if not coding:
+        raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
+    records = annotated_sequences(read_fasta(base), coding)
+    usage = None if codon_usage is None else read_codon_usage(codon_usage)
+    source = (
+        f"{sum(len(r.coding) for r in records)} coding sequences of {len(records)} records: "
+        f"{Path(base).name}, {Path(annotation).name}"
+    )
+    content = train(records, name, source, usage=usage)
+    with open_output(output) as stream:
+        stream.write(model_to_json(content))

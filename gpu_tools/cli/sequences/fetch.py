@@ -1,0 +1,66 @@
+"""``gpu-tools sequences fetch``: sequences from a file, an address, NCBI or Ensembl."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.tables import write_table
+from gpu_tools.sources import Settings, fetch
+from gpu_tools.sources.http import Patience
+from gpu_tools.sources.services import ENSEMBL_URL, NCBI_URL
+
+COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symbols")
+
+
+@click.command("fetch")
+@click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
+@click.option(
+    "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+    help="Bases to add on either side of ensembl:gene.",
+)  # fmt: skip
+@click.option(
+    "--ncbi-url", default=NCBI_URL, show_default=True, metavar="URL",
+    envvar="GPU_TOOLS_NCBI_URL", show_envvar=True, help="E-utilities, or a mirror of them.",
+)  # fmt: skip
+@click.option(
+    "--ensembl-url", default=ENSEMBL_URL, show_default=True, metavar="URL",
+    envvar="GPU_TOOLS_ENSEMBL_URL", show_envvar=True, help="Ensembl's REST service, or a mirror.",
+)  # fmt: skip
+@click.option(
+    "--attempts", type=click.IntRange(min=1), default=Patience.attempts, show_default=True,
+    metavar="N", help="How often to try what fails for a time.",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=Patience.timeout,
+    show_default=True, metavar="S",
+    help="Seconds to wait for a connection, and for more of an answer.",
+)  # fmt: skip
+@click.option(
+    "--output", "-o", required=True, metavar="FILE",
+    help="FASTA to write; .gz is compressed with bgzip and indexed.",
+)  # fmt: skip
+@click.option("--provenance", metavar="TSV", help="Table of what was fetched, to write.")
+@options.common
+def command(
+    source, flank, ncbi_url, ensembl_url, attempts, timeout, output, provenance, quiet
+) -> None:
+    """Fetch the sequences of a source, check them and write them as FASTA.
+
+    SOURCE is a file, an http or https address, ncbi:ACCESSION[:START-END],
+    ensembl:region:SPECIES:NAME:START-END[:STRAND], ensembl:gene:ID, ensembl:cdna:ID (of a
+    transcript, or a gene's canonical one), or ensembl:homologue:ID:SPECIES (the canonical cDNA
+    of a gene's orthologue). #sha256=SUM or #md5=SUM behind it is checked.
+
+    What fails for a time is tried again, later each time, and not before a server says so. A
+    large download that was stopped goes on where it stopped. The environment variable
+    NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
+    """
+    check_writable(provenance)
+    settings = Settings(ncbi_url, ensembl_url, flank, Patience(attempts, timeout))
+    fetched = fetch(source, output, settings)
+    if provenance is not None:
+        write_table(provenance, COLUMNS, [astuple(fetched)])

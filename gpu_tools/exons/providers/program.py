@@ -1,0 +1,71 @@
+"""Runs a program of somebody else's on one sequence."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import ProgramError
+from gpu_tools.formats.fasta import write_fasta
+from gpu_tools.model.sequences import Sequence as BaseSequence
+
+NAME = "sequence"
+"""What every sequence is called in what programs are given: names of files may be anything."""
+_SHOWN = 200
+
+
+def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]) -> str:
+    """Run a program on a sequence and return what it prints.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded nucleotides; the program gets them in capitals, every ambiguity code as N.
+    command : callable
+        Given the path of a FASTA file, returns the program and its arguments.
+
+    Returns
+    -------
+    str
+        Its standard output.
+
+    Raises
+    ------
+    ProgramError
+        If the program cannot be started or does not end with status 0.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpu-tools-") as folder:
+        fasta = Path(folder) / f"{NAME}.fa"
+        write_fasta(fasta, [BaseSequence(NAME, codes)])
+        return _output(command(str(fasta)))
+
+
+def _output(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            encoding="utf-8", errors="replace",
+        )  # fmt: skip
+    except OSError as error:
+        raise ProgramError(
+            f"{command[0]} cannot be run ({error.strerror}); expected a program on the search "
+            "path, or the path of one"
+        ) from None
+    if done.returncode:
+        raise ProgramError(f"{command[0]} {_ending(done.returncode)}{_last_words(done)}")
+    return done.stdout
+
+
+def _ending(code: int) -> str:
+    return f"was killed by signal {-code}" if code < 0 else f"failed with status {code}"
+
+
+def _last_words(done: subprocess.CompletedProcess) -> str:
+    """Return the last line that a program wrote, of its errors if there are any."""
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    return f": {lines[-1][:_SHOWN]}" if lines else ""

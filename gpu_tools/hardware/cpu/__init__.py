@@ -1,0 +1,1 @@
+"""Vectors of a CPU, and sweeps of several threads that follow each other."""

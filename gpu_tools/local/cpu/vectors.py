@@ -1,0 +1,252 @@
+"""Vectors whose lanes own neighbouring blocks of columns: what sweeps on a CPU are made of.
+
+Lane l works on the rows 2 (s - l) and the one below in step s, so that what it needs from the lane
+before is what that lane computed one step earlier. A *stripe* is as many columns as all lanes own
+together; of the stripe before it needs only its last column, the *border*.
+
+Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
+saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
+then a wider type does the work.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.local.problem import Problem
+from gpu_tools.model.sequences import OTHER
+
+LONGEST_BLOCK = 128
+"""Columns of a lane, so few that a stripe stays in the nearest cache."""
+_MATCH, _OTHERWISE, _OPENS, _EXTENDS, ZERO = range(5)
+_PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
+"""Symbols that are equal to none."""
+
+
+class Costs(NamedTuple):
+    """Match, mismatch (with a profile, what padding scores), the gaps' scores, and 0.
+
+    `profile` holds the scores by code, shape (codes, codes), of shape (0,) where equality is all
+    that counts.
+    """
+
+    weights: NDArray
+    profile: NDArray
+
+
+@njit(cache=True, nogil=True)
+def block_of(columns, lanes, side):
+    """Return the columns of a lane, a power of two."""
+    block = 1
+    while block < min(side, LONGEST_BLOCK) and block * lanes < columns:
+        block *= 2
+    return block
+
+
+def _by_equality(problem: Problem) -> bool:
+    """Tell whether two scores are all there is, and padding, which is unequal, adds nothing."""
+    return len(problem.table) == OTHER + 1 and problem.table[0, 1] <= 0
+
+
+def costs_of(problem: Problem, dtype: np.dtype) -> Costs:
+    """Return the problem's scores and penalties as elements of a vector."""
+    match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
+    profile = np.empty(0, dtype=dtype)
+    if not _by_equality(problem):
+        mismatch = -int(np.abs(problem.table).max())
+        profile = problem.table.astype(dtype)
+    gaps = (-problem.gap_open, -problem.gap_extend)
+    return Costs(np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype), profile)
+
+
+def laid_out(subject, first, block, weights, profile):
+    """Do what `lay_out` does, within jitted code."""
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(laid_out)
+def _overload_laid_out(subject, first, block, weights, profile):
+    def by_equality(subject, first, block, weights, profile):
+        lanes = simd.VECTOR_BYTES // weights.itemsize
+        columns = np.full(lanes * block, _PAD_COLUMN, weights.dtype)
+        for column in range(min(lanes * block, len(subject) - first)):
+            code = subject[first + column]
+            place = column % block * lanes + column // block
+            columns[place] = _OTHER_COLUMN if code == OTHER else code
+        return columns
+
+    def by_profile(subject, first, block, weights, profile):
+        lanes = simd.VECTOR_BYTES // weights.itemsize
+        columns = np.full((len(profile), lanes * block), weights[_OTHERWISE], weights.dtype)
+        for column in range(min(lanes * block, len(subject) - first)):
+            place = column % block * lanes + column // block
+            columns[:, place] = profile[:, subject[first + column]]
+        return columns
+
+    return by_equality if profile.ndim == 1 else by_profile
+
+
+@njit(cache=True, nogil=True)
+def lay_out(subject, first, block, costs):
+    """Return a stripe's columns from column `first` on, `block` a lane.
+
+    They are codes, or, of shape (codes, columns), the scores of each code in each column.
+    """
+    return laid_out(subject, first, block, costs.weights, costs.profile)
+
+
+@njit(cache=True, nogil=True)
+def reversed_symbols(codes, weights):
+    """Return the codes of even and of odd rows, last first, a vector of padding at both ends."""
+    lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)
+    upper = np.full(n_pairs + 2 * lanes, _PAD_ROW, weights.dtype)
+    lower = upper.copy()
+    upper[lanes : lanes + n_pairs] = codes[::2][::-1]
+    lower[lanes + n_pairs - len(codes) // 2 : lanes + n_pairs] = codes[1::2][::-1]
+    return upper, lower
+
+
+def _pair_scores(columns, position, rows, match, otherwise):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_pair_scores, inline="always")
+def _overload_pair_scores(columns, position, rows, match, otherwise):
+    def by_equality(columns, position, rows, match, otherwise):
+        symbols = simd.load(columns, position)
+        upper = simd.where_equal(symbols, rows[0], match, otherwise)
+        return upper, simd.where_equal(symbols, rows[1], match, otherwise)
+
+    def by_profile(columns, position, rows, match, otherwise):
+        upper = lower = otherwise
+        for code in range(columns.shape[0]):
+            of_code = simd.splat(columns.dtype.type(code))
+            of_pair = simd.load(columns, code * columns.shape[1] + position)
+            upper = simd.where_equal(rows[0], of_code, of_pair, upper)
+            lower = simd.where_equal(rows[1], of_code, of_pair, lower)
+        return upper, lower
+
+    return by_equality if columns.ndim == 1 else by_profile
+
+
+def _unless_barred(scores, barred, position):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_unless_barred, inline="always")
+def _overload_unless_barred(scores, barred, position):
+    def all_free(scores, barred, position):
+        return scores
+
+    def some_barred(scores, barred, position):
+        return simd.add_saturating(scores, simd.load(barred, position))
+
+    return all_free if isinstance(barred, types.NoneType) else some_barred
+
+
+def _keep(kept, position, scores):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_keep, inline="always")
+def _overload_keep(kept, position, scores):
+    def nowhere(kept, position, scores):
+        pass
+
+    def somewhere(kept, position, scores):
+        simd.store(kept, position, scores)
+
+    return nowhere if isinstance(kept, types.NoneType) else somewhere
+
+
+@njit(nogil=True)
+def advance(columns, best, falling, rows, state, weights, barred=None, kept=None):
+    """Compute two rows in every lane.
+
+    `rows` are the symbols of the upper and of the lower ones. `state` is the diagonal, and, of the
+    upper, then of the lower row, the best score and the gap left of the lanes' first columns.
+    Returned are those of their last columns, and the largest score of either row. `barred`, if any,
+    is added to the scores of the upper rows' pairs, then to the lower ones'; the upper rows' cells
+    are left in `kept`.
+    """
+    diagonal, upper, upper_gap, lower, lower_gap = state
+    # splats are made here, for in the loop every store could change `weights`
+    match, otherwise = simd.splat(weights[_MATCH]), simd.splat(weights[_OTHERWISE])
+    opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    most = simd.splat(weights[ZERO])
+    most_below, opened = most, simd.add_saturating(upper, opens)
+    for position in range(0, len(best), lanes):
+        up = simd.load(best, position)
+        falling_on = simd.add_saturating(simd.load(falling, position), extends)
+        down = simd.maximum(simd.add_saturating(up, opens), falling_on)
+        upper_gap = simd.maximum(opened, simd.add_saturating(upper_gap, extends))
+        pairs, below = _pair_scores(columns, position, rows, match, otherwise)
+        paired = simd.add_saturating(diagonal, _unless_barred(pairs, barred, position))
+        diagonal = upper
+        # what waits longest comes last: the gap depends on the column before
+        upper = simd.maximum(simd.maximum(paired, down), upper_gap)
+        _keep(kept, position, upper)
+        most = simd.maximum(most, upper)
+        opened = simd.add_saturating(upper, opens)  # a gap below or to the right
+        down = simd.maximum(opened, simd.add_saturating(down, extends))
+        simd.store(falling, position, down)
+        gap = simd.add_saturating(lower_gap, extends)
+        lower_gap = simd.maximum(simd.add_saturating(lower, opens), gap)
+        below = _unless_barred(below, barred, position + len(best))
+        paired = simd.add_saturating(diagonal, below)
+        lower = simd.maximum(simd.maximum(paired, down), lower_gap)
+        simd.store(best, position, lower)
+        most_below = simd.maximum(most_below, lower)
+        diagonal = up
+    return (upper, upper_gap, lower, lower_gap), (most, most_below)
+
+
+@njit(nogil=True)
+def enter(edge, border, at, lanes):
+    """Return a step's state: what lanes hold of their last columns moves on to the next lane.
+
+    `edge` holds the diagonals, then the last columns as `advance` returns them; what comes in is
+    rows `at` and `at` + 1 of the border.
+    """
+    best, gap = border
+    upper = simd.shift_in(simd.load(edge, lanes), best[at])
+    upper_gap = simd.shift_in(simd.load(edge, 2 * lanes), gap[at])
+    lower = simd.shift_in(simd.load(edge, 3 * lanes), best[at + 1])
+    lower_gap = simd.shift_in(simd.load(edge, 4 * lanes), gap[at + 1])
+    return simd.load(edge, 0), upper, upper_gap, lower, lower_gap
+
+
+@njit(nogil=True)
+def leave(edge, diagonal, last, following, at, lanes):
+    """Keep the lanes' last columns; those of the last lane are rows `at`, `at` + 1 of a border."""
+    upper, upper_gap, lower, lower_gap = last
+    simd.store(edge, 0, diagonal)
+    simd.store(edge, lanes, upper)
+    simd.store(edge, 2 * lanes, upper_gap)
+    simd.store(edge, 3 * lanes, lower)
+    simd.store(edge, 4 * lanes, lower_gap)
+    if at >= 0:
+        best, gap = following
+        best[at], gap[at] = simd.last_lane(upper), simd.last_lane(upper_gap)
+        best[at + 1], gap[at + 1] = simd.last_lane(lower), simd.last_lane(lower_gap)
+
+
+@njit(nogil=True)
+def take_tile(most, tile, score, lane):
+    """Take what a lane has met in a tile; below the last one there is only padding."""
+    if tile < len(most):
+        most[tile, lane] = max(most[tile, lane], score)
+
+
+@njit(nogil=True)
+def close_tile(most, tile, largest, lane, zero):
+    """Take what a lane has met in a tile, and begin anew."""
+    take_tile(most, tile, largest[lane], lane)
+    largest[lane] = zero

@@ -1,0 +1,1 @@
+"""Pairwise alignment on GPUs."""

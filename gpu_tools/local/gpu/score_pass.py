@@ -1,0 +1,320 @@
+"""The score pass on GPUs: which kernel, which GPU, and what lies where in their memory."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from itertools import cycle, islice
+
+import numpy as np
+from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.local.gpu import packed
+from gpu_tools.local.gpu import score_pass32 as wide
+from gpu_tools.local.gpu.memory import device_arrays, row_between
+from gpu_tools.local.gpu.packed_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
+from gpu_tools.local.gpu.symbol_codes import OF_CODE, all_codes, look_up_thread, words_of
+from gpu_tools.local.problem import ALL, Problem, Worth
+from gpu_tools.model.sequences import OTHER
+
+PACKED_CAPABILITY = (9, 0)
+_STEPS_BEHIND = 3 * WARP + 8
+"""By how many steps a strip follows the one above, about."""
+_BLOCKS_PER_MULTIPROCESSOR, _BLOCKS_OF_A_CHAIN = 4, 1
+"""How many run at once, and how many if most strips wait for others of the same problem."""
+NEAR = packed.UNROLLED
+_LOOK_UP = (1, WARP) if simulated() else (512, 256)
+"""Blocks and threads that look up codes."""
+_KERNELS = {}
+Passes = list[NDArray[np.int32]]
+
+
+def score_passes(
+    problems: list[Problem], sides: list[int], ordinals: tuple[int, ...] = (0,),
+    worth: list[Worth] | None = None,
+) -> Passes:  # fmt: skip
+    """Return upper bounds on the scores of each tile of several problems.
+
+    Parameters
+    ----------
+    problems : list of Problem
+        All scored the same way.
+    sides : list of int
+        Side of each problem's tiles, a power of two, at least two warps.
+    ordinals : tuple of int
+        The GPUs. They share the problems; one problem alone is cut into bands of rows.
+    worth : list of Worth, optional
+        For which alignments of each problem the scores are bounds, all by default; what cannot be
+        part of one is left out. Of all problems, or of none, only the best is.
+
+    Returns
+    -------
+    list of ndarray of int32, shape (tiles down, tiles across)
+        The largest score of each tile, or of cells of its neighbours in the row that are at most
+        `NEAR` columns away, if that is more. Padding behind the last row and column, where
+        scores fall no faster than by mismatches, counts as cells.
+    """
+    worth = worth or [ALL] * len(problems)
+    with cuda.gpus[ordinals[0]]:
+        rows = rows_per_lane(problems, worth)
+    if rows is None:
+        turns = list(islice(cycle(ordinals), len(problems)))
+        return KEPT.map_gpus(turns, wide.score_pass, problems, sides, worth)
+    if len(problems) < len(ordinals):
+        each = zip(problems, sides, worth, strict=True)
+        return [in_bands(p, side, rows, ordinals, w) for p, side, w in each]
+    return _shared_out(problems, sides, rows, ordinals, worth)
+
+
+def rows_per_lane(problems: list[Problem], worth: list[Worth]) -> int | None:
+    """Return how many rows a virtual lane holds, None if the packed kernel cannot do the work.
+
+    More rows are less work a cell, but fewer warps, and strips that follow each other later.
+    """
+    one = problems[0]
+    by_equality = len(one.table) == OTHER + 1 and one.table[0, 1] <= 0
+    small = int(one.table.max()) - int(one.table.min()) < 128
+    capable = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
+    if not (by_equality and small and capable):
+        return None
+    able = [rows for rows in packed.ROWS if score_range(one, rows) is not None]
+    lengths = _lengths(problems)
+    shares = _shares(*lengths, int(one.table.max()), worth)
+    return min(able, key=lambda rows: _estimate(*lengths, shares, rows), default=None)
+
+
+def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the problems' rows and columns."""
+    return tuple(
+        np.array(n, dtype=np.int64) for n in zip(*(p.shape for p in problems), strict=True)
+    )
+
+
+def _shares(n_rows, columns, gain: int, worth: list[Worth]) -> NDArray[np.float64]:
+    """Return which share of the strips may be at work in a column, at most.
+
+    An alignment needs so many pairs for its score, of `gain` at most each, that it can leave out
+    only so many rows and columns, and so keeps near the diagonal.
+    """
+    pairs = np.array([w.least for w in worth]) / max(gain, 1)
+    return np.clip((n_rows + columns - 2 * pairs) / n_rows, 0, 1)
+
+
+def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, rows: int) -> float:
+    """Return about how many cycles pass until problems of these sizes are done.
+
+    A step takes a warp alone as long as its instructions wait for each other, and warps that share
+    a scheduler as long as all of them issue.
+    """
+    strips = _strips(n_rows, rows)
+    longest = int((strips * _STEPS_BEHIND + columns).max())
+    at_work = strips * np.maximum(shares, 1e-3)
+    of_a_scheduler = math.ceil(at_work.sum() / _schedulers())
+    sharing = min(of_a_scheduler, _blocks_at_once(int(strips.max())))
+    alone, issue = 130 + 12 * rows, 60 + 15 * rows
+    pace = max(alone, sharing * issue)
+    rounds = of_a_scheduler / sharing
+    return pace * max(longest, rounds * float(np.average(columns, weights=at_work)))
+
+
+def _blocks_at_once(longest: int) -> int:
+    """Return how many blocks a multiprocessor has at once; `longest` is the most strips of a job.
+
+    Where all strips follow each other, two warps a scheduler are slower than one: on an H200,
+    1,000,000 x 1,000,000 took 0.31 and 0.45 s with one block and two.
+    """
+    is_chain = longest > _BLOCKS_OF_A_CHAIN * _schedulers()
+    return _BLOCKS_OF_A_CHAIN if is_chain else _BLOCKS_PER_MULTIPROCESSOR
+
+
+def _schedulers() -> int:
+    return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
+def _shared_out(problems, sides, rows: int, ordinals, worth: list[Worth]) -> Passes:
+    """Give each GPU the problem with the most cells that is left, as soon as it has the least."""
+    loads = [(0, k) for k in range(len(ordinals))]
+    shares = [[] for _ in ordinals]
+    cells = [p.shape[0] * p.shape[1] for p in problems]
+    for number in sorted(range(len(problems)), key=lambda n: -cells[n]):
+        load, k = heapq.heappop(loads)
+        shares[k].append(number)
+        heapq.heappush(loads, (load + cells[number], k))
+    launches = []
+    for ordinal, share in zip(ordinals, shares, strict=True):
+        with cuda.gpus[ordinal]:
+            mine = ([each[n] for n in share] for each in (problems, sides, worth))
+            launches.append(PackedLaunch(*mine, rows))
+            launches[-1].run()
+    results = {}
+    for ordinal, share, launch in zip(ordinals, shares, launches, strict=True):
+        with cuda.gpus[ordinal]:
+            results.update(zip(share, launch.results(), strict=True))
+    return [results[n] for n in range(len(problems))]
+
+
+def in_bands(
+    problem: Problem, side: int, rows: int, ordinals, worth: Worth = ALL
+) -> NDArray[np.int32]:
+    """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
+
+    Each GPU hands the row below a band on to the next one while it is made.
+    """
+    n_strips = _strips(problem.shape[0], rows)
+    width = packed.stride(problem.shape[1])
+    with cuda.gpus[ordinals[0]]:
+        at_once = _BLOCKS_OF_A_CHAIN * _schedulers()
+    group = min(-(-n_strips // len(ordinals)), at_once)
+    following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
+    handed = [row_between(writer, reader, width) for writer, reader in following]
+
+    def laid_out(k: int) -> PackedLaunch:
+        strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
+        bands = (group, strips, handed[k - 1], handed[k])
+        return PackedLaunch([problem], [side], [worth], rows, bands)
+
+    launches = KEPT.map_gpus(ordinals, laid_out, range(len(ordinals)))
+    # none is started before all are there: to ask for memory may wait for what runs
+    for ordinal, launch in zip(ordinals, launches, strict=True):
+        with cuda.gpus[ordinal]:
+            launch.run()
+    best, *others = KEPT.map_gpus(ordinals, lambda launch: launch.results()[0], launches)
+    for most in others:
+        np.maximum(best, most, out=best)
+    return best
+
+
+class PackedLaunch:
+    """Problems laid out in the memory of the current GPU, ready for the packed kernel.
+
+    Parameters
+    ----------
+    problems : list of Problem
+        All of which fit the packed kernel.
+    sides : list of int
+        Side of each one's tiles.
+    worth : list of Worth
+        See `score_passes`.
+    rows : int
+        Rows of a virtual lane.
+    bands : tuple, optional
+        If strips of a single problem are elsewhere: how many stay together, the strips that are
+        here, and the rows that come from there and go there.
+    """
+
+    def __init__(self, problems: list[Problem], sides: list[int], worth, rows: int, bands=None):
+        self.kernel = _kernel(rows, tilt(problems[0]) == problems[0].gap_extend)
+        n_rows, columns = _lengths(problems)
+        strips = _strips(n_rows, rows)
+        self.shapes = _tiles_of(n_rows, columns, np.array(sides), rows)
+        group, own_strips, *borders = bands or (1 << 30, None)
+        units = _units(strips)
+        if own_strips is not None:
+            units = np.array([(0, strip) for strip in own_strips], dtype=np.int32).reshape(-1, 2)
+        self.n_units = len(units)
+        self.blocks_at_once = _blocks_at_once(int(np.bincount(units[:, 0], minlength=1).max()))
+        self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
+        jobs = _jobs(columns, strips, rows, sides, self.shapes)
+        jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
+        self.chunks = strips * (packed.chunks(columns) + 2)
+        self.limits_at_start = np.array([(w.least, 0) for w in worth], dtype=np.int64).ravel()
+        scoring = scoring_of(problems[0], rows, group, worth[0].only_best)
+        tables = [jobs, self.units_at_start, self.limits_at_start, scoring]
+        sizes = strips * (rows * VIRTUAL_LANES), packed.stride(columns)
+        codes = all_codes(problems, *sizes, packed.LEAD)
+        self._place(tables, codes, [OF_CODE, words_of(problems[0])], rows)
+        self.borders = (self.row, *(borders or (self.row, self.row)))
+        self.clear()
+
+    def _place(self, tables, codes, looked_up, rows: int) -> None:
+        """Copy everything to the GPU, and look the codes up there."""
+        query, subject = codes
+        tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
+        blank = [(len(query) // 2, np.int32), (len(subject), np.int32)]
+        blank += [(len(subject), np.int64), (tiles, np.int32)]
+        arrays = device_arrays([*tables, *codes, *looked_up], blank)
+        self.jobs, self.units, self.limits, self.scoring, *inputs = arrays[:-4]
+        selectors, words, self.row, self.most = arrays[-4:]
+        self.inputs = selectors, words
+        look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
+
+    def run(self) -> None:
+        """Start the kernel; needs fresh rows."""
+        blocks = -(-self.n_units // packed.WARPS)
+        if not simulated():
+            device = cuda.get_current_device()
+            blocks = min(blocks, self.blocks_at_once * device.MULTIPROCESSOR_COUNT)
+        self.kernel[max(blocks, 1), (WARP, packed.WARPS)](
+            self.jobs, self.units, self.inputs, self.borders, self.most, self.limits, self.scoring
+        )
+
+    def finished(self) -> Passes:
+        """Run and return the results."""
+        self.run()
+        return self.results()
+
+    def reset(self) -> None:
+        """Make ready for another run."""
+        self.units.copy_to_device(self.units_at_start)
+        self.limits.copy_to_device(self.limits_at_start)
+        self.clear()
+
+    def clear(self) -> None:
+        """Fill in the cells above the matrix, which are worth nothing, and scores of no cell."""
+        for array in (self.row, self.most):
+            device_memset(array, 0, array.nbytes)
+
+    def shares_left_out(self) -> NDArray[np.float64]:
+        """Return which share of the chunks of each problem's strips was left out."""
+        return self.limits.copy_to_host()[1::2] / self.chunks
+
+    def results(self) -> Passes:
+        """Return the largest scores, by problem."""
+        most, first, results = self.most.copy_to_host(), 0, []
+        for down, across, used in self.shapes.tolist():
+            results.append(most[first : first + used * across].reshape(used, across))
+            first += down * across
+        return results
+
+
+def _kernel(rows: int, level: bool):
+    if (rows, level) not in _KERNELS:
+        _KERNELS[rows, level] = packed.make_kernel(rows, level)
+    return _KERNELS[rows, level]
+
+
+def _strips(n_rows, rows: int):
+    return -(-n_rows // (rows * VIRTUAL_LANES))
+
+
+def _tiles_of(n_rows, columns, sides, rows: int) -> NDArray[np.int64]:
+    """Return the tiles down and across that the kernel writes, and those down that are used."""
+    height = _strips(n_rows, rows) * rows * VIRTUAL_LANES
+    return np.stack([-(-height // sides), -(-columns // sides), -(-n_rows // sides)], axis=1)
+
+
+def _units(strips: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return job and strip of each unit."""
+    first = np.cumsum(strips) - strips
+    jobs = np.repeat(np.arange(len(strips)), strips)
+    return np.stack([jobs, np.arange(len(jobs)) - first[jobs]], axis=1).astype(np.int32)
+
+
+def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
+    """Return the job table."""
+    jobs = np.zeros((len(strips), packed.FIELDS), dtype=np.int64)
+    for column, sizes in (
+        (packed.SELECTORS, strips * (rows * WARP)), (packed.COLUMN, packed.stride(columns)),
+        (packed.TILES, shapes[:, 0] * shapes[:, 1]),
+    ):  # fmt: skip
+        jobs[:, column] = np.cumsum(sizes) - sizes
+    jobs[:, packed.CHUNKS] = packed.chunks(columns)
+    jobs[:, packed.ACROSS] = shapes[:, 1]
+    jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
+    jobs[:, packed.SIDE] = sides
+    return jobs

@@ -1,0 +1,236 @@
+"""The score pass on a GPU: a warp's lanes own neighbouring rows in registers, columns stream past.
+
+The matrix is cut into strips of as many rows as a warp owns, and strips into blocks of columns.
+Blocks on one anti-diagonal need nothing of each other: a launch fills them all, a warp each. A
+block takes the row above it from memory and leaves its own last row there; what its lanes hold
+stays in memory for the next block of the strip. A block is left out if whatever comes in gains too
+little up to the last row or column to be worth anything; then it hands on nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, int32, uint32
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics import WARP, any_lane, shuffle, shuffle_up
+from gpu_tools.local.gpu.packed_scores import NOT_REACHED
+from gpu_tools.local.problem import ALL, Problem, Worth
+from gpu_tools.local.recurrence import NEVER
+
+ROWS = 2 if simulated() else 8
+"""Rows of a lane; few in the simulator, so that small tests have strips."""
+STRIP = WARP * ROWS
+BLOCK = 2 * WARP if simulated() else 512
+"""Columns of a block, whole chunks of a warp."""
+_LETTERS = 28
+"""Codes of the score table, padding being the last."""
+_TABLE = _LETTERS * _LETTERS
+_PAD = _LETTERS - 1
+_OPEN, _EXTEND = range(2)
+
+
+@cuda.jit(device=True)
+def _highest(state, row, strip, start):
+    """Return the highest score that comes into a lane's part of a block."""
+    lane = int32(cuda.threadIdx.x)
+    highest = state[strip, 2 * ROWS, 0]
+    for c in range(ROWS):
+        highest = max(highest, state[strip, c, lane])
+    for k in range(lane, int32(BLOCK), int32(WARP)):
+        highest = max(highest, row[0, uint32(start + k)])
+    return highest
+
+
+@cuda.jit(device=True)
+def _leave_out(state, row, limits, strip, start):
+    """Hand on nothing from a block, and count it."""
+    lane = int32(cuda.threadIdx.x)
+    if lane == 0:
+        cuda.atomic.add(limits, 1, 1)
+    for c in range(2 * ROWS + 1):
+        state[strip, c, lane] = int32(0)
+    for k in range(lane, int32(BLOCK), int32(WARP)):
+        row[0, uint32(start + k)] = int32(0)
+        row[1, uint32(start + k)] = int32(0)
+
+
+@cuda.jit
+def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
+    """Fill the blocks of one anti-diagonal; a thread block is one warp and fills one of them.
+
+    Parameters
+    ----------
+    symbols : tuple of uint8 array
+        Codes of query and subject, padded to whole strips and blocks.
+    scores : int32 array
+        The penalties, then the scores by query and subject code, shape (2 + 28 * 28,).
+    state : int32 array, shape (strips, 2 * ROWS + 1, WARP)
+        Best scores and gaps of the query in each strip's column so far; then the best score above
+        and left of the strip's next block.
+    row : int32 array, shape (2, columns)
+        Best scores and gaps of the subject in the last row filled of each column.
+    most : int32 array, shape (tiles down, tiles across)
+        Raised to the largest score of each tile.
+    limits : int32 array, shape (2,)
+        The score below which no alignment is worth anything, raised to scores that are reached if
+        only the best one is; and how many blocks were left out.
+    place : tuple of int32
+        Anti-diagonal, its first strip, side of a tile.
+    worth : tuple of int32
+        Whether the limit rises, what a pair adds at most, rows and columns of the matrix.
+    """
+    query, subject = symbols
+    table = cuda.shared.array(_TABLE, int32)
+    scratch = cuda.shared.array(WARP, int32)
+    best = cuda.local.array(ROWS, int32)
+    gaps = cuda.local.array(ROWS, int32)
+    letters = cuda.local.array(ROWS, int32)
+    lane = int32(cuda.threadIdx.x)
+    diagonal_number, first_strip, side = place
+    strip = int32(first_strip + cuda.blockIdx.x)
+    start = int32(int32(diagonal_number - strip) * int32(BLOCK))
+    first_row = int32(strip * int32(STRIP) + lane * int32(ROWS))
+    rises, gain, rows, columns = worth
+    more = gain * min(int32(rows - strip * int32(STRIP)), int32(columns - start))
+    reached = limits[0] if rises else int32(NOT_REACHED)
+    if not any_lane(_highest(state, row, strip, start) >= int32(limits[0] - more)):
+        _leave_out(state, row, limits, strip, start)
+        return
+    opens, extends = scores[uint32(_OPEN)], scores[uint32(_EXTEND)]
+    for k in range(lane, int32(_TABLE), int32(WARP)):
+        table[k] = scores[uint32(k + 2)]
+    cuda.syncthreads()
+    for c in range(ROWS):
+        best[c] = state[strip, c, lane]
+        gaps[c] = state[strip, c + ROWS, lane]
+        letters[c] = int32(query[uint32(first_row + c)]) * int32(_LETTERS)
+    above = shuffle_up(best[ROWS - 1], scratch)
+    if lane == 0:
+        above = state[strip, 2 * ROWS, 0]
+    bottom, bottom_gap, arriving, arriving_gap = int32(0), int32(0), int32(0), int32(0)
+    largest = int32(0)
+    tile_row = uint32(first_row // side)
+    for step in range(int32(0), int32(BLOCK + WARP - 1)):
+        chunk = int32(step & int32(WARP - 1))
+        if chunk == 0 and step < BLOCK:
+            arriving = row[0, uint32(start + step + lane)]
+            arriving_gap = row[1, uint32(start + step + lane)]
+        up, up_gap = shuffle_up(bottom, scratch), shuffle_up(bottom_gap, scratch)
+        top, top_gap = shuffle(arriving, chunk, scratch), shuffle(arriving_gap, chunk, scratch)
+        column = int32(step - lane)
+        if column >= 0 and column < BLOCK:
+            if lane == 0:
+                up, up_gap = top, top_gap
+            at = int32(start + column)
+            letter = int32(subject[uint32(at)])
+            diagonal = above
+            above = up
+            for c in range(ROWS):
+                pair = int32(diagonal + table[uint32(letters[c] + letter)])
+                gap = max(int32(best[c] - opens), int32(gaps[c] - extends))
+                up_gap = max(int32(up - opens), int32(up_gap - extends))
+                up = max(max(max(pair, gap), int32(0)), up_gap)
+                diagonal = best[c]
+                best[c] = up
+                gaps[c] = gap
+                largest = max(largest, up)
+            bottom, bottom_gap = up, up_gap
+            if lane == WARP - 1:
+                row[0, uint32(at)] = bottom
+                row[1, uint32(at)] = bottom_gap
+            if column == BLOCK - 1 or int32((at + int32(1)) & int32(side - int32(1))) == 0:
+                if largest > 0:
+                    cuda.atomic.max(most, (tile_row, uint32(at // side)), largest)
+                if largest > reached:
+                    cuda.atomic.max(limits, 0, largest)
+                largest = int32(0)
+    for c in range(ROWS):
+        state[strip, c, lane] = best[c]
+        state[strip, c + ROWS, lane] = gaps[c]
+    if lane == 0:
+        state[strip, 2 * ROWS, 0] = above
+
+
+def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.int32]:
+    """Return the largest score of each tile, found on the current GPU.
+
+    Parameters
+    ----------
+    problem : Problem
+    side : int
+        Side of a tile, a power of two, at least `ROWS`.
+    worth : Worth
+        For which alignments the scores are bounds; what cannot be part of one is left out.
+
+    Returns
+    -------
+    ndarray of int32, shape (tiles down, tiles across)
+    """
+    return ScoreLaunch(problem, side, worth).finished()
+
+
+class ScoreLaunch:
+    """A problem laid out in the memory of the current GPU.
+
+    Parameters
+    ----------
+    problem : Problem
+    side : int
+        Side of a tile.
+    worth : Worth
+        See `score_pass`.
+    """
+
+    def __init__(self, problem: Problem, side: int, worth: Worth = ALL):
+        rows, columns = problem.shape
+        self.side, self.strips, self.blocks = side, -(-rows // STRIP), -(-columns // BLOCK)
+        width, self.tiles = self.blocks * BLOCK, tuple(-(-n // side) for n in problem.shape)
+        symbols = _padded(problem.query, self.strips * STRIP), _padded(problem.subject, width)
+        self.symbols = tuple(map(cuda.to_device, symbols))
+        self.scores = cuda.to_device(_scores(problem))
+        self.limits = cuda.to_device(np.array([worth.least, 0], dtype=np.int32))
+        gain = int(problem.table.max())
+        self.worth = tuple(map(np.int32, (worth.only_best, gain, rows, columns)))
+        self.state, self.row, self.most = (
+            cuda.to_device(np.zeros(shape, dtype=np.int32))
+            for shape in (
+                (self.strips, 2 * ROWS + 1, WARP), (2, width),
+                (-(-self.strips * STRIP // side), -(-width // side)),
+            )
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Fill the matrix."""
+        for diagonal in range(self.strips + self.blocks - 1):
+            first = max(0, diagonal - self.blocks + 1)
+            count = min(diagonal, self.strips - 1) - first + 1
+            place = (np.int32(diagonal), np.int32(first), np.int32(self.side))
+            fill_blocks_warp[count, WARP](
+                self.symbols, self.scores, self.state, self.row, self.most, self.limits, place,
+                self.worth,
+            )  # fmt: skip
+
+    def finished(self) -> NDArray[np.int32]:
+        """Run and return the largest scores."""
+        self.run()
+        return self.most.copy_to_host()[: self.tiles[0], : self.tiles[1]]
+
+    def share_left_out(self) -> float:
+        """Return which share of the blocks was left out."""
+        return self.limits.copy_to_host()[1] / (self.strips * self.blocks)
+
+
+def _padded(codes: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:
+    padded = np.full(length, _PAD, dtype=np.uint8)
+    padded[: len(codes)] = codes
+    return padded
+
+
+def _scores(problem: Problem) -> NDArray[np.int32]:
+    table = np.full((_LETTERS, _LETTERS), NEVER, dtype=np.int32)
+    size = len(problem.table)
+    table[:size, :size] = problem.table
+    penalties = np.array([problem.gap_open, problem.gap_extend], dtype=np.int32)
+    return np.concatenate([penalties, table.ravel()])

@@ -1,0 +1,1 @@
+"""Pattern matching on a CPU."""

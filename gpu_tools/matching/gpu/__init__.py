@@ -1,0 +1,1 @@
+"""Pattern matching on GPUs."""

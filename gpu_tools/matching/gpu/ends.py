@@ -1,0 +1,221 @@
+"""Where approximate matches end in a piece of text, with GPUs: who looks at which part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from numba import cuda as numba_cuda
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.matching.cpu.scan import NUCLEOTIDE_CODES
+from gpu_tools.matching.ends import Finder, Hits, Part
+from gpu_tools.matching.gpu import scan as cuda
+from gpu_tools.matching.gpu.scan import CODES, Probes, UnitKernels
+from gpu_tools.matching.gpu.weighted_scan import CostKernels, CostProbes
+from gpu_tools.matching.pieces import Piece
+
+LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
+QUERIES_PER_LAUNCH = 4096
+LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
+HITS = 1 << 20
+
+
+class DeviceFinder:
+    """All probes of a search, ready to be scanned on GPUs.
+
+    Parameters
+    ----------
+    finder : Finder
+        Scans on the CPU probes that the kernels do not take: very long ones, those of large costs,
+        and all if the patterns tell more than 255 kinds of symbols apart.
+    ordinals : tuple of int
+        GPUs; each gets as many parts of the text.
+    """
+
+    def __init__(self, finder: Finder, ordinals: tuple[int, ...]):
+        self.finder, self.ordinals = finder, ordinals
+        costs, symbols = finder.costs, np.unique(np.concatenate(self._symbols(finder.numbers)))
+        pairs = costs.pair_costs(finder.matches)
+        self.recode, kept = kinds(finder.matches if costs.unit else pairs, symbols)
+        few = len(kept) < CODES[-1]
+        if few:
+            matches, pairs = finder.matches[:, kept], pairs[:, kept]
+            self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        self.numbers, self.others, self.bounded = [], [], False
+        for number in finder.numbers:
+            fits = few and self.kernels.fits(len(finder.probes[number].symbols))
+            (self.numbers if fits else self.others).append(number)
+
+    def find(self, piece: Piece) -> list[Hits]:
+        """Return the hits of a piece that are within the limits after it."""
+        found = self._found(piece) if self.numbers else []
+        if self.others:
+            found += self.finder.scan(piece.codes, self.finder.parts(piece, self.others))
+        return self.finder.still_within(found)
+
+    def _found(self, piece: Piece) -> list[Hits]:
+        """Return what the GPUs find."""
+        if not self.bounded:
+            self._bound(piece)
+            self.bounded = True
+        total = sum(segment.end - segment.begin for segment in piece.segments)
+        codes = piece.codes if self.recode is None else self.recode[piece.codes]
+        search = partial(self._run, codes, piece, list(self._plans(total)))
+        found = KEPT.map_gpus(self.ordinals, search, range(len(self.ordinals)))
+        return [hits for many in found for hits in many]
+
+    def _bound(self, piece: Piece) -> None:
+        """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
+        segment, limits = piece.segments[0], self.finder.limits
+        falling = [
+            k for k in self.numbers
+            if limits.floor[self.finder.probes[k].pattern]
+            < limits.current[self.finder.probes[k].pattern]
+        ]  # fmt: skip
+        end = min(segment.end, segment.begin + sample(len(falling)))
+        self.finder.scan(piece.codes, [Part(segment, segment.begin, end, (k,)) for k in falling])
+
+    def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
+        """Yield probes of about one length, and the length of the parts they look at."""
+        by_length: dict = {}
+        for number in self.numbers:
+            m = len(self.finder.probes[number].symbols)
+            by_length.setdefault(m.bit_length(), []).append(number)
+        for numbers in by_length.values():
+            for first in range(0, len(numbers), QUERIES_PER_LAUNCH):
+                yield self._plan(numbers[first : first + QUERIES_PER_LAUNCH], total)
+
+    def _plan(self, numbers: list[int], total: int):
+        symbols = self._symbols(numbers)
+        warm = -(-max(map(self.finder.warm, numbers)) // cuda.BLOCK) * cuda.BLOCK
+        at_once = len(self.ordinals) * cuda.multiprocessors() * self.kernels.warps
+        load = -(-total * len(numbers) // at_once)
+        size, length = plan(self.kernels, max(map(len, symbols)), warm, load)
+        return self.kernels.table(numbers, symbols, size, warm), length
+
+    def _symbols(self, numbers):
+        return [self.finder.probes[k].symbols for k in numbers]
+
+    def _run(self, codes, piece: Piece, plans, share: int) -> list[Hits]:
+        """Return what the current GPU finds in a share of the parts."""
+        found, count, text = [], len(self.ordinals), cuda.resident(codes)
+        for probes, length in plans:
+            parts = _parts(piece, length)
+            own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
+            if len(own):
+                rows = self._launched(text, np.ascontiguousarray(own[:, 1:]), probes)
+                found += _by_segment(piece, probes.numbers, rows)
+        return found
+
+    def _launched(self, text, parts: NDArray[np.int64], probes) -> NDArray[np.int64]:
+        """Return rows of query, end and distance of one launch; limits fall by what it finds."""
+        patterns = [self.finder.probes[k].pattern for k in probes.numbers]
+        lifts = self.kernels.lifts(self._symbols(probes.numbers))
+        bounds = np.stack([self.finder.limits.of(pattern) for pattern in patterns])
+        limits = numba_cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
+        rows = launch(self.kernels, text, parts, probes, limits)
+        rows[:, 2] += lifts[rows[:, 0]]
+        least = limits.copy_to_host()[:, 0] + lifts
+        for pattern, limit in zip(patterns, least.tolist(), strict=True):
+            self.finder.limits.lower(pattern, limit)
+        # most of what is found while a limit falls is above it in the end
+        return rows[rows[:, 2] <= least[rows[:, 0]]]
+
+
+def sample(count: int) -> int:
+    """Return how many positions of a text the CPU looks at for so many probes."""
+    return max(LEAST_SAMPLE, MOST_SAMPLE // max(count, 1))
+
+
+def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
+    """Tell which codes of a text differ for some symbols.
+
+    Parameters
+    ----------
+    table : ndarray, shape (S, C)
+        What a symbol and a code have in common.
+    symbols : ndarray of uint8
+        The symbols that count.
+
+    Returns
+    -------
+    recode : ndarray of uint8, shape (C,), or None
+        The kind of each code; None for the few of nucleotides, which stay as they are.
+    kept : ndarray of int64
+        A code of each kind.
+    """
+    if table.shape[1] == NUCLEOTIDE_CODES:
+        return None, np.arange(NUCLEOTIDE_CODES)
+    _, kept, recode = np.unique(table[symbols], axis=1, return_index=True, return_inverse=True)
+    return recode.ravel().astype(np.uint8), kept
+
+
+def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[np.int64]:
+    """Run the kernel until all that it finds has room; return rows of query, end and distance."""
+    capacity = HITS
+    while True:
+        hits = numba_cuda.device_array((capacity, 3), np.int64)
+        count = numba_cuda.to_device(np.zeros(1, np.int32))
+        kernels.prepared(text, parts, probes, (limits, hits, count))()
+        found = int(count.copy_to_host()[0])
+        if found <= capacity:
+            return hits[:found].copy_to_host() if found else np.empty((0, 3), np.int64)
+        capacity = found
+
+
+def _by_segment(piece: Piece, numbers: tuple[int, ...], rows) -> list[Hits]:
+    """Return rows of query, end and distance as hits of a probe in a segment."""
+    begins = np.array([segment.begin for segment in piece.segments])
+    places = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
+    order = np.lexsort((rows[:, 1], places, rows[:, 0]))
+    rows, keys = rows[order], np.column_stack((rows[:, 0], places))[order]
+    cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
+    return [
+        Hits(numbers[many[0, 0]], piece.segments[key[0, 1]], many[:, 1:])
+        for many, key in zip(np.split(rows, cuts), np.split(keys, cuts), strict=True)
+        if len(many)
+    ]
+
+
+def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
+    """Return what a lane owns, of the kernels' sizes, and the length of the parts.
+
+    Much in a lane saves shuffles, but needs many parts, and each part is preceded by its warm-up.
+
+    Parameters
+    ----------
+    kernels : UnitKernels or CostKernels
+    m : int
+        Rows of the longest probe.
+    warm : int
+        Symbols of the warm-up.
+    load : int
+        Symbols for each warp that the devices can run at once.
+    """
+    enough = next(
+        (k for k, size in enumerate(kernels.sizes) if kernels.lanes_for(m, size) == 1), -1
+    )
+    sizes = kernels.sizes[: enough + 1] if enough >= 0 else kernels.sizes
+    possible = [size for size in sizes if kernels.lanes_for(m, size) <= cuda.WARP]
+    for size in reversed(possible):
+        # rounded up: one part more than there is room for at once would double the time
+        length = -(-load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts))
+        if length >= 2 * warm:
+            break
+    length = min(max(length, LEAST_PART), max(MOST_PART, 8 * warm))
+    return size, -(-length // cuda.BLOCK) * cuda.BLOCK
+
+
+def _parts(piece: Piece, length: int) -> NDArray[np.int64]:
+    """Return rows of segment, where its text begins, and first and last position (exclusive)."""
+    rows = []
+    for k, segment in enumerate(piece.segments):
+        begins = np.arange(segment.begin, segment.end, length)
+        ends = np.minimum(begins + length, segment.end)
+        fixed = np.full((2, len(begins)), [[k], [segment.start]])
+        rows.append(np.vstack((fixed, begins, ends)).T)
+    return np.concatenate(rows)

@@ -1,0 +1,326 @@
+"""Exact matching on GPUs: a thread looks up the windows that begin in its 16 symbols.
+
+Of patterns with at most 4 different symbols the thread packs its symbols and the 16 that follow
+into 64 bits, else a symbol is a byte; a shift gives the key of each window. The filter lies in
+shared memory. What passes it is compared with the slots of the index, which hold up to 16 symbols
+of a pattern, or 4, in registers; only what is left is verified in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, int32, int64, uint32, uint64
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.intrinsics import funnel, kernel, load4, permute, product
+from gpu_tools.matching.cpu.exact import Searcher
+from gpu_tools.matching.gpu.scan import BLOCK, multiprocessors, resident
+from gpu_tools.matching.index import (
+    BYTE_BITS,
+    FEW_CODE_BITS,
+    FEW_CODES,
+    KEY_BITS,
+    MOST_FILTER_BITS,
+    MULTIPLIER,
+    SECOND_BIT,
+    Index,
+    Library,
+    in_bytes,
+    indexes,
+)
+from gpu_tools.matching.pieces import SYMBOLS_PER_PIECE, Piece
+
+SYMBOLS = 16
+THREADS = 4 if simulated() else 256
+BLOCKS_PER_MULTIPROCESSOR = {FEW_CODE_BITS: 6, BYTE_BITS: 5}
+REGISTERS = {FEW_CODE_BITS: 40, BYTE_BITS: 48}
+"""Both by bits of a symbol: as many registers as so many blocks can have."""
+HITS = 1 << 20
+SYMBOLS_OF_ROOM = 1 << 8 if simulated() else SYMBOLS_PER_PIECE + SYMBOLS_PER_PIECE // 8
+"""A piece has some more symbols than it aims at: the last chunk's, and those around its cuts."""
+REGIONS, COUNTER = 8, 64
+"""Parts of the hits, by block, and elements from one's counter to the next one's: where there are
+many hits, a counter that all share, or that lie close to each other, would hold them up."""
+_FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
+_OTHERS = 0x0404040404040404
+_MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
+# numbers of an index
+_WINDOW, _SHIFT, _SLOT_SHIFT = range(3)
+
+
+@cuda.jit(device=True)
+def _packed(a, b):
+    """Return the 16 codes of two words as 32 bits, the first in the lowest."""
+    codes, gather, highest = uint32(0x03030303), uint32(0x01041040), int32(0x0073)
+    # the product's highest byte holds the four codes of a half
+    first = int32(product(uint32(a) & codes, gather))
+    second = int32(product(uint32(a >> uint64(32)) & codes, gather))
+    third = int32(product(uint32(b) & codes, gather))
+    fourth = int32(product(uint32(b >> uint64(32)) & codes, gather))
+    pair, other = permute(first, second, highest), permute(third, fourth, highest)
+    return uint32(permute(pair, other, int32(0x5410)) & 0xFFFFFFFF)
+
+
+@cuda.jit(device=True)
+def _others(word):
+    """Return a bit for each code of a word that matches nothing, the first in the lowest."""
+    ones = (word >> uint64(2)) & uint64(0x0101010101010101)
+    return (ones * uint64(0x0102040810204080)) >> uint64(56)
+
+
+@cuda.jit(device=True)
+def _four_from(a, b, c, k):
+    """Return four of the bytes of three words, those from byte k on, k being below 16."""
+    low, high = (a, b) if k < BLOCK else (b, c)
+    shift = uint64(8 * (k & 7))
+    # in two steps, as no shift may be by 64
+    return uint32((low >> shift) | ((high << uint64(1)) << (uint64(63) - shift)))
+
+
+@cuda.jit(device=True)
+def _matches(symbol, code, table, few):
+    """Tell whether a probe's symbol matches a code; of few codes each has a bit in the symbol."""
+    return int32(symbol) >> int32(code) if few else int32(table[symbol, code])
+
+
+@cuda.jit(device=True)
+def _occurs(library, text, start, probe, few):
+    """Tell whether a probe occurs at `start`."""
+    symbols, bounds, table = library
+    first = bounds[probe]
+    last = bounds[probe + 1] - first - 1
+    for k in range(0, last + 1, 4):
+        both = int32(1)
+        for j in range(4):  # no branch: the loads of four symbols wait for memory together
+            at = min(k + j, last)
+            both &= _matches(symbols[first + at], text[start + at], table, few)
+        if both == 0:
+            return False
+    return True
+
+
+@cuda.jit(device=True)
+def _record(place, shown, hashed, table, library, text, found, bits):
+    """Verify the probes that have a window in the text, and record those that occur.
+
+    What is `shown` of the text is 32 bits of symbols, and whether some of them match nothing.
+    """
+    (own, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
+    bounds, few = library[1], bits == FEW_CODE_BITS
+    region, room = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
+    slot = int64(funnel(hashed, uint32(0), slot_shift))
+    key, care, probe, offset = load4(slots, slot * 4)
+    while care != 0:
+        start = int64(place) - int64(offset)
+        if (own ^ key) & care == 0 and start >= 0:
+            length = bounds[probe + 1] - bounds[probe]
+            if start + int64(length) <= len(text):
+                whole = unknown == 0 and int32(cuda.popc(care)) == bits * length
+                if whole or _occurs(library, text, start, probe, few):
+                    mine = cuda.atomic.add(counts, region * COUNTER, 1)
+                    if mine < room:
+                        hits[region * room + mine, 0] = start
+                        hits[region * room + mine, 1] = probe
+        slot += 1
+        key, care, probe, offset = load4(slots, slot * 4)
+
+
+@cache
+def find_step(step: int, bits: int):
+    """Return the kernel for an index of that step and so many bits a symbol, 2 or 8.
+
+    It takes words (uint64) and text (uint8), the same memory, padded to an even number of words:
+    for 2 bits the codes 0 to 3, and 4 for what matches nothing; numbers (int32: symbols of a
+    window, shift of the filter, shift of the slots); the filter and the slots, flat, of
+    `gpu_tools.matching.index.Index`; symbols (uint8, of all probes: for 2 bits a bit for each code
+    that it matches), bounds (int32: where each probe's symbols begin) and table (uint8, for 8 bits
+    1 where a symbol, the row, matches a code, else of one element). It fills the `REGIONS` of hits
+    (int64, shape (capacity, 2)) with start and probe; counts (int32: a region's is element
+    ``COUNTER * region``) count also those beyond the capacity.
+    """
+    few = bits == FEW_CODE_BITS
+
+    @kernel(step, bits, registers=REGISTERS[bits])
+    def find_thread(
+        words, text, numbers, filter_words, slots, symbols, bounds, table, hits, counts
+    ):
+        own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
+        for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
+            own_filter[k] = filter_words[k]
+        cuda.syncthreads()
+        window, n_words = numbers[_WINDOW], uint32(len(words))
+        shift, slot_shift = uint32(numbers[_SHIFT]), uint32(numbers[_SLOT_SHIFT])
+        multiplier, second = uint32(_MULTIPLIER), uint32(_SECOND)
+        mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - bits * window))
+        whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
+        stride = int32(cuda.gridDim.x * cuda.blockDim.x)
+        begin = int32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+        for place in range(begin, int32(n_words >> uint32(1)), stride):
+            at = uint32(2) * uint32(place)
+            a, b = words[at], words[at + uint32(1)]
+            c, d = uint64(_OTHERS), uint64(_OTHERS)
+            if at + uint32(3) < n_words:
+                c, d = words[at + uint32(2)], words[at + uint32(3)]
+            low, high = _packed(a, b), _packed(c, d)
+            found = uint32(0)
+            for k in range(0, SYMBOLS, step):
+                own = funnel(low, high, uint32(2 * k)) if few else _four_from(a, b, c, k)
+                hashed = product(uint32(own & mask), multiplier)
+                word = own_filter[funnel(hashed, uint32(0), shift)]
+                both = funnel(word, word, hashed) & funnel(
+                    word, word, funnel(hashed, uint32(0), second)
+                )
+                # the bit wanted comes in from above; the first one ends in bit 32 - 16 / step
+                found = funnel(found, uint32(both), uint32(1))
+            found = funnel(found, uint32(0), uint32(32 - SYMBOLS // step))
+            if found == 0:
+                continue
+            unknown = uint32(
+                _others(a) | (_others(b) << uint64(8)) | (_others(c) << uint64(16))
+                | (_others(d) << uint64(24))
+            )  # fmt: skip
+            while found != 0:
+                k = uint32((int32(cuda.ffs(found)) - int32(1)) * int32(step))
+                found &= uint32(found - uint32(1))
+                others = funnel(unknown, uint32(0), k) if few else uint32(0)
+                if others & whole:
+                    continue
+                own = funnel(low, high, uint32(k + k)) if few else _four_from(a, b, c, k)
+                hashed = product(uint32(own & mask), multiplier)
+                start, library = int64(place) * SYMBOLS + int64(k), (symbols, bounds, table)
+                of_index, ends = (slots, slot_shift), (hits, counts)
+                _record(start, (own, others), hashed, of_index, library, text, ends, bits)
+
+    return find_thread
+
+
+class DeviceIndex(NamedTuple):
+    """The constants of an index's kernel, and its arrays of the index and of the probes."""
+
+    constants: tuple[int, int]
+    arrays: tuple
+
+
+class Room(NamedTuple):
+    """Memory of a device for a text and for what is found in it: it outlives a piece."""
+
+    text: object
+    hits: object
+
+    @classmethod
+    def of(cls, symbols: int, hits: int) -> Room:
+        """Return room for so many symbols and hits on the current device."""
+        return cls(cuda.device_array(symbols, np.uint8), cuda.device_array((hits, 2), np.int64))
+
+
+class DeviceSearcher:
+    """All probes of a search, ready for GPUs.
+
+    Parameters
+    ----------
+    searcher : Searcher
+    ordinals : tuple of int
+        GPUs; each gets as many symbols of a piece.
+    """
+
+    def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
+        self.searcher, self.ordinals = searcher, ordinals
+        self.indexes: list[list[DeviceIndex]] = []
+        self.rooms: list[Room] = []
+        for ordinal in ordinals:
+            with cuda.gpus[ordinal]:
+                self.indexes.append(on_device(searcher))
+                self.rooms.append(Room.of(SYMBOLS_OF_ROOM, HITS))
+
+    def find(self, piece: Piece) -> NDArray[np.int64]:
+        """Return rows of start (in the piece) and probe, in any order."""
+        codes, recode = piece.codes, self.searcher.library.recode
+        if has_few_codes(self.searcher.library) and len(recode) > FEW_CODES + 1:
+            codes = np.minimum(recode, FEW_CODES)[codes]
+        shares = range(len(self.ordinals))
+        found = KEPT.map_gpus(self.ordinals, partial(self._run, codes), shares)
+        return self._within(piece, np.concatenate(found))
+
+    def _run(self, codes, share: int) -> NDArray[np.int64]:
+        count, reach = len(self.ordinals), self.searcher.reach
+        begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
+        room = self.rooms[share]
+        text = resident(codes[begin : end + reach], 2 * BLOCK, room.text)
+        found = np.concatenate([search(text, index, room.hits) for index in self.indexes[share]])
+        found[:, 0] += begin
+        return found[found[:, 0] < end]
+
+    def _within(self, piece: Piece, rows) -> NDArray[np.int64]:
+        """Return the rows that lie within one segment and begin where the piece answers."""
+        table = np.array([(s.start, s.begin, s.end, s.stop) for s in piece.segments])
+        segments = table[np.searchsorted(table[:, 0], rows[:, 0], side="right") - 1]
+        ends = rows[:, 0] + np.diff(self.searcher.library.bounds)[rows[:, 1]]
+        kept = (rows[:, 0] >= segments[:, 1]) & (rows[:, 0] < segments[:, 2])
+        return rows[kept & (ends <= segments[:, 3])]
+
+
+def has_few_codes(library: Library) -> bool:
+    """Tell whether a symbol needs but 2 bits."""
+    return library.n_codes <= FEW_CODES
+
+
+def on_device(searcher: Searcher) -> list[DeviceIndex]:
+    """Copy the indexes of all probes to the current device."""
+    library, table = searcher.library, np.zeros((1, 1), np.uint8)
+    if has_few_codes(library):
+        bits, made = FEW_CODE_BITS, searcher.indexes
+        sets = (library.matches[:, :-1] << np.arange(library.n_codes)).sum(axis=1)
+        symbols = sets.astype(np.uint8)[library.symbols]
+    else:
+        bits, library = BYTE_BITS, in_bytes(library)
+        made, symbols = indexes(library, bits), library.symbols
+        table = library.matches.astype(np.uint8)
+    probes = cuda.to_device(symbols), cuda.to_device(library.bounds.astype(np.int32))
+    of_all = (*probes, cuda.to_device(table))
+    return [DeviceIndex((index.step, bits), (*_arrays(index), *of_all)) for index in made]
+
+
+def _arrays(index: Index) -> tuple:
+    numbers = np.array((index.window, index.filter_shift, index.slot_shift), np.int32)
+    return tuple(map(cuda.to_device, (numbers, index.filter, index.slots.ravel())))
+
+
+def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
+    """Return rows of start and probe in a text on the device, see `resident`.
+
+    `hits`, a device array of them, is used if they fit in.
+    """
+    counts = launch(text, index, hits)
+    if counts.max() > len(hits) // REGIONS:
+        hits = cuda.device_array((REGIONS * int(counts.max()), 2), np.int64)
+        counts = launch(text, index, hits)
+    room = len(hits) // REGIONS
+    found = [hits[k * room : k * room + n].copy_to_host() for k, n in enumerate(counts) if n]
+    return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+
+def launch(text, index: DeviceIndex, hits) -> NDArray[np.int32]:
+    """Run the kernel and return the number of hits of each region."""
+    counts = counters()
+    prepared(text, index, hits, counts)()
+    return counts.copy_to_host()[::COUNTER]
+
+
+def counters():
+    """Return the kernel's counters on the device."""
+    return cuda.to_device(np.zeros(REGIONS * COUNTER, np.int32))
+
+
+def prepared(text, index: DeviceIndex, hits, counts) -> Callable[[], None]:
+    """Return a function that starts the kernel; all arrays are on the device."""
+    _, bits = index.constants
+    at_once = 1 if simulated() else multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
+    grid = min(at_once, -(-len(text) // (2 * THREADS)))
+    find, symbols = find_step(*index.constants)[grid, THREADS], text.view(np.uint8)
+    return lambda: find(text, symbols, *index.arrays, hits, counts)

@@ -1,0 +1,1 @@
+"""What every family speaks of: sequences, scoring, results, sets of exons, shipped resources."""

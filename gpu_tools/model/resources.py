@@ -1,0 +1,16 @@
+"""Where the data shipped with the project lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent.parent
+
+
+def resource_path(*parts: str) -> Path:
+    """Return the path of a shipped file, say ``resource_path("models", "vertebrate.json")``.
+
+    A wheel carries the files inside the package, a checkout beside it.
+    """
+    inside = _HERE.joinpath("data", *parts)
+    return inside if inside.exists() else _HERE.parent.joinpath("resources", *parts)

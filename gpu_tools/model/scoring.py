@@ -1,0 +1,233 @@
+"""Scoring of alignments: substitution scores, gaps, and proofs of integer width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpu_tools.errors import ScoringError
+from gpu_tools.model.sequences import AMINO_ACIDS
+
+N_SYMBOLS = 5
+LIMIT_INT32 = 2**30
+"""Scores stay below this magnitude in 32-bit cells, so that adding one more never overflows."""
+
+ENDS = ("global", "free-target", "free")
+
+
+@dataclass(frozen=True)
+class SplicedScoring:
+    """Scoring of spliced alignment.
+
+    Parameters
+    ----------
+    match, mismatch : int
+        Scores of an aligned pair of equal and of unequal nucleotides.
+    gap : int
+        Score added for each gap symbol, normally negative.
+    matrix : array_like of int, shape (5, 5), optional
+        Substitution scores by code (A, C, G, T, other), base symbol first; replaces
+        `match` and `mismatch`.
+    exon_weight : float
+        round(`exon_weight` * candidate's score) is added once for each exon of the chain; halves
+        are rounded to the even neighbour.
+    intron_penalty : int
+        Subtracted for each exon after the chain's first.
+    ends : {"global", "free-target", "free"}
+        ``free-target``: the target's ends may stay unaligned at no cost. ``free``: also, the chain
+        may enter its first exon and leave its last one anywhere.
+    """
+
+    match: int = 1
+    mismatch: int = -1
+    gap: int = -2
+    matrix: ArrayLike | None = None
+    exon_weight: float = 0.0
+    intron_penalty: int = 0
+    ends: str = "global"
+
+    def __post_init__(self):
+        if self.ends not in ENDS:
+            raise ScoringError(f"unknown ends {self.ends!r}; expected one of {', '.join(ENDS)}")
+        if not np.isfinite(self.exon_weight):
+            raise ScoringError(f"exon weight {self.exon_weight} is not a finite number")
+        pairs = [self.match, self.mismatch]
+        if self.matrix is not None:
+            pairs = self._checked_matrix().ravel().tolist()
+        largest = max(abs(int(score)) for score in (*pairs, self.gap, self.intron_penalty))
+        if largest >= LIMIT_INT32:
+            raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
+
+    def substitution(self) -> NDArray[np.int64]:
+        """Return the 5 x 5 substitution scores, base symbol first; ambiguity codes mismatch."""
+        if self.matrix is not None:
+            return self._checked_matrix()
+        scores = np.full((N_SYMBOLS, N_SYMBOLS), self.mismatch, dtype=np.int64)
+        np.fill_diagonal(scores[:4, :4], self.match)
+        return scores
+
+    def _checked_matrix(self) -> NDArray[np.int64]:
+        matrix = np.asarray(self.matrix)
+        if matrix.shape != (N_SYMBOLS, N_SYMBOLS) or not np.issubdtype(matrix.dtype, np.integer):
+            raise ScoringError(
+                f"substitution matrix has shape {matrix.shape} and type {matrix.dtype}; "
+                "expected 5 x 5 integers"
+            )
+        return matrix.astype(np.int64)
+
+    def exon_bonus(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the integer that each candidate's own score adds to a chain, halves to even."""
+        bonus = np.rint(self.exon_weight * np.asarray(scores, dtype=np.float64))
+        if bonus.size and not np.abs(bonus).max() < LIMIT_INT32:
+            raise ScoringError("exon weight times a candidate's score is too large or not a number")
+        return bonus.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class EditCosts:
+    """Costs of approximate matching.
+
+    Parameters
+    ----------
+    insertion : int
+        Cost of a text symbol that the pattern lacks; at least 1, else a match could go on for ever.
+    deletion : int
+        Cost of a pattern symbol that the text lacks; at least 1, else anything would match.
+    substitution : int
+        Cost of a pattern symbol aligned to a text symbol that it does not match; at least 0.
+    table : array_like of int, shape (S, C), optional
+        Costs of aligning each pattern symbol to each text code of the alphabet, see
+        `gpu_tools.matching.Alphabet`; replaces `substitution`. No negative ones.
+    """
+
+    insertion: int = 1
+    deletion: int = 1
+    substitution: int = 1
+    table: ArrayLike | None = None
+
+    def __post_init__(self):
+        for name, least in (("insertion", 1), ("deletion", 1), ("substitution", 0)):
+            value = getattr(self, name)
+            if not least <= value < LIMIT_INT32:
+                raise ScoringError(
+                    f"{name} cost {value} is out of range; expected {least} to 2^30 - 1"
+                )
+
+    @property
+    def unit(self) -> bool:
+        """Whether every edit costs 1."""
+        weights = (self.insertion, self.deletion, self.substitution)
+        return weights == (1, 1, 1) and self.table is None
+
+    def pair_costs(self, matches: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return the cost of each pair of a pattern symbol and a text code, shape (S, C).
+
+        Parameters
+        ----------
+        matches : ndarray of bool, shape (S, C)
+            Which symbols match which codes.
+        """
+        if self.table is None:
+            return np.where(matches, 0, self.substitution).astype(np.int32)
+        table = np.asarray(self.table)
+        if table.shape != matches.shape or not np.issubdtype(table.dtype, np.integer):
+            raise ScoringError(
+                f"substitution table has shape {table.shape} and type {table.dtype}; "
+                f"expected {matches.shape[0]} x {matches.shape[1]} integers"
+            )
+        if table.min() < 0 or table.max() >= LIMIT_INT32:
+            raise ScoringError("a cost in the substitution table is negative or above 2^30 - 1")
+        return table.astype(np.int32)
+
+
+_SUBSTITUTES = {"U": "C", "O": "K", "J": "X"}
+"""Amino acids that a matrix may lack, and those whose scores they take then."""
+
+
+@dataclass(frozen=True)
+class SubstitutionMatrix:
+    """Scores of pairs of letters.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    letters : str
+        The letters that the matrix has, of A to Z and ``*``, each once.
+    scores : ndarray of int, shape (len(letters), len(letters))
+        Query letter first.
+    """
+
+    name: str
+    letters: str
+    scores: NDArray[np.int64]
+
+    def __post_init__(self):
+        size = len(self.letters)
+        if np.shape(self.scores) != (size, size) or len(set(self.letters)) != size:
+            raise ScoringError(f"matrix {self.name} is not square in {size} different letters")
+        if max(int(np.max(self.scores)), -int(np.min(self.scores))) >= LIMIT_INT32:
+            raise ScoringError(f"matrix {self.name} has a score too large; expected less than 2^30")
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which codes of `AMINO_ACIDS` have scores, substitutes included; shape (27,)."""
+        return np.array([self._letter(letter) in self.letters for letter in AMINO_ACIDS])
+
+    def table(self) -> NDArray[np.int32]:
+        """Return the scores by code of `AMINO_ACIDS`, 0 where a letter is unknown; (27, 27)."""
+        places = [self.letters.find(self._letter(letter)) for letter in AMINO_ACIDS]
+        scores = np.asarray(self.scores, dtype=np.int32)[np.ix_(places, places)]
+        return scores * np.outer(self.known, self.known)
+
+    def _letter(self, letter: str) -> str:
+        return letter if letter in self.letters else _SUBSTITUTES.get(letter, letter)
+
+
+@dataclass(frozen=True)
+class AffineScoring:
+    """Scoring of pairwise alignment: a gap of n symbols costs open + (n - 1) * extend.
+
+    Parameters
+    ----------
+    match, mismatch : int
+        Scores of a pair of equal and of unequal nucleotides; ambiguity codes mismatch.
+    gap_open, gap_extend : int
+        Penalties, 0 or positive; `gap_extend` is at most `gap_open`. Equal ones are linear gaps.
+    matrix : SubstitutionMatrix, optional
+        For proteins; replaces `match` and `mismatch`.
+    """
+
+    match: int = 5
+    mismatch: int = -4
+    gap_open: int = 16
+    gap_extend: int = 4
+    matrix: SubstitutionMatrix | None = None
+
+    def __post_init__(self):
+        if not 0 <= self.gap_extend <= self.gap_open:
+            raise ScoringError(
+                f"gap penalties open {self.gap_open} and extend {self.gap_extend}; "
+                "expected 0 <= extend <= open"
+            )
+        largest = max(abs(self.match), abs(self.mismatch), self.gap_open)
+        if largest >= LIMIT_INT32:
+            raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
+
+    def table(self) -> NDArray[np.int32]:
+        """Return the substitution scores by code, query first: 5 x 5, or 27 x 27 of a matrix."""
+        if self.matrix is not None:
+            return self.matrix.table()
+        scores = np.full((N_SYMBOLS, N_SYMBOLS), self.mismatch, dtype=np.int32)
+        np.fill_diagonal(scores[:4, :4], self.match)
+        return scores
+
+    def check_length(self, shorter: int) -> None:
+        """Raise `ScoringError` if a local score of sequences this long might leave 32 bits."""
+        highest = shorter * max(int(self.table().max()), 0) + self.gap_open
+        if highest >= LIMIT_INT32:
+            raise ScoringError(
+                f"scores up to {highest} could arise for these lengths; expected less than 2^30"
+            )

@@ -1,0 +1,1 @@
+"""Segments and submatrices on a CPU."""

@@ -1,0 +1,182 @@
+"""The maximum submatrix on a CPU: a vector's lanes are pairs of lines with neighbouring upper ones.
+
+Prefix sums lie in *panels*, the neighbouring line indices of two vectors, step by step, so that a
+pair of panels is read straight through.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import int64, njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.segments import recurrence as core
+from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle, sums_by_sign
+
+GROUP = 4
+"""Lower lines that are paired with a panel in one pass."""
+LIMIT_INT32 = 2**31
+
+to_units = register_jitable(core.to_units)
+
+
+def cell_type(oriented: Oriented, scale) -> np.dtype:
+    """Return int32 if no sum of neighbouring values can overflow it, else int64."""
+    positive, negative = sums_by_sign(oriented.steps, scale)
+    return np.dtype(np.int32 if max(positive, -negative) < LIMIT_INT32 else np.int64)
+
+
+@njit(cache=True, nogil=True)
+def fill_panels(steps, scale, panels, first, last):
+    """Write the prefix sums of the steps `first` to ``last - 1``; see `panels_of`."""
+    n_panels, _, width = panels.shape
+    n_lines = steps.shape[1]
+    for step in range(first, last):
+        total, lowest = int64(0), int64(0)
+        panels[0, step, 0] = 0
+        for line in range(n_lines):
+            total += to_units(steps[step, line], scale)
+            lowest = min(lowest, total)
+            panels[(line + 1) // width, step, (line + 1) % width] = total
+        for index in range(n_lines + 1, n_panels * width):
+            panels[index // width, step, index % width] = lowest
+
+
+def panels_of(oriented: Oriented, scale, threads: int) -> NDArray:
+    """Return the prefix sums across the lines, shape (panels, steps, two vectors).
+
+    Indices behind the last line hold the step's smallest sum, so that nothing gains by them.
+    """
+    dtype = cell_type(oriented, scale)
+    width = 2 * simd.VECTOR_BYTES // dtype.itemsize
+    n_panels = oriented.n_lines // width + 1
+    panels = np.empty((n_panels, oriented.n_steps, width), dtype)
+    bounds = [oriented.n_steps * k // threads for k in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda a, b: fill_panels(oriented.steps, scale, panels, a, b),
+                      bounds[:-1], bounds[1:]))  # fmt: skip
+    return panels
+
+
+@njit(nogil=True)
+def _largest_lane(vector, scratch):
+    simd.store(scratch, 0, vector)
+    return scratch.max()
+
+
+@njit(nogil=True)
+def group_best(low, first, high, scratch):
+    """Return the largest sum of the pairs of `GROUP` lower lines with a later panel's lines.
+
+    Parameters
+    ----------
+    low, high : array, shape (steps, two vectors)
+        Panels.
+    first : int
+        Place of the group's first line in `low`.
+    scratch : array
+        One vector.
+    """
+    zero = simd.splat(scratch.dtype.type(0))
+    a0, b0, c0, d0, a1, b1, c1, d1 = zero, zero, zero, zero, zero, zero, zero, zero
+    best0, best1 = zero, zero
+    width, half = low.shape[1], low.shape[1] // 2
+    for step in range(low.shape[0]):
+        at = step * width
+        high0, high1 = simd.load(high, at), simd.load(high, at + half)
+        # subtracting by adding the negative: the vectors know addition only
+        a = simd.splat(scratch.dtype.type(-low[step, first]))
+        b = simd.splat(scratch.dtype.type(-low[step, first + 1]))
+        c = simd.splat(scratch.dtype.type(-low[step, first + 2]))
+        d = simd.splat(scratch.dtype.type(-low[step, first + 3]))
+        a0 = simd.maximum(simd.add(a0, simd.add(high0, a)), zero)
+        a1 = simd.maximum(simd.add(a1, simd.add(high1, a)), zero)
+        b0 = simd.maximum(simd.add(b0, simd.add(high0, b)), zero)
+        b1 = simd.maximum(simd.add(b1, simd.add(high1, b)), zero)
+        c0 = simd.maximum(simd.add(c0, simd.add(high0, c)), zero)
+        c1 = simd.maximum(simd.add(c1, simd.add(high1, c)), zero)
+        d0 = simd.maximum(simd.add(d0, simd.add(high0, d)), zero)
+        d1 = simd.maximum(simd.add(d1, simd.add(high1, d)), zero)
+        best0 = simd.maximum(simd.maximum(best0, simd.maximum(a0, b0)), simd.maximum(c0, d0))
+        best1 = simd.maximum(simd.maximum(best1, simd.maximum(a1, b1)), simd.maximum(c1, d1))
+    return _largest_lane(simd.maximum(best0, best1), scratch)
+
+
+@njit(nogil=True)
+def group_best_within(panel, first, scratch):
+    """Return the same for a group and its own panel, where a lane counts behind the line only."""
+    zero = simd.splat(scratch.dtype.type(0))
+    one = simd.splat(scratch.dtype.type(1))
+    best = zero
+    width, half = panel.shape[1], panel.shape[1] // 2
+    for member in range(first, first + GROUP):
+        for vector in range(2):
+            for lane in range(half):
+                scratch[lane] = 1 if vector * half + lane > member else 0
+            behind = simd.load(scratch, 0)
+            running = zero
+            for step in range(panel.shape[0]):
+                low = simd.splat(scratch.dtype.type(-panel[step, member]))
+                gain = simd.add(simd.load(panel, step * width + vector * half), low)
+                gain = simd.where_equal(behind, one, gain, zero)
+                running = simd.maximum(simd.add(running, gain), zero)
+                best = simd.maximum(best, running)
+    return _largest_lane(best, scratch)
+
+
+@njit(cache=True, nogil=True)
+def panel_bests(panels, upper, bests):
+    """Write the largest sums of all groups with the panel `upper`, shape (groups, panels)."""
+    width = panels.shape[2]
+    scratch = np.empty(width // 2, panels.dtype)
+    high = panels[upper]
+    for panel in range(upper):
+        low = panels[panel]
+        for first in range(0, width, GROUP):
+            bests[(panel * width + first) // GROUP, upper] = group_best(low, first, high, scratch)
+    for first in range(0, width, GROUP):
+        group = (upper * width + first) // GROUP
+        bests[group, upper] = group_best_within(high, first, scratch)
+
+
+def best_rectangle(
+    oriented: Oriented, scale, threads: int
+) -> tuple[int, tuple[int, int, int, int]] | None:
+    """Return the largest sum in units and the first rectangle that has it.
+
+    Parameters
+    ----------
+    oriented : Oriented
+    scale : int64 or float64
+    threads : int
+
+    Returns
+    -------
+    tuple or None
+        Sum and (row start, row end, column start, column end); None if no sum is positive.
+    """
+    panels = panels_of(oriented, scale, threads)
+    n_panels, _, width = panels.shape
+    bests = np.zeros((n_panels * width // GROUP, n_panels), panels.dtype)
+    with ThreadPoolExecutor(threads) as pool:  # the last panel has the most pairs: first
+        list(pool.map(lambda upper: panel_bests(panels, upper, bests), reversed(range(n_panels))))
+    best = int(bests.max())
+    if best <= 0:
+        return None
+    tiles = (
+        Tile(
+            group * GROUP, _columns(panels, group * GROUP, GROUP),
+            upper * width, panels[upper].astype(np.int64),
+        )
+        for group, upper in np.argwhere(bests == best).tolist()
+    )  # fmt: skip
+    return best, first_rectangle(tiles, oriented, best)
+
+
+def _columns(panels: NDArray, first: int, count: int) -> NDArray[np.int64]:
+    panel, place = divmod(first, panels.shape[2])
+    return panels[panel, :, place : place + count].astype(np.int64)

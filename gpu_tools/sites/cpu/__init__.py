@@ -1,0 +1,1 @@
+"""Site mode on a CPU."""

@@ -1,0 +1,286 @@
+"""The sweep of site mode on a CPU: one row a base, vectors whose lanes own blocks of columns.
+
+A row is computed in every lane as if nothing came from the lane before; then the lanes' last
+columns are compared, and what comes over, the *carry*, joins the row when it is next read (a step
+to the left is free in S', so that a carry is the same for all columns of a lane). Threads take
+*stripes* of columns, which follow each other as in `gpu_tools.spliced.cpu.sweep`. Rows are swept in
+blocks; a stripe's state before each block is kept, so that any block can be computed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.wavefront import blocks_of, run_stripes
+from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.sites.bounds import limits
+from gpu_tools.sites.cpu.state import (
+    Border,
+    Sites,
+    State,
+    capacity_of,
+    fresh_state,
+    restored,
+    sites_of,
+    snapshot_of,
+)
+from gpu_tools.sites.table import (
+    FIRST_ENTRY,
+    INNER_ENTRY,
+    INNER_EXIT,
+    LAST_EXIT,
+    SiteTable,
+)  # fmt: skip
+from gpu_tools.splicing.bounds import narrowest
+from gpu_tools.splicing.rows import (
+    advance,
+    begin,
+    column_of,
+    final_score,
+    put,
+    raise_to,
+    settle,
+)
+from gpu_tools.splicing.stripe import Stripe, by_column, padded, stripe_of
+
+ROWS_PER_BLOCK = 1 << 9
+"""Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
+_GAP, _FLOOR, _LOWEST = range(3)
+_SCORE, _END, _COLUMN = range(3)
+
+
+@njit(nogil=True)
+def _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, row, lanes):
+    """Let the exits that lie far enough behind `row` precede its entries."""
+    width = before.shape[1]
+    for k in range(len(kinds)):
+        while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
+            if exit_kind[exit_rows[counts[1 + k]]] == kinds[k]:
+                raise_to(before, k, exits, counts[1 + k], width, lanes, 0)
+            counts[1 + k] += 1
+
+
+@njit(nogil=True)
+def _drop_taken(exits, exit_rows, counts):
+    """Move the exits that some intron class has not taken yet to the front."""
+    taken = counts[0]
+    for k in range(1, len(counts)):
+        taken = min(taken, counts[k])
+    for e in range(taken, counts[0]):
+        exits[e - taken] = exits[e]
+        exit_rows[e - taken] = exit_rows[e]
+    for k in range(len(counts)):
+        counts[k] -= taken
+
+
+@njit(cache=True, nogil=True)
+def sweep_block(sites, stripe, state, border, following, weights, rows):
+    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a stripe.
+
+    Parameters
+    ----------
+    sites : Sites
+    stripe : Stripe
+    state : State
+        Carried on.
+    border, following : Border
+        The column before the stripe, read, and the stripe's last column, written.
+    weights : ndarray, shape (3,)
+        Gap score, floor and lowest value, in the cells' type.
+    rows : tuple of (int, int)
+    """
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    codes, flags = sites.codes, sites.flags
+    first_entry, inner_entry = sites.first_entry, sites.inner_entry
+    inner_exit, last_exit = sites.inner_exit, sites.last_exit
+    entry_kind, exit_kind = sites.entry_kind, sites.exit_kind
+    kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
+    profile, start, drop, final = stripe.profile, stripe.start, stripe.drop, stripe.final
+    row, before, exits, exit_rows = state.row, state.before, state.exits, state.exit_rows
+    counts, block_exits, entries, best = state.counts, state.block_exits, state.entries, state.best
+    arriving, leaving = border.arriving, border.leaving
+    next_arriving, next_leaving = following.arriving, following.leaving
+    gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
+    lanes = len(state.carry)
+    width = len(row)
+    low = simd.splat(floor)
+    carry, kept_carry, span = simd.load(state.carry, 0), state.carry, stripe.final_span
+    _drop_taken(exits, exit_rows, counts)
+    block_exits[:] = floor
+    entry = 0
+    for i in range(rows[0], rows[1]):
+        if i > 0:
+            last = simd.maximum(simd.load(row, width - lanes), carry)
+            diagonal = simd.shift_in(last, leaving[i - 1])
+            last = advance(row, profile, np.int64(codes[i - 1]), diagonal, carry, low, gap, lanes)
+            carry = simd.prefix_maximum(simd.shift_in(last, arriving[i]))
+            carry = simd.maximum(carry, low)
+            next_arriving[i] = simd.last_lane(simd.maximum(last, carry))
+        if flags[i] & LAST_EXIT:
+            score = final_score(row, drop, final, span, lowest, carry, lanes)
+            if score + last_exit[i] > best[_SCORE]:
+                simd.store(kept_carry, 0, carry)
+                best[_SCORE], best[_END] = score + last_exit[i], i
+                best[_COLUMN] = column_of(row, drop, final, score, kept_carry, lanes)
+        if flags[i] & (INNER_EXIT | INNER_ENTRY):
+            settle(row, carry, lanes)
+            carry = low
+        if flags[i] & INNER_EXIT:
+            put(exits, counts[0], row, 0, width, lanes, inner_exit[i])
+            raise_to(block_exits, 0, exits, counts[0], width, lanes, 0)
+            exit_rows[counts[0]] = i
+            counts[0] += 1
+        if flags[i] & FIRST_ENTRY:
+            begin(row, carry, start, first_entry[i], lanes)
+            carry = low
+        if flags[i] & INNER_ENTRY:
+            _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, i, lanes)
+            entries[entry] = floor
+            for k in range(len(kinds)):
+                if kinds[k] == entry_kind[i]:
+                    bonus = inner_entry[i] - penalties[k]
+                    raise_to(entries, entry, before, k, width, lanes, bonus)
+            raise_to(row, 0, entries, entry, width, lanes, 0)
+            entry += 1
+        next_leaving[i] = simd.last_lane(simd.maximum(simd.load(row, width - lanes), carry))
+    _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, rows[1] - 1, lanes)
+    simd.store(kept_carry, 0, carry)
+
+
+class Block(NamedTuple):
+    """Rows of one block that a traceback reads, column by target column from 0 on.
+
+    `entry_rows` and `exit_rows` are boundaries, rising; `entries` the rows from which exons start
+    there, `exits` the rows with which they leave there, the exits' scores included.
+    """
+
+    entry_rows: NDArray[np.int64]
+    entries: NDArray
+    exit_rows: NDArray[np.int64]
+    exits: NDArray
+
+
+@dataclass
+class SiteSweep:
+    """A finished sweep: the best end, and what it takes to compute any block again.
+
+    Attributes
+    ----------
+    score, end, column : int
+        Score of the best chain, the boundary where it ends, and the target column.
+    blocks : list of (int, int)
+        Boundaries of each block.
+    """
+
+    score: int
+    end: int
+    column: int
+    blocks: list[tuple[int, int]]
+    sites: Sites
+    stripes: list[Stripe]
+    snapshots: list[list[State]]
+    block_exits: list[list[NDArray]]
+    borders: list[Border]
+    weights: NDArray
+
+    def block_of(self, boundary: int) -> int:
+        """Return the number of the block that holds a boundary."""
+        return boundary // (self.blocks[0][1] - self.blocks[0][0])
+
+    def best_exit(self, block: int, column: int) -> int:
+        """Return the largest value with which an exon of a block leaves at a column."""
+        width = len(self.block_exits[0][block])
+        k = column % width
+        columns = width // len(self.snapshots[0][0].carry)
+        place = k % columns * (width // columns) + k // columns
+        return int(self.block_exits[column // width][block][place])
+
+    def block(self, number: int, columns: int) -> Block:
+        """Compute a block again, at least up to a number of target columns."""
+        rows = self.blocks[number]
+        width = len(self.stripes[0].start)
+        parts = [self._again(stripe, number) for stripe in range(-(-columns // width))]
+        flags = self.sites.flags[rows[0] : rows[1]]
+        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + rows[0]
+        exit_rows = np.flatnonzero(flags & INNER_EXIT) + rows[0]
+        entries = [by_column(s.entries[: len(entry_rows)], len(s.carry)) for s in parts]
+        exits = [
+            by_column(s.exits[s.counts[0] - len(exit_rows) : s.counts[0]], len(s.carry))
+            for s in parts
+        ]
+        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
+
+    def _again(self, stripe: int, number: int) -> State:
+        state = restored(self.snapshots[stripe][number], capacity_of(self.sites, self.blocks))
+        unused = Border(*(np.empty_like(column) for column in self.borders[0]))
+        sweep_block(
+            self.sites, self.stripes[stripe], state, self.borders[stripe], unused, self.weights,
+            self.blocks[number],
+        )  # fmt: skip
+        return state
+
+
+def sweep(
+    codes: NDArray[np.uint8], table: SiteTable, target: NDArray[np.uint8],
+    scoring: SplicedScoring, threads: int = 1,
+) -> SiteSweep:  # fmt: skip
+    """Sweep one strand of one case.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (m,)
+        The strand's bases, in reading direction.
+    table : SiteTable
+        Of the same strand; it has a chain.
+    target : ndarray of uint8, shape (n,)
+        Encoded target.
+    scoring : SplicedScoring
+        Its exon weight and intron penalty have no use here: the table has both.
+    threads : int
+        Threads that share the work, each with a stripe of its own.
+
+    Returns
+    -------
+    SiteSweep
+    """
+    limit = limits(table, padded(len(target) + 1, threads, 2), scoring)
+    dtype = narrowest(limit.bounds, scoring)
+    width = padded(len(target) + 1, threads, dtype.itemsize) // threads
+    sites = sites_of(codes, table, dtype)
+    stripes = [stripe_of(target, k * width, width, scoring, dtype) for k in range(threads)]
+    blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
+    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
+    borders = [
+        Border(*np.full((2, len(codes) + 1), limit.floor, dtype)) for _ in range(threads + 1)
+    ]
+    capacity = capacity_of(sites, blocks)
+    states = [fresh_state(sites, width, capacity, weights[_FLOOR]) for _ in range(threads)]
+    snapshots: list[list[State]] = [[] for _ in range(threads)]
+    block_exits: list[list[NDArray]] = [[] for _ in range(threads)]
+
+    def block(k: int, rows: tuple[int, int]) -> None:
+        snapshots[k].append(snapshot_of(states[k]))
+        sweep_block(sites, stripes[k], states[k], borders[k], borders[k + 1], weights, rows)
+        block_exits[k].append(states[k].block_exits.copy())
+
+    run_stripes(block, threads, blocks)
+    score, end, column = _best([state.best for state in states], width)
+    return SiteSweep(
+        score, end, column, blocks, sites, stripes, snapshots, block_exits, borders, weights
+    )
+
+
+def _best(ends: list[NDArray[np.int64]], width: int) -> tuple[int, int, int]:
+    """Return score, boundary and target column of the best end: the first, at the least column."""
+    found = [
+        (-int(e[_SCORE]), int(e[_END]), k * width + int(e[_COLUMN])) for k, e in enumerate(ends)
+    ]
+    score, end, column = min(found)
+    return -score, end, column

@@ -1,0 +1,1 @@
+"""List mode on GPUs."""

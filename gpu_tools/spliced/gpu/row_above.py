@@ -1,0 +1,134 @@
+"""What streams in above the segments of a piece: a warp brings it in, a chunk of columns at a time.
+
+The row above a segment is the maximum of its sources, stored rows that others write meanwhile.
+Eight lanes bring in the row of one segment, four columns each, so that four segments are looked
+after side by side. A cell is `NEVER` until it is written; who reads it looks until it is not.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64, uint32
+
+from gpu_tools.hardware.gpu.intrinsics import (
+    WARP,
+    add2,
+    funnel,
+    load2,
+    load4,
+    look_around,
+    max2,
+    min2,
+    moved,
+    permute,
+    put_four,
+    store4,
+)
+from gpu_tools.spliced.gpu.job_table import FREE, GAP
+from gpu_tools.spliced.gpu.piece_tables import OF_SEGMENT, OF_SOURCE
+from gpu_tools.splicing import recurrence as core
+
+CHUNK = WARP
+"""Columns that come in together."""
+UNROLLED = 4
+"""Columns that a lane brings in, steps whose values are stored together."""
+LANES = CHUNK // UNROLLED
+"""Lanes that bring the chunk of a row in."""
+_ABREAST = WARP // LANES
+"""Segments whose rows come in side by side."""
+NEVER = -32_640
+"""Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
+BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
+STAGED = CHUNK + UNROLLED
+"""Staged columns of a segment; more than needed, so that segments lie in different banks."""
+LOWS, _SWAPPED = 0x5410, 0x1032
+_HIGH = -0x10000
+
+empty_chain = cuda.jit(device=True)(core.empty_chain)
+
+
+@cuda.jit(device=True)
+def _source(sources, source, column):
+    """Return where a source has its cells from a column on, and what it adds to each of them."""
+    place, added = load2(sources, int64(OF_SOURCE) * source)
+    return int32(place + column), added
+
+
+@cuda.jit(device=True)
+def _look(cells, at):
+    """Return four neighbouring cells of a row, as two pairs."""
+    first, second, third = look_around(cells, at)
+    # an odd place is in the middle of a pair; a shift by 32 is none
+    distance = uint32(at << int32(4))
+    return int32(funnel(first, second, distance)), int32(funnel(second, third, distance))
+
+
+@cuda.jit(device=True)
+def _least(pairs):
+    return min2(pairs[0], pairs[1])
+
+
+@cuda.jit(device=True)
+def _missing(least):
+    """Tell whether one of two cells is `NEVER`."""
+    return min2(least, permute(least, least, int32(_SWAPPED))) == BOTH_NEVER
+
+
+@cuda.jit(device=True)
+def _raise(row, pairs, added):
+    return max2(row[0], add2(pairs[0], added)), max2(row[1], add2(pairs[1], added))
+
+
+@cuda.jit(device=True)
+def _fold(cells, sources, segment, column, scoring):
+    """Return the row above a segment from a column on, as two pairs, waiting for its sources."""
+    _, _, source, past = segment
+    row = BOTH_NEVER, BOTH_NEVER
+    if source == past:
+        row = _empty(column, scoring), _empty(int32(column + 2), scoring)
+    while source < past:
+        # behind the last source it comes again, which changes no maximum
+        a, of_a = _source(sources, source, column)
+        b, of_b = _source(sources, min(int32(source + 1), int32(past - 1)), column)
+        c, of_c = _source(sources, min(int32(source + 2), int32(past - 1)), column)
+        at_a, at_b, at_c = _look(cells, a), _look(cells, b), _look(cells, c)
+        while _missing(min2(_least(at_a), min2(_least(at_b), _least(at_c)))):
+            at_a, at_b, at_c = _look(cells, a), _look(cells, b), _look(cells, c)
+        row = _raise(_raise(_raise(row, at_a, of_a), at_b, of_b), at_c, of_c)
+        source = int32(source + 3)
+    return row
+
+
+@cuda.jit(device=True)
+def _empty(column, scoring):
+    """Return the empty chain's cells at a column and the next."""
+    gap, free = scoring[GAP], scoring[FREE] != 0
+    one, two = empty_chain(column, gap, free), empty_chain(column + 1, gap, free)
+    return permute(int32(one), int32(two), int32(LOWS))
+
+
+@cuda.jit(device=True)
+def arrive(cells, tables, segments, chunk, half, stage, scoring):
+    """Stage a chunk of the row above each segment of a piece, waiting for it.
+
+    `tables` are the segments and the sources, `chunk` is the first column that the lane would bring
+    in if no segment were behind, and the number of columns. In the high half of a word a staged
+    cell goes above the low half of a lane.
+    """
+    (of_segments, sources), (first, columns) = tables, chunk
+    lane = int32(cuda.threadIdx.x)
+    for base in range(segments[0], segments[1], int32(_ABREAST)):
+        # too many lanes do what others do as well
+        number = min(int32(base + lane // int32(LANES)), int32(segments[1] - 1))
+        segment = load4(of_segments, int64(OF_SEGMENT) * number)
+        column, kept = int32(first - segment[0]), segment[1]
+        low, high = BOTH_NEVER, BOTH_NEVER
+        if uint32(column) < uint32(columns):
+            low, high = _fold(cells, sources, segment, column, scoring)
+            if kept > 0:
+                put_four(moved(cells, kept + column), low, high)
+        staged = int32(half + (number - segments[0]) * int32(STAGED))
+        words = (
+            int32(low << int32(16)), int32(low & int32(_HIGH)),
+            int32(high << int32(16)), int32(high & int32(_HIGH)),
+        )  # fmt: skip
+        store4(stage, int64(staged + lane % int32(LANES) * int32(UNROLLED)), words)

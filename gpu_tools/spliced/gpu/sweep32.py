@@ -1,0 +1,318 @@
+"""The 32-bit sweep on a GPU, for scores or devices that the packed one cannot take.
+
+One warp sweeps a job: lanes own neighbouring columns, all tracks lie back to back.
+
+As on the CPU, lane l works on stream row s - l in step s and takes what it needs from the lane
+before by a shuffle. The columns of a lane live in registers. A target with more columns than a
+warp owns is swept in stripes, one after the other; the border between them goes through memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, int32
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics import WARP, shuffle_up
+from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
+from gpu_tools.model.sequences import OTHER
+from gpu_tools.spliced.bounds import bounds
+from gpu_tools.spliced.cpu.sweep import Border, fill_column_zero
+from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.splicing import recurrence as core
+from gpu_tools.splicing.bounds import narrowest
+from gpu_tools.splicing.recurrence import Sweep
+
+COLUMNS_PER_LANE = 2 if simulated() else 8
+"""Registers of a lane that hold cells; few in the simulator, so that small tests have stripes."""
+STRIPE = WARP * COLUMNS_PER_LANE
+LEAD = 32
+"""Elements before column 1 in a stored row: column 0 and padding that keeps rows aligned."""
+_TABLE = N_SYMBOLS * N_SYMBOLS
+_GAP, _PENALTY, _FREE = _TABLE, _TABLE + 1, _TABLE + 2
+
+empty_chain = cuda.jit(device=True)(core.empty_chain)
+
+
+class Job(NamedTuple):
+    """A program and an encoded target."""
+
+    program: SweepProgram
+    target: NDArray[np.uint8]
+
+
+def stripes(job: Job) -> int:
+    """Return the number of stripes of a job's target columns."""
+    return max(-(-len(job.target) // STRIPE), 1)
+
+
+def stride(job: Job) -> int:
+    """Return the elements of a stored row."""
+    return LEAD + stripes(job) * STRIPE
+
+
+def _stored_rows(job: Job) -> int:
+    """Return the rows of `ends`, those that join tracks, and those of `entries`, together."""
+    return _left_rows(job.program) + len(job.program.starts)
+
+
+def _left_rows(program: SweepProgram) -> int:
+    """Return the rows that runs leave: at ends, and to join other tracks."""
+    return len(program.ends) + program.runs.n_joins
+
+
+def _border(job: Job) -> int:
+    """Return the elements of one border: a value a row, and one above each row with a top."""
+    return len(job.program.runs.codes) + len(job.program.runs.top_rows)
+
+
+def _numbers_of(program: SweepProgram) -> int:
+    """Return how many numbers describe a program's tracks, tops and exits."""
+    return len(program.starts) + 3 * (len(program.runs.top_rows) + len(program.runs.exit_rows))
+
+
+def device_bytes(job: Job) -> int:
+    """Return the device memory that a job takes."""
+    numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.program)
+    return 4 * numbers + len(job.program.runs.codes) + stripes(job) * STRIPE
+
+
+# columns of the job table: counts, then where the job's parts begin in the buffers
+_ROWS, _TRACKS, _TOPS, _EXITS, _ENDS, _LEFT, _STRIPES = range(7)
+_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(7, 13)
+
+
+@cuda.jit(device=True)
+def _enter(row, maxima, ends, entry, committed, commits, penalty):
+    """Commit the ends up to `commits` and load the row that a track starts from; all a lane's."""
+    for end in range(committed, commits):
+        for c in range(COLUMNS_PER_LANE):
+            maxima[c] = max(maxima[c], int32(ends[end, c] - penalty))
+    for c in range(COLUMNS_PER_LANE):
+        row[c] = maxima[c]
+        entry[c] = maxima[c]
+
+
+@cuda.jit(device=True)
+def cell(diagonal, up, left, lifted_score, gap):
+    """Return `core.cell` in 32 bits: sums of 32-bit numbers have 64 unless told otherwise."""
+    return max(max(int32(diagonal + lifted_score), int32(up + gap)), left)
+
+
+@cuda.jit(device=True)
+def _join(row, values):
+    """Raise a lane's row to what joins it."""
+    for c in range(COLUMNS_PER_LANE):
+        row[c] = max(row[c], values[c])
+
+
+@cuda.jit(device=True)
+def _leave(row, values, bonus):
+    """Take a lane's row as the last row of an exon, or as what joins another track."""
+    for c in range(COLUMNS_PER_LANE):
+        values[c] = max(values[c], int32(row[c] + bonus))
+
+
+@cuda.jit(device=True)
+def _advance(row, target, lifted, diagonal, left, gap):
+    """Compute a lane's columns of one row; return the last."""
+    for c in range(COLUMNS_PER_LANE):
+        up = row[c]
+        left = cell(diagonal, up, left, lifted[target[c]], gap)
+        row[c] = left
+        diagonal = up
+    return left
+
+
+@cuda.jit
+def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
+    """Sweep one job a block of one warp.
+
+    Parameters
+    ----------
+    jobs : int64 array, shape (J, 12)
+        Counts and offsets of each job, see the constants of this module.
+    symbols : uint8 array
+        Stream symbols and padded targets of all jobs.
+    numbers : int32 array
+        track_commits, top_rows, top_tracks, top_joins, exit_rows, exit_ends and exit_bonus of each
+        job.
+    cells : int32 array
+        `ends`, the rows that join tracks, then `entries` of each job; all but the last at their
+        minimum before the first exon, column 0 filled in.
+    borders : int32 array
+        Two borders of each job, rows then tops; the first holds column 0.
+    scoring : int32 array, shape (28,)
+        Lifted substitution scores, gap, intron penalty, free ends.
+    """
+    job = jobs[cuda.blockIdx.x]
+    lane = int32(cuda.threadIdx.x)
+    scratch = cuda.shared.array(WARP, int32)
+    table = cuda.shared.array(_TABLE, int32)
+    row = cuda.local.array(COLUMNS_PER_LANE, int32)
+    maxima = cuda.local.array(COLUMNS_PER_LANE, int32)
+    target = cuda.local.array(COLUMNS_PER_LANE, int32)
+    for k in range(lane, _TABLE, WARP):
+        table[k] = scoring[k]
+    cuda.syncthreads()
+    gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
+
+    n_rows, n_tops, n_exits = int32(job[_ROWS]), int32(job[_TOPS]), int32(job[_EXITS])
+    n_stripes, n_ends, n_left = int32(job[_STRIPES]), int32(job[_ENDS]), job[_LEFT]
+    width = LEAD + job[_STRIPES] * STRIPE
+    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
+    track_commits = numbers[job[_NUMBERS] :]
+    top_rows = track_commits[job[_TRACKS] :]
+    top_tracks, top_joins, exits = top_rows[n_tops:], top_rows[2 * n_tops :], top_rows[3 * n_tops :]
+    exit_rows, exit_ends, exit_bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
+    ends = cells[job[_CELLS] : job[_CELLS] + n_left * width].reshape((n_left, width))
+    stored = cells[job[_CELLS] + n_left * width :]
+    entries = stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
+    border = n_rows + n_tops
+
+    for stripe in range(n_stripes):
+        column = int32(stripe * STRIPE + lane * COLUMNS_PER_LANE)
+        before = borders[job[_BORDERS] + (stripe % 2) * border :]
+        after = borders[job[_BORDERS] + ((stripe + 1) % 2) * border :]
+        for c in range(COLUMNS_PER_LANE):
+            target[c] = symbols[job[_TARGET] + column + c]
+            maxima[c] = empty_chain(int32(column + c + 1), gap, free)
+            row[c] = 0
+        first = LEAD + column
+        top, exit_, committed = int32(0), int32(0), int32(0)
+        last, corner, diagonal = int32(0), int32(0), int32(0)
+        for step in range(n_rows + WARP - 1):
+            at = int32(step - lane)
+            left, neighbour = shuffle_up(last, scratch), shuffle_up(corner, scratch)
+            if at < 0 or at >= n_rows:
+                continue
+            if lane == 0:
+                left = before[at]
+            arriving = left
+            here = slice(first, first + COLUMNS_PER_LANE)
+            if top < n_tops and top_rows[top] == at:
+                track, join = top_tracks[top], top_joins[top]
+                if track >= 0:
+                    commits, entry = track_commits[track], entries[track, here]
+                    _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
+                    committed = commits
+                if join >= 0:
+                    _join(row, ends[n_ends + join, here])
+                diagonal = neighbour if lane > 0 else before[n_rows + top]
+                corner = row[COLUMNS_PER_LANE - 1]
+                if lane == WARP - 1:
+                    after[n_rows + top] = corner
+                top += int32(1)
+            lifted = table[int32(stream[at]) * N_SYMBOLS :]
+            last = _advance(row, target, lifted, diagonal, left, gap)
+            diagonal = arriving
+            if lane == WARP - 1:
+                after[at] = last
+            while exit_ < n_exits and exit_rows[exit_] == at:
+                _leave(row, ends[exit_ends[exit_], here], exit_bonus[exit_])
+                exit_ += int32(1)
+        cuda.syncthreads()
+
+
+def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
+    """Sweep jobs that together fit into the memory of the current GPU.
+
+    Parameters
+    ----------
+    jobs : list of Job
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    list of Sweep
+        Of int32, in the order of `jobs`.
+    """
+    if not jobs:
+        return []
+    for job in jobs:
+        narrowest(bounds(job.program, stripes(job) * STRIPE, scoring), scoring)
+    # long jobs first: a warp that starts last should not be the one that ends last
+    work = [len(job.program.runs.codes) * stripes(job) for job in jobs]
+    order = sorted(range(len(jobs)), key=lambda k: -work[k])
+    ordered = [jobs[k] for k in order]
+    sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
+    return [sweep for _, sweep in sorted(zip(order, sweeps, strict=True), key=lambda pair: pair[0])]
+
+
+def _layout(jobs: list) -> NDArray[np.int64]:
+    """Return the job table."""
+    table = np.zeros((len(jobs), _FIELDS), dtype=np.int64)
+    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
+    for k, job in enumerate(jobs):
+        program, runs = job.program, job.program.runs
+        table[k, :_SYMBOLS] = (
+            len(runs.codes), len(program.starts), len(runs.top_rows), len(runs.exit_rows),
+            len(program.ends), _left_rows(program), stripes(job),
+        )  # fmt: skip
+        sizes[k] = (
+            len(runs.codes), stripes(job) * STRIPE, _numbers_of(program),
+            _stored_rows(job) * stride(job), 2 * _border(job),
+        )  # fmt: skip
+    table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
+    table[:, _TARGET] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
+    return table
+
+
+def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
+    streams = [job.program.runs.codes for job in jobs]
+    symbols = np.concatenate(streams + [_padded(job) for job in jobs])
+    numbers = np.concatenate([_numbers(job.program) for job in jobs])
+    last, final = jobs[-1], table[-1]
+    n_cells = int(final[_CELLS]) + _stored_rows(last) * stride(last)
+    cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
+    borders = np.zeros(int(final[_BORDERS]) + 2 * _border(last), dtype=np.int32)
+    for job, row in zip(jobs, table, strict=True):
+        _fill_column_zero(job, cells[row[_CELLS] :], borders[row[_BORDERS] :], scoring)
+    on_device = cuda.to_device(cells)
+    sweep_warp[len(jobs), WARP](
+        cuda.to_device(table), cuda.to_device(symbols), cuda.to_device(numbers), on_device,
+        cuda.to_device(borders), cuda.to_device(_scores(scoring)),
+    )  # fmt: skip
+    on_device.copy_to_host(cells)
+    sweeps = [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
+    return [
+        sweep._replace(ends=sweep.ends[: len(job.program.ends)])
+        for job, sweep in zip(jobs, sweeps, strict=True)
+    ]
+
+
+def _padded(job) -> NDArray[np.uint8]:
+    target = np.full(stripes(job) * STRIPE, OTHER, dtype=np.uint8)
+    target[: len(job.target)] = job.target
+    return target
+
+
+def _numbers(program: SweepProgram) -> NDArray[np.int32]:
+    runs = program.runs
+    parts = (
+        program.track_commits, runs.top_rows, runs.top_tracks, runs.top_joins, runs.exit_rows,
+        runs.exit_ends, runs.exit_bonus,
+    )  # fmt: skip
+    return np.concatenate(parts).astype(np.int32)
+
+
+def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
+    lifted = (scoring.substitution() - scoring.gap).ravel()
+    free = int(scoring.ends != "global")
+    return np.array([*lifted, scoring.gap, scoring.intron_penalty, free], dtype=np.int32)
+
+
+def _sweep_of(job, cells) -> Sweep:
+    """Return the views of a job's stored rows from column 0 on, those that join behind the ends."""
+    rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
+    n_left, tracks = _left_rows(job.program), np.arange(len(job.program.starts))
+    return Sweep(rows[:n_left, LEAD - 1 :], rows[n_left:, LEAD - 1 :], tracks)
+
+
+def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:
+    n_rows = len(job.program.runs.codes)
+    border = Border(borders[:n_rows], borders[n_rows : _border(job)])
+    fill_column_zero(job.program, _sweep_of(job, cells), border, scoring)

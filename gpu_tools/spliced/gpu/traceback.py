@@ -1,0 +1,304 @@
+"""Best chains and their alignments, found on the GPU in the rows that the packed sweep left there.
+
+The same as `traceback`, with the same ties: of the exons that end where a chain's exon ends, the
+rows of W are computed backwards from that cell, and the shortest exon that explains its value is
+entered at its smallest column. One warp follows one chain.
+
+Rows of W go in strips, see `cuda_strip`. A strip ends where a candidate does, so its last row is
+all that has to be looked at. How each cell came about is followed from the exon's entry to its end.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32, int64, uint32
+
+from gpu_tools.hardware.gpu.intrinsics import (
+    WARP,
+    any_lane,
+    kernel,
+    shuffle,
+    sync_lanes,
+)
+from gpu_tools.spliced.gpu import best_ends as ends
+from gpu_tools.spliced.gpu import job_table as of_job
+from gpu_tools.spliced.gpu.row_above import UNROLLED, empty_chain
+from gpu_tools.spliced.gpu.sweep import WORD_LEAD, place_of
+from gpu_tools.spliced.gpu.traceback_strip import NEVER, SLOTS, STRIP, sweep_strip, way_of, ways_of
+
+HEAD = 3
+"""Elements before the runs of an exon: its number by end, the column it is entered at, its runs."""
+EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
+"""Operations, as `traceback` numbers them."""
+OPERATION_BITS = 3
+_FAR = 1 << 30
+
+_score = cuda.jit(device=True)(ends.score_of)
+_column = cuda.jit(device=True)(ends.column_of)
+_exit = cuda.jit(device=True)(ends.exit_of)
+
+
+@cuda.jit(device=True)
+def _cell(rows, stored, column):
+    """Return a stored row's cell; `rows` are a job's cells and the elements of a row."""
+    cells, stride = rows
+    return int32(cells[place_of(stored, stride) + column])
+
+
+@cuda.jit(device=True)
+def _largest(value, lane, scratch):
+    distance = int32(WARP // 2)
+    while distance > 0:
+        value = max(value, shuffle(value, int32(lane ^ distance), scratch))
+        distance >>= int32(1)
+    return value
+
+
+@cuda.jit(device=True)
+def _first_at_least(row, wanted, past, lane, scratch):
+    """Return the first column before `past` at which a rising row is not below `wanted`."""
+    low, high = int32(0), past
+    while low < high:
+        step = int32((high - low + int32(WARP - 1)) // int32(WARP))
+        probe = int32(low + lane * step)
+        below = probe < high and int32(row[probe]) < wanted
+        reached = probe < high and not below
+        low = _largest(int32(probe + 1) if below else low, lane, scratch)
+        high = int32(-_largest(int32(-probe) if reached else int32(-high), lane, scratch))
+    return high
+
+
+@cuda.jit(device=True)
+def _left_with(exit_, rows, column, gap):
+    """Return what an exon has at a column where it ends, its bonus added; see `cuda_packed`."""
+    return int32(
+        _cell(rows, exit_[ends.ROW], column) + exit_[ends.BONUS] + gap * exit_[ends.LENGTH]
+    )
+
+
+@cuda.jit(device=True)
+def _value_at(table, rows, group, end, lane, scratch):
+    """Return the most that an exon of a group has; `end` is its column, and the gap score."""
+    value, (column, gap) = int32(NEVER), end
+    for k in range(group[0] + lane, group[1], WARP):
+        value = max(value, _left_with(table[k], rows, column, gap))
+    return _largest(int32(value), lane, scratch)
+
+
+@cuda.jit(device=True)
+def _first_column(table, rows, group, end, most, lane, scratch):
+    """Return the first column at which any exon of a group could have been entered."""
+    (column, value), (cells, stride) = end, rows
+    first = column
+    for k in range(group[0], group[1]):
+        wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
+        entry = cells[place_of(table[k, ends.ENTRY], stride) :]
+        first = _first_at_least(entry, wanted, first, lane, scratch)
+    return first
+
+
+@cuda.jit(device=True)
+def _entered_at(entry, gains, columns, missing, lane, scratch):
+    """Return the smallest column at which an exon's entry and W give what is missing, or -1."""
+    first, last = columns
+    for start in range(first, int32(last + 1), int32(WARP)):
+        column = int32(start + lane)
+        hit = column <= last and int32(entry[column]) + gains[last - column] == missing
+        if any_lane(hit):
+            return int32(-_largest(int32(-column) if hit else int32(-_FAR), lane, scratch))
+    return int32(-1)
+
+
+@cuda.jit(device=True)
+def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
+    """Return the exon that ends with a value, the column it is entered at, strips and steps.
+
+    `end` is the group of exits with that end, and the column. Of each strip the rows and lanes
+    before it, and how its cells came about, are left in the room.
+    """
+    strips, borders, ways, stride = room
+    (group, column), (cells, stored) = end, rows
+    gap = scoring[of_job.GAP]
+    value = _value_at(table, rows, group, (column, gap), lane, scratch)
+    first = _first_column(table, rows, group, (column, value), scoring[of_job.MOST], lane, scratch)
+    last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
+    steps = int32(column - first + int32(WARP))
+    n_strips, swept, lanes, target = int32(0), int32(0), int32(0), int32(0)
+    for k in range(group[1] - 1, group[0] - 1, -1):
+        while swept < table[k, ends.LENGTH]:
+            n_rows = min(int32(table[k, ends.LENGTH] - swept), int32(STRIP))
+            source = target if n_strips > 0 else int32(-1)
+            target = int32(stride - target)
+            if lane == 0:
+                strips[uint32(2 * n_strips)], strips[uint32(2 * n_strips + 1)] = swept, lanes
+            strip = int32(last_row - swept), first_word, n_rows, steps, source, target
+            own = ways[int64(lanes) * ways_of(steps) :]
+            lanes += sweep_strip(texts, borders, own, strip, gap, lane, scratch)
+            swept += n_rows
+            n_strips += int32(1)
+        missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
+        entry = cells[place_of(table[k, ends.ENTRY], stored) :]
+        entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
+        if entered >= 0:
+            return int32(k), entered, n_strips, steps
+    return int32(-1), int32(-1), n_strips, steps
+
+
+@cuda.jit(device=True)
+def _walk(found, texts, room, exon, end_column, strips_and_steps):
+    """Write the runs of operations from an exon's entry to its end; return their number.
+
+    `exon` is where its last base symbol is, its length, and the column it is entered at.
+    """
+    symbols, _, target = texts
+    strips, _, ways, _ = room
+    last_row, left, column = exon
+    strip, steps = strips_and_steps
+    rows_before, spare, lanes = left, int32(0), int32(0)
+    runs, length, current = uint32(0), int32(0), int32(-1)
+    while left > 0:
+        if left <= rows_before:
+            strip -= int32(1)
+            past, rows_before = rows_before, strips[uint32(2 * strip)]
+            lanes = strips[uint32(2 * strip + 1)]
+            spare = int32((rows_before - past) & int32(SLOTS - 1))
+        slot = int32(left - 1 - rows_before + spare)
+        way = way_of(ways, steps, lanes, slot, int32(end_column - column))
+        paired, dropped = way & 1 == 0, way & 3 == 1
+        operation = int32(DELETION) if dropped else int32(INSERTION)
+        if paired:
+            same = symbols[uint32(last_row - left + 1)] == target[uint32(column)]
+            operation = int32(EQUAL) if same else int32(UNEQUAL)
+        left -= int32(1) if paired or dropped else int32(0)
+        column += int32(0) if dropped else int32(1)
+        if operation != current and length > 0:
+            found[runs] = int32(length << OPERATION_BITS) | current
+            runs, length = uint32(runs + 1), int32(0)
+        current = operation
+        length += int32(1)
+    if length > 0 and (current != INSERTION or column == end_column):
+        found[runs] = int32(length << OPERATION_BITS) | current
+        runs, length = uint32(runs + 1), int32(0)
+    if column < end_column:
+        length += int32(end_column - column)
+        found[runs] = int32(length << OPERATION_BITS) | int32(INSERTION)
+        runs = uint32(runs + 1)
+    return int32(runs)
+
+
+@cuda.jit(device=True)
+def _exit_before(table, rows, committed, end, wanted, lane, scratch):
+    """Return the last of the committed exits with a wanted value, or -1; see `_value_at`."""
+    column, gap = end
+    for start in range(committed, int32(0), int32(-WARP)):
+        k = int32(start - 1 - lane)
+        hit = k >= 0 and _left_with(table[k], rows, column, gap) == wanted
+        if any_lane(hit):
+            return _largest(k if hit else int32(-1), lane, scratch)
+    return int32(-1)
+
+
+@cuda.jit(device=True)
+def _beaten(best, number, job):
+    """Tell whether another strand of the case has a better chain, or as good a one and is first."""
+    ours = _score(best[number])
+    for rival in range(job[of_job.FIRST_RIVAL], job[of_job.PAST_RIVALS]):
+        theirs = _score(best[rival])
+        if theirs > ours or (theirs == ours and rival < number):
+            return True
+    return False
+
+
+@kernel()
+def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, written, found, scoring):
+    """Follow the best chain of each job back to its start, one warp a job.
+
+    Parameters
+    ----------
+    jobs : int64 array, shape (J, cuda_job.FIELDS)
+    exits : int32 array, shape (B, 8)
+        Of each exon, ordered by end, then start: its last stored row, its bonus, its length, its
+        last base symbol, the stored row above its first one, how many exits may precede it, the
+        first exit with its end, and the first behind those.
+    symbols, words, cells : array
+        As `cuda_packed.sweep_pieces` has them, and the words of S', see `place_sources`.
+    targets : uint8 array
+        Encoded targets.
+    best : int64 array, shape (J,)
+        From `find_ends`.
+    space : int32 array
+        Room to work in.
+    written : int32 array, shape (J,)
+        Written: elements of `found` that are.
+    found : int32 array
+        Written, of each job: the number of its chain's exons, 0 if another job of the case wins
+        and -1 if nothing explains a value; then of each, last exon first, its number among the
+        exits, the column it is entered at, and its runs: their number, then each as its length and
+        operation.
+    scoring : int32 array
+        See `cuda_job`.
+    """
+    scratch = cuda.shared.array(WARP, int32)
+    lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
+    job = jobs[number]
+    table, out = exits[job[of_job.EXITS] :], found[job[of_job.FOUND] :]
+    rows = cells[job[of_job.CELLS] :], int32(job[of_job.STRIDE])
+    texts = (
+        symbols[job[of_job.SYMBOLS] :],
+        words[job[of_job.WORDS] + UNROLLED * job[of_job.WORD_ROOM] :],
+        targets[job[of_job.TARGET] :],
+    )
+    stride = int32(job[of_job.COLUMNS] + 2 * WARP)
+    room = (
+        space[job[of_job.STRIPS] :],
+        space[job[of_job.BORDERS] :],
+        space[job[of_job.WAYS] :],
+        stride,
+    )
+    column, chain, n = int32(_column(best[number])), int32(0), int32(1)
+    end = int32(_exit(best[number]))
+    if _beaten(best, number, job):
+        end = int32(-1)
+    while end >= 0:
+        group = table[end, ends.FIRST], table[end, ends.PAST]
+        exon, entered, n_strips, steps = _find_exon(
+            table, rows, texts, room, (group, column), scoring, lane, scratch
+        )
+        if exon < 0:
+            chain = int32(-1)
+            break
+        sync_lanes()
+        runs = int32(0)
+        if lane == 0:
+            walked = table[exon, ends.LAST_ROW], table[exon, ends.LENGTH], entered
+            runs = _walk(out[n + HEAD :], texts, room, walked, column, (n_strips, steps))
+            out[n], out[n + 1], out[n + 2] = exon, entered, runs
+        n += int32(HEAD) + shuffle(runs, int32(0), scratch)
+        chain, column = int32(chain + 1), entered
+        before = _cell(rows, table[exon, ends.ENTRY], column)
+        end = int32(-1)
+        if before != empty_chain(column, scoring[of_job.GAP], scoring[of_job.FREE] != 0):
+            wanted, committed = int32(before + scoring[of_job.PENALTY]), table[exon, ends.COMMITTED]
+            at = column, scoring[of_job.GAP]
+            end = _exit_before(table, rows, committed, at, wanted, lane, scratch)
+            if end < 0:
+                chain = int32(-1)
+    if lane == 0:
+        out[0], written[number] = chain, n
+
+
+@kernel()
+def gather(found, written, jobs, used, firsts, gathered):
+    """Put what was found next to each other, in any order; a block a job.
+
+    Where the part of each job begins is written to `firsts`, and how much there is of all parts to
+    ``used[0]``, which was 0.
+    """
+    begin = cuda.shared.array(1, int32)
+    number, n = cuda.blockIdx.x, written[cuda.blockIdx.x]
+    if cuda.threadIdx.x == 0:
+        begin[0] = cuda.atomic.add(used, 0, n)
+        firsts[number] = begin[0]
+    cuda.syncthreads()
+    first, source = int64(begin[0]), jobs[number, of_job.FOUND]
+    for k in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        gathered[first + k] = found[source + k]

@@ -1,0 +1,1 @@
+"""What list mode and site mode of spliced alignment share."""

@@ -1,0 +1,83 @@
+"""Bounds on the cells of a sweep, and the narrowest integers that hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import ScoringError
+from gpu_tools.model.scoring import LIMIT_INT32, SplicedScoring
+
+LIMIT_INT16 = 2**15 - 1
+
+
+CELL_LIMIT = 2**28
+"""Cells and steps of a sweep that has only 32 bits stay below this magnitude."""
+
+
+CELL_FLOOR = -2 * CELL_LIMIT
+"""Under every cell of such a sweep, whatever one step adds to it."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """No cell, exon end or predecessors' maximum of a sweep leaves [lowest, highest]."""
+
+    lowest: int
+    highest: int
+
+    @property
+    def magnitude(self) -> int:
+        """The larger of the two bounds' magnitudes."""
+        return max(abs(self.lowest), abs(self.highest))
+
+
+class Costs(NamedTuple):
+    """What a scoring has to do with the bounds of cells.
+
+    `gap` is its gap score, `pair` the most that a pair adds where cells are lifted by columns, at
+    least 0, `most` the largest magnitude of what one operation adds, and `free` whether ends are.
+    """
+
+    gap: int
+    pair: int
+    most: int
+    free: bool
+
+
+def costs_of(scoring: SplicedScoring) -> Costs:
+    """Return what a scoring has to do with the bounds of cells."""
+    gap = scoring.gap
+    lifted = scoring.substitution() - gap
+    most = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty))
+    return Costs(gap, max(int(lifted.max()), 0), most, scoring.ends != "global")
+
+
+def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
+    """Return int16 if every value fits, else int32.
+
+    Raises
+    ------
+    ScoringError
+        If 32 bits could overflow.
+    """
+    return np.dtype(np.int16 if fit_int16(np.array([bound.magnitude]))[0] else np.int32)
+
+
+def fit_int16(magnitudes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell of each of some sweeps whether 16 bits hold every value, given the largest magnitude.
+
+    Raises
+    ------
+    ScoringError
+        If 32 bits could overflow.
+    """
+    beyond = magnitudes[magnitudes >= LIMIT_INT32]
+    if len(beyond):
+        raise ScoringError(
+            f"scores up to {beyond[0]} could arise for these lengths; expected less than 2^30"
+        )
+    return magnitudes < LIMIT_INT16

@@ -1,0 +1,77 @@
+"""Codons that an intron splits: their classes, and which of them would be stop codons."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from gpu_tools.model.sequences import OTHER, encode
+from gpu_tools.model.translation import STOP_CODONS
+
+FRAMES = 3
+SPLITS = 6
+"""Classes of what an intron leaves of a codon."""
+READINGS = ("any", "complete", "incomplete")
+"""Whether chains must translate: not, from start to stop codon, or as part of a reading frame."""
+_A, _G, _T = 0, 2, 3
+
+
+@register_jitable
+def split_class(codes, boundary, split):
+    """Return the class of the `split` bases before a boundary."""
+    if split == 0:
+        return 0
+    last = codes[boundary - 1]
+    if split == 1:
+        return 1 if last == _T else 2
+    if codes[boundary - 2] != _T or last not in (_A, _G):
+        return 5
+    return 3 if last == _A else 4
+
+
+@register_jitable
+def completes(codes, stops, split, boundary):
+    """Return whether a split codon of a class is complete behind a boundary, and is no stop."""
+    left = 0 if split == 0 else (2 if split < 3 else 1)
+    if boundary + left > len(codes):
+        return False
+    if split == 1:
+        return not stops[_T, codes[boundary], codes[boundary + 1]]
+    if split in (3, 4):
+        return not stops[_T, _A if split == 3 else _G, codes[boundary]]
+    return True
+
+
+@cache
+def stop_words() -> NDArray[np.bool_]:
+    """Return which words of three codes are stop codons, shape (5, 5, 5)."""
+    words = np.zeros((OTHER + 1,) * FRAMES, dtype=bool)
+    for stop in STOP_CODONS:
+        words[tuple(encode(stop))] = True
+    return words
+
+
+def translation_of(codes: NDArray[np.uint8], chain: list[tuple[int, int]]) -> dict:
+    """Return phases and outer codons of a chain that translates, as `SplicedAlignment` has them.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (m,)
+        The strand's bases, in reading direction.
+    chain : list of (int, int)
+        In reading direction; the first and the last codon lie in one exon each.
+
+    Returns
+    -------
+    dict
+    """
+    before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
+    start, end = chain[0][0], chain[-1][1]
+    return {
+        "phases": tuple(int(phase) for phase in -before % FRAMES),
+        "start_codon": codes[start : start + FRAMES].tolist() == [_A, _T, _G],
+        "stop_codon": bool(stop_words()[tuple(codes[end - FRAMES : end])]),
+    }

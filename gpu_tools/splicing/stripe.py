@@ -1,0 +1,77 @@
+"""A stripe of target columns in vectors: column c of lane l is element c * lanes + l."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
+from gpu_tools.model.sequences import OTHER
+from gpu_tools.splicing.recurrence import empty_row
+
+
+class Stripe(NamedTuple):
+    """A stripe's columns; column c of lane l is element c * lanes + l.
+
+    `profile` holds the lifted scores by base symbol, `start` S' of the empty chain, `drop` what
+    turns S' into S, `final` 1 where a chain may end, all of it from element `final_span[0]` to
+    before `final_span[1]`.
+    """
+
+    profile: NDArray
+    start: NDArray
+    drop: NDArray
+    final: NDArray
+    final_span: tuple[int, int]
+
+
+def by_column(rows: NDArray, lanes: int) -> NDArray:
+    """Return rows in the order of target columns."""
+    count, width = rows.shape
+    return rows.reshape(count, width // lanes, lanes).transpose(0, 2, 1).reshape(count, width)
+
+
+def by_lane(rows, lanes: int, dtype) -> NDArray:
+    """Return rows with column c of lane l at c * lanes + l."""
+    count, width = rows.shape
+    blocked = rows.reshape(count, lanes, width // lanes).transpose(0, 2, 1)
+    return np.ascontiguousarray(blocked, dtype=dtype).reshape(count, width)
+
+
+def lanes_of(dtype) -> int:
+    """Return the lanes of a vector."""
+    return simd.VECTOR_BYTES // dtype.itemsize
+
+
+def padded(columns: int, threads: int, itemsize: int) -> int:
+    """Return the columns that whole vectors of all threads have, at least `columns`."""
+    width = threads * simd.VECTOR_BYTES // itemsize
+    return max(-(-columns // width), 1) * width
+
+
+def stripe_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> Stripe:
+    """Return the stripe of `width` columns from `first` on."""
+    lanes = lanes_of(dtype)
+    columns = first + np.arange(width)
+    symbols = np.full(width, OTHER, dtype=np.uint8)
+    known = (columns >= 1) & (columns <= len(target))
+    symbols[known] = target[columns[known] - 1]
+    lifted = scoring.substitution() - scoring.gap
+    free = scoring.ends != "global"
+    start = empty_row(columns, scoring.gap, free)
+    final = columns <= len(target) if free else columns == len(target)
+    laid_out = (
+        by_lane(np.asarray(row)[None], lanes, dtype)[0]
+        for row in (start, np.where(final, scoring.gap * columns, 0), final)
+    )
+    profile = by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
+    return Stripe(profile, *laid_out, _span(final, lanes))
+
+
+def _span(final, lanes: int) -> tuple[int, int]:
+    """Return the elements, in whole vectors, between which the final columns lie."""
+    of_lane = np.flatnonzero(final) % (len(final) // lanes)
+    return (int(of_lane.min()) * lanes, int(of_lane.max() + 1) * lanes) if len(of_lane) else (0, 0)

@@ -1,0 +1,151 @@
+"""``gpu-tools exons predict`` and the data of the demo."""
+
+import gzip
+import json
+
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.exons import best_parse, load_model, predict_exons
+from gpu_tools.formats.fasta import read_fasta, write_fasta
+from gpu_tools.formats.intervals import read_exons
+from gpu_tools.model.resources import resource_path
+
+LOCI = resource_path("demo", "loci.fa.gz")
+
+
+def test_demo_data():
+    loci, mrnas = read_fasta(LOCI), read_fasta(resource_path("demo", "mrnas.fa.gz"))
+    assert len(loci) == len(mrnas) == 10
+    for locus in loci:
+        start, end = locus.description.split()[3].split("-")
+        assert len(locus) == int(end) - int(start) + 2000
+    assert [record.name for record in mrnas[:2]] == ["NM_026831.1", "NM_080469.2"]
+    assert mrnas[0].description == "Mus musculus myosin binding protein H-like (Mybphl), mRNA"
+
+
+@pytest.fixture
+def two_loci(tmp_path):
+    path = tmp_path / "two.fa"
+    write_fasta(path, [read_fasta(LOCI)[3], read_fasta(LOCI)[8]])
+    return path
+
+
+def test_candidates_of_many_records(two_loci, tmp_path):
+    output = tmp_path / "candidates.gff3"
+    assert main(["exons", "predict", "--base", str(two_loci), "--output", str(output)]) == 0
+    sets, records = read_exons(output), read_fasta(two_loci)
+    assert list(sets) == [record.name for record in records]
+    for record in records:
+        expected = predict_exons(record.codes, load_model("vertebrate"))
+        for column in ("starts", "ends", "reverse", "scores", "types"):
+            assert (getattr(sets[record.name], column) == getattr(expected, column)).all()
+    first = output.read_text().splitlines()
+    assert first[:2] == ["##gff-version 3", "##sequence-region NM_000572.2 1 6891"]
+
+
+def test_compressed_lower_case_input_is_the_same(two_loci, tmp_path, capsys):
+    lower = tmp_path / "lower.fa.gz"
+    records = two_loci.read_text().split(">")[1:]
+    texts = [record.partition("\n") for record in records]
+    lower.write_bytes(
+        gzip.compress("".join(f">{head}\n{body.lower()}" for head, _, body in texts).encode())
+    )
+    assert main(["exons", "predict", "--base", str(two_loci), "--quiet"]) == 0
+    plain = capsys.readouterr()
+    assert main(["exons", "predict", "--base", str(lower), "--quiet"]) == 0
+    assert capsys.readouterr().out == plain.out
+    assert plain.err == ""
+
+
+def test_min_score(two_loci, capsys):
+    arguments = ["exons", "predict", "--base", str(two_loci), "--quiet", "--min-score"]
+    assert main([*arguments, "12.5"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line[0] != "#"]
+    assert lines
+    assert min(float(line.split("\t")[5]) for line in lines) >= 12.5
+
+
+def test_min_probability(two_loci, tmp_path):
+    base, sets = ["exons", "predict", "--base", str(two_loci), "--quiet"], {}
+    for value in ("0.001", "1"):
+        output = tmp_path / f"{value}.gff3"
+        assert main([*base, "--min-probability", value, "--output", str(output)]) == 0
+        sets[value] = read_exons(output)
+    for record in read_fasta(two_loci):
+        expected = predict_exons(record.codes, load_model("vertebrate"), None, 0.001)
+        got = sets["0.001"][record.name]
+        assert got.probabilities.tolist() == expected.probabilities.tolist()
+        best = best_parse(record.codes, load_model("vertebrate"))
+        assert sets["1"][record.name].starts.tolist() == best.starts.tolist()
+    assert main([*base, "--min-probability", "1.5"]) == 2
+
+
+@pytest.mark.parametrize("value", ["much", "nan", "inf"])
+def test_min_score_must_be_a_number(two_loci, value):
+    assert main(["exons", "predict", "--base", str(two_loci), "--min-score", value]) == 2
+
+
+def test_bad_input_leaves_no_output(two_loci, tmp_path, capsys):
+    output = tmp_path / "candidates.gff3"
+    bad = tmp_path / "bad.fa"
+    bad.write_text(">x\nAC!T\n")
+    for base, model, message in (
+        (bad, "vertebrate", "bad.fa, line 2, record x, position 3: illegal symbol '!'"),
+        (tmp_path / "none.fa", "vertebrate", "none.fa: cannot be read"),
+        (two_loci, "fungus", "fungus: no such exon model"),
+        (two_loci, str(bad), "bad.fa, line 1: not JSON"),
+    ):
+        arguments = ["--base", str(base), "--model", model, "--output", str(output)]
+        assert main(["exons", "predict", *arguments]) == 1
+        assert message in capsys.readouterr().err
+        assert not output.exists()
+
+
+TRAINING = resource_path("training")
+
+
+def train(*arguments):
+    annotated = ["--base", str(TRAINING / "records.fa.gz")]
+    annotated += ["--annotation", str(TRAINING / "annotation.gff3")]
+    return main(["exons", "train", *annotated, *map(str, arguments)])
+
+
+def test_a_trained_model_predicts(two_loci, tmp_path, capsys):
+    path, usage = tmp_path / "mine.json", TRAINING / "codon_usage.tsv"
+    assert train("--codon-usage", usage, "--name", "mine", "--output", path) == 0
+    model = load_model(path)
+    assert model.name == "mine"
+    assert model.source == "45 coding sequences of 3 records: records.fa.gz, annotation.gff3"
+    assert main(["exons", "predict", "--base", str(two_loci), "--model", str(path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 100
+    assert train() == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert plain["name"] == "trained"
+    assert plain["coding"]["coding"] != json.loads(path.read_text())["coding"]["coding"]
+    assert plain["donor"] == json.loads(path.read_text())["donor"]
+
+
+@pytest.mark.parametrize(
+    ("gff3", "message"),
+    [
+        ("##gff-version 3\n", "a.gff3: no CDS; expected an annotation with features CDS"),
+        ("a\t.\tCDS\t1\t3\t.\t+\t0\tID=c\n", "record a: annotated, but not among the sequences"),
+        ("NM_000572.2\t.\tCDS\t1\t9\t.\t+\t0\tID=c\n", "none of 1 coding sequences reads from ATG"),
+        ("NM_000572.2\t.\tCDS\t1\t9\t.\t+\n", "a.gff3, line 1: 7 columns; expected 9"),
+    ],
+)
+def test_annotation_that_cannot_be_trained_on(gff3, message, two_loci, tmp_path, capsys):
+    annotation, output = tmp_path / "a.gff3", tmp_path / "model.json"
+    annotation.write_text(gff3)
+    arguments = ["--base", str(two_loci), "--annotation", str(annotation)]
+    assert main(["exons", "train", *arguments, "--output", str(output)]) == 1
+    assert message in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_training_options(tmp_path, capsys):
+    assert train("--name", "") == 2
+    assert train("--codon-usage", tmp_path / "none.tsv") == 1
+    assert "none.tsv: cannot be read" in capsys.readouterr().err
+    assert main(["exons", "train", "--base", "x.fa"]) == 2

@@ -1,0 +1,175 @@
+"""gpu-tools sequences cut and exons cut: a locus, and the exons of its record moved onto it."""
+
+import pysam
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.intervals import read_exons
+from gpu_tools.model.sequences import decode
+
+RECORD = "ACGTTGCAAC" * 3  # 30 bases
+GFF3 = """##gff-version 3
+chr1\t.\texon\t3\t5\t7.5\t+\t.\texon_type=Init
+chr1\t.\texon\t11\t14\t.\t-\t.\t.
+chr1\t.\texon\t20\t26\t.\t+\t.\t.
+chr2\t.\texon\t1\t2\t.\t+\t.\t.
+"""
+
+
+@pytest.fixture
+def genome(tmp_path):
+    path = tmp_path / "genome.fa"
+    path.write_text(f">chr0\nAAAA\n>chr1 a chromosome\n{RECORD}\n")
+    return path
+
+
+def cut(genome, *options, record="chr1", code=0):
+    output = genome.parent / "locus.fa.gz"
+    arguments = ["sequences", "cut", "--fasta", genome, "--record", record, *options]
+    assert main([str(word) for word in (*arguments, "--output", output)]) == code
+    return output
+
+
+def only(path):
+    (sequence,) = read_fasta(path)
+    return sequence
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), RECORD),
+        (("--locus", "1-30"), RECORD),
+        (("--locus", "11-14"), RECORD[10:14]),
+        (("--locus", "11-14", "--flank", 3), RECORD[7:17]),
+        (("--locus", "2-3", "--flank", 5), RECORD[:8]),
+        (("--locus", "28-30", "--flank", 5), RECORD[22:]),
+    ],
+)
+def test_cut_keeps_locus_and_flanks(genome, options, expected):
+    sequence = only(cut(genome, *options, "--name", "locus"))
+    assert decode(sequence.codes) == expected
+    assert sequence.name == "locus"
+
+
+def test_cut_is_bgzip_with_an_index_that_samtools_reads(genome):
+    with pysam.FastaFile(str(cut(genome, "--locus", "11-14"))) as fasta:
+        assert fasta.fetch("chr1", 1, 3) == RECORD[11:13]
+
+
+@pytest.mark.parametrize(
+    ("options", "record", "message"),
+    [
+        (("--locus", "20-31"), "chr1", "record chr1: locus 20-31 does not lie within the sequence"),
+        ((), "chr9", "no record named 'chr9'"),
+        (("--locus", "2-3"), "chr9", "no record named 'chr9'"),
+    ],
+)
+def test_bad_input_is_one_line(genome, capsys, options, record, message):
+    output = cut(genome, *options, record=record, code=1)
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("locus", ["0-5", "5-4", "5", "a-b", "1-2-3"])
+def test_malformed_locus_is_wrong_usage(genome, capsys, locus):
+    cut(genome, "--locus", locus, code=2)
+    assert "is not START-END" in capsys.readouterr().err
+
+
+def cut_exons(genome, *options, record="chr1", code=0):
+    given, output = genome.parent / "exons.gff3", genome.parent / "cut.gff3"
+    given.write_text(GFF3)
+    base = cut(genome, *options, "--name", "locus")
+    arguments = ["exons", "cut", given, "--base", base, "--record", record, *options]
+    assert main([str(word) for word in (*arguments, "--output", output)]) == code
+    return output
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), [(2, 5), (10, 14), (19, 26)]),
+        (("--locus", "11-14"), [(0, 4)]),
+        (("--locus", "11-14", "--flank", 8), [(0, 3), (8, 12)]),
+        (("--locus", "2-3", "--flank", 5), [(2, 5)]),
+    ],
+)
+def test_exons_cut_moves_what_lies_within(genome, options, expected):
+    sets = read_exons(cut_exons(genome, *options))
+    assert list(sets) == ["locus"]
+    exons = sets["locus"]
+    assert list(zip(exons.starts, exons.ends, strict=True)) == expected
+
+
+def test_exons_cut_keeps_bases_strand_score_and_type(genome):
+    exons = read_exons(cut_exons(genome, "--locus", "11-14", "--flank", 8))["locus"]
+    assert exons.scores.tolist() == [7.5, 0.0]
+    assert exons.reverse.tolist() == [False, True]
+    assert exons.types.tolist() == [1, 0]
+
+
+def test_exons_cut_warns_of_what_it_leaves_out(genome, capsys):
+    cut_exons(genome, "--locus", "11-14")
+    assert "2 exons outside locus left out" in capsys.readouterr().err
+
+
+def test_exons_of_another_record_are_an_error(genome, capsys):
+    output = cut_exons(genome, record="chr7", code=1)
+    assert "exons of 'chr1', 'chr2' but not of 'chr7'" in capsys.readouterr().err
+    assert not output.exists()
+
+
+GTF = """\
+chr1\tx\texon\t1\t30\t.\t+\t.\tgene_id "g"; transcript_id "t";
+chr1\tx\tCDS\t11\t14\t.\t+\t0\tgene_id "g"; transcript_id "t";
+chr1\tx\tstop_codon\t15\t17\t.\t+\t0\tgene_id "g"; transcript_id "t";
+"""
+GENSCAN = """\
+GENSCAN 1.0\tDate run: 21-Nov-126\tTime: 09:00:00
+
+Sequence its_own_name : 30 bp : 50.00% C+G : Isochore 2 (43 - 51 C+G%)
+
+Parameter matrix: HumanIso.smat
+
+Predicted genes/exons:
+
+Gn.Ex Type S .Begin ...End .Len Fr Ph I/Ac Do/T CodRg P.... Tscr..
+----- ---- - ------ ------ ---- -- -- ---- ---- ----- ----- ------
+
+ 1.01 Sngl +     11     19    9  1  0   50   60   100 0.900   5.50
+
+Predicted peptide sequence(s):
+
+>its_own_name|GENSCAN_predicted_peptide_1|2_aa
+MK
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        (GTF, ["--kind", "annotation"], (10, 17)),
+        (GTF, [], (0, 30)),
+        (GENSCAN, [], (10, 19)),
+        (GENSCAN, ["--kind", "report"], (10, 19)),
+    ],
+)
+def test_exons_cut_of_annotations_and_reports(genome, text, options, expected):
+    given, output = genome.parent / "given.gtf", genome.parent / "cut.gff3"
+    given.write_text(text)
+    words = ["exons", "cut", given, "--base", cut(genome), "--record", "chr1", "--output", output]
+    assert main([*map(str, words), *options]) == 0
+    exons = read_exons(output)["chr1"]
+    assert (exons.starts[0], exons.ends[0]) == expected
+
+
+def test_exons_cut_of_a_report_that_is_none(genome, capsys):
+    given = genome.parent / "given.gtf"
+    given.write_text(GTF)
+    words = ["exons", "cut", given, "--base", cut(genome), "--record", "chr1", "--kind", "report"]
+    assert main([*map(str, words)]) == 1
+    assert "given.gtf, line 3: no GENSCAN report" in capsys.readouterr().err

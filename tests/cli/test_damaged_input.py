@@ -1,0 +1,93 @@
+"""Damaged input: every command ends with a message or a result, and writes all or nothing."""
+
+import random
+
+import pytest
+
+from gpu_tools.cli.main import main
+from tests.cli.damage import COMMANDS, FILES, damaged
+
+SEEDS = range(8)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command among the files, of which some are replaced."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(command, replaced):
+        for name, content in (FILES | replaced).items():
+            (tmp_path / name).write_bytes(content)
+        before = set(tmp_path.iterdir())
+        code = main([*command, "--output", "out", "--quiet"])
+        index = (".fai", ".gzi", ".bai")
+        written = {p.name for p in set(tmp_path.iterdir()) - before if p.suffix not in index}
+        return code, capsys.readouterr(), written
+
+    return call
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_what_is_not_damaged_is_taken(run, command):
+    code, shown, written = run(command, {})
+    assert code == 0, shown.err
+    assert written == {"out", *(word for word in command if word.startswith("a."))}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_file(run, command, seed):
+    """No exception but those that tell the user what is wrong, and then no output at all."""
+    rng = random.Random(f"{seed} {' '.join(command)}")
+    name = rng.choice([word for word in command if word in FILES])
+    code, shown, written = run(command, {name: damaged(FILES[name], rng)})
+    assert code in (0, 1), shown.err
+    assert (code == 0) == ("out" in written)
+    if code:
+        assert not written
+        assert "error: " in shown.err
+
+
+@pytest.mark.parametrize("name", ["values.npy", "matrix.npy"])
+def test_damaged_header(run, name):
+    (command,) = (words for words in COMMANDS if name in words)
+    for k in range(0, 80, 4):
+        content = bytearray(FILES[name])
+        content[k : k + 1] = b"("
+        code, shown, written = run(command, {name: bytes(content)})
+        assert code == 0 or (not written and f"error: {name}" in shown.err)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("max-segments --values values.txt --bed", 1),
+        ("max-segments --values values.txt --gff3", 1),
+        ("match-exact --patterns patterns.fa --text base.fa --bed", 1),
+        ("match-approximate --patterns patterns.fa --text base.fa --best --bed", 1),
+        ("max-submatrix --matrix", 1),
+        ("local-align --query target.fa --subject base.fa --dot-plot", 2),
+    ],
+)
+def test_empty_name_of_a_file(run, command, code):
+    """Of a shell's variable that is not set, say: no file is left out in silence."""
+    found, shown, written = run([*command.split(), ""], {})
+    assert (found, written) == (code, set())
+    assert "rror: " in shown.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--match", "--mismatch", "--gap", "--intron-penalty", "--exon-weight"],
+)
+def test_scores_beyond_all_integers(run, options):
+    command = "spliced-align --base base.fa --exons exons.bed --targets target.fa"
+    code, shown, written = run([*command.split(), options, "9" * 20], {})
+    assert (code, written) == (1, set())
+    assert "too large" in shown.err
+
+
+def test_least_score_beyond_all_integers(run):
+    command = "local-align --query target.fa --subject base.fa --min-score"
+    code, _, written = run([*command.split(), "9" * 20], {})
+    assert (code, written) == (0, {"out"})

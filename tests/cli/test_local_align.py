@@ -1,0 +1,241 @@
+"""``gpu-tools local-align`` and ``global-align``, run in process."""
+
+import sys
+
+import pysam
+import pytest
+
+from gpu_tools.cli.common.pairwise import COLUMNS
+from gpu_tools.cli.main import main
+from gpu_tools.formats.dot_plot import path_of
+from gpu_tools.model.results import PairwiseAlignment
+
+HEADER = "\t".join(COLUMNS) + "\n"
+ROW = "q\ts\t1\t30\t3\t8\t1\t6\t1.0000\t6\t0\t6=\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "q.fa": ">q\nTTacguac\n", "s.fa": ">s\nACGTACGG\n",
+        "p.fa": ">p\nMKVLAWCDEU\n", "t.fa": ">t\nMKVLGWCDEC\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(command, *arguments, query="q.fa", subject="s.fa"):
+    inputs = ["--query", query, "--subject", subject, "--device", "cpu", "--quiet"]
+    return main([command, *inputs, *arguments])
+
+
+def complaint(capsys, *arguments, code=1, command="local-align", **inputs):
+    """Run something wrong; return its one line."""
+    assert run(command, *arguments, "--output", "out.tsv", **inputs) == code
+    lines = capsys.readouterr().err.splitlines()
+    return lines[-1] if code == 2 else "\n".join(lines)
+
+
+def test_local_table(files, capsys):
+    assert run("local-align", "--k", "1") == 0
+    assert capsys.readouterr().out == HEADER + ROW
+
+
+def test_global_table(files, capsys):
+    assert run("global-align", "--gap-open", "5", "--gap-extend", "1") == 0
+    row = "q\ts\t1\t18\t1\t8\t1\t8\t0.6000\t10\t4\t2I6=2D\n"
+    assert capsys.readouterr().out == HEADER + row
+
+
+def test_nothing_to_find_is_an_empty_table(files, capsys):
+    assert run("local-align", "--min-score", "31") == 0
+    assert capsys.readouterr().out == HEADER
+
+
+def test_k_is_ten_unless_told(files, capsys):
+    (files / "q.fa").write_text(">q\nAAAAAAAAAAAAA\n")
+    (files / "s.fa").write_text(">s\nCACACACACACACACACACACACACA\n")
+    assert run("local-align", "--gap-open", "99", "--gap-extend", "99") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 11
+
+
+def test_proteins_by_a_shipped_matrix_and_by_a_file(files, capsys):
+    options = ["--gap-open", "11", "--gap-extend", "1", "--k", "1"]
+    proteins = {"query": "p.fa", "subject": "t.fa"}
+    assert run("local-align", "--matrix", "blosum62", *options, **proteins) == 0
+    shipped = capsys.readouterr().out
+    # U scores as C, but is another letter
+    assert shipped.endswith("\t58\t1\t10\t1\t10\t0.8000\t10\t0\t4=1X4=1X\n")
+    (files / "m.txt").write_text("# mine\n  A C\nA 3 -1\nC -1 2\n")
+    (files / "p.fa").write_text(">p\nACCA\n")
+    assert run("local-align", "--matrix", "m.txt", *options, query="p.fa", subject="p.fa") == 0
+    assert "\t10\t1\t4\t1\t4\t" in capsys.readouterr().out
+
+
+def test_both_strands_adds_a_column(files, capsys):
+    (files / "s.fa").write_text(">s\nGTACGTTT\n")  # the query's reverse complement is GTACGTAA
+    assert run("local-align", "--k", "1", "--both-strands") == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[-1] == "strand"
+    assert row == "q\ts\t1\t30\t3\t8\t1\t6\t1.0000\t6\t0\t6=\t-"
+
+
+def test_alignments_in_every_format(files):
+    names = [word for suffix in ("paf", "sam", "txt") for word in ("--alignments", f"a.{suffix}")]
+    assert run("local-align", "--k", "2", "--output", "out.tsv", *names) == 0
+    (first, *_) = (files / "a.paf").read_text().splitlines()
+    assert first.startswith("q\t8\t2\t8\t+\ts\t8\t0\t6\t6\t6\t255\t")
+    assert first.endswith("cg:Z:6=")
+    with pysam.AlignmentFile("a.sam") as stream:
+        records = list(stream)
+    assert sum(not r.is_secondary for r in records) == 1
+    best = next(r for r in records if not r.is_secondary)
+    assert (best.cigarstring, best.reference_start, best.query_sequence) == ("2S6=", 0, "TTACGTAC")
+    text = (files / "a.txt").read_text()
+    assert "q         3 ACGTAC 8\n            ||||||\ns         1 ACGTAC 6\n" in text
+
+
+def test_dot_plots_of_two_queries(files, capsys):
+    (files / "r.fa").write_text(">r\nCCGTACGT\n")
+    wanted = ["--query", "r.fa", "--both-strands", "--dot-plot"]
+    for name in ("a.svg", "b.svg", "a.png"):
+        assert run("local-align", *wanted, name, "--output", "out.tsv") == 0
+    drawn = (files / "a.svg").read_text()
+    assert drawn == (files / "b.svg").read_text()
+    labels = [line.strip() for line in drawn.splitlines() if "<text" in line]
+    assert sum(label.endswith((">q</text>", ">r</text>")) for label in labels) == 2
+    assert (files / "a.png").read_bytes().startswith(b"\x89PNG")
+    rows = [line.split("\t") for line in (files / "out.tsv").read_text().splitlines()[1:]]
+    assert {row[0] for row in rows} == {"q", "r"}
+
+
+def test_statistics_add_columns(files, capsys):
+    options = ["--gap-open", "16", "--gap-extend", "6", "--k", "1", "--both-strands"]
+    assert run("local-align", *options, "--statistics") == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split("\t")[-3:] == ["strand", "bits", "evalue"]
+    # 0.163 * 30 - ln 0.068 over ln 2; 0.068 * 8 * 8 * 2 strands * e^-4.89
+    assert row.split("\t")[-3:] == ["+", "10.9", "0.0655"]
+
+
+def test_statistics_of_an_unknown_scoring(files, capsys):
+    said = complaint(capsys, "--statistics", code=2)
+    assert "those of --gap-open 16 --gap-extend 6, --gap-open 14 --gap-extend 6 are" in said
+
+
+def test_line_of_an_alignment():
+    places = {
+        "query": "q", "subject": "s", "query_length": 9, "subject_length": 9, "rank": 1, "score": 1,
+        "query_start": 2, "query_end": 7, "subject_start": 1, "subject_end": 6,
+    }  # fmt: skip
+    cigar = (("=", 2), ("I", 2), ("D", 2), ("X", 1))
+    forward = [(1, 2), (3, 4), (3, 6), (5, 6), (6, 7)]
+    assert path_of(PairwiseAlignment(**places, cigar=cigar)) == forward
+    reverse = [(1, 7), (3, 5), (3, 3), (5, 3), (6, 2)]
+    assert path_of(PairwiseAlignment(**places, cigar=cigar, strand="-")) == reverse
+
+
+def test_dot_plots_that_cannot_be(files, capsys):
+    assert "does not end in one of .svg, .png" in complaint(capsys, "--dot-plot", "a.gif", code=2)
+    many = "".join(f">q{k}\nACGT\n" for k in range(65))
+    (files / "q.fa").write_text(many)
+    said = complaint(capsys, "--dot-plot", "a.svg")
+    assert (
+        said
+        == "gpu-tools: error: a.svg: a dot plot of 65 pairs of sequences; expected no more than 64"
+    )
+    assert not (files / "a.svg").exists()
+
+
+def test_dot_plot_without_matplotlib(files, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = complaint(capsys, "--dot-plot", "a.svg")
+    assert "a dot plot needs the package matplotlib; expected an installation of gpu-tools" in said
+    assert not (files / "out.tsv").exists()
+
+
+def test_queries_of_one_name_in_two_files(files, capsys):
+    (files / "r.fa").write_text(">q\nCC\n")
+    said = complaint(capsys, "--query", "r.fa")
+    assert "record q: a query of that name has been read from another file" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("q.fa", ">q\nAC!GT\n", "q.fa, line 2, record q, position 3: illegal symbol '!'"),
+        ("s.fa", "", "s.fa: no record; expected FASTA"),
+        ("s.fa", None, "s.fa: cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_file(files, capsys, name, text, says):
+    if text is None:
+        (files / name).unlink()
+    else:
+        (files / name).write_text(text)
+    line = complaint(capsys)
+    assert says in line
+    assert "\n" not in line
+    assert not (files / "out.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "m.txt: the first line does not name"),
+        ("  A A\n", "m.txt, line 1: the first line does not name"),
+        ("  A C\nA 1 2\nC 1\n", "m.txt, line 3: row C with 1 scores; expected one row"),
+        ("  A C\nA 1 2\nA 1 2\n", "m.txt, line 3: row A"),
+        ("  A C\nA 1 2\n", "m.txt: no row for letter C"),
+        ("  A C\nA 1 x\n", "m.txt, line 2: score 'x'; expected an integer"),
+        ("  M K\nM 1 2\nK 1 2\n", "record p, position 3: the matrix m.txt has no scores for 'V'"),
+    ],
+)
+def test_bad_matrices(files, capsys, text, says):
+    (files / "m.txt").write_text(text)
+    assert says in complaint(capsys, "--matrix", "m.txt", query="p.fa", subject="p.fa")
+
+
+def test_unknown_matrix(files, capsys):
+    said = complaint(capsys, "--matrix", "BLOSUM99", query="p.fa", subject="t.fa")
+    assert "BLOSUM99: cannot be read" in said
+
+
+def test_dna_by_a_protein_matrix(files, capsys):
+    (files / "q.fa").write_text(">q\n" + "ACGTTGCA" * 10 + "\n")
+    said = complaint(capsys, "--matrix", "BLOSUM62", subject="q.fa")
+    assert "record q: ACGTTGCAAC... looks like nucleotides" in said
+
+
+def test_proteins_have_no_sam(files, capsys):
+    options = ["--matrix", "BLOSUM62", "--alignments", "a.sam"]
+    said = complaint(capsys, *options, query="p.fa", subject="t.fa")
+    assert "SAM holds no proteins" in said
+    assert not (files / "a.sam").exists()
+
+
+@pytest.mark.parametrize("command", ["local-align", "global-align"])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--gap-open", "-1"], "-1"),
+        (["--gap-open", "1", "--gap-extend", "2"], "expected 0 <= extend <= open"),
+        (["--match", "1.5"], "1.5"),
+        (["--match", "2", "--matrix", "BLOSUM62"], "one or the other"),
+        (["--alignments", "a.bam"], "does not end in one of"),
+        (["--device", "gpu"], "'gpu' is not one of"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage(files, capsys, command, arguments, says):
+    assert says in complaint(capsys, *arguments, code=2, command=command)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--k", "0"], ["--min-score", "0"], ["--both-strands", "--matrix", "PAM30"]],
+)
+def test_wrong_usage_of_local_align(files, capsys, arguments):
+    assert arguments[0] in complaint(capsys, *arguments, code=2)

@@ -1,0 +1,226 @@
+"""``gpu-tools match-exact`` and ``match-approximate``, and the chunks that they read."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.errors import InputError
+from gpu_tools.formats import chunks as chunks_room
+from gpu_tools.formats.chunks import stream_bytes, stream_fasta
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.matching import ALPHABETS
+from tests.oracles import matching as oracle
+
+TABLE = ALPHABETS["dna"].text_table
+TEXT = ">t one\nACGTAC\nGTRN\n\n>u\r\nttacgaa\r\n>v\nACG"
+BAD = [
+    ("ACG\n>x\nA\n", "line 1: text before the first record"),
+    (">x\nAC\nA!T\n", "line 3, record x, position 4: illegal symbol '!'"),
+    (">x\n>y\nA\n", "line 1, record x: no symbols"),
+    (">x\nA\n>y\n\n", "line 3, record y: no symbols"),
+    (">x\nA\n>x\nA\n", "line 3, record x: duplicate name"),
+    ("> x\nA\n", "line 1: record without a name"),
+    ("\n\n", "no record"),
+    ("", "no record"),
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    text, patterns = tmp_path / "text.fa", tmp_path / "patterns.fa"
+    text.write_bytes(TEXT.encode())
+    patterns.write_text(">p\nACG\n>q\nRY\n")
+    return ["--patterns", str(patterns), "--text", str(text), "--quiet", "--device", "cpu"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_chunks_join_to_the_records(size, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
+    path = tmp_path / "text.fa.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    joined, ended = {}, []
+    for chunk in stream_fasta(path, TABLE, "letters"):
+        joined.setdefault(chunk.name, []).append(chunk.codes)
+        ended += [chunk.name] if chunk.last else []
+    records = read_fasta(path)
+    assert list(joined) == ended == [record.name for record in records]
+    for record in records:
+        assert (np.concatenate(joined[record.name]) == record.codes).all()
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
+    path = tmp_path / "bad.fa"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as streamed:
+        list(stream_fasta(path, TABLE, "IUPAC nucleotide letters"))
+    with pytest.raises(InputError) as whole:
+        read_fasta(path)
+    assert str(streamed.value) == str(whole.value)
+
+
+def _lines(rng, kind):
+    """Letters in lines of one length, or with one that is a multiple of it, or of any lengths."""
+    width, count = int(rng.integers(1, 9)), int(rng.integers(1, 30))
+    sizes = np.full(count, width)
+    if kind == "one long line":
+        sizes[int(rng.integers(count))] *= 3
+    if kind == "any lengths":
+        sizes = rng.integers(0, 9, count)
+    end = "\r\n" if rng.random() < 0.3 else "\n"
+    lines = ["".join(rng.choice(list("ACGTN"), size)) for size in sizes]
+    return end.join(lines) + (end if rng.random() < 0.5 else "")
+
+
+@pytest.mark.parametrize("kind", ["one length", "one long line", "any lengths"])
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_become_codes(seed, kind):
+    rng = np.random.default_rng(seed)
+    table = TABLE.copy()
+    table[[10, 13]] = 254
+    body = _lines(rng, kind)[int(rng.integers(4)) :]
+    codes = chunks_room.encode_lines(
+        np.frombuffer(body.encode(), np.uint8), chunks_room.table_of_pairs(table)
+    )
+    expected = ["ACGTN".index(letter) for letter in body if letter not in "\r\n"]
+    assert codes.tolist() == expected
+
+
+def test_bytes_are_one_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", 3)
+    path = tmp_path / "any.bin"
+    path.write_bytes(bytes(range(8)))
+    found = list(stream_bytes(path))
+    assert {chunk.name for chunk in found} == {"any.bin"}
+    assert np.concatenate([chunk.codes for chunk in found]).tolist() == list(range(8))
+
+
+def test_exact_table_and_bed(files, tmp_path, capsys):
+    bed = tmp_path / "found.bed"
+    assert main(["match-exact", *files, "--both-strands", "--bed", str(bed)]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["pattern", "text", "start", "end", "strand"]
+    texts = {"t": "ACGTACGTRN", "u": "ttacgaa", "v": "ACG"}
+    expected = oracle.exact({"p": "ACG", "q": "RY"}, texts, both=True)
+    assert [tuple(line) for line in lines[1:]] == [
+        (p, t, str(start + 1), str(end), strand) for p, t, start, end, strand in expected
+    ]
+    assert [line.split("\t") for line in bed.read_text().splitlines()] == [
+        [t, str(start), str(end), p, "0", strand] for p, t, start, end, strand in expected
+    ]
+
+
+def test_approximate_table(files, capsys):
+    assert main(["match-approximate", *files, "--max-distance", "1", "--substitution", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "pattern\ttext\tstart\tend\tstrand\tdistance\tcigar"
+    assert lines[1:4] == [
+        "q\tt\t1\t1\t+\t1\t1=1I", "p\tt\t1\t2\t+\t1\t2=1I", "q\tt\t1\t2\t+\t0\t2=",
+    ]  # fmt: skip
+
+
+def test_best(files, tmp_path, capsys):
+    patterns = tmp_path / "one.fa"
+    patterns.write_text(">x\nTACGAA\n")
+    assert main(["match-approximate", *files, "--patterns", str(patterns), "--best"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["x\tu\t2\t7\t+\t0\t6="]
+
+
+TRANSITIONS = "# costs\n   A C G T\nA  0 2 1 2\nC  2 0 2 1\nG  1 2 0 2\nT  2 1 2 0\n"
+
+
+def test_substitution_table(files, tmp_path, capsys):
+    table, patterns = tmp_path / "costs.txt", tmp_path / "one.fa"
+    table.write_text(TRANSITIONS)
+    patterns.write_text(">x\nACACGT\n")
+
+    def pair(symbol, letter):
+        if letter == "N":
+            return 3
+        return 0 if symbol == letter else 1 if {symbol, letter} in ({"A", "G"}, {"C", "T"}) else 2
+
+    arguments = ["--substitution", "3", "--insertion", "2", "--deletion", "2", "--patterns"]
+    code = main([
+        "match-approximate", *files, *arguments, str(patterns), "--max-distance", "4",
+        "--substitution-table", str(table),
+    ])  # fmt: skip
+    assert code == 0
+    texts = {"t": "ACGTACGTNN", "u": "TTACGAA", "v": "ACG"}
+    expected = oracle.approximate({"x": "ACACGT"}, texts, (2, 2, pair), 4)
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [line[:6] for line in lines] == [
+        [p, t, str(start + 1), str(end), strand, str(distance)]
+        for p, t, start, end, strand, distance in expected
+    ]
+    assert expected
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (TRANSITIONS.replace("0 2 1 2", "0 2 -1 2"), "costs.txt: cost -1 is negative"),
+    (" A N\nA 0 1\nN 1 0\n", "costs.txt: letter N stands for no single symbol of dna"),
+    (" A Q\nA 0 1\nQ 1 0\n", "costs.txt: letter Q stands for no single symbol of dna"),
+    (" A C\nA 0 1\n", "costs.txt: no row for letter C"),
+    (" A\nA x\n", "costs.txt, line 2: score 'x'"),
+])  # fmt: skip
+def test_bad_substitution_table(text, message, files, tmp_path, capsys):
+    table = tmp_path / "costs.txt"
+    table.write_text(text)
+    code = main(["match-approximate", *files, "--best", "--substitution-table", str(table)])
+    assert code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_classes_cost_what_their_cheapest_member_does():
+    costs = np.array([[0, 7], [5, 0]])
+    table = ALPHABETS["dna"].pair_costs("AC", costs, 9)
+    assert table[1].tolist() == [0, 7, 9, 9, 9]  # A
+    assert table[2].tolist() == [5, 0, 9, 9, 9]  # C
+    assert table[3].tolist() == [0, 0, 9, 9, 9]  # M
+    assert table[5].tolist() == [0, 7, 0, 9, 9]  # R
+    assert ALPHABETS["protein"].pair_costs("A", np.array([[1]]), 4)[0, 0] == 1
+
+
+def test_bytes_alphabet(tmp_path, capsys):
+    text, patterns = tmp_path / "text.bin", tmp_path / "patterns.txt"
+    text.write_bytes(b"\x00\xff\x00\xff")
+    patterns.write_bytes(b"\xff\x00\r\n\x00\n")
+    arguments = ["--patterns", str(patterns), "--text", str(text), "--alphabet", "bytes"]
+    assert main(["match-exact", *arguments, "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "2\ttext.bin\t1\t1\t+", "1\ttext.bin\t2\t3\t+", "2\ttext.bin\t3\t3\t+",
+    ]  # fmt: skip
+    patterns.write_bytes(b"a\n\nb\n")
+    assert main(["match-exact", *arguments]) == 1
+    assert "patterns.txt, line 2: empty pattern" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [
+    ["match-approximate"],
+    ["match-approximate", "--best", "--max-distance", "1"],
+    ["match-approximate", "--max-distance", "-1"],
+    ["match-approximate", "--best", "--insertion", "0"],
+    ["match-approximate", "--best", "--substitution", "-1"],
+    ["match-exact", "--alphabet", "protein", "--both-strands"],
+    ["match-approximate", "--best", "--alphabet", "bytes", "--substitution-table", "x"],
+])  # fmt: skip
+def test_wrong_usage(files, arguments):
+    assert main([*arguments, *files]) == 2
+
+
+def test_bad_input_leaves_no_output(files, tmp_path, capsys):
+    bad, output = tmp_path / "bad.fa", tmp_path / "found.tsv"
+    bad.write_text(">t\nACGTACGT\nAC!\n")
+    cases = (
+        ("match-exact", ["--text", str(bad)], "bad.fa, line 3, record t, position 11: illegal"),
+        ("match-exact", ["--patterns", str(bad)], "bad.fa, line 3, record t, position 11: illegal"),
+        ("match-exact", ["--text", str(tmp_path / "none")], "none: cannot be read"),
+        ("match-approximate", ["--max-distance", "2"], "record q: the maximum distance 2 is not"),
+    )
+    for command, more, message in cases:
+        assert main([command, *files, *more, "--output", str(output)]) == 1
+        assert message in capsys.readouterr().err
+        assert not output.exists()

@@ -1,0 +1,222 @@
+"""``gpu-tools spliced-align`` and ``devices``, run in process."""
+
+import gzip
+
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.cli.spliced_align import COLUMNS
+from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.device import Gpu
+
+HEADER = "\t".join(COLUMNS) + "\n"
+ROW = "s\tt\t+\t3\t9\t5\t5\t3\t1-2,3-4,8-9\t0.8333\t55\n"
+BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The source's worked example as files in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    texts = {"s.fa": ">s\nACCGTATGT\n", "t.fa": ">t\nccggu\n", "e.bed": BED}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(*arguments, base="s.fa", exons="e.bed", targets="t.fa"):
+    inputs = ["--base", base, "--exons", exons, "--targets", targets]
+    return main(["spliced-align", *inputs, "--device", "cpu", *arguments])
+
+
+def complaint(capsys, *arguments, code=1, **inputs):
+    """Run something wrong; return its one line."""
+    assert run(*arguments, "--output", "out.tsv", **inputs) == code
+    lines = capsys.readouterr().err.splitlines()
+    return lines[-1] if code == 2 else "\n".join(lines)
+
+
+def test_table_on_standard_output(files, capsys):
+    assert run() == 0
+    assert capsys.readouterr().out == HEADER + ROW
+
+
+def test_scores_are_options(files, capsys):
+    assert run("--match", "2", "--mismatch", "-2", "--gap", "-4") == 0
+    assert capsys.readouterr().out == HEADER + ROW.replace("\t3\t9", "\t6\t9")
+
+
+def test_minus_strand_is_written_high_to_low(files, capsys):
+    (files / "s.fa").write_text(">s\nACATACGGT\n")  # reverse complement of the example's base
+    minus = "".join(f"s\t{9 - b}\t{9 - a}\te\t0\t-\n" for a, b in [(0, 2), (2, 4), (7, 9)])
+    (files / "e.bed").write_text(minus)
+    assert run() == 0
+    assert "\t-\t3\t9\t5\t3\t3\t8-9,6-7,1-2\t" in capsys.readouterr().out
+
+
+def test_pairs_choose_and_order_the_cases(files, capsys):
+    (files / "t.fa").write_text(">t\nCCGGT\n>u\nACG\n")
+    (files / "p.tsv").write_text("base\ttarget\ns\tu\ns\tt\n")
+    assert run("--pairs", "p.tsv") == 0
+    targets = [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()]
+    assert targets == ["target", "u", "t"]
+
+
+def test_without_any_candidate(files, capsys):
+    (files / "e.bed").write_text("")
+    assert run() == 0
+    out = capsys.readouterr()
+    assert out.out == HEADER + "s\tt\t.\t.\t9\t5\t0\t0\t.\t.\t0\n"
+    assert "e.bed holds no exon" in out.err
+
+
+def test_exon_weight_and_penalty_and_ends(files, capsys):
+    (files / "e.tsv").write_text("base\tstart\tend\tscore\ns\t1\t2\t0.4\ns\t3\t9\t2.5\n")
+    arguments = ["--exon-weight", "2", "--intron-penalty", "1", "--ends", "free-target"]
+    assert run(*arguments, exons="e.tsv") == 0
+    row = capsys.readouterr().out.splitlines()[1].split("\t")
+    # CG---GT of CGTATGT with CGGT: 4 pairs, 3 gaps, bonus 5; both exons: 5 pairs, 4 gaps, 1 + 5 - 1
+    assert (row[3], row[8], row[9]) == ("3", "3-9", "0.5714")
+
+
+def test_candidates_that_translate(files, capsys):
+    """The best chain of all misses the start codon; --incomplete admits that one's whole codons."""
+    (files / "s.fa").write_text(">s\nATGCCGTTTGCAAATAA\n")
+    (files / "t.fa").write_text(">t\nCCGGCAAAT\n")
+    (files / "e.bed").write_text("s\t0\t6\ns\t3\t6\ns\t9\t15\ns\t9\t17\ns\t8\t17\n")
+    chains = {}
+    for options in ((), ("--coding",), ("--coding", "--incomplete")):
+        assert run(*options, "--alignments", "x.gtf") == 0
+        chains[options] = capsys.readouterr().out.splitlines()[1].split("\t")[8]
+    assert chains == {
+        (): "4-6,10-15", ("--coding",): "1-6,9-17", ("--coding", "--incomplete"): "4-6,10-15",
+    }  # fmt: skip
+    assert "\tCDS\t4\t6\t.\t+\t0\t" in (files / "x.gtf").read_text()
+
+
+def test_genscan_report_takes_the_only_base(files, capsys):
+    report = (
+        "GENSCAN 1.0\tDate run: 1-Jan-100\tTime: 00:00:00\n\n"
+        "Sequence OTHER : 9 bp : 44.44% C+G : Isochore 2 (43 - 51 C+G%)\n\n"
+        "Predicted genes/exons:\n\n"
+        "Gn.Ex Type S .Begin ...End .Len Fr Ph I/Ac Do/T CodRg P.... Tscr..\n"
+        "----- ---- - ------ ------ ---- -- -- ---- ---- ----- ----- ------\n\n"
+        " 1.01 Intr +      3      4    2  0  2   10   10    10 0.500   1.00\n\n"
+        "Predicted peptide sequence(s):\n"
+    )
+    (files / "r.txt").write_text(report)
+    assert run(exons="r.txt") == 0
+    out = capsys.readouterr()
+    assert "sequence OTHER is taken for s" in out.err
+    assert "\t3-4\t" in out.out
+    (files / "s.fa").write_text(">s\nACCGTATGT\n>r\nACG\n")
+    assert "unknown sequence 'OTHER'" in complaint(capsys, exons="r.txt")
+
+
+def test_alignments_in_every_format(files, capsys):
+    names = [f"a{suffix}" for suffix in (".gff3", ".bed", ".paf", ".sam", ".bam")]
+    options = [word for name in names for word in ("--alignments", name)]
+    assert run(*options, "--output", "out.tsv") == 0
+    assert (files / "out.tsv").read_text() == HEADER + ROW
+    assert all((files / name).stat().st_size for name in [*names, "a.bam.bai"])
+
+
+def test_compressed_inputs(files, capsys):
+    for name in ("s.fa", "t.fa", "e.bed"):
+        (files / f"{name}.gz").write_bytes(gzip.compress((files / name).read_bytes()))
+    assert run(base="s.fa.gz", exons="e.bed.gz", targets="t.fa.gz") == 0
+    assert capsys.readouterr().out == HEADER + ROW
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("s.fa", None, "s.fa: cannot be read (No such file or directory)"),
+        ("s.fa", "", "s.fa: no record; expected FASTA"),
+        ("t.fa", ">t\nAC!GT\n", "t.fa, line 2, record t, position 3: illegal symbol '!'"),
+        ("t.fa", ">t\nA\n>t\nC\n", "t.fa, line 3, record t: duplicate name"),
+        ("t.fa", ">t\n", "t.fa, line 1, record t: no symbols"),
+        ("e.bed", "s\t5\t10\n", "e.bed, record s: exon 6-10 does not lie within the sequence"),
+        ("e.bed", "x\t5\t6\n", "e.bed: exons on an unknown sequence 'x'; expected names of the"),
+        ("e.bed", "s\tfive\t6\n", "e.bed, line 1"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_no_file(files, capsys, name, text, says):
+    if text is None:
+        (files / name).unlink()
+    else:
+        (files / name).write_text(text)
+    line = complaint(capsys)
+    assert says in line
+    assert line.startswith("gpu-tools: error: ")
+    assert "\n" not in line
+    assert not (files / "out.tsv").exists()
+
+
+def test_bad_pairs(files, capsys):
+    (files / "p.tsv").write_text("base\ttarget\ns\tx\n")
+    assert "p.tsv, line 2: unknown target 'x'" in complaint(capsys, "--pairs", "p.tsv")
+    (files / "p.tsv").write_text("base\ttarget\n")
+    assert "p.tsv: no pair" in complaint(capsys, "--pairs", "p.tsv")
+
+
+def test_cut_compression(files, capsys):
+    whole = gzip.compress((files / "s.fa").read_bytes() * 1000)
+    (files / "s.fa.gz").write_bytes(whole[: len(whole) // 2])
+    assert "s.fa.gz: broken compression" in complaint(capsys, base="s.fa.gz")
+
+
+def test_unwritable_output(files, capsys):
+    assert run("--output", "none/out.tsv") == 1
+    assert "none/out.tsv: cannot be written" in capsys.readouterr().err
+
+
+def test_scores_that_could_overflow(files, capsys):
+    assert "too large" in complaint(capsys, "--match", str(2**30))
+    assert "could arise" in complaint(capsys, "--match", str(2**29))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--ends", "loose"], "loose"),
+        (["--match", "1.5"], "1.5"),
+        (["--exon-weight", "nan"], "not a finite number"),
+        (["--alignments", "a.txt"], "does not end in one of"),
+        (["--device", "gpu"], "'gpu' is not one of"),
+        (["--threads", "0"], "0"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage(files, capsys, arguments, says):
+    assert says in complaint(capsys, *arguments, code=2)
+
+
+def test_debug_shows_the_traceback(files):
+    with pytest.raises(Exception, match="cannot be read"):
+        run("--debug", base="none.fa")
+
+
+def no_gpu():
+    raise DeviceError("no usable CUDA device: none here")
+
+
+def test_devices(capsys, monkeypatch):
+    gpu = Gpu(1, "NVIDIA H200", "9.0", 150_000_000_000, "13.0", "GPU-1")
+    monkeypatch.setattr("gpu_tools.cli.devices.list_gpus", lambda: [gpu])
+    assert main(["devices"]) == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert row == "cuda:1\tNVIDIA H200\t9.0\t150000000000\t13.0"
+    assert len(header.split("\t")) == 5
+
+
+def test_no_device(files, capsys, monkeypatch):
+    monkeypatch.setattr("gpu_tools.cli.devices.list_gpus", no_gpu)
+    assert main(["devices"]) == 1
+    assert capsys.readouterr().err == "gpu-tools: error: no usable CUDA device: none here\n"
+
+
+def test_cuda_without_a_gpu(files, capsys, monkeypatch):
+    monkeypatch.setattr("gpu_tools.hardware.device.list_gpus", no_gpu)
+    assert complaint(capsys, "--device", "cuda:0").endswith("no usable CUDA device: none here")
+    assert run("--device", "auto") == 0

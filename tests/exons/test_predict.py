@@ -1,0 +1,264 @@
+"""Candidate exons, their probabilities and the best parse against their definitions."""
+
+from collections import defaultdict
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from gpu_tools.errors import ScoringError
+from gpu_tools.exons import load_model, predict, predict_exons
+from gpu_tools.exons.model import model_from_dict
+from gpu_tools.exons.parse import parse
+from gpu_tools.exons.predict import best_parse
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.model.exon_set import EXON_TYPES
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import encode, reverse_complement
+from tests.exons.cases import STOPS, random_sequence, small_model
+from tests.oracles import exons as oracle_exons
+
+MOST_PARSES = 20_000
+
+
+def keys(exons):
+    strands = np.where(exons.reverse, "-", "+").tolist()
+    types = [EXON_TYPES[code] for code in exons.types]
+    return list(zip(strands, exons.starts.tolist(), exons.ends.tolist(), types, strict=True))
+
+
+def scored(exons):
+    scores = [round(100 * score) for score in exons.scores]
+    return dict(zip(keys(exons), scores, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exons_and_scores_equal_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    content = small_model(
+        rng, order=seed % 3, pairs=seed % 2 == 0, max_length=int(rng.integers(10, 90)),
+        min_length=seed % 4 + 3,
+    )  # fmt: skip
+    sequence = random_sequence(rng, int(rng.integers(1, 90)))
+    expected = {}
+    for strand, start, end, exon_type, _, score in oracle_exons.exons(sequence, content):
+        key = (strand, start, end, exon_type)
+        expected[key] = max(score, expected.get(key, score))
+    exons = predict_exons(encode(sequence), model_from_dict(content), min_probability=0)
+    assert scored(exons) == expected
+    assert len(exons) == len(expected)
+
+
+def test_the_oracle_sees_every_type_and_frame():
+    seen = set()
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        text = random_sequence(rng, 90, unknown=0)
+        seen |= {(e[3], e[4]) for e in oracle_exons.exons(text, small_model(rng))}
+    assert {t for t, _ in seen} == {"Init", "Intr", "Term", "Sngl"}
+    assert {taken for t, taken in seen if t in ("Intr", "Term")} == {0, 1, 2}
+
+
+@cache
+def all_parses(seed):
+    """Return a sequence with many parses, but not too many, its model and the parses."""
+    rng = np.random.default_rng(seed)
+    while True:
+        content, sequence = small_model(rng), random_sequence(rng, int(rng.integers(15, 40)))
+        found = list(islice(oracle_exons.parses(sequence, content), MOST_PARSES))
+        if 100 < len(found) < MOST_PARSES:
+            return sequence, content, found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_probabilities_and_best_parse_equal_those_of_all_parses(seed):
+    sequence, content, parses = all_parses(seed)
+    total = sum(weight for _, weight in parses)
+    shares = defaultdict(float)
+    for exons, weight in parses:
+        for key in {exon[:4] for exon in exons}:
+            shares[key] += weight / total
+    parsed = parse(encode(sequence), model_from_dict(content))
+    got = dict(zip(keys(parsed.exons), parsed.exons.probabilities.tolist(), strict=True))
+    assert {key for key, share in got.items() if share > 0} == set(shares)
+    assert {key: got[key] for key in shares} == pytest.approx(dict(shares), rel=1e-9)
+    assert parsed.total == pytest.approx(np.log2(total), abs=1e-9)
+    best, weight = max(parses, key=lambda parse: parse[1])
+    assert parsed.best == pytest.approx(np.log2(weight), abs=1e-9)
+    assert sorted(keys(best_parse(encode(sequence), model_from_dict(content)))) == sorted(
+        exon[:4] for exon in best
+    )
+
+
+def test_the_oracle_sees_long_parses_of_both_strands():
+    longest, strands = 0, set()
+    for seed in range(20):
+        for exons, _ in all_parses(seed)[2]:
+            longest = max(longest, len(exons))
+            strands.add("".join(sorted({exon[0] for exon in exons})))
+    assert longest >= 4
+    assert {"", "+", "-", "+-"} <= strands
+
+
+@pytest.fixture(scope="module")
+def locus():
+    return read_fasta(resource_path("demo", "loci.fa.gz"))[3].codes
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_model("vertebrate")
+
+
+def test_exons_that_exclude_each_other_have_probabilities_of_at_most_one(locus, shipped):
+    exons = parse(locus, shipped).exons
+    covered = np.zeros(len(locus) + 1)
+    np.add.at(covered, exons.starts, exons.probabilities)
+    np.subtract.at(covered, exons.ends, exons.probabilities)
+    assert covered.cumsum().max() <= 1 + 1e-6
+    assert covered.cumsum().max() > 0.9
+
+
+def test_reverse_complement_mirrors_everything(locus, shipped):
+    n = len(locus)
+    one, other = parse(locus, shipped), parse(reverse_complement(locus), shipped)
+    mirrored = {
+        ("-" if strand == "+" else "+", n - end, n - start, exon_type): values
+        for (strand, start, end, exon_type), *values in rows(other)
+    }
+    assert len(one.exons) > 1000
+    assert one.total == pytest.approx(other.total, abs=1e-9)
+    assert {key for key, *_ in rows(one)} == mirrored.keys()
+    for key, score, logarithm, chosen in rows(one):
+        assert mirrored[key] == [score, pytest.approx(logarithm, abs=1e-6), chosen]
+
+
+def rows(parsed):
+    return zip(
+        keys(parsed.exons), parsed.exons.scores.tolist(), parsed.logarithms.tolist(),
+        parsed.chosen.tolist(), strict=True,
+    )  # fmt: skip
+
+
+def test_best_parse_is_a_gene_structure(locus, shipped):
+    genes = best_parse(locus, shipped)
+    order = np.argsort(genes.starts)
+    assert len(genes) >= 3
+    assert (genes.starts[order][1:] > genes.ends[order][:-1]).all()
+    text = "".join("ACGTN"[code] for code in locus)
+    for strand, start, _, exon_type in keys(genes):
+        if strand == "+" and exon_type in ("Init", "Sngl"):
+            assert text[start : start + 3] == "ATG"
+
+
+def test_candidates_are_those_over_the_cutoff_and_the_best_parse(locus, shipped):
+    parsed = parse(locus, shipped)
+    cutoff = shipped.min_probability
+    expected = parsed.exons.take(parsed.chosen | (parsed.exons.probabilities >= cutoff))
+    exons = predict_exons(locus, shipped)
+    assert scored(exons) == scored(expected)
+    assert (exons.probabilities >= cutoff).mean() > 0.95
+    few = predict_exons(locus, shipped, min_probability=1.0)
+    assert keys(few) == keys(best_parse(locus, shipped))
+    assert len(few) < len(exons) / 10
+
+
+def test_pieces_of_a_long_sequence_agree_with_the_whole(shipped, monkeypatch):
+    codes = np.concatenate([r.codes for r in read_fasta(resource_path("demo", "loci.fa.gz"))[2:8]])
+    whole = predict_exons(codes, shipped)
+    monkeypatch.setattr(predict, "WINDOW", len(codes) // 4)
+    monkeypatch.setattr(predict, "MARGIN", 15_000)
+    pieces = predict_exons(codes, shipped)
+    one, other = (dict(zip(keys(s), s.probabilities, strict=True)) for s in (whole, pieces))
+    assert len(one.keys() ^ other.keys()) < 0.02 * len(one)
+    for key in one.keys() & other.keys():
+        assert abs(np.log2(one[key] / other[key])) < 2
+
+
+def test_a_sequence_of_too_many_exons_is_halved(locus, shipped, monkeypatch):
+    likely = keys(predict_exons(locus, shipped, min_probability=0.01))
+    pieces = []
+
+    def counted(codes, model, most):
+        pieces.append(len(codes))
+        return parse(codes, model, most)
+
+    monkeypatch.setattr(predict, "parse", counted)
+    monkeypatch.setattr(predict, "MOST_EXONS", 1500)
+    monkeypatch.setattr(predict, "SMALLEST", 1000)
+    halved = keys(predict_exons(locus, shipped))
+    assert pieces[0] == len(locus)
+    assert len(pieces) > 5
+    assert max(pieces[-4:]) <= 3 * -(-len(locus) // 4)
+    assert len(set(likely) - set(halved)) < 0.1 * len(likely)
+    assert len(set(halved)) == len(halved)
+
+
+def test_sites_and_types_of_a_real_locus(locus, shipped):
+    exons = predict_exons(locus, shipped).on_strand("+")
+    text = "".join("ACGTN"[code] for code in locus)
+    for start, end, code in zip(exons.starts, exons.ends, exons.types, strict=True):
+        exon_type = EXON_TYPES[code]
+        if exon_type in ("Intr", "Term"):
+            assert text[start - 2 : start] == "AG"
+        else:
+            assert text[start : start + 3] == "ATG"
+        if exon_type in ("Intr", "Init"):
+            assert text[end : end + 2] in ("GT", "GC")
+        else:
+            assert text[end - 3 : end] in STOPS
+
+
+def test_order_is_strand_start_end_type(locus, shipped):
+    exons = predict_exons(locus, shipped)
+    order = list(zip(exons.reverse, exons.starts, exons.ends, exons.types, strict=True))
+    assert order == sorted(order)
+    assert len(set(order)) == len(order)
+
+
+def test_case_does_not_matter():
+    rng = np.random.default_rng(3)
+    model, text = model_from_dict(small_model(rng)), random_sequence(rng, 80)
+    lower, upper = (predict_exons(encode(t), model) for t in (text.lower(), text))
+    assert len(upper) > 10
+    assert scored(lower) == scored(upper)
+
+
+@pytest.mark.parametrize("text", ["", "A", "AT", "ATG", "N" * 50, "AG", "GT"])
+def test_nothing_in_short_or_unknown_sequences(text, shipped):
+    assert len(predict_exons(encode(text), shipped)) == 0
+    assert len(best_parse(encode(text), shipped)) == 0
+
+
+def test_impossible_exons_have_no_probability():
+    # an exon that only a stop codon across its intron could follow is in no parse
+    rng = np.random.default_rng(5)
+    content = small_model(rng, order=0)
+    content["gene"] = content["gene"] | {"shortest_intron": 1000}
+    model = model_from_dict(content)
+    text = "ATGAAGTCCAGCTAA"
+    parsed = parse(encode(text), model)
+    assert np.isfinite(parsed.logarithms).any()
+    assert parsed.exons.probabilities.max() <= 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_smallest_score_must_be_finite(value, shipped):
+    with pytest.raises(ScoringError, match="not a finite number"):
+        predict_exons(encode("ACGT"), shipped, value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), -0.1, 1.1])
+def test_smallest_probability_must_be_one(value, shipped):
+    with pytest.raises(ScoringError, match="not between 0 and 1"):
+        predict_exons(encode("ACGT"), shipped, None, value)
+
+
+def test_lower_cutoffs_only_add(locus, shipped):
+    default = scored(predict_exons(locus, shipped))
+    few = scored(predict_exons(locus, shipped, 10))
+    many = scored(predict_exons(locus, replace(shipped, min_probability=1e-7)))
+    assert few.items() < default.items() < many.items()
+    assert min(few.values()) >= 1000

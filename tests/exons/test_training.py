@@ -1,0 +1,390 @@
+"""Training of exon models, and how well models do on records they have not seen."""
+
+import json
+import re
+import runpy
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_tools.errors import InputError
+from gpu_tools.exons import load_model
+from gpu_tools.exons.composition import estimate_composition
+from gpu_tools.exons.design import Design
+from gpu_tools.exons.estimation import exon_lengths, gene_states
+from gpu_tools.exons.evaluation import (
+    Ranking,
+    parse_accuracy,
+    rank_probabilities,
+    rank_scores,
+    segment_types,
+    sensitivity_curve,
+)
+from gpu_tools.exons.model import model_from_dict
+from gpu_tools.exons.reading import annotated_sequences, reads_through
+from gpu_tools.exons.training import folds, train, trained_on
+from gpu_tools.formats.coding import read_coding
+from gpu_tools.formats.codons import read_codon_usage
+from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.model.annotated_strands import strands_of
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import Sequence, encode, reverse_complement
+from gpu_tools.splicing.site_estimation import Window, dependent_matrix, site_matrix
+
+TRAINING, DEMO = resource_path("training"), resource_path("demo")
+
+
+def joined(sequences, annotation):
+    coding = read_coding(annotation)
+    return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(sequences)]
+
+
+@pytest.fixture(scope="module")
+def records():
+    return joined(TRAINING / "records.fa.gz", TRAINING / "annotation.gff3")
+
+
+@pytest.fixture(scope="module")
+def aligned():
+    return joined(DEMO / "loci.fa.gz", TRAINING / "aligned.gff3")
+
+
+@pytest.fixture(scope="module")
+def usage():
+    return read_codon_usage(TRAINING / "codon_usage.tsv")
+
+
+@pytest.fixture(scope="module")
+def held_out(records, aligned, usage):
+    """Each annotated record with a model that has not seen it."""
+    return [(r, trained_on([*others, *aligned], usage=usage)) for r, others in folds(records)]
+
+
+def test_shipped_coding_sequences_read_through(records, aligned):
+    for record in [*records, *aligned]:
+        for coding in record.coding:
+            assert reads_through(coding, record.sequence.codes), coding.name
+    assert sum(len(r.coding) for r in records) == 45
+    assert sum(len(segment_types(r)) for r in records) == 281
+    assert [len(r.coding) for r in aligned] == [1] * 10
+    assert sum(len(segment_types(r)) for r in aligned) == 89
+
+
+def test_held_out_records(held_out):
+    rankings = [rank_probabilities(*pair) for pair in held_out]
+    together, cutoff = Ranking.together(rankings), load_model("vertebrate").log_min_probability
+    found = together.found(cutoff)
+    assert len(found) == 281
+    assert found.mean() >= 0.97
+    assert found[together.internal].mean() >= 0.98
+    assert together.density(cutoff) <= 35
+    assert min(r.found(cutoff).mean() for r in rankings) >= 0.93
+
+
+def test_probabilities_rank_better_than_scores(held_out):
+    by_probability, by_score = (
+        Ranking.together(by(*pair) for pair in held_out) for by in (rank_probabilities, rank_scores)
+    )
+    for density in (3, 10, 20, 30):
+        one, other = (r.found(r.cutoff_at(density)).mean() for r in (by_probability, by_score))
+        assert one > other
+
+
+def test_best_parses_of_held_out_records(held_out):
+    annotated, predicted, true = np.sum([parse_accuracy(*pair) for pair in held_out], axis=0)
+    assert 2 * true / (annotated + predicted) > 0.55
+
+
+def test_rankings_count():
+    ranking = Ranking(
+        np.array([-1.0, -5.0, -np.inf, -2.0]), np.array([True, True, False, False]),
+        np.array([-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]), 1000,
+    )  # fmt: skip
+    assert ranking.found(-4.0).tolist() == [True, False, False, True]
+    assert ranking.density(-4.0) == 4 / 1000 * 500
+    assert ranking.cutoff_at(1.0) == -2.0
+    assert ranking.cutoff_at(0.0) == np.inf
+    assert ranking.cutoff_at(1e9) == -6.0
+    both = Ranking.together([ranking, ranking])
+    assert (both.bases, len(both.intervals), len(both.segments)) == (2000, 12, 8)
+    assert both.intervals.tolist() == sorted(both.intervals, reverse=True)
+    assert sensitivity_curve(ranking, [1.0]) == [
+        {"density": 1.0, "cutoff": -2.0, "all": 0.5, "internal": 0.5}
+    ]
+
+
+def test_shipped_model_is_what_training_gives(tmp_path, monkeypatch, capsys):
+    script, output = resource_path("models", "train.py"), tmp_path / "model.json"
+    monkeypatch.setattr(sys, "argv", ["train.py", "--output", str(output)])
+    runpy.run_path(str(script), run_name="__main__")
+    trained = json.loads(output.read_text())
+    shipped = json.loads(resource_path("models", "vertebrate.json").read_text())
+    assert trained.keys() == shipped.keys()
+    for key in trained:
+        assert near(trained[key], shipped[key]), key
+    assert re.search(r"held out, together: 27\d of 281 segments", capsys.readouterr().err)
+
+
+def near(one, other):
+    """Compare nested values; a number may be rounded the other way on another machine."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(near(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(near, one, other))
+    if isinstance(one, float):
+        return one == pytest.approx(other, abs=0.0101)
+    return one == other
+
+
+@pytest.fixture(scope="module")
+def small(records):
+    return records[2]
+
+
+def test_training_prefers_no_strand(small, usage):
+    # mirror a record, and nothing changes
+    one, other = (trained_on([r], usage=usage) for r in (small, mirror(small)))
+    assert np.array_equal(one.coding.scores, other.coding.scores)
+    assert np.array_equal(one.donor.scores, other.donor.scores)
+    assert np.array_equal(one.lengths, other.lengths)
+    assert one.gene == other.gene
+
+
+def mirror(record):
+    n = len(record.sequence)
+    coding = tuple(
+        CodingSequence(
+            c.name,
+            "-" if c.strand == "+" else "+",
+            tuple(replace(s, start=n - s.end, end=n - s.start) for s in c.segments),
+        )
+        for c in record.coding
+    )
+    sequence = Sequence(record.sequence.name, reverse_complement(record.sequence.codes))
+    return AnnotatedSequence(sequence, coding)
+
+
+def record_of(text, *segments, strand="+"):
+    coding = CodingSequence("c", strand, tuple(segments))
+    return AnnotatedSequence(Sequence.from_text("x", text), (coding,))
+
+
+def test_composition_is_the_frequency_of_counts():
+    # order 0, hardly smoothed, without G+C: the first position of a codon is always A
+    record = record_of("ACC" * 100 + "GT" * 600, CodingSegment(0, 300, 0, partial=True))
+    design = Design(order=0, context_weight=1e-9, gc_shifts=(0.0,) * 4)
+    coding, other = estimate_composition(strands_of(record), design)
+    assert coding[0] == pytest.approx([1, 0, 0, 0], abs=1e-6)
+    assert coding[1] == pytest.approx([0, 1, 0, 0], abs=1e-6)
+    # outside lie (GT)600 forward, and reversed (AC)600 and GGT a hundred times
+    assert other[0] == pytest.approx(np.array([600, 600, 800, 700]) / 2700)
+    # order 1: C follows A everywhere; A follows C always in the codons
+    coding, other = estimate_composition(strands_of(record), replace(design, order=1))
+    assert coding[1, 0 * 4 + 1] == pytest.approx(1)
+    assert other[0, 1 * 4 + 0] == pytest.approx(599 / 601)
+
+
+def test_composition_takes_g_and_c_around_into_account():
+    # where 70 % are G or C because the region is so, half are expected where half of it are
+    rng = np.random.default_rng(1)
+    text = "".join(rng.choice(list("ACGT"), 20_000, p=[0.15, 0.35, 0.35, 0.15]))
+    record = record_of("A" + text, CodingSegment(0, 1, 0, partial=True))
+    design = Design(order=0, context_weight=1e-9, gc_window=20_000)
+    _, other = estimate_composition(strands_of(record), design)
+    assert other[0] == pytest.approx([0.25] * 4, abs=0.01)
+    _, plain = estimate_composition(strands_of(record), replace(design, gc_shifts=(0.0,) * 4))
+    assert plain[0] == pytest.approx([0.15, 0.35, 0.35, 0.15], abs=0.01)
+
+
+def test_codon_usage_fills_what_the_records_do_not_show(usage):
+    record = record_of("A" * 40, CodingSegment(0, 1, 0, partial=True))
+    design = Design(order=2, usage_weight=1e6, context_weight=1.0)
+    coding, _ = estimate_composition(strands_of(record), design, usage)
+    codons = usage.copy()
+    codons[[encode(stop) @ (16, 4, 1) for stop in ("TAA", "TAG", "TGA")]] = 0
+    codons = codons.reshape(16, 4)
+    assert coding[2].reshape(16, 4) == pytest.approx(
+        codons / codons.sum(axis=1, keepdims=True), abs=1e-3
+    )
+    first = codons.reshape(4, -1).sum(axis=1) / codons.sum()
+    assert coding[0].reshape(16, 4) == pytest.approx(np.tile(first, (16, 1)), abs=1e-3)
+
+
+def test_dependent_sites_learn_pairs():
+    # at donors A comes only behind G, and G only behind A; before other GT it is the other way
+    kinds = ["GAGTCC", "AGGTCC"], ["AAGTCC", "GGGTCC"]
+    text = "".join(kinds[0][k % 2] + "NNN" + kinds[1][k % 2] + "NNN" for k in range(400))
+    segments = [CodingSegment(k - 1, k, 0) for k in range(2, len(text), 18)]
+    strands = strands_of(record_of(text, *segments))
+    window, design = Window(2, 2, ("GT",), 0), Design(pair_weight=1e-6)
+    paired = dependent_matrix(strands, "donors", window, design)["scores"]
+    alone = site_matrix(strands, "donors", window, design)["scores"]
+    a, _, g, _ = range(4)
+    assert alone[1][a] == pytest.approx(0, abs=0.05)
+    assert paired[1][g][a] == paired[1][a][g] == pytest.approx(1, abs=0.05)
+    assert paired[1][a][a] < -5
+    assert np.shape(alone) == (4, 4)
+    assert np.shape(paired) == (4, 4, 4)
+    assert [row[a] for row in paired[2]] == [None] * 4
+
+
+def test_lengths_and_states_of_genes(records):
+    strands = [s for r in records for s in strands_of(r)]
+    lengths = exon_lengths(strands, Design())
+    at = np.array(lengths["at"])
+    assert at[np.argmax(np.array(lengths["Intr"]) + np.log2(at))] in (80, 100, 120, 150)
+    states = gene_states(strands, Design())
+    assert states["shortest_intron"] == 30
+    assert 300 < states["intron"] < 2000
+    assert sum(states["introns"]) == pytest.approx(1, abs=0.001)
+    assert states["introns"][4] < 0.05  # an exon hardly ends with TA in phase 2
+
+
+def test_too_little_to_train_on(records):
+    with pytest.raises(InputError, match="no records to train on"):
+        train([], "x", "y")
+    bare = AnnotatedSequence(records[0].sequence, ())
+    with pytest.raises(InputError, match="record ENm008: no coding sequence"):
+        train([bare, records[1]], "x", "y")
+    one = record_of("ATGAAATAA", CodingSegment(0, 9, 0))
+    with pytest.raises(InputError, match="no introns to train on; expected coding sequences of"):
+        train([one], "x", "y")
+    two = record_of("CCCGTAAGTAGCCC", CodingSegment(0, 3, 0), CodingSegment(11, 14, 0))
+    with pytest.raises(InputError, match="no starts to train on; expected a coding sequence"):
+        train([two], "x", "y")
+
+
+def test_a_tiny_annotation_gives_a_whole_model():
+    text = "CATGAAAGTAAGTCCCCCCCCCCCCCCCCCCCCCAGAAATAACC" * 2
+    record = record_of(text, CodingSegment(1, 7, 0), CodingSegment(36, 42, 0))
+    model = model_from_dict(train([record], "tiny", "a test"))
+    assert (model.name, model.source) == ("tiny", "a test")
+    assert model.gene.shortest_intron == 29
+
+
+SOUND = CodingSequence("c", "+", (CodingSegment(1, 5, 0), CodingSegment(7, 12, 2)))
+READS = "CATGACCAATAAC"
+
+
+@pytest.mark.parametrize(
+    ("coding", "text", "sound"),
+    [
+        (SOUND, READS, True),
+        (SOUND, READS.replace("ATGA", "TTGA"), False),
+        (SOUND, READS.replace("TAA", "TAC"), False),
+        (replace(SOUND, segments=SOUND.segments[::-1]), READS, False),
+        (replace(SOUND, segments=(SOUND.segments[0], CodingSegment(7, 12, 0))), READS, False),
+        (CodingSequence("c", "+", (CodingSegment(0, 9, 0),)), "ATGTAATAA", False),
+        (CodingSequence("c", "+", (CodingSegment(0, 9, 0, True),)), "CTGAAATAC", True),
+        (CodingSequence("c", "+", (CodingSegment(0, 10, 1, True),)), "CTCAAATACG", True),
+        (CodingSequence("c", "+", (CodingSegment(0, 1, 1, True),)), "C", False),
+    ],
+)
+def test_what_reads_through(coding, text, sound):
+    codes = encode(text)
+    assert reads_through(coding, codes) == sound
+    n = len(codes)
+    segments = tuple(replace(s, start=n - s.end, end=n - s.start) for s in coding.segments)
+    mirrored = CodingSequence("c", "-", segments)
+    assert reads_through(mirrored, reverse_complement(codes)) == sound
+
+
+def test_what_cannot_be_learned_from_is_left_out(caplog):
+    wrong = replace(SOUND, segments=SOUND.segments[::-1])
+    sequences = [Sequence.from_text("a", READS), Sequence.from_text("b", READS)]
+    (kept,) = annotated_sequences(sequences, {"a": (SOUND, wrong)})
+    assert kept == AnnotatedSequence(sequences[0], (SOUND,))
+    assert "1 sequences have no coding sequence that reads through; left out" in caplog.text
+    assert "1 coding sequences do not read from ATG to a stop codon; left out" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("coding", "message"),
+    [
+        ({"b": (SOUND,)}, "record b: annotated, but not among the sequences"),
+        (
+            {"a": (replace(SOUND, segments=(CodingSegment(9, 99, 0),)),)},
+            "record a: coding segment 10-99 of c does not lie within the sequence; expected",
+        ),
+        (
+            {"a": (replace(SOUND, segments=SOUND.segments[::-1]),)},
+            "none of 1 coding sequences reads from ATG to a stop codon; expected features CDS",
+        ),
+    ],
+)
+def test_annotation_that_does_not_fit_is_named(coding, message):
+    with pytest.raises(InputError) as caught:
+        annotated_sequences([Sequence.from_text("a", READS)], coding)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("codon\nAAA", "column 'frequency' is missing"),
+        ("codon\tfrequency\nAAN\t1", "line 2: 'AAN' is no codon; expected three of the letters"),
+        ("codon\tfrequency\nAA\t1", "line 2: 'AA' is no codon"),
+        ("codon\tfrequency\nAA!\t1", "line 2: 'AA!' is no codon"),
+        ("codon\tfrequency\nAAA\t-1", "line 2: frequency '-1'; expected a number of at least 0"),
+        ("codon\tfrequency\nAAA\tmuch", "line 2: frequency 'much'"),
+        ("codon\tfrequency\nAAA\tinf", "line 2: frequency 'inf'"),
+        ("codon\tfrequency\nUUU\t1\nttt\t2", "line 3: codon 'ttt' occurs twice"),
+        ("codon\tfrequency\nAAA\t0", "no codon of a frequency above 0"),
+    ],
+)
+def test_wrong_codon_usage_is_named(tmp_path, lines, message):
+    path = tmp_path / "usage.tsv"
+    path.write_text(lines + "\n")
+    with pytest.raises(InputError) as caught:
+        read_codon_usage(path)
+    assert message in str(caught.value)
+
+
+def test_codon_usage_in_order(usage):
+    assert usage[0b000000] == 24.4  # AAA
+    assert usage[0b011110] == 39.6  # CTG
+    assert usage[0b111111] == 17.6  # TTT
+    assert usage.sum() == pytest.approx(1000, abs=1)
+
+
+GOOD = "chr\t.\tCDS\t11\t20\t.\t-\t0\tID=c1"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("chr\t.\tCDS\t1\t2", "line 2: 5 columns; expected 9 tab-separated columns"),
+        (GOOD.replace("\t-\t", "\t.\t"), "line 2: strand '.' of a coding segment; expected + or -"),
+        (GOOD.replace("\t0\t", "\t.\t"), "line 2: phase '.' of a coding segment; expected 0, 1"),
+        (GOOD.replace("ID", "Name"), "line 2: a coding segment without transcript; expected the"),
+        (GOOD.replace("11", "21"), "line 2: start 21 lies after end 20"),
+        (GOOD + "\n" + GOOD.replace("-", "+"), "line 3: coding sequence 'c1' is on both strands"),
+    ],
+)
+def test_wrong_annotation_is_named(tmp_path, line, message):
+    path = tmp_path / "x.gff3"
+    path.write_text(f"##gff-version 3\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        read_coding(path)
+    assert f"x.gff3, {message}" in str(caught.value)
+
+
+def test_coding_sequences_of_gff3(tmp_path):
+    path = tmp_path / "x.gff3"
+    path.write_text(
+        "##gff-version 3\n"
+        "chr%201\t.\tgene\t1\t99\t.\t-\t.\tID=g\n"
+        "chr%201\t.\tCDS\t11\t20\t.\t-\t1\tID=c;Parent=t1,t2;partial=true\n"
+        "chr%201\t.\tCDS\t31\t40\t.\t-\t0\tID=c;Parent=t1\n"
+        "##FASTA\n>x\nACGT\n"
+    )
+    last = CodingSegment(10, 20, 1, True)
+    assert read_coding(path) == {
+        "chr 1": (
+            CodingSequence("t1", "-", (CodingSegment(30, 40, 0), last)),
+            CodingSequence("t2", "-", (last,)),
+        )
+    }

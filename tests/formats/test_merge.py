@@ -1,0 +1,170 @@
+"""Joining of batches: what is written must not depend on how cases were dealt out."""
+
+import gzip
+
+import pysam
+import pytest
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments import write_alignments
+from gpu_tools.formats.fasta import read_fasta, write_fasta
+from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3, merge_methods, merge_tables
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import Sequence
+
+TARGETS = {name: Sequence.from_text(name, "ACGTACGT") for name in ("t", "u")}
+BASES = {"long": 60, "short": 40}
+
+
+def alignment(base, target, score, start):
+    return SplicedAlignment(
+        base, target, BASES[base], 8, "+", score, 2, 64,
+        ((start, start + 4), (start + 9, start + 13)), 0, 8,
+        (("=", 4), ("N", 5), ("=", 4)), (1.5, 2.0),
+    )  # fmt: skip
+
+
+ALIGNMENTS = [
+    alignment("long", "t", 5, 3),
+    alignment("long", "u", 8, 30),
+    alignment("short", "t", 7, 2),
+    alignment("short", "u", 8, 0),
+]
+
+
+def write_batches(folder, suffix, batches):
+    paths = []
+    for k, batch in enumerate(batches):
+        names = {a.base for a in batch}
+        bases = {name: length for name, length in BASES.items() if name in names}
+        paths.append(folder / f"{k}of{len(batches)}{suffix}")
+        write_alignments(paths[-1], batch, bases, TARGETS)
+    return paths
+
+
+DEALT = [[1, 1, 1, 1], [1, 3], [2, 2], [3, 1], [4]]
+
+
+def dealt(sizes):
+    rest = list(ALIGNMENTS)
+    return [[rest.pop(0) for _ in range(n)] for n in sizes]
+
+
+@pytest.mark.parametrize("sizes", DEALT)
+def test_gff3_is_that_of_one_batch(tmp_path, sizes):
+    whole = write_batches(tmp_path, ".gff3", [ALIGNMENTS])[0]
+    merge_gff3(write_batches(tmp_path, ".gff3", dealt(sizes)), tmp_path / "merged.gff3")
+    assert (tmp_path / "merged.gff3").read_text() == whole.read_text()
+
+
+@pytest.mark.parametrize("sizes", DEALT)
+def test_bam_is_that_of_one_batch(tmp_path, sizes):
+    whole = write_batches(tmp_path, ".bam", [ALIGNMENTS])[0]
+    merge_bam(write_batches(tmp_path, ".bam", dealt(sizes)), tmp_path / "merged.bam")
+    assert records(tmp_path / "merged.bam") == records(whole)
+    with pysam.AlignmentFile(tmp_path / "merged.bam") as bam:
+        assert bam.check_index()
+        assert [r.query_name for r in bam.fetch("short", 0, 2)] == ["u"]
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith((".", "tmp"))] == []
+
+
+def records(path):
+    with pysam.AlignmentFile(path) as bam:
+        return str(bam.header), [record.to_string() for record in bam]
+
+
+def test_one_primary_line_a_query(tmp_path):
+    merge_bam(write_batches(tmp_path, ".bam", dealt([1, 1, 1, 1])), tmp_path / "merged.bam")
+    with pysam.AlignmentFile(tmp_path / "merged.bam") as bam:
+        primary = {(r.query_name, r.reference_name) for r in bam if not r.is_secondary}
+    assert primary == {("t", "short"), ("u", "long")}
+
+
+def test_broken_bam_is_an_error_and_leaves_nothing(tmp_path):
+    (tmp_path / "x.bam").write_bytes(b"no BAM")
+    with pytest.raises(InputError, match="expected sorted BAM"):
+        merge_bam([tmp_path / "x.bam"], tmp_path / "merged.bam")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.bam"]
+
+
+def test_tables_keep_one_header_and_the_order(tmp_path):
+    for name, text in (("a", "x\ty\n1\t2\n"), ("b", "x\ty\n"), ("c", "x\ty\n0\t.\n")):
+        (tmp_path / name).write_text(text)
+    merge_tables([tmp_path / "a", tmp_path / "b", tmp_path / "c"], tmp_path / "all")
+    assert (tmp_path / "all").read_text() == "x\ty\n1\t2\n0\t.\n"
+
+
+@pytest.mark.parametrize("second", ["", "x\tz\n"])
+def test_tables_of_other_columns_are_an_error(tmp_path, second):
+    (tmp_path / "a").write_text("x\ty\n1\t2\n")
+    (tmp_path / "b").write_text(second)
+    with pytest.raises(InputError, match="b, line 1: wrong header; expected x\ty"):
+        merge_tables([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_gff3_without_its_version_line_is_an_error(tmp_path):
+    (tmp_path / "a").write_text("chr1\t.\texon\t1\t2\t.\t+\t.\t.\n")
+    with pytest.raises(InputError, match="a, line 1: no GFF3; expected '##gff-version 3'"):
+        merge_gff3([tmp_path / "a"], tmp_path / "all")
+
+
+def test_concatenated_fasta_reads_as_all_records(tmp_path):
+    paths = [tmp_path / f"{name}.fa.gz" for name in TARGETS]
+    for path, target in zip(paths, TARGETS.values(), strict=True):
+        write_fasta(path, [target])
+    concatenate(paths, tmp_path / "all.fa.gz")
+    assert [s.name for s in read_fasta(tmp_path / "all.fa.gz")] == list(TARGETS)
+    assert gzip.decompress((tmp_path / "all.fa.gz").read_bytes()).count(b">") == 2
+
+
+def test_missing_input_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"none\.fa: cannot be read \(No such file"):
+        concatenate([tmp_path / "none.fa"], tmp_path / "all.fa")
+
+
+def scores_table(path, *rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in (("base", "target", "score"), *rows)))
+    return path
+
+
+def test_methods_stand_side_by_side(tmp_path):
+    cases = [("b", "t"), ("b", "u"), ("c", "t")]
+    first = {
+        name: scores_table(
+            tmp_path / f"1{name}", *((*case, f"{name}{case[1]}") for case in cases[:2])
+        )
+        for name in ("x", "y")
+    }
+    second = {
+        name: scores_table(tmp_path / f"2{name}", (*cases[2], f"{name}c")) for name in ("x", "y")
+    }
+    merge_methods([first, second], tmp_path / "all")
+    assert (tmp_path / "all").read_text().splitlines() == [
+        "base\ttarget\tmethod\tscore",
+        "b\tt\tx\txt", "b\tt\ty\tyt", "b\tu\tx\txu", "b\tu\ty\tyu", "c\tt\tx\txc", "c\tt\ty\tyc",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("b", "u", "2")], "y, line 2: another case; expected b and t"),
+        ([("b", "t", "2"), ("b", "u", "2")], "y: 2 rows; expected 1"),
+    ],
+)
+def test_methods_of_other_cases_are_refused(tmp_path, rows, message):
+    tables = {
+        "x": scores_table(tmp_path / "x", ("b", "t", "1")),
+        "y": scores_table(tmp_path / "y", *rows),
+    }
+    with pytest.raises(InputError, match=message):
+        merge_methods([tables], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_methods_of_other_columns_are_refused(tmp_path):
+    other = tmp_path / "y"
+    other.write_text("base\ttarget\tpoints\nb\tt\t1\n")
+    with pytest.raises(InputError, match="y, line 1: wrong header"):
+        merge_methods([{"x": scores_table(tmp_path / "x", ("b", "t", "1")), "y": other}], "-")

@@ -1,0 +1,72 @@
+"""Stripes that follow each other on threads."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gpu_tools.hardware.cpu import wavefront as stripes
+from gpu_tools.hardware.cpu.wavefront import blocks_of, run_stripes, stripe_tasks
+
+
+@pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (10, 4), (12, 4), (3, 9)])
+def test_blocks_cover_all_steps(n_steps, size):
+    blocks = blocks_of(n_steps, size)
+    assert [blocks[0][0], blocks[-1][1]] == [0, n_steps]
+    assert all(one[1] == other[0] for one, other in pairwise(blocks))
+    assert all(past - first == size for first, past in blocks[:-1])
+
+
+def check_order(events, count, blocks):
+    """Check that a block begins when the stripe before is a block ahead, or has come to its end."""
+    at = {event: k for k, event in enumerate(events)}
+    assert len(events) == 2 * count * len(blocks)
+    for stripe in range(1, count):
+        for number in range(len(blocks)):
+            ahead = min(number + 1, len(blocks) - 1)
+            begun, done = ("begun", stripe, blocks[number]), ("done", stripe - 1, blocks[ahead])
+            assert at[done] < at[begun]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+def test_a_stripe_stays_behind_the_one_before(count, n_blocks):
+    rng, events, blocks = np.random.default_rng(count + n_blocks), [], blocks_of(n_blocks, 1)
+    pauses = rng.uniform(0, 2e-3, (count, n_blocks))
+
+    def block(stripe, steps):
+        events.append(("begun", stripe, steps))
+        time.sleep(pauses[stripe, steps[0]])
+        events.append(("done", stripe, steps))
+
+    run_stripes(block, count, blocks)
+    check_order(events, count, blocks)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_few_threads_that_take_tasks_in_their_order_come_to_an_end(threads):
+    def turn(done, stripe, number):
+        """Run two blocks a turn."""
+        past = min(number + 2, 5)
+        for block in range(number, past):
+            stripes._wait_for_block(done, stripe, block, 5)
+            ran.append((stripe, block))
+            stripes._tell_block(done, stripe)
+        return past
+
+    ran = []
+    with ThreadPoolExecutor(threads) as pool:
+        for task in [pool.submit(task) for task in stripe_tasks(turn, 4, 5)]:
+            task.result()
+    assert sorted(ran) == [(stripe, block) for stripe in range(4) for block in range(5)]
+
+
+def test_a_stripe_that_fails_keeps_nobody_waiting():
+    def block(stripe, steps):
+        if (stripe, steps) == (1, (2, 3)):
+            raise KeyError("of a stripe")
+
+    with pytest.raises(KeyError, match="of a stripe"):
+        run_stripes(block, 3, blocks_of(6, 1))

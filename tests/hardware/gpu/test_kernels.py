@@ -1,0 +1,79 @@
+"""Kernels of the other tools compile for a GPU, also where there is none; see `tests.kernels`."""
+
+import numpy as np
+import pytest
+from numba import types
+
+from tests.kernels import array
+
+pytest.importorskip("numba_cuda")
+
+from gpu_tools.local.gpu import packed as local_packed
+from gpu_tools.local.gpu import score_pass32 as local_wide
+from gpu_tools.matching.gpu.scan import find_words
+from gpu_tools.matching.gpu.weighted_scan import find_costs
+from gpu_tools.segments.gpu import maximal_kernels
+from gpu_tools.segments.gpu.maximal_merge_kernels import merge_lists_warp
+from gpu_tools.segments.gpu.maximal_write_kernels import write_tile_block
+from gpu_tools.segments.gpu.submatrix import KERNELS
+
+INT32, INT64 = array(types.int32), array(types.int64)
+UINT32, UINT64 = array(types.uint32), array(types.uint64)
+TABLE32, TABLE64 = array(types.int32, 2), array(types.int64, 2)
+
+
+@pytest.mark.parametrize("level", [False, True])
+def test_packed_fill_of_local_alignment(level, to_ptx):
+    borders = types.UniTuple(INT64, 3)
+    inputs = types.UniTuple(INT32, 2)
+    given = TABLE64, TABLE32, inputs, borders, INT32, INT64, INT32
+    kernel = local_packed.make_kernel(max(local_packed.ROWS), level)
+    assert "max.s16x2" in to_ptx(kernel, *given)
+
+
+def test_wide_fill_of_local_alignment(to_ptx):
+    symbols, place, worth = (types.UniTuple(kind, n) for kind, n in (
+        (array(types.uint8), 2), (types.int32, 3), (types.int32, 4),
+    ))  # fmt: skip
+    given = symbols, INT32, array(types.int32, 3), TABLE32, TABLE32, INT32, place, worth
+    assert "atom" in to_ptx(local_wide.fill_blocks_warp, *given)
+
+
+@pytest.mark.parametrize("words", [1, 4])
+def test_matching_with_unit_costs(words, to_ptx):
+    given = UINT64, TABLE64, UINT32, TABLE32, types.int64, TABLE32, TABLE64, INT32
+    assert ".entry" in to_ptx(find_words(words, 5), *given)
+
+
+def test_matching_with_costs(to_ptx):
+    given = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
+    assert "min.s16x2" in to_ptx(find_costs(8, 8), *given)
+
+
+@pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
+def test_submatrix(cell, to_ptx):
+    cells = array(getattr(types, cell), 2)
+    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, types.UniTuple(types.int64, 2), cells)
+    assert ".local" not in ptx
+    assert ("add.sat.f32" in ptx) == (cell == "float32")
+
+
+@pytest.mark.parametrize("cell", ["int32", "float64"])
+def test_listing_of_maximal_segments(cell, to_ptx):
+    """Lists are in shared memory, the rest in registers."""
+    narrow = cell == "int32"
+    scale, sums = types.int64 if narrow else types.float64, TABLE32 if narrow else TABLE64
+    deep = array(types.int32 if narrow else types.int64, 3)
+    kernel = maximal_kernels.LIST_NARROW
+    if not narrow:
+        kernel = maximal_kernels.LIST_WIDE[np.dtype(cell)]
+    given = array(getattr(types, cell)), scale, array(types.uint16, 2), sums, TABLE64
+    shared = array(types.int64, 3), TABLE64, INT64
+    assert ".local" not in to_ptx(kernel, *given, *shared, deep)
+
+
+def test_merging_and_writing_of_maximal_segments(to_ptx):
+    rows, level = array(types.int64, 3), types.UniTuple(types.int64, 3)
+    assert ".local" not in to_ptx(merge_lists_warp, TABLE64, rows, TABLE64, INT64, level)
+    given = array(types.uint16, 2), TABLE32, TABLE64, TABLE64, INT64, INT64
+    assert ".local" not in to_ptx(write_tile_block, *given)

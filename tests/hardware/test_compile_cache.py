@@ -1,0 +1,157 @@
+"""Compiled functions on disk stay apart, whatever processes do at the same time."""
+
+import subprocess
+import sys
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+import gpu_tools
+from gpu_tools.hardware import compile_cache as kernel_cache
+from gpu_tools.hardware.device import simulated
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_two_processes_that_save_at_once_keep_what_each_saved(tmp_path, monkeypatch, locked):
+    """Without the lock both take the same number: the test sees what it is there for."""
+
+    class Slow(IndexDataCacheFile):
+        if not locked:
+            load = IndexDataCacheFile.load.__wrapped__
+            save = IndexDataCacheFile.save.__wrapped__
+
+        def _load_index(self):
+            index = super()._load_index()
+            time.sleep(0.3)
+            return index
+
+    def save(key):
+        Slow(str(tmp_path), "function", "stamp").save(key, f"compiled for {key}")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(save, ["int16", "int32"]))
+    loaded = [Slow(str(tmp_path), "function", "stamp").load(key) for key in ("int16", "int32")]
+    assert (loaded == ["compiled for int16", "compiled for int32"]) is locked
+
+
+def test_a_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
+    IndexDataCacheFile(str(tmp_path), "function", "stamp").save("key", "compiled")
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(kernel_cache, "open", refuse, raising=False)
+    assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("key") == "compiled"
+
+
+class Module:
+    """What is loaded of a kernel, as numba-cuda has it: unloaded at the end of Python."""
+
+    def __init__(self):
+        self._finalizer = weakref.finalize(self, str)
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
+    """Without the lock both load it: the test sees what it is there for."""
+
+    class Library:
+        loads = 0
+        loaded = None
+
+        def get_cufunc(self):
+            if self.loaded is None:
+                time.sleep(0.2)
+                self.loads += 1
+                self.loaded = SimpleNamespace(module=Module())
+            return self.loaded
+
+    if one_by_one:
+        kernel_cache.load_one_by_one(Library)
+    library = Library()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
+    assert library.loaded in found
+    assert library.loads == (1 if one_by_one else 2)
+    assert [function.module._finalizer.atexit for function in found] == [not one_by_one] * 2
+
+
+def test_what_numba_has_loaded_is_not_unloaded_at_the_end_of_python():
+    """With numba's own classes, which are told of a GPU that is not there."""
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.cudadrv import driver
+
+    modules = []
+
+    class Library:
+        def get_cufunc(self):
+            modules.append(driver.load_module_image(MagicMock(), MagicMock()))
+            return modules[-1].get_function("kernel")
+
+    before = Library().get_cufunc()
+    kernel_cache.load_one_by_one(Library)
+    after = Library().get_cufunc()
+    assert [each.module._finalizer.atexit for each in (before, after)] == [True, False]
+    assert modules[0]._finalizer.detach()
+
+
+def test_kernels_are_loaded_one_by_one():
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.codegen import CUDACodeLibrary
+
+    import gpu_tools.hardware.gpu.intrinsics  # noqa: F401  (what every kernel comes from)
+
+    assert hasattr(CUDACodeLibrary.get_cufunc, "__wrapped__")
+
+
+def _with_compiled_functions():
+    root = Path(gpu_tools.__file__).parent
+    return sorted(path for path in root.rglob("*.py") if "cache=True" in path.read_text())
+
+
+@pytest.mark.parametrize("path", _with_compiled_functions(), ids=lambda path: path.name)
+def test_every_module_with_compiled_functions_locks_them(path):
+    importing = "import gpu_tools.hardware.compile_cache"
+    package = path.with_name("__init__.py")
+    assert importing in path.read_text() or importing in package.read_text()
+
+
+_GPU_THEN_CPU = """
+from gpu_tools import SplicedScoring, spliced_align, spliced_scores
+from gpu_tools.hardware.cpu.native_threads import Helpers
+from gpu_tools.spliced import cpu
+from gpu_tools.spliced.case import Preparation
+from gpu_tools.spliced.gpu.programs import Layout
+from gpu_tools.spliced.columns import case_columns
+from gpu_tools.spliced.cpu.traceback import Swept
+from tests.cases import WORKED_EXAMPLE
+
+case = WORKED_EXAMPLE.case()
+strands = case_columns([case]).strands
+helpers = Helpers()
+helpers.give(Layout(strands, SplicedScoring(), False).task)
+helpers.finish()
+print(spliced_align([case], device="cpu")[0].score)
+(program,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
+swept = Swept(program, cpu.sweep(program, target, SplicedScoring()), target, SplicedScoring())
+print(swept.score, swept.chain().columns, spliced_scores([case], device="cpu"))
+"""
+
+
+def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
+    """Numba loads a function once, also inside of another one, which Python then cannot call."""
+    for _ in range(2):  # the second process finds everything in the cache
+        done = subprocess.run(
+            [sys.executable, "-c", _GPU_THEN_CPU], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3 (0, 5) [3]\n", "")

@@ -1,0 +1,234 @@
+"""CUDA and CPU find the same alignments, on a GPU or on numba's simulator."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import AffineScoring, Sequence, local_align
+from gpu_tools.hardware.device import list_gpus, simulated
+from gpu_tools.local import schedule, tiles
+from gpu_tools.local.gpu import memory as cuda_memory
+from gpu_tools.local.gpu import packed as cuda_packed
+from gpu_tools.local.gpu import packed_scores as cuda_scores
+from gpu_tools.local.gpu import score_pass as cuda
+from gpu_tools.local.gpu import score_pass32 as cuda_wide
+from gpu_tools.local.problem import ALL, Worth, make_problem
+from tests.local.cases import (
+    assert_worth,
+    largest_on_the_way,
+    protein_scoring,
+    random_pair,
+    random_scoring,
+    sequences,
+    tile_scores,
+)
+
+pytestmark = pytest.mark.cuda
+LONGEST = 22 if simulated() else 3000
+SIDE = 8 if simulated() else 64
+PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
+
+
+def largest_scores(problem, side):
+    """Return each tile's largest score, cell by cell."""
+    gaps = problem.gap_open, problem.gap_extend
+    return tile_scores(problem.query, problem.subject, problem.table, gaps, side)
+
+
+def assert_bounds(found, problem, side):
+    """Bounds are the largest scores of tiles, or near by in the row; padding near by may add."""
+    exact = largest_scores(problem, side)
+    near = largest_scores(problem, cuda.NEAR)
+    near = np.maximum.reduceat(near, np.arange(0, len(near), side // cuda.NEAR), axis=0)
+    assert found.shape == exact.shape
+    assert found.max() == exact.max()
+    assert (found >= exact).all()
+    step = side // cuda.NEAR
+    around = exact.copy()
+    around[:, 1:] = np.maximum(around[:, 1:], near[:, step - 1 :: step][:, : exact.shape[1] - 1])
+    around[:, :-1] = np.maximum(around[:, :-1], near[:, step::step])
+    rows, columns = problem.shape
+    far = slice(rows // side), slice(max(columns - cuda.NEAR, 0) // side)
+    assert (found[far] <= around[far]).all()
+
+
+def random_problem(seed, longest=LONGEST, **fixed):
+    rng = np.random.default_rng(seed)
+    scoring = random_scoring(rng, **fixed)
+    query, subject = sequences(*random_pair(rng, longest), scoring)
+    return make_problem(query.codes, subject.codes, scoring)
+
+
+@pytest.mark.parametrize("seed", range(2 if simulated() else 40))
+def test_wide_score_pass(seed):
+    rng = np.random.default_rng(seed)
+    scoring = protein_scoring(rng) if seed % 3 == 0 else random_scoring(rng)
+    texts = random_pair(rng, LONGEST, PROTEIN if seed % 3 == 0 else "ACGTN")
+    query, subject = sequences(*texts, scoring)
+    problem = make_problem(query.codes, subject.codes, scoring)
+    side = 4 if simulated() else 64
+    assert (cuda_wide.score_pass(problem, side) == largest_scores(problem, side)).all()
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("seed", range(3 if simulated() else 12))
+def test_packed_score_pass(seed, rows):
+    problem = random_problem(seed)
+    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    assert_bounds(found, problem, SIDE)
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("seed", range(1 if simulated() else 4))
+def test_base_moves_up_and_down(seed, rows, monkeypatch):
+    """Related sequences, whose scores outgrow the range, then unrelated ones."""
+    if simulated():
+        monkeypatch.setattr(cuda_scores, "LARGEST", 740)
+    length, tail = (40, 10) if simulated() else (6000, 9000)
+    rng = np.random.default_rng(seed)
+    query = rng.integers(0, 4, length).astype(np.uint8)
+    subject = np.concatenate([query, rng.integers(0, 4, tail).astype(np.uint8)])
+    scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
+    problem = make_problem(query, subject, scoring)
+    assert largest_scores(problem, SIDE).max() > cuda_scores.score_range(problem, rows).limit
+    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    assert_bounds(found, problem, SIDE)
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+def test_nothing_is_worth_something_without_a_match(rows):
+    """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
+    query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
+    problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
+    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    assert not found.any()
+
+
+def test_many_problems_in_one_launch():
+    scoring = random_scoring(np.random.default_rng(5))
+    rng = np.random.default_rng(6)
+    problems = []
+    for _ in range(2 if simulated() else 60):
+        query, subject = sequences(*random_pair(rng, 9 if simulated() else LONGEST), scoring)
+        problems.append(make_problem(query.codes, subject.codes, scoring))
+    for problem, found in zip(
+        problems, cuda.score_passes(problems, [SIDE] * len(problems)), strict=True
+    ):
+        assert_bounds(found, problem, SIDE)
+
+
+@pytest.mark.parametrize("peers", [True, False])
+@pytest.mark.parametrize("seed", range(1 if simulated() else 10))
+def test_bands_of_rows_as_if_on_two_gpus(seed, peers, monkeypatch):
+    """Two launches, one after the other, each with half of the strips."""
+    monkeypatch.setattr(cuda_memory, "may_write", lambda writer, reader: peers)
+    problem = random_problem(seed, 20 if simulated() else 9000)
+    found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    assert (found == whole).all()
+
+
+def test_bands_of_rows_on_all_gpus():
+    """As many launches at once as there are GPUs, each of which waits for another one's cells."""
+    ordinals = tuple(gpu.ordinal for gpu in list_gpus())
+    problem = random_problem(11, 20 if simulated() else 40_000)
+    found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], ordinals)
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    assert (found == whole).all()
+
+
+def related_problem(seed, length, scoring, letters=4):
+    """Two sequences with some symbols different, a gap, and an odd end each."""
+    rng = np.random.default_rng(seed)
+    query = rng.integers(0, letters, length).astype(np.uint8)
+    changes = rng.random(length) < (0.1, 0.02, 0.3)[seed % 3]
+    other = rng.integers(0, letters, length).astype(np.uint8)
+    subject = np.append(np.where(changes, other, query), other[: length // 4]).astype(np.uint8)
+    subject = np.delete(subject, slice(length // 2, length // 2 + length // 50))
+    return make_problem(np.append(other[: length // 5], query), subject, scoring)
+
+
+def all_that_may_be_worth(problem):
+    """Yield what may be worth finding: nothing but the best, known or not, or down to a score."""
+    most, _ = largest_on_the_way(problem)
+    yield from (Worth(1, True), Worth(most, True), Worth(most, False), Worth(most // 2, False))
+
+
+@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("seed", range(1 if simulated() else 12))
+def test_packed_pass_leaves_out_what_is_worth_nothing(seed, rows):
+    """Where it goes on beside cells that were left out, scores are as high as they are there."""
+    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
+    problem = related_problem(seed, 14 if simulated() else 5000, scoring)
+    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    shares = []
+    every = list(all_that_may_be_worth(problem))
+    for worth in every[1 + seed :][:1] if simulated() else every:
+        launch = cuda.PackedLaunch([problem], [SIDE], [worth], rows)
+        (found,) = launch.finished()
+        shares += launch.shares_left_out().tolist()
+        assert (found <= whole).all()
+        assert found.max() == whole.max()
+        assert_worth(found, problem, SIDE, worth)
+    assert max(shares) > 0.2
+    if not simulated():
+        launch.reset()
+        assert (launch.finished()[0] == found).all()
+
+
+@pytest.mark.parametrize("seed", range(1 if simulated() else 9))
+def test_wide_pass_leaves_out_what_is_worth_nothing(seed):
+    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
+    problem = related_problem(seed, 14 if simulated() else 6000, scoring)
+    side = 8 if simulated() else 64
+    whole, shares = cuda_wide.score_pass(problem, side), []
+    every = list(all_that_may_be_worth(problem))
+    for worth in every[1:2] if simulated() else every:
+        launch = cuda_wide.ScoreLaunch(problem, side, worth)
+        found = launch.finished()
+        shares.append(launch.share_left_out())
+        assert (found <= whole).all()
+        assert found.max() == whole.max()
+        assert_worth(found, problem, side, worth)
+    assert max(shares) > 0.1
+
+
+@pytest.mark.parametrize("seed", range(1 if simulated() else 20))
+def test_the_best_alignments_alone(seed, monkeypatch):
+    """With k = 2 nothing is left out, so that the second one can be found."""
+    if simulated():
+        monkeypatch.setattr(tiles, "SMALLEST_TILE", 8)
+    monkeypatch.setattr(schedule, "SMALLEST_ON_GPU", 1)
+    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
+    length = 12 if simulated() else 50_000 if seed < 3 else 4000
+    problem = related_problem(100 + seed, length, scoring)
+    pairs = [(Sequence("q", problem.query), Sequence("s", problem.subject))]
+    (several,) = local_align(pairs, scoring, k=2, device="cpu")
+    least = several[-1].score + 1
+    every = {"k": 1}, {"k": 9, "min_score": least}, {"k": 1, "both_strands": True}
+    for options in every[:1] if simulated() else every:
+        assert local_align(pairs, scoring, device="cuda", **options) == [several[:1]]
+
+
+@pytest.mark.parametrize("seed", range(1 if simulated() else 20))
+def test_alignments(seed, monkeypatch):
+    if simulated():
+        monkeypatch.setattr(tiles, "SMALLEST_TILE", 4)
+        monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", 4)
+    rng = np.random.default_rng(1000 + seed)
+    scoring = random_scoring(rng)
+    pairs = [sequences(*random_pair(rng, LONGEST), scoring)]
+    cpu, gpu = (
+        local_align(pairs, scoring, k=40, device=device, threads=threads)
+        for device, threads in (("cpu", 1), ("cuda", 4))
+    )
+    assert gpu == cpu
+    assert gpu[0]
+
+
+def test_the_kernel_does_the_work(monkeypatch):
+    runs = []
+    original = cuda.PackedLaunch.run
+    monkeypatch.setattr(cuda.PackedLaunch, "run", lambda own: runs.append(own) or original(own))
+    scoring = random_scoring(np.random.default_rng(0))
+    local_align([sequences("ACGT", "ACGT", scoring)], scoring, device="cuda")
+    assert len(runs) == 1

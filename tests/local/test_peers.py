@@ -1,0 +1,90 @@
+"""Other programs find the same scores; each test is for a program that is installed."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from gpu_tools import AffineScoring, Sequence, local_align
+from gpu_tools.model.sequences import decode
+from tests.local.cases import random_pair, sequences
+
+SEEDS = pytest.mark.parametrize("seed", range(4))
+
+
+def need(program):
+    return pytest.mark.skipif(not shutil.which(program), reason=f"{program} is not installed")
+
+
+def scores(pair, scoring, k):
+    (found,) = local_align([pair], scoring, k=k, device="cpu")
+    return [alignment.score for alignment in found]
+
+
+def dna_pair(seed, longest=300):
+    """Return two sequences that share a stretch; the programs take no ambiguity codes here."""
+    rng = np.random.default_rng(seed)
+    stretch = rng.integers(0, 4, longest // 3).astype(np.uint8)
+    parts = [rng.integers(0, 4, int(rng.integers(9, longest))).astype(np.uint8) for _ in range(4)]
+    return (
+        Sequence("q", np.concatenate([parts[0], stretch, parts[1]])),
+        Sequence("s", np.concatenate([parts[2], stretch[:40], stretch[44:], parts[3]])),
+    )
+
+
+def write_fasta(folder, pair):
+    paths = [folder / f"{s.name}.fa" for s in pair]
+    for path, sequence in zip(paths, pair, strict=True):
+        path.write_text(f">{sequence.name}\n{decode(sequence.codes)}\n")
+    return [str(path) for path in paths]
+
+
+def output_of(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@SEEDS
+def test_parasail(seed):
+    parasail = pytest.importorskip("parasail")
+    scoring = AffineScoring(5, -4, 16, 4)
+    texts = random_pair(np.random.default_rng(seed), 400, "ACGT")
+    theirs = parasail.sw(*texts, 16, 4, parasail.matrix_create("ACGT", 5, -4)).score
+    assert scores(sequences(*texts, scoring), scoring, 1) == ([theirs] if theirs else [])
+
+
+@need("water")
+@SEEDS
+def test_water(seed, tmp_path):
+    pair = dna_pair(seed)
+    files = write_fasta(tmp_path, pair)
+    options = ["-gapopen", "16", "-gapextend", "4", "-datafile", "EDNAFULL"]
+    text = output_of("water", *files, *options, "-auto", "-stdout")
+    (theirs,) = re.findall(r"^# Score: (\S+)", text, flags=re.MULTILINE)
+    assert scores(pair, AffineScoring(5, -4, 16, 4), 1) == [float(theirs)]
+
+
+@need("matcher")
+@SEEDS
+def test_matcher(seed, tmp_path):
+    pair = dna_pair(seed)
+    files = write_fasta(tmp_path, pair)
+    options = ["-gapopen", "16", "-gapextend", "4", "-datafile", "EDNAFULL", "-alternatives", "5"]
+    text = output_of("matcher", *files, *options, "-auto", "-stdout")
+    theirs = [float(x) for x in re.findall(r"^# Score: (\S+)", text, flags=re.MULTILINE)]
+    assert theirs
+    assert scores(pair, AffineScoring(5, -4, 16, 4), len(theirs)) == theirs
+
+
+@need("lalign36")
+@SEEDS
+def test_lalign(seed, tmp_path):
+    pair = dna_pair(seed)
+    files = write_fasta(tmp_path, pair)
+    # its first symbol of a gap costs both penalties
+    options = ["-n", "-3", "-r", "+5/-4", "-f", "-12", "-g", "-4", "-E", "1000"]
+    text = output_of("lalign36", *options, *files)
+    theirs = [int(x) for x in re.findall(r"Waterman-Eggert score: (\d+)", text)][:5]
+    assert len(theirs) == 5
+    assert scores(pair, AffineScoring(5, -4, 16, 4), 5) == theirs

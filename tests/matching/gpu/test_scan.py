@@ -1,0 +1,303 @@
+"""CUDA and CPU give the same matches, on a GPU or on numba's simulator."""
+
+import numpy as np
+import pytest
+
+from gpu_tools.hardware.device import Device, list_gpus, simulated
+from gpu_tools.matching import (
+    ALPHABETS,
+    Pattern,
+    PatternSet,
+    match_approximate,
+    match_exact,
+    seeds,
+)
+from gpu_tools.model.scoring import EditCosts
+from gpu_tools.model.sequences import Sequence
+
+pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
+SMALL = simulated()
+
+
+def random_search(rng, longest, n, count):
+    """Texts with some N, and patterns of which some are changed copies; classes in a few."""
+    texts = [
+        Sequence(name, rng.choice(5, size, p=[0.24, 0.25, 0.25, 0.24, 0.02]).astype(np.uint8))
+        for name, size in (("t", n), ("u", max(n // 7, 1)))
+    ]
+    patterns = []
+    for k in range(count):
+        m = int(rng.integers(1, longest + 1))
+        symbols = 1 << rng.integers(0, 4, m)
+        if m < n and k % 2:
+            at = int(rng.integers(0, n - m))
+            copied = texts[0].codes[at : at + m]
+            changed = (rng.random(m) < 0.1) | (copied == 4)
+            symbols = np.where(changed, symbols, 1 << np.minimum(copied, 3))
+        if k % 3 == 0:
+            symbols[int(rng.integers(m))] = int(rng.integers(1, 16))
+        patterns.append(Pattern(f"p{k}", symbols.astype(np.uint8)))
+    return PatternSet(patterns, both_strands=bool(rng.integers(2))), texts
+
+
+def both(patterns, texts, **options):
+    return (match_approximate(patterns, texts, device=device, **options)
+            for device in ("cpu", "cuda"))  # fmt: skip
+
+
+COSTS = {"unit": EditCosts(), "weighted": EditCosts(2, 3, 4), "cheap-pairs": EditCosts(3, 5, 1)}
+KINDS = ("unit", "weighted") if SMALL else tuple(COSTS)
+
+
+@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_best_matches_are_equal(seed, costs):
+    rng = np.random.default_rng(seed)
+    sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
+    cpu, cuda = both(*random_search(rng, *sizes), costs=COSTS[costs])
+    assert cuda == cpu
+    assert cpu
+
+
+@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_matches_within_a_distance_are_equal(seed, costs):
+    rng = np.random.default_rng(100 + seed)
+    sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
+    patterns, texts = random_search(rng, *sizes)
+    shortest = min(map(len, patterns.patterns)) * COSTS[costs].deletion
+    limit = min(int(rng.integers(0, shortest)), shortest // 4)
+    cpu, cuda = both(patterns, texts, costs=COSTS[costs], max_distance=limit)
+    assert cuda == cpu
+
+
+LENGTHS = [(k, "unit") for k in ((33,) if SMALL else (31, 32, 33, 64, 65, 255, 256, 257, 2049))]
+LENGTHS += [(k, "weighted") for k in ((9,) if SMALL else (2, 31, 32, 33, 513, 1024, 1025))]
+
+
+@pytest.mark.parametrize(("length", "costs"), LENGTHS)
+def test_rows_over_many_lanes(length, costs):
+    rng = np.random.default_rng(length)
+    codes, other = rng.integers(0, 4, length).astype(np.uint8), rng.integers(0, 4, 20)
+    # copies at several places, as what a lane does depends on where it is
+    text = np.concatenate((other[:10], codes, codes[:7], codes, codes, other)).astype(np.uint8)
+    symbols = (1 << codes).astype(np.uint8)
+    symbols[length // 2] ^= 15
+    least = COSTS[costs].substitution
+    patterns = PatternSet([Pattern("p", symbols)])
+    cpu, cuda = both(
+        patterns, [Sequence("t", text)], costs=COSTS[costs], max_distance=max(length // 8, least)
+    )
+    assert cuda == cpu
+    assert cpu
+
+
+@pytest.mark.parametrize("seed", range(4 if SMALL else 16))
+def test_occurrences_are_equal(seed, monkeypatch):
+    rng = np.random.default_rng(200 + seed)
+    if rng.integers(2):
+        monkeypatch.setattr("gpu_tools.matching.gpu.exact.HITS", 3)
+        monkeypatch.setattr("gpu_tools.matching.pieces.SYMBOLS_PER_PIECE", 90)
+    patterns, texts = random_search(rng, 24, 200 if SMALL else 3000, 9)
+    cpu, cuda = (list(match_exact(patterns, texts, device=device)) for device in ("cpu", "cuda"))
+    assert cuda == cpu
+    assert cpu
+
+
+def test_many_patterns(monkeypatch):
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, 4, 600 if SMALL else 200_000).astype(np.uint8)
+    count = 50 if SMALL else 20_000
+    at, sizes = rng.integers(0, len(codes) - 30, count), rng.integers(8, 30, count)
+    patterns = PatternSet([
+        Pattern(str(k), (1 << codes[a : a + m]).astype(np.uint8))
+        for k, (a, m) in enumerate(zip(at, sizes, strict=True))
+    ])  # fmt: skip
+    cpu, cuda = (
+        list(match_exact(patterns, [Sequence("t", codes)], device=d)) for d in ("cpu", "cuda")
+    )
+    assert cuda == cpu
+    assert len(cpu) >= count
+
+
+def test_other_alphabets_and_many_symbols():
+    text = Sequence("t", np.frombuffer(b"abracadabra" * 2, dtype=np.uint8))
+    for letters in ({"x": b"abra", "y": b"ra"}, {"x": b"abracad", "y": b"da"}):
+        patterns = PatternSet.from_texts(letters, "bytes")
+        cpu, cuda = (list(match_exact(patterns, [text], device=d)) for d in ("cpu", "cuda"))
+        assert cuda == cpu
+        assert cpu
+        cpu, cuda = both(patterns, [text], max_distance=1)
+        assert cuda == cpu
+
+
+def test_n_behind_the_window_is_no_base():
+    patterns = PatternSet.from_texts({"short": "ACGTAC", "long": "ACGTACAAAAAA"})
+    texts = [Sequence.from_text("n", "ACGTACAAANAAA"), Sequence.from_text("t", "ACGTACAAAAAA")]
+    found = list(match_exact(patterns, texts, device="cuda"))
+    assert found == [
+        ("short", "n", 0, 6, "+"), ("short", "t", 0, 6, "+"), ("long", "t", 0, 12, "+"),
+    ]  # fmt: skip
+
+
+OTHER_LETTERS = {
+    "protein": ("ACDEFGX", "FACDEGX*BZ"),
+    "bytes": ("\x00\x04abcd\xff", "\x04abcd\xff"),
+}
+"""Letters of texts and of patterns: more than 4, and among them what stands behind a text's end."""
+
+
+@pytest.mark.parametrize("alphabet", sorted(OTHER_LETTERS))
+@pytest.mark.parametrize("seed", range(1 if SMALL else 8))
+def test_occurrences_in_other_alphabets(seed, alphabet, monkeypatch):
+    rng = np.random.default_rng(300 + seed)
+    letters, drawn = OTHER_LETTERS[alphabet]
+    text = "".join(rng.choice(list(letters), 130 if SMALL else 5000)) + 2 * drawn[0]
+    patterns = {"all": drawn, "end": 3 * drawn[0]}
+    for k in range(6 if SMALL else 40):
+        at, m = int(rng.integers(len(text))), int(rng.integers(1, 9))
+        patterns[f"copy{k}"] = text[at : at + m]
+        patterns[f"random{k}"] = "".join(rng.choice(list(drawn), m))
+    patterns = PatternSet.from_texts(
+        {n: p.encode("latin-1") for n, p in patterns.items()}, alphabet
+    )
+    texts = [Sequence("t", ALPHABETS[alphabet].encode_text(text.encode("latin-1")))]
+    cpu = list(match_exact(patterns, texts, device="cpu"))
+    monkeypatch.setattr("gpu_tools.matching.cpu.exact.Searcher.find", None)
+    assert list(match_exact(patterns, texts, device="cuda")) == cpu
+    assert cpu
+
+
+def protein_search(rng, n, m, alphabet):
+    letters = {"protein": "ACDEFGHIKLMNPQRSTVWY", "bytes": bytes(range(256)).decode("latin-1")}
+    known, drawn = ALPHABETS[alphabet], list(letters[alphabet])
+    text = "".join(rng.choice(drawn, n))
+    copied = list(text[n // 3 : n // 3 + m])
+    copied[m // 2] = str(rng.choice(drawn))
+    words = {"copy": "".join(copied), "other": "".join(rng.choice(drawn, max(m // 2, 1)))}
+    patterns = {name: word.encode("latin-1") for name, word in words.items()}
+    codes = known.encode_text(text.encode("latin-1"))
+    return PatternSet.from_texts(patterns, alphabet), [Sequence("t", codes)]
+
+
+@pytest.mark.parametrize("alphabet", ["protein", "bytes"])
+@pytest.mark.parametrize("costs", KINDS)
+@pytest.mark.parametrize("m", (5,) if SMALL else (5, 33, 60, 120))
+def test_other_alphabets_are_searched_by_kernels(m, costs, alphabet, monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.ends.Finder.parts", None)  # what the CPU would need
+    rng = np.random.default_rng(m)
+    patterns, texts = protein_search(rng, 30 if SMALL else 5000, m, alphabet)
+    found = match_approximate(patterns, texts, device="cuda", costs=COSTS[costs])
+    monkeypatch.undo()
+    assert found == match_approximate(patterns, texts, device="cpu", costs=COSTS[costs])
+    assert found
+
+
+@pytest.mark.parametrize("costs", KINDS[:1] if SMALL else KINDS)
+@pytest.mark.parametrize("options", [{}, {"max_distance": 2}], ids=["best", "within"])
+def test_matches_everywhere(options, costs, monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.gpu.ends.HITS", 3)
+    text = np.tile([0, 0, 0, 1], 3 if SMALL else 600).astype(np.uint8)
+    texts = [Sequence("t", text), Sequence("u", text[:5])]
+    patterns = PatternSet([Pattern("p", np.array([1, 1, 1], dtype=np.uint8))])
+    cpu, cuda = both(patterns, texts, costs=COSTS[costs], **options)
+    assert cuda == cpu
+    assert len(cpu) > 3
+
+
+def test_differences_behind_the_window_and_n():
+    rng = np.random.default_rng(3)
+    whole = rng.integers(0, 4, 60).astype(np.uint8)
+    broken = whole.copy()
+    broken[30] = 4
+    patterns = []
+    for k, place in enumerate((None, 5, 17, 29)):
+        symbols = (1 << whole[10:40]).astype(np.uint8)
+        if place:
+            symbols[place] = 15 ^ symbols[place]  # every other base
+        patterns.append(Pattern(str(k), symbols))
+    texts = [Sequence("whole", whole), Sequence("broken", broken)]
+    found = list(match_exact(PatternSet(patterns), texts, device="cuda"))
+    assert found == [("0", "whole", 10, 40, "+")]
+
+
+def test_several_shares_of_a_text(monkeypatch):
+    rng = np.random.default_rng(12)
+    patterns, texts = random_search(rng, 6, 40 if SMALL else 20_000, 3)
+    cpu = list(match_exact(patterns, texts, device="cpu"))
+    near = match_approximate(patterns, texts, device="cpu")
+    shares = Device("cuda", (0, 0, 0))
+    monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: shares)
+    assert list(match_exact(patterns, texts)) == cpu
+    assert match_approximate(patterns, texts) == near
+    assert cpu
+
+
+def test_two_gpus():
+    if len(list_gpus()) < 2:
+        pytest.skip("needs two GPUs")
+    rng = np.random.default_rng(13)
+    patterns, texts = random_search(rng, 40, 30_000, 9)
+    for search in (match_approximate, match_exact):
+        assert list(search(patterns, texts, device="cuda:0,1")) == list(
+            search(patterns, texts, device="cpu")
+        )
+
+
+def test_seeds_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.seeds.GPU", seeds.Pace(0, 1))  # seeds for all
+    rng = np.random.default_rng(14)
+    patterns, texts = random_search(rng, 12 if SMALL else 40, 60 if SMALL else 30_000, 4)
+    patterns = PatternSet([p for p in patterns.patterns if len(p) > 3])
+    cpu, cuda = both(patterns, texts, max_distance=2)
+    assert cuda == cpu
+    assert cpu
+
+
+@pytest.mark.parametrize("m", [20, 100, 250, 600])
+def test_plans_have_no_part_too_many(m):
+    from gpu_tools.hardware.gpu.intrinsics import WARP
+    from gpu_tools.matching.gpu.ends import plan
+    from gpu_tools.matching.gpu.scan import UnitKernels
+
+    kernels, n, at_once = UnitKernels(ALPHABETS["dna"].matches), 1 << 22, 132 * 8
+    size, length = plan(kernels, m, 2 * m, -(-n // at_once))
+    assert length % 8 == 0
+    assert -(-n // length) * kernels.lanes_for(m, size) <= at_once * WARP
+
+
+def test_variants_of_a_kernel_have_names_of_their_own():
+    from gpu_tools.matching.gpu.exact import find_step
+    from gpu_tools.matching.gpu.scan import find_words
+
+    made = [
+        find_words(1, 8),
+        find_words(1, 32),
+        find_words(2, 8),
+        find_step(1, 2),
+        find_step(2, 2),
+        find_step(2, 8),
+    ]
+    functions = [getattr(one, "py_func", None) or one.fn for one in made]
+    assert len({function.__qualname__ for function in functions}) == len(made)
+
+
+def test_the_kernels_do_the_work(monkeypatch):
+    from gpu_tools.matching.gpu import exact as exact_cuda
+    from gpu_tools.matching.gpu.scan import UnitKernels
+    from gpu_tools.matching.gpu.weighted_scan import CostKernels
+
+    patterns, texts = random_search(np.random.default_rng(1), 4, 16, 1)
+    calls = []
+    for room in (UnitKernels, CostKernels, exact_cuda):
+        real = room.prepared
+
+        def counted(*arguments, real=real, room=room):
+            calls.append(room.__name__)
+            return real(*arguments)
+
+        monkeypatch.setattr(room, "prepared", counted)
+    match_approximate(patterns, texts, device="cuda")
+    match_approximate(patterns, texts, device="cuda", costs=EditCosts(2, 2, 2))
+    match_exact(patterns, texts, device="cuda")
+    assert set(calls) == {"UnitKernels", "CostKernels", exact_cuda.__name__}

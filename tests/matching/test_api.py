@@ -1,0 +1,343 @@
+"""Approximate and exact matching on the CPU against their definitions."""
+
+import numpy as np
+import pytest
+
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.matching import pieces as pieces_room
+from gpu_tools.model.scoring import EditCosts
+from gpu_tools.model.sequences import Sequence, SequenceChunk
+from tests.oracles import matching as oracle
+
+LETTERS = {"dna": ("ACGT" * 6 + "N", "ACGT" * 6 + "RYSWKMBDHVNU"),
+           "protein": ("ACDEFGHIKLMNPQRSTVWYX*", "ACDEFGHIKLMNPQRSTVWYBJZX"),
+           "bytes": ("ab\xff", "ab\xff")}  # fmt: skip
+BORDERS = (1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 192)
+
+
+def text_of(rng, letters, length):
+    return "".join(rng.choice(list(letters), length))
+
+
+def encoded(texts, alphabet):
+    known = ALPHABETS[alphabet]
+    raw = {name: text.encode("latin-1") for name, text in texts.items()}
+    return [Sequence(name, known.encode_text(text)) for name, text in raw.items()]
+
+
+def pattern_set(patterns, alphabet="dna", both=False):
+    raw = {name: text.encode("latin-1") for name, text in patterns.items()}
+    return PatternSet.from_texts(raw, alphabet, both)
+
+
+def oracle_costs(costs, alphabet):
+    def pair(symbol, letter):
+        return 0 if oracle.matches(alphabet, symbol, letter) else costs.substitution
+
+    return costs.insertion, costs.deletion, pair
+
+
+def rows(matches):
+    return [(m.pattern, m.text, m.start, m.end, m.strand, m.distance) for m in matches]
+
+
+def check_cigars(matches, patterns, texts, costs, alphabet):
+    for match in matches:
+        pattern, text = patterns[match.pattern], texts[match.text]
+        probe = pattern if match.strand == "+" else oracle.reverse_complement(pattern)
+        part = text[match.start : match.end]
+        assert oracle.recount(probe, part, match.cigar, costs, alphabet) == match.distance
+
+
+def random_patterns(rng, texts, letters, count, longest):
+    """Patterns, some of them copied from a text and changed a little."""
+    patterns = {}
+    for k in range(count):
+        length = int(rng.integers(1, longest + 1))
+        pattern = text_of(rng, letters, length)
+        source = str(rng.choice(list(texts.values())))
+        if rng.random() < 0.5 and len(source) >= length and "N" not in source:
+            at = int(rng.integers(0, len(source) - length + 1))
+            pattern = source[at : at + length]
+        patterns[f"p{k}"] = pattern
+    return patterns
+
+
+@pytest.mark.parametrize("alphabet", LETTERS)
+@pytest.mark.parametrize("seed", range(25))
+def test_exact_matches_are_all_occurrences(seed, alphabet, monkeypatch):
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", int(rng.choice([5, 40, 10_000])))
+    both = alphabet == "dna" and bool(rng.integers(2))
+    texts = {
+        f"t{k}": text_of(rng, LETTERS[alphabet][0], int(rng.integers(1, 90))) for k in range(3)
+    }
+    patterns = random_patterns(rng, texts, LETTERS[alphabet][1], int(rng.integers(1, 12)), 9)
+    found = match_exact(
+        pattern_set(patterns, alphabet, both), encoded(texts, alphabet), device="cpu", threads=2
+    )
+    assert list(found) == oracle.exact(patterns, texts, alphabet, both)
+
+
+@pytest.mark.parametrize("alphabet", LETTERS)
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", ["unit", "weighted"])
+def test_approximate_matches_are_the_definition(seed, kind, alphabet, monkeypatch):
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", int(rng.choice([7, 30, 10_000])))
+    weights = (int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(0, 5)))
+    costs = EditCosts() if kind == "unit" else EditCosts(*weights)
+    both = alphabet == "dna" and bool(rng.integers(2))
+    texts = {
+        f"t{k}": text_of(rng, LETTERS[alphabet][0], int(rng.integers(1, 45))) for k in range(2)
+    }
+    patterns = random_patterns(rng, texts, LETTERS[alphabet][1], int(rng.integers(1, 4)), 12)
+    limit = min(map(len, patterns.values())) * costs.deletion
+    max_distance = int(rng.integers(0, limit)) if rng.integers(2) else None
+    found = match_approximate(
+        pattern_set(patterns, alphabet, both), encoded(texts, alphabet),
+        max_distance=max_distance, costs=costs, device="cpu", threads=2,
+    )  # fmt: skip
+    terms = oracle_costs(costs, alphabet)
+    assert rows(found) == oracle.approximate(patterns, texts, terms, max_distance, alphabet, both)
+    check_cigars(found, patterns, texts, terms, alphabet)
+
+
+@pytest.mark.parametrize("length", BORDERS)
+@pytest.mark.parametrize("kind", ["unit", "weighted"])
+def test_lengths_around_words(length, kind):
+    rng = np.random.default_rng(length)
+    costs = EditCosts() if kind == "unit" else EditCosts(2, 3, 4)
+    limit = length // 8 * costs.deletion
+    copy = text_of(rng, "ACGT", length)
+    errors = list(copy)
+    for place in rng.integers(0, length, length // 10):
+        errors[place] = str(rng.choice(list("ACGT")))
+    del errors[length // 2 : length // 2 + length // 20]
+    text = text_of(rng, "ACGT", 150) + "".join(errors) + text_of(rng, "ACGT", 40) + copy
+    found = match_approximate(
+        pattern_set({"p": copy}), encoded({"t": text}, "dna"),
+        max_distance=limit, costs=costs, device="cpu",
+    )  # fmt: skip
+    terms = oracle_costs(costs, "dna")
+    expected = [
+        (end, distance)
+        for end, distance in least_by_programme(copy, text, terms).items()
+        if distance <= limit
+    ]
+    assert [(match.end, match.distance) for match in found] == expected
+    check_cigars(found, {"p": copy}, {"t": text}, terms, "dna")
+    exact = match_exact(pattern_set({"p": copy}), encoded({"t": text}, "dna"), device="cpu")
+    assert list(exact) == oracle.exact({"p": copy}, {"t": text})
+
+
+def least_by_programme(pattern, text, costs):
+    """The plain recurrence: for every end its least cost."""
+    insertion, deletion, pair = costs
+    column, least = [i * deletion for i in range(len(pattern) + 1)], {}
+    for end, letter in enumerate(text, start=1):
+        following = [0]
+        for i, symbol in enumerate(pattern, start=1):
+            following.append(min(
+                column[i - 1] + pair(symbol, letter), following[-1] + deletion,
+                column[i] + insertion,
+            ))  # fmt: skip
+        column = following
+        least[end] = column[-1]
+    return least
+
+
+@pytest.mark.parametrize("lengths", [(3, 700), (130, 700), (900, 2500)])
+def test_long_texts_on_many_threads_and_pieces(lengths, monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.ends.POSITIONS_PER_THREAD", 100)
+    rng = np.random.default_rng(sum(lengths))
+    pattern, text = (text_of(rng, "ACGT", n) for n in lengths)
+    text += pattern[: lengths[0] // 2] + "A" + pattern[lengths[0] // 2 :] + text[:50]
+    least = least_by_programme(pattern, text, oracle_costs(EditCosts(), "dna"))
+    best = min(least.values())
+    for size in (97, 1_000_000):
+        monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", size)
+        found = match_approximate(
+            pattern_set({"p": pattern}), encoded({"t": text}, "dna"), device="cpu", threads=3
+        )
+        assert [(m.end, m.distance) for m in found] == [
+            (end, value) for end, value in least.items() if value == best
+        ]
+
+
+def test_substitution_table():
+    table = np.full((16, 5), 3)
+    table[ALPHABETS["dna"].matches] = 0
+    table[1, 2] = table[4, 0] = 1  # transitions of A and G are cheap
+    texts, patterns = {"t": "CCACACCGCGCC"}, {"p": "ACAC"}
+
+    def pair(symbol, letter):
+        return 0 if symbol == letter else 1 if {symbol, letter} == {"A", "G"} else 3
+
+    found = match_approximate(
+        pattern_set(patterns), encoded(texts, "dna"), max_distance=3, device="cpu",
+        costs=EditCosts(2, 2, 0, table),
+    )  # fmt: skip
+    assert rows(found) == oracle.approximate(patterns, texts, (2, 2, pair), 3)
+    with pytest.raises(ScoringError, match="table has shape"):
+        match_approximate(
+            pattern_set(patterns), [], max_distance=1, costs=EditCosts(table=np.zeros((2, 2), int))
+        )
+
+
+def test_wide_costs_need_32_bits():
+    costs = EditCosts(2000, 3000, 4000)
+    rng = np.random.default_rng(9)
+    patterns, texts = {"p": text_of(rng, "ACGT", 40)}, {"t": text_of(rng, "ACGT", 60)}
+    found = match_approximate(
+        pattern_set(patterns), encoded(texts, "dna"), costs=costs, device="cpu"
+    )
+    assert rows(found) == oracle.approximate(patterns, texts, oracle_costs(costs, "dna"))
+    with pytest.raises(ScoringError, match="could overflow"):
+        match_approximate(
+            pattern_set({"p": "A" * 100}), [], costs=EditCosts(1, 2**28, 1), device="cpu"
+        )
+
+
+def test_more_hits_than_the_first_buffer_holds(monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.ends._HITS", 3)
+    monkeypatch.setattr("gpu_tools.matching.cpu.exact._HITS", 3)
+    texts, patterns = {"t": "AAAAAAAAAAAAC"}, {"p": "AAA", "q": "AAT"}
+    found = match_approximate(
+        pattern_set(patterns), encoded(texts, "dna"), max_distance=1, device="cpu"
+    )
+    terms = oracle_costs(EditCosts(), "dna")
+    assert rows(found) == oracle.approximate(patterns, texts, terms, 1)
+    exact = match_exact(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
+    assert list(exact) == oracle.exact(patterns, texts)
+
+
+def test_chunks_are_one_text():
+    texts, patterns = {"t": "ACGTACGGTACGTTACG", "u": "ACG"}, {"p": "ACG", "q": "GTTA"}
+    (whole, second), patterns = encoded(texts, "dna"), pattern_set(patterns)
+    chunks = [
+        SequenceChunk("t", whole.codes[:5], False), SequenceChunk("t", whole.codes[5:6], False),
+        SequenceChunk("t", whole.codes[6:], False), SequenceChunk("t", whole.codes[:0], True),
+        second,
+    ]  # fmt: skip
+    exact = (list(match_exact(patterns, t, device="cpu")) for t in (chunks, [whole, second]))
+    assert next(exact) == next(exact)
+    near = (
+        match_approximate(patterns, t, max_distance=1, device="cpu")
+        for t in (chunks, [whole, second])
+    )
+    assert next(near) == next(near)
+
+
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_a_text_that_ends_with_an_empty_chunk(size, monkeypatch):
+    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", size)
+    texts, patterns = {"t": "ACGTACGG", "u": "TTACGTTACG"}, {"p": "ACGT"}
+    first, second = encoded(texts, "dna")
+    chunks = [
+        SequenceChunk("t", first.codes, False), SequenceChunk("t", first.codes[:0], True), second,
+    ]  # fmt: skip
+    assert list(match_exact(pattern_set(patterns), chunks, device="cpu")) == oracle.exact(
+        patterns, texts
+    )
+    found = match_approximate(pattern_set(patterns), chunks, max_distance=1, device="cpu")
+    assert rows(found) == oracle.approximate(
+        patterns, texts, oracle_costs(EditCosts(), "dna"), max_distance=1
+    )
+
+
+def test_palindromes_are_reported_on_both_strands():
+    found = list(match_exact(
+        pattern_set({"EcoRI": "GAATTC"}, both=True), encoded({"t": "AGAATTCA"}, "dna"),
+        device="cpu",
+    ))  # fmt: skip
+    assert found == [("EcoRI", "t", 1, 7, "+"), ("EcoRI", "t", 1, 7, "-")]
+
+
+@pytest.mark.parametrize(("text", "pattern"), [("ACG", "ACGT"), ("ACGT", "ACGT"), ("NNNN", "NN")])
+def test_pattern_longer_than_text_equal_to_it_and_n(text, pattern):
+    texts, patterns = {"t": text}, {"p": pattern}
+    exact = match_exact(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
+    assert list(exact) == oracle.exact(patterns, texts)
+    assert bool(len(exact)) == (text == pattern)
+    found = match_approximate(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
+    assert rows(found) == oracle.approximate(patterns, texts, oracle_costs(EditCosts(), "dna"))
+
+
+def test_nothing_found():
+    patterns, texts = pattern_set({"p": "ACGTACGT"}), encoded({"t": "TTTTTTTT"}, "dna")
+    assert len(match_exact(patterns, texts, device="cpu")) == 0
+    assert match_approximate(patterns, texts, max_distance=2, device="cpu") == []
+    assert match_approximate(patterns, [], device="cpu") == []
+
+
+def test_starts_are_those_of_the_longest_match():
+    (match,) = match_approximate(
+        pattern_set({"p": "AACC"}), encoded({"t": "GGAAACCGG"}, "dna"), max_distance=0,
+        device="cpu",
+    )  # fmt: skip
+    assert (match.start, match.end, match.cigar) == (3, 7, (("=", 4),))
+    found = match_approximate(
+        pattern_set({"p": "AACC"}), encoded({"t": "GGACCGG"}, "dna"), device="cpu"
+    )
+    # G|ACC with a substitution is longer than ACC with a deletion
+    assert [(m.start, m.end, m.cigar) for m in found] == [(1, 5, (("X", 1), ("=", 3)))]
+
+
+@pytest.mark.parametrize("costs", [{"insertion": 0}, {"deletion": 0}, {"substitution": -1}])
+def test_bad_costs(costs):
+    with pytest.raises(ScoringError, match=f"{next(iter(costs))} cost"):
+        EditCosts(**costs)
+
+
+def test_bad_input():
+    text = encoded({"t": "ACGT"}, "dna")
+    with pytest.raises(InputError, match="record p: empty pattern"):
+        match_exact(pattern_set({"p": ""}), text, device="cpu")
+    with pytest.raises(InputError, match="no pattern"):
+        match_exact(PatternSet([]), text, device="cpu")
+    with pytest.raises(InputError, match="record q: the maximum distance 2 is not below 2"):
+        match_approximate(pattern_set({"p": "ACG", "q": "AC"}), text, max_distance=2, device="cpu")
+    with pytest.raises(InputError, match="negative"):
+        match_approximate(pattern_set({"p": "ACG"}), text, max_distance=-1, device="cpu")
+    with pytest.raises(InputError, match="no reverse strand"):
+        match_exact(pattern_set({"p": "ACG"}, "protein", both=True), text, device="cpu")
+    with pytest.raises(InputError, match="record p, position 2: illegal symbol '!'"):
+        Pattern.from_text("p", "A!")
+
+
+@pytest.mark.parametrize("alphabet", ["dna", "bytes"])
+@pytest.mark.parametrize("seed", range(6))
+def test_few_patterns_in_long_texts(seed, alphabet, monkeypatch):
+    rng = np.random.default_rng(400 + seed)
+    monkeypatch.setattr("gpu_tools.matching.cpu.exact._HITS", 3)
+    letters = "ACGTN" if alphabet == "dna" else "ab\xff"
+    text = text_of(rng, letters, 400)
+    patterns = {}
+    for k in range(3):
+        at = int(rng.integers(0, 380))
+        patterns[f"p{k}"] = text[at : at + int(rng.integers(1, 20))].replace("N", "A")
+    patterns["last"] = text[-9:].replace("N", "A")
+    texts = {"t": text, "u": text[:70]}
+    found = match_exact(
+        pattern_set(patterns, alphabet), encoded(texts, alphabet), device="cpu", threads=2
+    )
+    assert list(found) == oracle.exact(patterns, texts, alphabet)
+
+
+def test_many_patterns_of_many_lengths():
+    rng = np.random.default_rng(4)
+    texts = {"t": text_of(rng, "ACGT", 3000)}
+    patterns = {f"p{k}": text_of(rng, "ACGT", int(rng.integers(4, 9))) for k in range(2000)}
+    found = match_exact(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
+    where = {}
+    for length in range(4, 9):
+        for start in range(3001 - length):
+            where.setdefault(texts["t"][start : start + length], []).append(start)
+    expected = sorted(
+        (start, k, name)
+        for k, (name, pattern) in enumerate(patterns.items())
+        for start in where.get(pattern, [])
+    )  # fmt: skip
+    assert [(row[2], row[0]) for row in found] == [(start, name) for start, _, name in expected]

@@ -1,0 +1,78 @@
+"""Approximate matching by seeds gives what the definition gives, and is used where it pays."""
+
+import numpy as np
+import pytest
+
+from gpu_tools.matching import ALPHABETS, match_approximate, seeds
+from gpu_tools.matching import pieces as pieces_room
+from gpu_tools.matching.ends import Finder
+from gpu_tools.model.scoring import EditCosts
+from tests.matching.test_api import (
+    LETTERS,
+    check_cigars,
+    encoded,
+    oracle_costs,
+    pattern_set,
+    rows,
+    text_of,
+)
+from tests.oracles import matching as oracle
+
+
+@pytest.mark.parametrize("alphabet", LETTERS)
+@pytest.mark.parametrize("kind", ["unit", "weighted"])
+@pytest.mark.parametrize("seed", range(8))
+def test_seeds_miss_nothing(seed, kind, alphabet, monkeypatch):
+    monkeypatch.setattr("gpu_tools.matching.seeds.CPU", seeds.Pace(0, 1))  # seeds for all
+    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", 50 if seed % 2 else 10_000)
+    rng = np.random.default_rng(300 + seed)
+    costs = EditCosts() if kind == "unit" else EditCosts(2, 1, 3)
+    letters, plain = LETTERS[alphabet][0], LETTERS[alphabet][0].replace("N", "")
+    patterns = {f"p{k}": text_of(rng, plain, int(rng.integers(5, 20))) for k in range(4)}
+    texts = {"t": text_of(rng, letters, 30), "u": text_of(rng, letters, 30)}
+    for pattern in patterns.values():
+        copied = list(pattern)
+        for _ in range(int(rng.integers(0, 3))):
+            copied[int(rng.integers(len(copied)))] = str(rng.choice(list(plain)))
+        del copied[int(rng.integers(len(copied)))]
+        texts["t"] += "".join(copied) + text_of(rng, letters, int(rng.integers(3)))
+    texts["u"] += patterns["p0"]
+    found = match_approximate(
+        pattern_set(patterns, alphabet, alphabet == "dna"), encoded(texts, alphabet),
+        max_distance=2, costs=costs, device="cpu",
+    )  # fmt: skip
+    terms = oracle_costs(costs, alphabet)
+    assert rows(found) == oracle.approximate(patterns, texts, terms, 2, alphabet, alphabet == "dna")
+    assert found
+    check_cigars(found, patterns, texts, terms, alphabet)
+
+
+def test_seeds_are_used_where_they_pay(monkeypatch):
+    rng = np.random.default_rng(5)
+    patterns = {f"p{k}": text_of(rng, "ACGT", 40) for k in range(8)}
+    patterns["short"] = "ACGTAC"
+    texts = encoded({"t": patterns["p3"][:20] + "A" + patterns["p3"][20:]}, "dna")
+    scanned = []
+    real = Finder.parts
+    monkeypatch.setattr(
+        Finder, "parts",
+        lambda self, piece, numbers: scanned.append(list(numbers)) or real(self, piece, numbers),
+    )  # fmt: skip
+    found = match_approximate(pattern_set(patterns), texts, max_distance=3, device="cpu")
+    assert scanned == [[8]]
+    assert {match.pattern for match in found} == {"p3", "short"}
+
+
+def test_errors_that_cost_nothing_have_no_seeds():
+    table = np.full((16, 5), 2)
+    table[ALPHABETS["dna"].matches] = 0
+    table[1, 3] = 0  # T is as good as A
+    costs = EditCosts(2, 2, 2, table)
+    assert seeds.most_errors(costs, ALPHABETS["dna"].matches, 4) is None
+    assert seeds.most_errors(EditCosts(3, 2, 5), ALPHABETS["dna"].matches, 5) == 2
+    patterns = {f"p{k}": "AC" * 20 for k in range(3)}
+    found = match_approximate(
+        pattern_set(patterns), encoded({"t": "TC" * 20}, "dna"), max_distance=0, costs=costs,
+        device="cpu",
+    )  # fmt: skip
+    assert [match.distance for match in found] == [0, 0, 0]

@@ -1,0 +1,54 @@
+"""Translation against Biopython's, and the longest open reading frame against a plain search."""
+
+import numpy as np
+import pytest
+from Bio.Seq import Seq
+
+from gpu_tools.cli.main import main
+from gpu_tools.model.sequences import decode_protein, encode
+from gpu_tools.model.translation import longest_protein, translate
+
+
+def protein_from(text):
+    """Codon by codon to a stop or the end; Biopython would see through some ambiguous codons."""
+    codons = [text[k : k + 3] for k in range(0, len(text) - 2, 3)]
+    acids = ["X" if "N" in codon else str(Seq(codon).translate()) for codon in codons]
+    return "".join(acids).split("*")[0]
+
+
+def longest_by_search(text):
+    """The longest from any ATG, then the first."""
+    starts = (start for start in range(len(text)) if text[start : start + 3] == "ATG")
+    return max((protein_from(text[start:]) for start in starts), key=len, default="")
+
+
+@pytest.mark.parametrize("letters", ["ACGT", "ACGTN", "ATG"])
+@pytest.mark.parametrize("seed", range(20))
+def test_random_sequences(seed, letters):
+    rng = np.random.default_rng(seed)
+    text = "".join(rng.choice(list(letters), int(rng.integers(0, 300))))
+    codes = encode(text)
+    assert decode_protein(longest_protein(codes)) == longest_by_search(text)
+
+
+def test_every_codon():
+    text = "".join(a + b + c for a in "ACGT" for b in "ACGT" for c in "ACGT") + "ACNAC"
+    expected = str(Seq(text[:192]).translate()) + "X"
+    assert decode_protein(translate(encode(text))) == expected
+
+
+def test_ties_and_open_ends():
+    assert decode_protein(longest_protein(encode("ATGAAATAAATGCCCTAA"))) == "MK"
+    assert decode_protein(longest_protein(encode("ATGTAACATGCCCC"))) == "MP"
+    assert len(longest_protein(encode("ACG"))) == 0
+
+
+def test_command(tmp_path, capsys):
+    source, result = tmp_path / "c.fa", tmp_path / "p.fa"
+    source.write_text(">a some cDNA\nccATGAAAGGATAAcc\n>none\nACGT\n")
+    assert main(["sequences", "translate", "--fasta", str(source), "--output", str(result)]) == 0
+    assert result.read_text() == ">a some cDNA\nMKG\n"
+    assert "record none has no ATG" in capsys.readouterr().err
+    source.write_text(">none\nACGT\n")
+    assert main(["sequences", "translate", "--fasta", str(source), "--output", "x.fa"]) == 1
+    assert "no record with an open reading frame" in capsys.readouterr().err

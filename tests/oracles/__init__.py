@@ -1,0 +1,1 @@
+"""Naive definitions of what each tool computes, which import nothing of the package."""

@@ -1,0 +1,110 @@
+"""Naive definitions of site mode; imports nothing from gpu_tools."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from tests.oracles.spliced import global_score
+
+
+def chains(sites, length):
+    """All chains with the sum of their sites and introns, as {chain: best sum}.
+
+    `sites` holds four dictionaries of scores by boundary, ``first_entry`` and so on, ``introns``
+    as (kind, least length, penalty) and the boundaries' ``entry_kind`` and ``exit_kind``.
+    """
+    found = {}
+
+    def grow(chain, total):
+        end = chain[-1][1]
+        if end in sites["last_exit"]:
+            done = total + sites["last_exit"][end]
+            found[chain] = max(found.get(chain, done), done)
+        if end not in sites["inner_exit"]:
+            return
+        for start in sites["inner_entry"]:
+            penalties = [
+                penalty for kind, least, penalty in sites["introns"]
+                if start - end >= least
+                and kind == sites["exit_kind"][end] == sites["entry_kind"][start]
+            ]  # fmt: skip
+            if start < end or not penalties:
+                continue
+            added = sites["inner_exit"][end] + sites["inner_entry"][start] - min(penalties)
+            for following in range(start + 1, length + 1):
+                grow((*chain, (start, following)), total + added)
+
+    for start, end in product(sites["first_entry"], range(1, length + 1)):
+        if start < end:
+            grow(((start, end),), sites["first_entry"][start])
+    return found
+
+
+def best_score(base, target, sites, scoring):
+    """Best score over all chains, each aligned by its definition; None if there is no chain."""
+    gap, pair = scoring["gap"], scoring["pair"]
+    spans = [(0, len(target))]
+    if scoring["ends"] != "global":
+        spans = [(a, b) for a in range(len(target) + 1) for b in range(a, len(target) + 1)]
+    best, known = None, {}
+    for chain, total in chains(sites, len(base)).items():
+        if sites.get("coding") and not translates(base, chain):
+            continue
+        text = "".join(base[start:end] for start, end in chain)
+        if text not in known:
+            known[text] = max(global_score(text, target[a:b], pair, gap) for a, b in spans)
+        score = known[text] + total
+        best = score if best is None else max(best, score)
+    return best
+
+
+STOPS = ("TAA", "TAG", "TGA")
+
+
+def translates(base, chain):
+    """Whether a chain is read through in one frame, as the docstring of site tables says."""
+    lengths = [end - start for start, end in chain]
+    text = "".join(base[start:end] for start, end in chain).upper().replace("U", "T")
+    codons = [text[k : k + 3] for k in range(0, len(text), 3)]
+    if len(text) % 3 or len(codons) < 2 or any(codon in STOPS for codon in codons[:-1]):
+        return False
+    exon_of = [k for k, length in enumerate(lengths) for _ in range(length)]
+    exons = [exon_of[k : k + 3] for k in range(0, len(text), 3)]
+    whole = len(set(exons[0])) == len(set(exons[-1])) == 1
+    return whole and all(len(set(codon)) < 3 for codon in exons)
+
+
+def best_by_programme(base, target, sites, scoring):
+    """Best score over all chains by the plain recurrence, for cases too large to enumerate."""
+    gap, pair, n, none = scoring["gap"], scoring["pair"], len(target), float("-inf")
+    start = [gap * j for j in range(n + 1)]
+    if scoring["ends"] != "global":
+        start = [max(value, 0) for value in start]
+    row, kept, best = [none] * (n + 1), {}, none
+    for i in range(len(base) + 1):
+        if i > 0:
+            following = [row[0] + gap]
+            for j in range(1, n + 1):
+                paired = row[j - 1] + pair(base[i - 1], target[j - 1])
+                following.append(max(paired, row[j] + gap, following[j - 1] + gap))
+            row = following
+        if i in sites["last_exit"]:
+            columns = row[-1:] if scoring["ends"] == "global" else row
+            best = max(best, max(columns) + sites["last_exit"][i])
+        if i in sites["inner_exit"]:
+            kept[i] = [value + sites["inner_exit"][i] for value in row]
+        entries = []
+        if i in sites["first_entry"]:
+            entries.append([value + sites["first_entry"][i] for value in start])
+        if i in sites["inner_entry"]:
+            for end, leaving in kept.items():
+                penalties = [
+                    penalty for kind, least, penalty in sites["introns"]
+                    if i - end >= least
+                    and kind == sites["exit_kind"][end] == sites["entry_kind"][i]
+                ]  # fmt: skip
+                if penalties:
+                    added = sites["inner_entry"][i] - min(penalties)
+                    entries.append([value + added for value in leaving])
+        row = [max(values) for values in zip(row, *entries, strict=True)]
+    return None if best == none else best

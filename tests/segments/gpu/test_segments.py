@@ -1,0 +1,289 @@
+"""CUDA and CPU give the same segments and submatrices, on a GPU or on numba's simulator."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import max_segment, max_segments, max_submatrix
+from gpu_tools.hardware.device import simulated
+from tests.segments import cases
+
+pytestmark = pytest.mark.cuda
+SEEDS = range(2 if simulated() else 40)
+LENGTH = 500 if simulated() else 300_000
+
+
+def long_values(seed, dtype):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, LENGTH))
+    drift = int(rng.integers(-3, 4))
+    values = rng.integers(-9 + drift, 10 + drift, n).astype(dtype)
+    if seed % 4 == 1:  # segments of all lengths, some across many tiles
+        values = np.repeat(values[: n // 50 + 1], 50)[:n]
+    if seed % 4 == 2 and dtype == "int32":
+        values[rng.integers(0, n, 2)] = 2**31 - 1
+    return values
+
+
+def assert_equal(left, right):
+    for name in ("starts", "ends", "scores"):
+        assert np.array_equal(getattr(left, name), getattr(right, name)), name
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_best_segment(seed, dtype):
+    values = long_values(seed, dtype)
+    assert max_segment(values, device="cuda") == max_segment(values, device="cpu")
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_segments(seed, dtype):
+    values = long_values(seed + 100, dtype)
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("seed", [1, 2] if simulated() else range(20))
+def test_all_segments_of_several_parts(seed, parts):
+    """As on several GPUs: segments within a part, across one border and across all."""
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    values = long_values(seed, "int32")
+    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts)
+    expected = max_segments(values, device="cpu")
+    columns = (expected.starts, expected.ends, expected.scores)
+    assert all(map(np.array_equal, found, columns))
+
+
+def test_one_segment_across_all_parts():
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    n = 600 if simulated() else 100_000
+    values = np.ones(n, np.int32)
+    values[[0, 1, n - 1]] = [1, -5, -5]
+    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0))
+    assert [column.tolist() for column in found] == [[0, 2], [1, n - 1], [1, n - 3]]
+
+
+@pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
+def test_best_segment_of_several_parts(parts):
+    from gpu_tools.segments.gpu import best_segment as cuda
+    from gpu_tools.segments.locate import locate
+
+    values = long_values(7, "int32")
+    summaries = cuda.summaries(values, np.int64(1), (0,) * parts)
+    best = max_segment(values, device="cpu")
+    found = locate(values, np.int64(1), summaries, cuda.TILE)
+    assert found == (best.start, best.end, best.score)
+
+
+@pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
+@pytest.mark.parametrize("column", [3, 15, 16] if simulated() else [5, 200, 420, 699])
+def test_submatrix_of_several_parts(column, parts):
+    """As on several GPUs: the best rectangle in one tile or another."""
+    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments.submatrix import Oriented
+
+    matrix = np.random.default_rng(column).integers(-9, 0, (2, 17) if simulated() else (300, 700))
+    matrix[:, column] = 5
+    oriented = Oriented(matrix, False)  # the longer way, for more tiles
+    assert len(submatrix_cuda.tiles_of(matrix.shape[1])) >= parts
+    found = submatrix_cuda.best_rectangle(oriented, np.int64(1), (0,) * parts)
+    assert found == (5 * len(matrix), (0, len(matrix), column, column + 1))
+
+
+@pytest.mark.parametrize("groups", [1, 2, 7, 121])
+def test_tiles_pair_all_groups_of_lines_once(groups):
+    """Those of a group with itself come last."""
+    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+
+    numbers = submatrix_cuda.tiles_of(groups * submatrix_cuda.WIDTH - 1)
+    tiles = [submatrix_cuda.tile_groups(number, groups) for number in numbers]
+    assert sorted(tiles) == [(low, high) for low in range(groups) for high in range(low, groups)]
+    assert [low == high for low, high in tiles[-groups:]] == [True] * groups
+
+
+@pytest.mark.parametrize("last", [[-20, 19, 5], [20, -1, 1]], ids=["closed", "merged"])
+def test_values_that_take_several_steps(last):
+    """Four segments are closed at one value, or merged: also with what follows."""
+    values = [10, -8, 7, -6, 5, -4, 3, *last]
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+def values_with_long_lists(dtype):
+    """Return values among which some tiles have more open segments in a run than fit."""
+    from gpu_tools.segments.gpu.staging import RUN, TILE
+
+    rng = np.random.default_rng(23)
+    tiles, length = (3, 20) if simulated() else (5, 60)
+    values = rng.integers(-9, 9, tiles * TILE + 3).astype(dtype)
+    open_ones = np.arange(length, 0, -1) * np.resize(
+        [1, -1], length
+    )  # none outgrows the one before
+    for first in (0, TILE + RUN, 2 * TILE + RUN - length // 3, (tiles - 1) * TILE + 2 * RUN):
+        values[first : first + length] = open_ones
+    return values
+
+
+@pytest.mark.parametrize(
+    ("dtype", "few"),
+    [("int32", {}), ("int32", {"long": 2}), ("int32", {"opened": 1}), ("float64", {"long": 1})],
+)
+def test_lists_too_long_for_shared_memory(dtype, few):
+    """They go on in memory, of which more is taken where it does not suffice."""
+    from numba import cuda
+
+    from gpu_tools.segments.gpu import maximal_kernels
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    values = values_with_long_lists(dtype)
+    on_gpu = cuda.to_device(values)
+    part = maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu)._replace(**few))
+    scale = np.int64(1) if dtype == "int32" else np.float64(1)
+    found = maximal_cuda.search(part, scale).copy_to_host()
+    expected = max_segments(values, device="cpu")
+    assert all(map(np.array_equal, found, (expected.starts, expected.ends, expected.scores)))
+    if not few:
+        assert part.counters[maximal_kernels.LONG] >= 3
+
+
+def test_long_lists_and_a_value_too_large_for_narrow_sums():
+    values = values_with_long_lists("int32")
+    values[-1] = 2**31 - 1
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+def part_with_little_room(values):
+    """Return a part with room for one open segment."""
+    from numba import cuda
+
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    on_gpu = cuda.to_device(values)
+    return maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu)._replace(opened=1))
+
+
+def test_search_with_little_room_takes_more():
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    values = long_values(9, "int32")
+    part = part_with_little_room(values)
+    found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
+    assert np.array_equal(found[0], max_segments(values, device="cpu").starts)
+
+
+def test_room_for_results_is_used_again_and_need_not_be_enough():
+    from numba import cuda
+
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    values = np.tile(np.array([3, -4], np.int32), 50)
+    on_gpu = cuda.to_device(values)
+    for room in (49, 50):
+        part = maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu, room))
+        for _ in range(2):
+            found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
+            assert found.tolist() == [[*range(0, 100, 2)], [*range(1, 100, 2)], [3] * 50]
+
+
+def test_little_room_for_values_too_large_for_narrow_sums():
+    """Those of too large values are no segments at first; there is too little room afterwards."""
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+
+    steps = np.arange(1, 128) << 24
+    values = np.repeat(np.where(steps % 2**25, steps, -steps), 2).astype(np.int32)
+    part = part_with_little_room(values)
+    found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
+    expected = max_segments(values, device="cpu")
+    assert expected.scores.max() > 2**31
+    columns = (expected.starts, expected.ends, expected.scores)
+    assert all(map(np.array_equal, found, columns))
+
+
+@pytest.mark.parametrize("large", [2**24, 2**31 - 1, -(2**31)])
+def test_values_too_large_for_narrow_sums(large):
+    values = np.tile(np.array([3, -2, 5, -9], np.int32), 20)
+    values[[17, 50]] = large, 7
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+@pytest.mark.parametrize("values", cases.EDGE_CASES[:: 4 if simulated() else 1], ids=str)
+def test_edge_cases(values):
+    assert max_segment(values, device="cuda") == max_segment(values, device="cpu")
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+
+
+def test_segments_that_stay_open():
+    """More open segments than there is room for at first."""
+    steps = np.arange(1, 250 if simulated() else 200_000)
+    values = np.append(np.where(steps % 2, steps, -steps), [2 * len(steps)])
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+    assert_equal(max_segments(values[:-1], device="cuda"), max_segments(values[:-1], device="cpu"))
+
+
+MATRICES = [
+    ((5, 3), 1, "int32"), ((4, 7), 1, "int64"), ((7, 2), 2**22, "int32"),
+    ((4, 5), 2**40, "int64"), ((5, 5), 0.1, "float64"), ((2, 3), 0.1, "float32"),
+    ((3, 3), 2**29, "int32"),
+]  # fmt: skip
+LARGE = [
+    ((700, 300), 1, "int32"), ((300, 700), 1, "int32"), ((257, 260), 2**14, "int32"),
+    ((129, 400), 2**40, "int64"), ((200, 200), 0.1, "float64"), ((333, 127), 0.1, "float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "factor", "dtype"), MATRICES + ([] if simulated() else LARGE))
+def test_submatrix(shape, factor, dtype):
+    """Cells of all three types, either orientation, ends of tiles."""
+    rng = np.random.default_rng(sum(shape))
+    matrix = (rng.integers(-9, 9, shape) * factor).astype(dtype)
+    assert max_submatrix(matrix, device="cuda") == max_submatrix(matrix, device="cpu")
+
+
+def test_sums_beyond_float32_are_searched_in_integers(monkeypatch):
+    """A sum of 2^24 and more saturates; the search is then done again, in int32."""
+    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+
+    tried = []
+    original = submatrix_cuda.prefix_of
+    monkeypatch.setattr(
+        submatrix_cuda, "prefix_of", lambda *given: tried.append(given[2]) or original(*given)
+    )
+    matrix = np.full((3, 3), 2**22)
+    assert max_submatrix(matrix, device="cuda").score == 9 * 2**22
+    assert tried == [np.float32, np.int32]
+    tried.clear()
+    matrix = np.diag([2**24 - 2, 0, 1])
+    assert max_submatrix(matrix, device="cuda").score == 2**24 - 1
+    assert tried == [np.float32]
+
+
+def test_no_positive_value():
+    assert max_segment([-1, 0], device="cuda") is None
+    assert len(max_segments([-1, 0], device="cuda")) == 0
+    assert max_submatrix([[-1, 0]], device="cuda") is None
+
+
+def test_the_kernels_do_the_work(monkeypatch):
+    from gpu_tools.segments.gpu import best_segment as cuda
+    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+
+    called = []
+    for module, name in (
+        (cuda, "summarise"),
+        (maximal_cuda, "search"),
+        (submatrix_cuda, "search"),
+    ):
+        original = getattr(module, name)
+        monkeypatch.setattr(
+            module, name,
+            lambda *given, name=module.__name__, original=original: (
+                called.append(name), original(*given),
+            )[1],
+        )  # fmt: skip
+    max_segment([1, 2], device="cuda")
+    max_segments([1, 2], device="cuda")
+    max_submatrix([[1, 2]], device="cuda")
+    assert called == [cuda.__name__, maximal_cuda.__name__, submatrix_cuda.__name__]

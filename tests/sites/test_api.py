@@ -1,0 +1,262 @@
+"""Site mode on the CPU against its definition, and against listed candidates."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gpu_tools import Case, ExonSet, ScoringError, Sequence, SplicedScoring, spliced_align
+from gpu_tools.sites.api import SiteCase, site_align
+from gpu_tools.sites.cpu import sweep as cpu
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from tests import cases
+from tests.oracles import sites as oracle_sites
+from tests.oracles import spliced as oracles
+
+
+def random_scores(rng, length, share):
+    """Return scores at a share of the boundaries."""
+    scores = rng.integers(-4, 5, length + 1).astype(np.int64)
+    scores[rng.random(length + 1) > share] = CLOSED
+    return scores
+
+
+def random_table(rng, length, share=0.3, introns=None) -> SiteTable:
+    introns = introns or tuple(
+        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, 5)), int(rng.integers(-2, 5)))
+        for _ in range(rng.integers(1, 4))
+    )
+    return SiteTable(
+        *(random_scores(rng, length, share) for _ in range(4)), introns,
+        *(rng.integers(0, 2, length + 1).astype(np.uint8) for _ in range(2)),
+    )  # fmt: skip
+
+
+def oracle_table(table: SiteTable) -> dict:
+    """Return a table in the oracle's terms."""
+    names = ("first_entry", "inner_entry", "inner_exit", "last_exit")
+    open_sites = {
+        name: {i: int(s) for i, s in enumerate(getattr(table, name)) if s != CLOSED}
+        for name in names
+    }
+    kinds = {name: getattr(table, name).tolist() for name in ("entry_kind", "exit_kind")}
+    return open_sites | kinds | {"introns": [tuple(intron) for intron in table.introns]}
+
+
+def random_target(rng, base, length):
+    """Return a mutated part of the base, so that alignments are worth while."""
+    cut = sorted(rng.integers(0, len(base) + 1, 4))
+    letters = base[cut[0] : cut[1]] + base[cut[2] : cut[3]]
+    mutated = [c if rng.random() > 0.2 else str(rng.choice(list("ACGT"))) for c in letters]
+    return ("".join(mutated) + cases.random_text(rng, length))[:length]
+
+
+def align(base, target, tables, scoring, threads=1):
+    case = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), tables)
+    (result,) = site_align([case], scoring, threads=threads)
+    return result
+
+
+def sites_of_chain(table: SiteTable, chain) -> int:
+    """Return the sum of a chain's sites less its introns' penalties, in reading direction."""
+    total = int(table.first_entry[chain[0][0]] + table.last_exit[chain[-1][1]])
+    for (_, end), (start, _) in pairwise(chain):
+        kinds = {int(table.exit_kind[end]), int(table.entry_kind[start])}
+        penalty = min(
+            i.penalty for i in table.introns if {i.kind} == kinds and start - end >= i.min_length
+        )
+        total += int(table.inner_exit[end] + table.inner_entry[start]) - penalty
+    return total
+
+
+def rescored(base, target, result, table, scoring):
+    """Recount the score of a result from its chain, its CIGAR and the table."""
+    m = len(base)
+    reading = [(s, e) if result.strand == "+" else (m - e, m - s) for s, e in result.chain]
+    terms = cases.oracle_scoring(scoring) | {"penalty": 0}
+    aligned = oracles.rescore(base, target, result, terms, dict.fromkeys(result.chain, 0))
+    return aligned + sites_of_chain(table, reading)
+
+
+@pytest.fixture
+def short_blocks(monkeypatch):
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_small_cases_by_enumeration(seed, short_blocks):
+    rng = np.random.default_rng(seed)
+    base = cases.random_text(rng, int(rng.integers(1, 13)))
+    target = random_target(rng, base, int(rng.integers(1, 9)))
+    scoring = cases.random_scoring(rng)
+    tables = {s: random_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
+    expected = {}
+    for strand, table in tables.items():
+        text = base if strand == "+" else oracles.reverse_complement(base)
+        terms = cases.oracle_scoring(scoring)
+        expected[strand] = oracle_sites.best_score(text, target, oracle_table(table), terms)
+    found = {strand: score for strand, score in expected.items() if score is not None}
+    result = align(base, target, tables, scoring)
+    assert result.score == max(found.values(), default=None)
+    if found:
+        assert result.strand == max(sorted(found), key=found.get)
+        table = tables[result.strand]
+        assert rescored(base, target, result, table, scoring) == result.score
+
+
+STOPS = np.zeros((5, 5, 5), dtype=bool)
+STOPS[3, [0, 0, 2], [0, 2, 0]] = True
+
+
+def coding_table(rng, length) -> SiteTable:
+    introns = (IntronClass(0, int(rng.integers(0, 3)), int(rng.integers(-9, 1))),)
+    table = random_table(rng, length, 0.5, introns)
+    same = np.zeros(length + 1, dtype=np.uint8)
+    return replace(table, stops=STOPS, entry_kind=same, exit_kind=same)
+
+
+def check_coding(rng, base, target, scoring):
+    tables = {s: coding_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
+    expected = {}
+    for strand, table in tables.items():
+        text = base if strand == "+" else oracles.reverse_complement(base)
+        sites = oracle_table(table) | {"coding": True}
+        score = oracle_sites.best_score(text, target, sites, cases.oracle_scoring(scoring))
+        expected |= {} if score is None else {strand: score}
+    result = align(base, target, tables, scoring)
+    assert result.score == max(expected.values(), default=None)
+    if not expected:
+        return False
+    assert result.strand == max(sorted(expected), key=expected.get)
+    text, m = base, len(base)
+    chain = result.chain
+    if result.strand == "-":
+        text, chain = oracles.reverse_complement(base), [(m - e, m - s) for s, e in chain]
+    assert oracle_sites.translates(text, chain)
+    assert rescored(base, target, result, tables[result.strand], scoring) == result.score
+    return len(chain) > 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_chains_that_translate_by_enumeration(seed, short_blocks):
+    rng = np.random.default_rng(300 + seed)
+    spliced = 0
+    for _ in range(15):
+        letters = rng.choice(list("AGTTN"), int(rng.integers(8, 19)), p=[0.3, 0.2, 0.2, 0.27, 0.03])
+        base = "".join(letters)
+        target = random_target(rng, base, int(rng.integers(1, 9)))
+        spliced += check_coding(rng, base, target, cases.random_scoring(rng))
+    assert spliced > 1
+
+
+@pytest.mark.parametrize("stop", oracle_sites.STOPS)
+@pytest.mark.parametrize("bases", [1, 2])
+@pytest.mark.parametrize("last", "CATG")
+def test_stop_codons_across_introns(stop, bases, last):
+    """A codon that an intron splits is read as a whole."""
+    codon = stop[:2] + last
+    coding = ["ATGGCC" + codon[:bases], codon[bases:] + "CCCTAA"]
+    base, length = coding[0] + "GGGGGG" + coding[1], len(coding[0])
+    scores = [np.full(len(base) + 1, CLOSED) for _ in range(4)]
+    places = (0, length + 6, length, len(base))
+    for of_kind, place in zip(scores, places, strict=True):
+        of_kind[place] = 0
+    table = SiteTable(*scores, (IntronClass(0, 4, 0),), stops=STOPS)
+    result = align(base, "".join(coding), {"+": table}, SplicedScoring())
+    spliced = ((0, length), (length + 6, len(base)))
+    chains = [c for c in (spliced,) if oracle_sites.translates(base, c)]
+    if not chains and oracle_sites.translates(base, ((0, len(base)),)):
+        chains = [((0, len(base)),)]
+    assert [result.chain] == (chains or [()])
+
+
+def listed(base, table, minus):
+    """Return every interval that a table admits, with the sum of its sites as its score."""
+    m = len(base)
+    pairs = [
+        (a, b) for a in np.flatnonzero(table.first_entry != CLOSED)
+        for b in np.flatnonzero(table.last_exit != CLOSED) if a < b
+    ]  # fmt: skip
+    scores = [float(table.first_entry[a] + table.last_exit[b]) for a, b in pairs]
+    if minus:
+        return ExonSet.from_intervals([(m - b, m - a) for a, b in pairs], "-", scores)
+    return ExonSet.from_intervals(pairs, "+", scores)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("seed", range(25))
+def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
+    """Score, chain, alignment and ties are those of listed candidates."""
+    rng = np.random.default_rng(100 + seed)
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
+    monkeypatch.setattr("gpu_tools.sites.api.COLUMNS_PER_STRIPE", 20)
+    base = cases.random_text(rng, int(rng.integers(20, 120)))
+    target = random_target(rng, base, int(rng.integers(1, 90)))
+    penalty = int(rng.integers(0, 6))
+    tables, sets = {}, []
+    for strand in ("+", "-"):
+        entry, leave = (random_scores(rng, len(base), 0.2) for _ in range(2))
+        tables[strand] = SiteTable(entry, entry, leave, leave, (IntronClass(0, 0, penalty),))
+        sets.append(listed(base, tables[strand], strand == "-"))
+    plain = cases.random_scoring(rng)
+    scoring = SplicedScoring(
+        plain.match, plain.mismatch, plain.gap, plain.matrix, 1.0, penalty, plain.ends
+    )
+    case = Case(
+        Sequence.from_text("b", base), Sequence.from_text("t", target), ExonSet.concatenate(sets)
+    )
+    (expected,) = spliced_align([case], scoring, device="cpu")
+    result = align(base, target, tables, scoring, threads)
+    for name in ("strand", "score", "chain", "target_start", "target_end", "cigar"):
+        assert getattr(result, name) == getattr(expected, name), name
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_larger_cases_by_programme(seed, monkeypatch):
+    """Introns longer than a block, several kinds and lengths, 16-bit and 32-bit cells, stripes."""
+    rng = np.random.default_rng(500 + seed)
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
+    monkeypatch.setattr("gpu_tools.sites.api.COLUMNS_PER_STRIPE", 30)
+    factor = int(rng.choice([1, 2000]))
+    base = cases.random_text(rng, int(rng.integers(60, 140)))
+    target = random_target(rng, base, int(rng.integers(30, 100)))
+    introns = tuple(
+        IntronClass(kind, least, factor * penalty)
+        for kind in (0, 1)
+        for least, penalty in ((int(rng.integers(0, 8)), 6), (int(rng.integers(10, 40)), 2))
+    )
+    table = random_table(rng, len(base), 0.15, introns)
+    scaled = [np.where(s == CLOSED, CLOSED, factor * s) for s in table.scores]
+    table = SiteTable(*scaled, introns, table.entry_kind, table.exit_kind)
+    ends = str(rng.choice(["global", "free-target"]))
+    scoring = SplicedScoring(factor, -factor, -2 * factor, ends=ends)
+    terms = cases.oracle_scoring(scoring)
+    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
+    result = align(base, target, {"+": table}, scoring, int(rng.integers(1, 4)))
+    assert result.score == expected
+    assert rescored(base, target, result, table, scoring) == expected
+
+
+def test_both_widths_are_used():
+    table = random_table(np.random.default_rng(1), 50, 0.5)
+    codes, target = np.zeros(50, dtype=np.uint8), np.zeros(40, dtype=np.uint8)
+    small = cpu.sweep(codes, table, target, SplicedScoring())
+    large = cpu.sweep(codes, table, target, SplicedScoring(match=2000))
+    assert (small.weights.dtype, large.weights.dtype) == (np.int16, np.int32)
+
+
+def test_scores_that_could_overflow_are_refused():
+    table = random_table(np.random.default_rng(1), 50, 0.5)
+    with pytest.raises(ScoringError, match="expected less than 2"):
+        align("A" * 50, "A" * 40, {"+": table}, SplicedScoring(match=2**27))
+
+
+def test_threads_do_not_change_the_result():
+    rng = np.random.default_rng(7)
+    base = cases.random_text(rng, 3000)
+    target = "".join(base[k : k + 120] for k in range(100, 2900, 300))
+    table = random_table(rng, len(base), 0.05, (IntronClass(0, 30, 5), IntronClass(1, 20, 5)))
+    results = [align(base, target, {"+": table}, SplicedScoring(), n) for n in (1, 2, 3)]
+    assert results[0].n_chain > 3
+    assert results[0] == results[1] == results[2]
