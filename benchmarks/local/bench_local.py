@@ -32,7 +32,7 @@ from gpu_tools.local.tiles import tile_side
 
 SCORING = AffineScoring()
 REPEATS = 3
-PARASAIL = ("sw_striped_8", "sw_striped_16", "sw_striped_sat", "sw_scan_16", "sw_diag_16")
+PARASAIL = ("sw_stripd_8", "sw_stripd_16", "sw_stripd_sat", "sw_scan_16", "sw_diag_16")
 FIRST_LENGTH = 10_000
 CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH = 40_000, 10_000, 500_000, 20_000
 

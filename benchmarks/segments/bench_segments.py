@@ -258,16 +258,16 @@ def best_segment_on(ordinals, values) -> float:
     """Return the time to find the best segment of values that lie on GPUs in equal parts."""
     from numba import cuda
 
-    from gpu_tools.hardware.gpu.buffer_pool import KEPT
+    from gpu_tools.hardware.gpu.dispatch import map_gpus
     from gpu_tools.segments.gpu import best_segment
 
     tile = best_segment.TILE
     bounds = [tile * (len(values) * k // len(ordinals) // tile) for k in range(len(ordinals))]
     parts = zip(bounds, [*bounds[1:], len(values)], strict=True)
-    parts = KEPT.map_gpus(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
+    parts = map_gpus(ordinals, lambda part: cuda.to_device(values[slice(*part)]), parts)
 
     def call():
-        found = KEPT.map_gpus(
+        found = map_gpus(
             ordinals, lambda part: best_segment.summarise(part, ONE).copy_to_host(), parts
         )
         return locate(values, ONE, np.concatenate(found), tile)
@@ -281,11 +281,11 @@ def submatrix_on(ordinals, matrix) -> tuple[float, tuple]:
     """Return the time to search a matrix that lies on each GPU, and what was found."""
     from numba import cuda
 
-    from gpu_tools.hardware.gpu.buffer_pool import KEPT
+    from gpu_tools.hardware.gpu.dispatch import map_gpus
     from gpu_tools.segments.gpu import submatrix as submatrix_cuda
 
     oriented = orient(matrix)
-    loaded = KEPT.map_gpus(
+    loaded = map_gpus(
         ordinals, lambda _: submatrix_cuda.measure(cuda.to_device(matrix), ONE), ordinals
     )
 

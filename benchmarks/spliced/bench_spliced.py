@@ -217,7 +217,7 @@ def parasail_kernels(case: Case) -> tuple[dict[str, Callable], int]:
     target = "".join("ACGT"[code] for code in case.target.codes)
     query = "".join("ACGT"[code] for code in case.base.codes[: len(target)])
     given = query, target, 2, 2, parasail.matrix_create("ACGT", 1, -1)
-    names = ("nw_scan_16", "nw_striped_16", "nw_diag_16", "nw_scan_sat", "nw_striped_sat")
+    names = ("nw_scan_16", "nw_stripd_16", "nw_diag_16", "nw_scan_sat", "nw_stripd_sat")
     kernels = {name: partial(getattr(parasail, name), *given) for name in names}
     return kernels, len(target) * len(query)
 

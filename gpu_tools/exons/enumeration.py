@@ -18,14 +18,14 @@ START, END, BEFORE, AFTER, SCORE, TYPE = range(6)
 """Columns of the rows that `enumerate_exons` returns."""
 
 
-class Sites(NamedTuple):
+class SiteScores(NamedTuple):
     """Rising positions of sites and their scores in hundredths of a bit."""
 
     positions: NDArray[np.int64]
     scores: NDArray[np.int64]
 
 
-class Strand(NamedTuple):
+class StrandScores(NamedTuple):
     """One strand in reading direction.
 
     Attributes
@@ -36,16 +36,16 @@ class Strand(NamedTuple):
         First stop codon at or after each position, in its frame; n if there is none.
     coding : ndarray of int64, shape (3, n + 1)
         Running sums of the coding scores when codons begin at positions 0, 1, 2 modulo 3.
-    acceptors, donors, starts : Sites
-        Sites over their cut-offs.
+    acceptors, donors, starts : SiteScores
+        Scores over their cut-offs.
     """
 
     codes: NDArray[np.uint8]
     stops: NDArray[np.int64]
     coding: NDArray[np.int64]
-    acceptors: Sites
-    donors: Sites
-    starts: Sites
+    acceptors: SiteScores
+    donors: SiteScores
+    starts: SiteScores
 
 
 class Rules(NamedTuple):
@@ -69,13 +69,13 @@ class Rules(NamedTuple):
 
 
 def enumerate_exons(
-    strand: Strand, rules: Rules, most: int | None = None
+    strand: StrandScores, rules: Rules, most: int | None = None
 ) -> NDArray[np.int64] | None:
     """List all exons of a strand.
 
     Parameters
     ----------
-    strand : Strand
+    strand : StrandScores
         Sequence, sites and coding scores.
     rules : Rules
         What an exon must fulfil.

@@ -10,7 +10,7 @@ import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on di
 from gpu_tools.exons.model import GC_CLASSES, CodingModel
 from gpu_tools.model.json_model import FORBIDDEN
 from gpu_tools.model.sequences import OTHER, encode
-from gpu_tools.model.site_matrix import SiteModel, site_scores
+from gpu_tools.splicing.site_matrix import SiteModel, site_scores
 
 _FIRST_CLASS, _STEP = float(GC_CLASSES[0]), float(GC_CLASSES[1] - GC_CLASSES[0])
 _N_CLASSES = len(GC_CLASSES)

@@ -22,7 +22,7 @@ from gpu_tools.model.json_model import (
     shipped_in,
 )
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.site_matrix import N_BASES, SiteModel, read_site
+from gpu_tools.splicing.site_matrix import N_BASES, SiteModel, read_site
 
 FORMAT = "gpu-tools exon model"
 VERSION = 2

@@ -19,8 +19,8 @@ from gpu_tools.exons.enumeration import (
     TERM,
     TYPE,
     Rules,
-    Sites,
-    Strand,
+    SiteScores,
+    StrandScores,
     enumerate_exons,
 )
 from gpu_tools.exons.features import coding_sums, next_stops, sites_over
@@ -111,11 +111,11 @@ def _one_strand(
     codes: NDArray[np.uint8], model: ExonModel, most: int | None
 ) -> NDArray[np.int64] | None:
     acceptors, donors, starts = (
-        Sites(*sites_over(codes, site)) for site in (model.acceptor, model.donor, model.start)
+        SiteScores(*sites_over(codes, site)) for site in (model.acceptor, model.donor, model.start)
     )
     stops, coding = next_stops(codes, model.stops), coding_sums(codes, model.coding)
     rules = Rules(model.min_length, model.max_length, model.coding.order, split_stops(model.stops))
-    strand = Strand(codes, stops, coding, acceptors, donors, starts)
+    strand = StrandScores(codes, stops, coding, acceptors, donors, starts)
     return enumerate_exons(strand, rules, most)
 
 

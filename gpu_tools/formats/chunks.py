@@ -16,7 +16,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.fasta import parse_header
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.hardware.prefetch import ahead
+from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.model.sequences import SequenceChunk
 
 BYTES_PER_CHUNK = 1 << 24
@@ -56,8 +56,12 @@ def stream_fasta(
     with (
         open_binary(path) as stream,
         ThreadPoolExecutor(threads) as pool,
-        closing(ahead(iter(partial(stream.read, BYTES_PER_CHUNK), b""), _BLOCKS_AHEAD)) as blocks,
-        closing(ahead(_Reader(path, table, expected, pool).chunks(blocks), _CHUNKS_AHEAD)) as made,
+        closing(
+            prefetch(iter(partial(stream.read, BYTES_PER_CHUNK), b""), _BLOCKS_AHEAD)
+        ) as blocks,
+        closing(
+            prefetch(_ChunkReader(path, table, expected, pool).chunks(blocks), _CHUNKS_AHEAD)
+        ) as made,
     ):
         yield from made
 
@@ -148,7 +152,7 @@ def _equal_lines_joined(body: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return joined
 
 
-class _Reader:
+class _ChunkReader:
     """Cuts blocks of a file into headers and bodies."""
 
     def __init__(self, path, table: NDArray[np.uint8], expected: str, pool: ThreadPoolExecutor):

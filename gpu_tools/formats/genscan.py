@@ -194,8 +194,8 @@ def parse_report(path: str | os.PathLike, lines: Iterable[tuple[int, str]], leng
     return reader.exons.sets().get(reader.name, ExonSet.empty())
 
 
-def _read(path, lines: Iterable[tuple[int, str]]) -> _Reader:
-    reader = _Reader(path)
+def _read(path, lines: Iterable[tuple[int, str]]) -> _ReportReader:
+    reader = _ReportReader(path)
     for number, line in lines:
         if line.strip():
             reader.read(Place(path, number), line.strip())
@@ -203,7 +203,7 @@ def _read(path, lines: Iterable[tuple[int, str]]) -> _Reader:
     return reader
 
 
-class _Reader:
+class _ReportReader:
     """Follows the sections of a file of reports; `section` is None outside of any."""
 
     def __init__(self, path):

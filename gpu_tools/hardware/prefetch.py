@@ -1,4 +1,4 @@
-"""What other threads make while something else, or the same, is worked on."""
+"""Prefetch: a thread makes the next items while the present one is worked on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def ahead(made: Iterator[Item], count: int) -> Iterator[Item]:
+def prefetch(made: Iterator[Item], count: int) -> Iterator[Item]:
     """Have a thread make items before they are asked for; it begins at once.
 
     Parameters
@@ -26,7 +26,7 @@ def ahead(made: Iterator[Item], count: int) -> Iterator[Item]:
     iterator
         The same items. What `made` raises is raised where its item is asked for.
     """
-    maker = ThreadPoolExecutor(1, "ahead")
+    maker = ThreadPoolExecutor(1, "prefetch")
     waiting = deque(maker.submit(next, made, None) for _ in range(count))
     return _taken(maker, waiting, made)
 

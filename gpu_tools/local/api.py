@@ -16,7 +16,7 @@ from gpu_tools.hardware.device import resolve
 from gpu_tools.local.problem import Worth, make_problem
 from gpu_tools.local.schedule import Task, in_order
 from gpu_tools.local.search import best_alignments, global_alignment
-from gpu_tools.local.several import Crew, Found
+from gpu_tools.local.several import Crew, FoundAlignments
 from gpu_tools.local.tiles import Tiles
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
@@ -225,7 +225,7 @@ def _global(task: Task, done: Callable[[int], None]) -> PairwiseAlignment:
     return result
 
 
-def _result(query, subject, found: Found, rank: int, strand: str) -> PairwiseAlignment:
+def _result(query, subject, found: FoundAlignments, rank: int, strand: str) -> PairwiseAlignment:
     start, end = found.start[0], found.end[0]
     if strand == "-":
         start, end = len(query) - end, len(query) - start

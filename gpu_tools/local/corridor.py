@@ -41,7 +41,7 @@ class Corridor(NamedTuple):
     last: NDArray[np.int64]
 
 
-class Bounds(NamedTuple):
+class CorridorBounds(NamedTuple):
     """Upper bounds of tiles' scores, and the side of a tile as a power of two."""
 
     upper: NDArray[np.int32]
@@ -70,7 +70,7 @@ def whole(rows: int, columns: int) -> Corridor:
 
 
 def find(
-    problem: Problem, ends: tuple[int, int, int, int], score: int, bounds: Bounds,
+    problem: Problem, ends: tuple[int, int, int, int], score: int, bounds: CorridorBounds,
     forbidden: ForbiddenPairs, scratch: Scratch,
 ) -> tuple[tuple[int, int], tuple[int, int], Corridor] | None:  # fmt: skip
     """Return start and end of the first alignment of `score` that ends in a rectangle of places.
@@ -82,7 +82,7 @@ def find(
         First and last row, first and last column of the places.
     score : int
         Not less than the score of any alignment that ends there.
-    bounds : Bounds
+    bounds : CorridorBounds
     forbidden : ForbiddenPairs
     scratch : Scratch
 

@@ -61,7 +61,7 @@ def next_end(problem, known, sizes, used, costs, least):
         across, before which no window begins.
     used : tuple of ndarray
         Rows and columns of forbidden pairs.
-    costs : Costs
+    costs : AffineCosts
         Of 16 bits.
     least : int
         Smallest score.

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.local.corridor import Bounds, make_scratch, search
+from gpu_tools.local.corridor import CorridorBounds, make_scratch, search
 from gpu_tools.local.forbidden import merged, pairs_of
 from gpu_tools.local.near import (
     FAR,
@@ -153,7 +153,7 @@ def search_places(problem, upper, used, asked, costs, fresh, places):
     used : tuple of ndarray
         Rows and columns of forbidden pairs.
     asked : Asked
-    costs : Costs
+    costs : AffineCosts
         Of 16 bits.
     fresh : ndarray of int32
     places : ndarray of int64, shape (n, 7)
@@ -226,7 +226,7 @@ def _search(place, used, number, asked, costs):
     side, found = asked.side, []
     sizes = side, asked.margin, first
     scratch = make_scratch(len(part.query), len(part.subject))
-    bounds = Bounds(known.upper, asked.shift)
+    bounds = CorridorBounds(known.upper, asked.shift)
     while True:
         how, score, cell = next_end(part, known, sizes, used, costs, asked.least)
         if how == NOTHING:
@@ -272,7 +272,7 @@ def _settle(place, used, tile, asked, costs, scratch):
     side, score = asked.side, known.upper[tile]
     top, left = tile[0] * side, tile[1] * side
     ends = top + 1, min(top + side, rows), left + 1, min(left + side, columns)
-    bounds = Bounds(known.upper, asked.shift)
+    bounds = CorridorBounds(known.upper, asked.shift)
     start, end, corridor = search(part, ends, score, bounds, used, scratch)
     if start[0] >= 0:
         remember(known, tile, (end[0] - 1) * columns + end[1] - 1, (0, 0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpu_tools.local.corridor import whole
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
-from gpu_tools.local.several import Crew, Found, several_best
+from gpu_tools.local.several import Crew, FoundAlignments, several_best
 from gpu_tools.local.tiles import Tiles
 from gpu_tools.local.traceback import align, trace
 
@@ -17,7 +17,7 @@ PATIENCE = 8
 
 def best_alignments(
     tiles: Tiles, least: int, most: int, crew: Crew | None = None
-) -> Iterator[Found]:
+) -> Iterator[FoundAlignments]:
     """Yield alignments that share no pair, by falling score, as long as there is one.
 
     Parameters
@@ -49,7 +49,7 @@ def best_alignments(
                 tiles.use_up(one.start, one.end, one.cigar)
 
 
-def _ending(tiles: Tiles, best: tuple[int, tuple[int, int]]) -> Found:
+def _ending(tiles: Tiles, best: tuple[int, tuple[int, int]]) -> FoundAlignments:
     """Return the alignment of a score and last cell."""
     problem, forbidden = tiles.problem, tiles.forbidden
     score, (row, column) = best
@@ -63,12 +63,12 @@ def _ending(tiles: Tiles, best: tuple[int, tuple[int, int]]) -> Found:
         start, found, cigar = trace(problem, end, score, bounds, forbidden, scratch)
     if found != score:  # the passes contradict each other
         raise AssertionError(f"alignment from {start} to {end} scores {found}, its cell {score}")
-    return Found(score, start, end, cigar)
+    return FoundAlignments(score, start, end, cigar)
 
 
-def global_alignment(problem: Problem) -> Found:
+def global_alignment(problem: Problem) -> FoundAlignments:
     """Return the best alignment of the whole sequences."""
     rows, columns = problem.shape
     everywhere = whole(rows, columns)
     score, cigar = align(problem, (0, rows, 0, columns), ForbiddenPairs(), everywhere)
-    return Found(score, (0, 0), (rows, columns), cigar)
+    return FoundAlignments(score, (0, 0), (rows, columns), cigar)

@@ -30,7 +30,7 @@ _AROUND = 5
 """Tiles of a place besides those before its first high one, in each direction, about."""
 
 
-class Found(NamedTuple):
+class FoundAlignments(NamedTuple):
     """An alignment: score, first pair, the place behind its last pair, CIGAR."""
 
     score: int
@@ -51,7 +51,9 @@ class Crew(NamedTuple):
         return [work(shares[0]), *(other.result() for other in others)]
 
 
-def several_best(tiles: Tiles, least: int, most: int, crew: Crew) -> tuple[list[Found], int]:
+def several_best(
+    tiles: Tiles, least: int, most: int, crew: Crew
+) -> tuple[list[FoundAlignments], int]:
     """Return the next best alignments as far as places show them, and how many more are in vain.
 
     Those that are returned are used up.
@@ -139,7 +141,7 @@ def _pairs(harvest: Harvest, ranks) -> tuple[NDArray[np.int64], NDArray[np.int64
     return harvest.rows[mine], harvest.columns[mine]
 
 
-def _alignments(harvest: Harvest, ranks) -> list[Found]:
+def _alignments(harvest: Harvest, ranks) -> list[FoundAlignments]:
     ends = np.cumsum(harvest.items[:, places.OPERATIONS]).tolist()
     operations, lengths = harvest.operations.tobytes().decode(), harvest.lengths.tolist()
     alignments = []
@@ -147,5 +149,5 @@ def _alignments(harvest: Harvest, ranks) -> list[Found]:
         _, score, row, column, end_row, end_column, count, _ = harvest.items[rank].tolist()
         mine = slice(ends[rank] - count, ends[rank])
         cigar = tuple(zip(operations[mine], lengths[mine], strict=True))
-        alignments.append(Found(score, (row, column), (end_row, end_column), cigar))
+        alignments.append(FoundAlignments(score, (row, column), (end_row, end_column), cigar))
     return alignments

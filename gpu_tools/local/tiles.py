@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.local import near
-from gpu_tools.local.corridor import Bounds, Corridor, find, make_scratch
+from gpu_tools.local.corridor import Corridor, CorridorBounds, find, make_scratch
 from gpu_tools.local.cpu.vectors import costs_of
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.places import take_over
@@ -67,9 +67,9 @@ class Tiles:
             self._settle(divmod(place, self.known.upper.shape[1]))
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> CorridorBounds:
         """What the tiles tell of all alignments."""
-        return Bounds(self.known.upper, self.side.bit_length() - 1)
+        return CorridorBounds(self.known.upper, self.side.bit_length() - 1)
 
     def traced(self, end: tuple[int, int]) -> tuple[tuple[int, int], Corridor] | None:
         """Return start and corridor of the alignment that ends there, if they are known."""

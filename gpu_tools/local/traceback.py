@@ -16,7 +16,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.local import recurrence as core
-from gpu_tools.local.corridor import Bounds, Corridor, Scratch, search
+from gpu_tools.local.corridor import Corridor, CorridorBounds, Scratch, search
 from gpu_tools.local.forbidden import ForbiddenPairs
 from gpu_tools.local.problem import Problem
 from gpu_tools.model.results import CigarOperation
@@ -77,7 +77,7 @@ def align(
 
 
 def trace(
-    problem: Problem, end: tuple[int, int], score: int, bounds: Bounds,
+    problem: Problem, end: tuple[int, int], score: int, bounds: CorridorBounds,
     forbidden: ForbiddenPairs, scratch: Scratch,
 ) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:  # fmt: skip
     """Return start, score and CIGAR of the alignment of `score` that ends at `end`.

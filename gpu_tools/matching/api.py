@@ -7,7 +7,7 @@ from contextlib import closing
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import Device, cpu_threads, resolve
-from gpu_tools.hardware.prefetch import ahead
+from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.cpu.exact import Searcher
 from gpu_tools.matching.ends import Find, Finder, Hits
@@ -115,7 +115,7 @@ def scan_exact(
     names = [] if text_names is None else text_names
     after = max(len(probe.symbols) for probe in probes) - 1
     where, found = resolve(device), library(probes, patterns.matches)
-    made = ahead(pieces(texts, Context(after=after), names), PIECES_AHEAD[where.kind])
+    made = prefetch(pieces(texts, Context(after=after), names), PIECES_AHEAD[where.kind])
     with closing(made):
         find = _searcher(found, where, cpu_threads(threads)).find
         reported = _reported(made, progress)
@@ -247,7 +247,7 @@ def scan_approximate(
     approximate.check(probes, pattern_names, limits, tables, costs)
     count, where = cpu_threads(threads), resolve(device)
     before = approximate.context(probes, limits, costs)
-    made = ahead(pieces(texts, Context(before=before), names), PIECES_AHEAD[where.kind])
+    made = prefetch(pieces(texts, Context(before=before), names), PIECES_AHEAD[where.kind])
     with closing(made):
         errors = seeds.most_errors(costs, patterns.matches, max_distance)
         find = _find(Finder(probes, patterns.matches, costs, limits, count), errors, where)

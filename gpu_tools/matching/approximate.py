@@ -10,7 +10,7 @@ import numpy as np
 
 from gpu_tools.errors import InputError
 from gpu_tools.matching.cpu.scan import largest_value
-from gpu_tools.matching.ends import Find, Hits, Limits
+from gpu_tools.matching.ends import Find, Hits, MatchLimits
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.pieces import Piece
 from gpu_tools.matching.traceback import Tables, longest_match, trace
@@ -130,18 +130,18 @@ def _unrelated(piece: Piece, tracer: Tracer, held: list[_Held]) -> Iterator[tupl
 
 def first_limits(
     probes: list[Probe], n_patterns: int, costs: EditCosts, max_distance: int | None
-) -> Limits:
+) -> MatchLimits:
     """Return the limits with which a search begins; None looks for the best distance."""
     if max_distance is not None:
         whole = np.full(n_patterns, max_distance, dtype=np.int64)
-        return Limits(whole.copy(), whole)
+        return MatchLimits(whole.copy(), whole)
     lengths = np.zeros(n_patterns, dtype=np.int64)
     for probe in probes:
         lengths[probe.pattern] = len(probe.symbols)
-    return Limits(lengths * costs.deletion - 1, np.zeros(n_patterns, dtype=np.int64))
+    return MatchLimits(lengths * costs.deletion - 1, np.zeros(n_patterns, dtype=np.int64))
 
 
-def context(probes: list[Probe], limits: Limits, costs: EditCosts) -> int:
+def context(probes: list[Probe], limits: MatchLimits, costs: EditCosts) -> int:
     """Return the symbols before a position within which every match that ends there begins."""
     return max(
         longest_match(len(probe.symbols), int(limits.current[probe.pattern]), costs.insertion)
@@ -150,7 +150,11 @@ def context(probes: list[Probe], limits: Limits, costs: EditCosts) -> int:
 
 
 def check(
-    probes: list[Probe], pattern_names: list[str], limits: Limits, tables: Tables, costs: EditCosts
+    probes: list[Probe],
+    pattern_names: list[str],
+    limits: MatchLimits,
+    tables: Tables,
+    costs: EditCosts,
 ) -> None:
     """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""
     for probe in probes:

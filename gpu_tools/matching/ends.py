@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.matching.cpu import scan as cpu
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.pieces import Piece, Segment
+from gpu_tools.matching.pieces import Piece, TextRange
 from gpu_tools.matching.traceback import longest_match
 from gpu_tools.model.scoring import EditCosts
 
@@ -26,7 +26,7 @@ _HITS = 1 << 12
 class Part(NamedTuple):
     """Positions of a segment to scan for some queries, numbered as in the list of probes."""
 
-    segment: Segment
+    segment: TextRange
     begin: int
     end: int
     queries: tuple[int, ...]
@@ -36,12 +36,12 @@ class Hits(NamedTuple):
     """Ends of matches of one probe in one segment: rows of end (in the piece) and distance."""
 
     probe: int
-    segment: Segment
+    segment: TextRange
     rows: NDArray[np.int64]
 
 
 @dataclass
-class Limits:
+class MatchLimits:
     """The largest distance of interest of each pattern, and the least to which it may fall."""
 
     current: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Finder:
     matches : ndarray of bool, shape (S, C)
         The alphabet's.
     costs : EditCosts
-    limits : Limits
+    limits : MatchLimits
         Falls while a best distance is looked for.
     threads : int
     numbers : sequence of int, optional
@@ -76,7 +76,7 @@ class Finder:
     probes: list[Probe]
     matches: NDArray[np.bool_]
     costs: EditCosts
-    limits: Limits
+    limits: MatchLimits
     threads: int
     numbers: Sequence[int] | None = None
 

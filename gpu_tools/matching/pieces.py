@@ -14,7 +14,7 @@ from gpu_tools.model.sequences import Sequence, SequenceChunk
 SYMBOLS_PER_PIECE = 1 << 24
 
 
-class Segment(NamedTuple):
+class TextRange(NamedTuple):
     """A part of one text within a piece.
 
     `start` and `stop` bound the part in the piece's codes, `offset` is the text position of
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
     """Codes of one or many segments, one after the other."""
 
     codes: NDArray[np.uint8]
-    segments: list[Segment]
+    segments: list[TextRange]
 
 
 @dataclass
@@ -117,7 +117,7 @@ class _Assembler:
             return
         shift = start - offset
         self.segments.append(
-            Segment(text, offset, start, self.used, done + shift, answered + shift)
+            TextRange(text, offset, start, self.used, done + shift, answered + shift)
         )
 
 

@@ -31,16 +31,16 @@ SECONDS_PER_CELL = 2e-9
 cell = register_jitable(core.cell)
 
 
-class Pace(NamedTuple):
+class SeedPace(NamedTuple):
     """What a device needs, about, in seconds: to scan a text symbol for seeds, and for a probe."""
 
     seeds: float
     direct: float
 
 
-CPU = Pace(2.5e-9, 2e-9)
+CPU = SeedPace(2.5e-9, 2e-9)
 """Of one core."""
-GPU = Pace(1e-12, 4e-12)
+GPU = SeedPace(1e-12, 4e-12)
 
 
 class Seeds(NamedTuple):
@@ -62,7 +62,7 @@ class Seeds(NamedTuple):
 
 
 def choose(
-    probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, pace: Pace
+    probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, pace: SeedPace
 ) -> Seeds:
     """Return the pieces of those probes for which seeds are worth while, perhaps none.
 
@@ -73,7 +73,7 @@ def choose(
         The alphabet's.
     errors : int or None
         See `most_errors`.
-    pace : Pace
+    pace : SeedPace
         Of the device; a CPU's for one core, as the recurrence is computed there.
     """
     fractions = np.log(np.maximum(matches[:, :-1].mean(axis=1), 1e-9))

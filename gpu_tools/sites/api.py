@@ -20,7 +20,7 @@ from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import translation_of
 
-COLUMNS_PER_STRIPE = 256
+COLUMNS_PER_STRIP = 256
 """Fewer target columns than this are not worth a thread of their own."""
 
 
@@ -216,8 +216,8 @@ def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
     table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
     if table.stops is not None:
         return coding_sweep(codes, table, target, scoring)
-    stripes = max(min(threads, len(target) // COLUMNS_PER_STRIPE), 1)
-    return sweep(codes, table, target, scoring, stripes)
+    strips = max(min(threads, len(target) // COLUMNS_PER_STRIP), 1)
+    return sweep(codes, table, target, scoring, strips)
 
 
 def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:

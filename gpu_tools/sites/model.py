@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gpu_tools.model.json_model import FORBIDDEN, HUNDREDTHS, ModelReader, load_json
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import OTHER, encode
-from gpu_tools.model.site_matrix import SiteModel, read_site
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from gpu_tools.splicing.site_matrix import SiteModel, read_site
 
 FORMAT = "gpu-tools site model"
 VERSION = 1
@@ -150,7 +150,7 @@ def _site_bits(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the boundaries that a matrix does not forbid, and their hundredths of a bit.
 
-    As `gpu_tools.model.site_matrix.site_scores`, but the columns that forbid most places are looked
+    As `site_scores`, but the columns that forbid most places are looked
     at first, and the others only at what is left.
     """
     n, width = len(codes), len(site.scores)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Case, Preparation
 from gpu_tools.spliced.columns import CaseColumns, case_columns
 from gpu_tools.spliced.cpu import schedule
+from gpu_tools.spliced.cpu.free_ends import FreeEnds
+from gpu_tools.spliced.cpu.reading_traceback import Reading
+from gpu_tools.splicing.codons import READINGS
 
 
 def spliced_align(
@@ -134,7 +137,7 @@ def spliced_align_many(
     done = progress or (lambda cells: None)
     where = resolve(device)
     if scoring.ends == "free" or reading != "any":
-        return _in_rows(columns.cases, _mode_of(scoring, reading), where, threads, done)
+        return _in_rows(columns.cases, _mode_of(scoring, reading), threads, done)
     if where.kind == "cpu":
         return schedule.align_on_cpu(columns, scoring, threads, done)
     from gpu_tools.spliced.gpu.schedule import on_cuda
@@ -191,11 +194,6 @@ def _masked(scores: list[int | None]) -> np.ma.MaskedArray:
 
 def _mode_of(scoring: SplicedScoring, reading: str):
     """Return how cases with free ends or a reading are aligned."""
-    # they rest on site mode, which rests on this module's package
-    from gpu_tools.spliced.cpu.free_ends import FreeEnds
-    from gpu_tools.spliced.cpu.reading_traceback import Reading
-    from gpu_tools.splicing.codons import READINGS
-
     if reading not in READINGS:
         raise ScoringError(f"unknown reading {reading!r}; expected one of {', '.join(READINGS)}")
     if reading == "any":
@@ -205,12 +203,8 @@ def _mode_of(scoring: SplicedScoring, reading: str):
     return Reading(scoring, reading == "complete")
 
 
-def _in_rows(cases, mode, where, threads, done) -> list[SplicedAlignment]:
-    """Align cases row by row of their candidates."""
-    if where.kind == "cuda":
-        from gpu_tools.spliced.gpu.rows import align_on_gpus
-
-        return align_on_gpus(cases, mode, where.ordinals, threads, done)
+def _in_rows(cases, mode, threads, done) -> list[SplicedAlignment]:
+    """Align cases row by row of their candidates, on the CPU whatever the device."""
     prepare = Preparation(mode.scoring)
 
     def align(case: Case) -> SplicedAlignment:
@@ -220,5 +214,4 @@ def _in_rows(cases, mode, where, threads, done) -> list[SplicedAlignment]:
         done(result.cells)
         return result
 
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(align, cases))
+    return map_on_threads(threads, align, cases)

@@ -10,11 +10,11 @@ from numba import njit
 from numba.extending import register_jitable
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import Bounds, Costs, costs_of
 
 
-def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Bounds:
+def bounds(program: ExonGraph, columns: int, scoring: SplicedScoring) -> Bounds:
     """Bound every value of a program's sweep over `columns` target columns, padding included."""
     penalty = scoring.intron_penalty
     extent = program.derived(("extent", penalty), partial(_extent, program, penalty))
@@ -22,7 +22,7 @@ def bounds(program: SweepProgram, columns: int, scoring: SplicedScoring) -> Boun
     return Bounds(int(low), int(high))
 
 
-def _extent(program: SweepProgram, penalty: int) -> Extent:
+def _extent(program: ExonGraph, penalty: int) -> Extent:
     chain = _best_bonus(
         program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus,
         len(program.ends), penalty,

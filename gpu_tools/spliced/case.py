@@ -12,7 +12,7 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced.cpu.traceback import Chain
-from gpu_tools.spliced.program import SweepProgram, compile_program
+from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PreparedCase:
 
     case: Case
     cells: int
-    programs: tuple[SweepProgram, ...]
+    programs: tuple[ExonGraph, ...]
 
 
 BASES_KEPT = 64
@@ -79,7 +79,7 @@ class Preparation:
 
     def __init__(self, scoring: SplicedScoring):
         self.scoring = scoring
-        self._programs: dict[tuple[int, int], tuple[SweepProgram, ...]] = {}
+        self._programs: dict[tuple[int, int], tuple[ExonGraph, ...]] = {}
 
     def __call__(self, case: Case) -> PreparedCase:
         """Return the case with the programs of its strands."""
@@ -93,12 +93,12 @@ class Preparation:
             self._programs[key] = programs
         return PreparedCase(case, case.cells, programs)
 
-    def _compile(self, case: Case) -> Iterator[SweepProgram]:
+    def _compile(self, case: Case) -> Iterator[ExonGraph]:
         unique = case.exons.unique()
         for strand in "+-":
             exons = unique.on_strand(strand)
             if len(exons):
-                yield compile_program(case.base.codes, exons, self.scoring, strand == "-")
+                yield build_exon_graph(case.base.codes, exons, self.scoring, strand == "-")
 
 
 class Outcome(Protocol):

@@ -51,7 +51,7 @@ class Runs(NamedTuple):
 
 
 class Exits(NamedTuple):
-    """Tracks and exits of a program, see `program.SweepProgram`."""
+    """Tracks and exits of a program, see `program.ExonGraph`."""
 
     codes: NDArray[np.uint8]
     starts: NDArray[np.int64]

@@ -11,7 +11,7 @@ from gpu_tools.exons import load_model
 from gpu_tools.exons.model import GC_CLASSES, model_from_dict, shifted, shipped_models
 from gpu_tools.model.json_model import FORBIDDEN, ModelReader, model_to_json
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.site_matrix import read_site
+from gpu_tools.splicing.site_matrix import read_site
 
 SHIPPED = json.loads(resource_path("models", "vertebrate.json").read_text("utf-8"))
 

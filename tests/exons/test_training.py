@@ -219,9 +219,9 @@ def test_dependent_sites_learn_pairs():
     text = "".join(kinds[0][k % 2] + "NNN" + kinds[1][k % 2] + "NNN" for k in range(400))
     segments = [CodingSegment(k - 1, k, 0) for k in range(2, len(text), 18)]
     strands = strands_of(record_of(text, *segments))
-    window, design = Window(2, 2, ("GT",), 0), Design(pair_weight=1e-6)
-    paired = dependent_matrix(strands, "donors", window, design)["scores"]
-    alone = site_matrix(strands, "donors", window, design)["scores"]
+    window, weight, cutoff = Window(2, 2, ("GT",), 0), 4.0, -6.0
+    paired = dependent_matrix(strands, "donors", window, weight, 1e-6, cutoff)["scores"]
+    alone = site_matrix(strands, "donors", window, weight, cutoff)["scores"]
     a, _, g, _ = range(4)
     assert alone[1][a] == pytest.approx(0, abs=0.05)
     assert paired[1][g][a] == paired[1][a][g] == pytest.approx(1, abs=0.05)

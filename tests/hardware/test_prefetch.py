@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from gpu_tools.hardware.prefetch import ahead
+from gpu_tools.hardware.prefetch import prefetch
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
 def test_items_come_in_order(count):
-    assert list(ahead(iter(range(20)), count)) == list(range(20))
+    assert list(prefetch(iter(range(20)), count)) == list(range(20))
 
 
 def test_a_few_are_made_before_they_are_asked_for():
@@ -20,7 +20,7 @@ def test_a_few_are_made_before_they_are_asked_for():
             made.release()
             yield k
 
-    following = ahead(items(), 3)
+    following = prefetch(items(), 3)
     for _ in range(3):
         assert made.acquire(timeout=10)
     assert not made.acquire(timeout=0.1)
@@ -32,7 +32,7 @@ def test_errors_come_where_the_item_is_asked_for():
         yield 1
         raise ValueError("broken")
 
-    following = ahead(items(), 4)
+    following = prefetch(items(), 4)
     assert next(following) == 1
     with pytest.raises(ValueError, match="broken"):
         next(following)
@@ -46,7 +46,7 @@ def test_nothing_is_made_for_one_who_left():
             made.append(k)
             yield k
 
-    following = ahead(items(), 2)
+    following = prefetch(items(), 2)
     next(following)
     following.close()
     assert len(made) <= 4

@@ -91,7 +91,7 @@ def test_nothing_of_an_unrelated_pair_is_left_out():
 
 @pytest.mark.parametrize("match", [3, 40], ids=["8-bit", "16-bit"])
 def test_an_equally_good_alignment_in_a_late_block(match):
-    """It is the only one of its stripe of columns, and all that there still can be."""
+    """It is the only one of its strip of columns, and all that there still can be."""
     rng, side = np.random.default_rng(0), 8
     width = vectors.block_of(1 << 20, 64 if match == 3 else 32, side) * (64 if match == 3 else 32)
     shared, junk = codes(rng, 64), np.full(400, 4, dtype=np.uint8)

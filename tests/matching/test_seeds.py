@@ -23,7 +23,7 @@ from tests.oracles import matching as oracle
 @pytest.mark.parametrize("kind", ["unit", "weighted"])
 @pytest.mark.parametrize("seed", range(8))
 def test_seeds_miss_nothing(seed, kind, alphabet, monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.seeds.CPU", seeds.Pace(0, 1))  # seeds for all
+    monkeypatch.setattr("gpu_tools.matching.seeds.CPU", seeds.SeedPace(0, 1))  # seeds for all
     monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", 50 if seed % 2 else 10_000)
     rng = np.random.default_rng(300 + seed)
     costs = EditCosts() if kind == "unit" else EditCosts(2, 1, 3)

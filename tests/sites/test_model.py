@@ -14,12 +14,12 @@ from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.hardware.device import Gpu
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import decode, encode, reverse_complement
-from gpu_tools.model.site_matrix import site_scores
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import load_sites, sites_from_dict
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.sites.training import train_sites
 from gpu_tools.splicing.codons import translation_of
+from gpu_tools.splicing.site_matrix import site_scores
 from tests.oracles import sites as oracle_sites
 from tests.programs import require
 

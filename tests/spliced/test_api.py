@@ -83,8 +83,8 @@ def test_chain_is_among_the_best_of_all_chains():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_threads_do_not_change_anything(seed, monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cpu.schedule.COLUMNS_PER_STRIPE", 16)
-    monkeypatch.setattr("gpu_tools.spliced.cpu.schedule.CELLS_FOR_STRIPES", 0)
+    monkeypatch.setattr("gpu_tools.spliced.cpu.schedule.COLUMNS_PER_STRIP", 16)
+    monkeypatch.setattr("gpu_tools.spliced.cpu.schedule.CELLS_FOR_STRIPS", 0)
     monkeypatch.setattr("gpu_tools.spliced.cpu.sweep.STEPS_PER_BLOCK", 64)
     rng = np.random.default_rng(2000 + seed)
     example = cases.random_example(rng, base=2000, target=130, count=60, longest=120)

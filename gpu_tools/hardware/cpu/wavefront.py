@@ -1,4 +1,4 @@
-"""Stripes of a sweep that follow each other on several threads, a block of steps behind."""
+"""Strips of a sweep that follow each other on several threads, a block of steps behind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.foreign import give_way
 
 ALL_DONE = sys.maxsize
-"""In place of the number of a stripe's first block: there is nothing left to be done."""
+"""In place of the number of a strip's first block: there is nothing left to be done."""
 
 
 def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
@@ -25,27 +25,27 @@ def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n_steps)) for first in range(0, n_steps, size)]
 
 
-def run_stripes(
-    block: Callable[[int, tuple[int, int]], None], stripes: int, blocks: list[tuple[int, int]]
+def run_strips(
+    block: Callable[[int, tuple[int, int]], None], strips: int, blocks: list[tuple[int, int]]
 ) -> None:
-    """Run all blocks of all stripes, each stripe on a thread, behind the one before it.
+    """Run all blocks of all strips, each strip on a thread, behind the one before it.
 
     Parameters
     ----------
     block : callable
-        Runs one block of one stripe.
-    stripes : int
+        Runs one block of one strip.
+    strips : int
     blocks : list of (int, int)
         Steps of each block, in order.
     """
 
-    def turn(done: NDArray[np.int64], stripe: int, number: int) -> int:
-        _wait_for_block(done, stripe, number, len(blocks))
-        block(stripe, blocks[number])
-        _tell_block(done, stripe)
+    def turn(done: NDArray[np.int64], strip: int, number: int) -> int:
+        _wait_for_block(done, strip, number, len(blocks))
+        block(strip, blocks[number])
+        _tell_block(done, strip)
         return number + 1
 
-    run_all(stripe_tasks(turn, stripes, len(blocks)))
+    run_all(strip_tasks(turn, strips, len(blocks)))
 
 
 def run_all(tasks: list[Callable[[], None]]) -> None:
@@ -58,10 +58,10 @@ def run_all(tasks: list[Callable[[], None]]) -> None:
             task.result()
 
 
-def stripe_tasks(
-    turn: Callable[[NDArray[np.int64], int, int], int], stripes: int, n_blocks: int
+def strip_tasks(
+    turn: Callable[[NDArray[np.int64], int, int], int], strips: int, n_blocks: int
 ) -> list[Callable[..., None]]:
-    """Return tasks that run all blocks of all stripes, a task a stripe.
+    """Return tasks that run all blocks of all strips, a task a strip.
 
     A task waits for those before it only, so threads that take them in their order come to an end,
     however few there are. One that is not to run any is called with `ALL_DONE`, or the next one
@@ -70,47 +70,47 @@ def stripe_tasks(
     Parameters
     ----------
     turn : callable
-        Given the number of blocks that each stripe has done, a stripe, and the number of its next
+        Given the number of blocks that each strip has done, a strip, and the number of its next
         block, it runs some blocks, each between `wait_for_block` and `tell_block`; it returns the
         number of the next one. Between turns a call can be interrupted.
-    stripes : int
+    strips : int
     n_blocks : int
     """
-    done = np.zeros(stripes, dtype=np.int64)
+    done = np.zeros(strips, dtype=np.int64)
 
-    def follow(stripe: int, number: int = 0) -> None:
+    def follow(strip: int, number: int = 0) -> None:
         try:
             while number < n_blocks:
-                number = turn(done, stripe, number)
-        finally:  # also lets the next stripe end if this one failed
-            done[stripe] = n_blocks
+                number = turn(done, strip, number)
+        finally:  # also lets the next strip end if this one failed
+            done[strip] = n_blocks
 
-    return [partial(follow, stripe) for stripe in range(stripes)]
+    return [partial(follow, strip) for strip in range(strips)]
 
 
 @register_jitable
-def wait_for_block(done, stripe, number, n_blocks):
-    """Wait in compiled code until a stripe may begin with a block.
+def wait_for_block(done, strip, number, n_blocks):
+    """Wait in compiled code until a strip may begin with a block.
 
     Awake: where there are many cores, a thread that sleeps takes longer to wake up than a block.
     """
-    # it needs border rows that the stripe before finishes up to `lanes` steps later
+    # it needs border rows that the strip before finishes up to `lanes` steps later
     needed = min(number + 2, n_blocks)
-    while stripe > 0 and simd.fetch_add(done, stripe - 1, 0) < needed:
+    while strip > 0 and simd.fetch_add(done, strip - 1, 0) < needed:
         give_way()
 
 
 @register_jitable
-def tell_block(done, stripe):
-    """Tell the next stripe that a block is done."""
-    simd.fetch_add(done, stripe, 1)
+def tell_block(done, strip):
+    """Tell the next strip that a block is done."""
+    simd.fetch_add(done, strip, 1)
 
 
 @njit(cache=True, nogil=True)
-def _wait_for_block(done, stripe, number, n_blocks):
-    wait_for_block(done, stripe, number, n_blocks)
+def _wait_for_block(done, strip, number, n_blocks):
+    wait_for_block(done, strip, number, n_blocks)
 
 
 @njit(cache=True)
-def _tell_block(done, stripe):
-    tell_block(done, stripe)
+def _tell_block(done, strip):
+    tell_block(done, strip)

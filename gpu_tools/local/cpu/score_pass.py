@@ -1,4 +1,4 @@
-"""The score pass on a CPU, stripe by stripe; see `gpu_tools.local.cpu.vectors`.
+"""The score pass on a CPU, strip by strip; see `gpu_tools.local.cpu.vectors`.
 
 Steps are left out, some at a time, if whatever the lanes hold and whatever comes in gains too
 little up to the last row or column to be worth anything. They hand on nothing, as if nothing had
@@ -84,7 +84,7 @@ def _sweep_all(query, subject, weights, profile, side, worth, gain):
         columns = laid_out(subject, first, block, weights, profile)
         most[:] = zero
         hope = known, worth.only_best, gain, (len(query), len(subject) - first)
-        known, of_stripe = _sweep(
+        known, of_strip = _sweep(
             symbols, columns, block, border, following, weights, most, side, hope
         )
         if most.max() == np.iinfo(weights.dtype).max:
@@ -92,19 +92,19 @@ def _sweep_all(query, subject, weights, profile, side, worth, gain):
         _join_lanes(largest, most, first, block, side, zero)
         border, following = following, border
         first += lanes * block
-        blocks, left_out = blocks + _blocks(rows // 2, lanes), left_out + of_stripe
+        blocks, left_out = blocks + _blocks(rows // 2, lanes), left_out + of_strip
     return largest, left_out / blocks
 
 
 @njit(nogil=True)
 def _blocks(n_pairs, lanes):
-    """Return the blocks of steps of a stripe."""
+    """Return the blocks of steps of a strip."""
     return -(-(n_pairs + lanes - 1) // STEPS)
 
 
 @njit(nogil=True)
 def _join_lanes(largest, most, first, block, side, zero):
-    """Raise tiles to what the lanes of a stripe have met, `block` columns each."""
+    """Raise tiles to what the lanes of a strip have met, `block` columns each."""
     for lane in range(most.shape[1]):
         across = (first + lane * block) // side
         if across < largest.shape[1]:
@@ -115,11 +115,11 @@ def _join_lanes(largest, most, first, block, side, zero):
 
 @njit(cache=True, nogil=True)
 def _sweep(symbols, columns, block, border, following, weights, most, side, hope):
-    """Sweep a stripe; `most` takes the largest score of each lane, by row of tiles.
+    """Sweep a strip; `most` takes the largest score of each lane, by row of tiles.
 
     The cell of column c of lane l lies at c * lanes + l; so do the columns, see `laid_out`.
     `hope` is the score below which nothing is worth anything, whether it rises with the best so
-    far, what a pair adds at most, and the rows and columns from the stripe's first cell on.
+    far, what a pair adds at most, and the rows and columns from the strip's first cell on.
     Returned are that score, and how many blocks of steps were left out.
     """
     known, rises, gain, (n_rows, n_columns) = hope
@@ -189,7 +189,7 @@ def _leave_out(steps, cells, following, tiles, zero):
 
 @njit(nogil=True)
 def _run(steps, inputs, cells, following, tiles):
-    """Do a block of steps of a stripe, see `_sweep`."""
+    """Do a block of steps of a strip, see `_sweep`."""
     symbols, columns, border, weights = inputs
     best, falling, edge, met = cells
     most, side, entries = tiles

@@ -1,8 +1,8 @@
 """Vectors whose lanes own neighbouring blocks of columns: what sweeps on a CPU are made of.
 
 Lane l works on the rows 2 (s - l) and the one below in step s, so that what it needs from the lane
-before is what that lane computed one step earlier. A *stripe* is as many columns as all lanes own
-together; of the stripe before it needs only its last column, the *border*.
+before is what that lane computed one step earlier. A *strip* is as many columns as all lanes own
+together; of the strip before it needs only its last column, the *border*.
 
 Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
 saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
@@ -23,13 +23,13 @@ from gpu_tools.local.problem import Problem
 from gpu_tools.model.sequences import OTHER
 
 LONGEST_BLOCK = 128
-"""Columns of a lane, so few that a stripe stays in the nearest cache."""
+"""Columns of a lane, so few that a strip stays in the nearest cache."""
 _MATCH, _OTHERWISE, _OPENS, _EXTENDS, ZERO = range(5)
 _PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
 """Symbols that are equal to none."""
 
 
-class Costs(NamedTuple):
+class AffineCosts(NamedTuple):
     """Match, mismatch (with a profile, what padding scores), the gaps' scores, and 0.
 
     `profile` holds the scores by code, shape (codes, codes), of shape (0,) where equality is all
@@ -54,7 +54,7 @@ def _by_equality(problem: Problem) -> bool:
     return len(problem.table) == OTHER + 1 and problem.table[0, 1] <= 0
 
 
-def costs_of(problem: Problem, dtype: np.dtype) -> Costs:
+def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
     """Return the problem's scores and penalties as elements of a vector."""
     match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
     profile = np.empty(0, dtype=dtype)
@@ -62,7 +62,9 @@ def costs_of(problem: Problem, dtype: np.dtype) -> Costs:
         mismatch = -int(np.abs(problem.table).max())
         profile = problem.table.astype(dtype)
     gaps = (-problem.gap_open, -problem.gap_extend)
-    return Costs(np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype), profile)
+    return AffineCosts(
+        np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype), profile
+    )
 
 
 def laid_out(subject, first, block, weights, profile):
@@ -94,7 +96,7 @@ def _overload_laid_out(subject, first, block, weights, profile):
 
 @njit(cache=True, nogil=True)
 def lay_out(subject, first, block, costs):
-    """Return a stripe's columns from column `first` on, `block` a lane.
+    """Return a strip's columns from column `first` on, `block` a lane.
 
     They are codes, or, of shape (codes, columns), the scores of each code in each column.
     """

@@ -39,7 +39,7 @@ def fill(problem, window, asked, border, used, costs):
         left of it (rows).
     used : tuple of ndarray
         Rows and columns of forbidden pairs.
-    costs : Costs
+    costs : AffineCosts
         Of a type that is wide enough, see `is_narrow`.
 
     Returns
@@ -54,8 +54,8 @@ def fill(problem, window, asked, border, used, costs):
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[vectors.ZERO])
     down, across = -(-(bottom - top) // tile), -(-(right - left) // tile)
     block = vectors.block_of(right - left, lanes, tile)
-    stripe = lanes * block
-    width = -(-(right - left) // stripe) * stripe
+    strip = lanes * block
+    width = -(-(right - left) // strip) * strip
     symbols = vectors.reversed_symbols(problem.query[top:bottom], weights)
     above = np.full(width + 1, weights[vectors.ZERO], weights.dtype)
     above[: right - left + 1] = border[0] + zero
@@ -64,13 +64,13 @@ def fill(problem, window, asked, border, used, costs):
     sides = (beside, beside.copy())
     most = np.full((down, width // block), weights[vectors.ZERO], weights.dtype)
     score, row, column = np.int64(least), np.int64(-1), np.int64(0)
-    for first in range(0, width, stripe):
+    for first in range(0, width, strip):
         columns = vectors.lay_out(problem.subject, left + first, block, costs)
         bars = _bars(used, (top, bottom, left + first, right), lanes, block)
         columns_of_last = (across - 1) * tile - first, right - left - first
         target = (tile, bottom - top, columns_of_last, score)
         blocks = most[:, first // block :]
-        over = above[first : first + stripe + 1]
+        over = above[first : first + strip + 1]
         sides, found = _sweep(symbols, columns, over, sides, bars, weights, blocks, target)
         place = found[1], found[2] + first
         if found[1] >= 0 and (row < 0 or found[0] > score or place < (row, column)):
@@ -85,7 +85,7 @@ def fill(problem, window, asked, border, used, costs):
 
 @njit(cache=True, nogil=True)
 def _bars(used, window, lanes, block):
-    """Return positions of a stripe's forbidden pairs by step, and where each step's begin.
+    """Return positions of a strip's forbidden pairs by step, and where each step's begin.
 
     Positions in lower rows come behind all those in upper rows.
     """
@@ -110,7 +110,7 @@ def _bars(used, window, lanes, block):
 
 @njit(cache=True, nogil=True)
 def _sweep(symbols, columns, above, sides, bars, weights, most, target):
-    """Sweep a stripe of a window, as `score_pass` does, with what lies around it.
+    """Sweep a strip of a window, as `score_pass` does, with what lies around it.
 
     `target` is the side of a tile, the rows, the first and the end column of the last tile, and the
     score from which on it is of interest. Returned are the best scores and gaps of the last column,

@@ -12,7 +12,7 @@ from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.local.gpu import packed
 from gpu_tools.local.gpu import score_pass32 as wide
@@ -64,7 +64,7 @@ def score_passes(
         rows = rows_per_lane(problems, worth)
     if rows is None:
         turns = list(islice(cycle(ordinals), len(problems)))
-        return KEPT.map_gpus(turns, wide.score_pass, problems, sides, worth)
+        return map_gpus(turns, wide.score_pass, problems, sides, worth)
     if len(problems) < len(ordinals):
         each = zip(problems, sides, worth, strict=True)
         return [in_bands(p, side, rows, ordinals, w) for p, side, w in each]
@@ -149,7 +149,7 @@ def _shared_out(problems, sides, rows: int, ordinals, worth: list[Worth]) -> Pas
     for ordinal, share in zip(ordinals, shares, strict=True):
         with cuda.gpus[ordinal]:
             mine = ([each[n] for n in share] for each in (problems, sides, worth))
-            launches.append(PackedLaunch(*mine, rows))
+            launches.append(ScoreLaunch(*mine, rows))
             launches[-1].run()
     results = {}
     for ordinal, share, launch in zip(ordinals, shares, launches, strict=True):
@@ -173,23 +173,23 @@ def in_bands(
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
     handed = [row_between(writer, reader, width) for writer, reader in following]
 
-    def laid_out(k: int) -> PackedLaunch:
+    def laid_out(k: int) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
         bands = (group, strips, handed[k - 1], handed[k])
-        return PackedLaunch([problem], [side], [worth], rows, bands)
+        return ScoreLaunch([problem], [side], [worth], rows, bands)
 
-    launches = KEPT.map_gpus(ordinals, laid_out, range(len(ordinals)))
+    launches = map_gpus(ordinals, laid_out, range(len(ordinals)))
     # none is started before all are there: to ask for memory may wait for what runs
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()
-    best, *others = KEPT.map_gpus(ordinals, lambda launch: launch.results()[0], launches)
+    best, *others = map_gpus(ordinals, lambda launch: launch.results()[0], launches)
     for most in others:
         np.maximum(best, most, out=best)
     return best
 
 
-class PackedLaunch:
+class ScoreLaunch:
     """Problems laid out in the memory of the current GPU, ready for the packed kernel.
 
     Parameters

@@ -10,7 +10,7 @@ from numba import cuda as numba_cuda
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.matching.cpu.scan import NUCLEOTIDE_CODES
 from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.gpu import scan as cuda
@@ -65,7 +65,7 @@ class DeviceFinder:
         total = sum(segment.end - segment.begin for segment in piece.segments)
         codes = piece.codes if self.recode is None else self.recode[piece.codes]
         search = partial(self._run, codes, piece, list(self._plans(total)))
-        found = KEPT.map_gpus(self.ordinals, search, range(len(self.ordinals)))
+        found = map_gpus(self.ordinals, search, range(len(self.ordinals)))
         return [hits for many in found for hits in many]
 
     def _bound(self, piece: Piece) -> None:

@@ -17,7 +17,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics import funnel, kernel, load4, permute, product
 from gpu_tools.matching.cpu.exact import Searcher
 from gpu_tools.matching.gpu.scan import BLOCK, multiprocessors, resident
@@ -207,14 +207,14 @@ class DeviceIndex(NamedTuple):
     arrays: tuple
 
 
-class Room(NamedTuple):
+class ResultBuffer(NamedTuple):
     """Memory of a device for a text and for what is found in it: it outlives a piece."""
 
     text: object
     hits: object
 
     @classmethod
-    def of(cls, symbols: int, hits: int) -> Room:
+    def of(cls, symbols: int, hits: int) -> ResultBuffer:
         """Return room for so many symbols and hits on the current device."""
         return cls(cuda.device_array(symbols, np.uint8), cuda.device_array((hits, 2), np.int64))
 
@@ -232,11 +232,11 @@ class DeviceSearcher:
     def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
         self.searcher, self.ordinals = searcher, ordinals
         self.indexes: list[list[DeviceIndex]] = []
-        self.rooms: list[Room] = []
+        self.rooms: list[ResultBuffer] = []
         for ordinal in ordinals:
             with cuda.gpus[ordinal]:
                 self.indexes.append(on_device(searcher))
-                self.rooms.append(Room.of(SYMBOLS_OF_ROOM, HITS))
+                self.rooms.append(ResultBuffer.of(SYMBOLS_OF_ROOM, HITS))
 
     def find(self, piece: Piece) -> NDArray[np.int64]:
         """Return rows of start (in the piece) and probe, in any order."""
@@ -244,7 +244,7 @@ class DeviceSearcher:
         if has_few_codes(self.searcher.library) and len(recode) > FEW_CODES + 1:
             codes = np.minimum(recode, FEW_CODES)[codes]
         shares = range(len(self.ordinals))
-        found = KEPT.map_gpus(self.ordinals, partial(self._run, codes), shares)
+        found = map_gpus(self.ordinals, partial(self._run, codes), shares)
         return self._within(piece, np.concatenate(found))
 
     def _run(self, codes, share: int) -> NDArray[np.int64]:

@@ -259,7 +259,7 @@ class UnitKernels:
             Where the part's text begins, its first position, and the one after its last.
         probes : Probes
         found : tuple of device arrays
-            Limits, hits and count of the kernel.
+            MatchLimits, hits and count of the kernel.
         """
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm
         grid = (-(-len(parts) // (WARP // probes.lanes)), len(probes.queries))

@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.segments import recurrence as core
 from gpu_tools.segments.gpu.staging import (
     PIECE,
@@ -147,4 +147,4 @@ def summaries(values: NDArray, scale, ordinals: tuple[int, ...]) -> NDArray[np.i
             return np.empty((0, 4), np.int64)
         return summarise(cuda.to_device(part), scale).copy_to_host()
 
-    return np.concatenate(KEPT.map_gpus(ordinals, work, parts))
+    return np.concatenate(map_gpus(ordinals, work, parts))

@@ -17,7 +17,7 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.segments.cpu.maximal_segments import Crossing, cross
 from gpu_tools.segments.gpu import maximal_kernels as kernels
 from gpu_tools.segments.gpu import maximal_write_kernels as write_kernels
@@ -40,7 +40,7 @@ RUNS_PER_LONG = 64
 
 
 class Sizes(NamedTuple):
-    """What a `Part` has room for.
+    """What a `RunPart` has room for.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Sizes(NamedTuple):
         return cls(opened, long, values.dtype != np.int32, found)
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """What is known of neighbouring values on one GPU, all arrays there; see `maximal_kernels`."""
 
     values: object
@@ -96,7 +96,7 @@ def _levels(n_lists: int) -> list[tuple[int, int, int]]:
     return levels
 
 
-def new_part(values, sizes: Sizes | None = None) -> Part:
+def new_part(values, sizes: Sizes | None = None) -> RunPart:
     """Reserve room on the current GPU to search an array that is there.
 
     Parameters
@@ -107,12 +107,12 @@ def new_part(values, sizes: Sizes | None = None) -> Part:
 
     Returns
     -------
-    Part
+    RunPart
     """
     tiles, sizes = -(-len(values) // TILE), sizes or Sizes.usual(values)
     runs, cell = tiles * THREADS, np.int64 if sizes.wide else np.int32
     levels = _levels(runs)
-    return Part(
+    return RunPart(
         values,
         cuda.device_array((runs, kernels.SLOTS), np.uint16),
         cuda.device_array((runs, kernels.SLOTS), cell),
@@ -126,7 +126,7 @@ def new_part(values, sizes: Sizes | None = None) -> Part:
     )
 
 
-def list_part(part: Part, scale) -> tuple[Part, int]:
+def list_part(part: RunPart, scale) -> tuple[RunPart, int]:
     """List the segments of an array on the current GPU; the last list is that of all of it.
 
     Returns `part`, or a new one if it lacks room, and how many segments there are if none crosses
@@ -143,7 +143,7 @@ def list_part(part: Part, scale) -> tuple[Part, int]:
         part = new_part(part.values, needed)
 
 
-def _list_once(part: Part, scale) -> list[int]:
+def _list_once(part: RunPart, scale) -> list[int]:
     """List, merge, count and write; return the first counters, on which it does not depend.
 
     What lacks room or is too large is left out. Then the rest serves no purpose, but that is rare,
@@ -163,7 +163,7 @@ def _list_once(part: Part, scale) -> list[int]:
     return counters.copy_to_host()[: kernels.USED + 1].tolist()
 
 
-def _count(part: Part, seed: int = 0) -> None:
+def _count(part: RunPart, seed: int = 0) -> None:
     """Count the segments by run and tile; `seed`: where one from before the part ends in it."""
     tiles = part.runs // THREADS
     write_kernels.enter_block[1, write_kernels.SCAN_THREADS](part.by_tile, seed)
@@ -171,14 +171,14 @@ def _count(part: Part, seed: int = 0) -> None:
     write_kernels.offsets_block[1, write_kernels.SCAN_THREADS](part.by_tile, part.counters)
 
 
-def _write_to(room, part: Part) -> None:
+def _write_to(room, part: RunPart) -> None:
     """Write starts, ends and sums of a part's segments, if there is room."""
     tiles, arrays = part.runs // THREADS, (part.spans, part.sums, part.lists, part.by_tile)
     threads = write_kernels.WRITE_THREADS
     write_kernels.write_tile_block[tiles, threads](*arrays, part.counters, room)
 
 
-def _written(part: Part, found: int):
+def _written(part: RunPart, found: int):
     """Return starts, ends and sums of a part's segments in new memory of the current GPU."""
     room = cuda.device_array(3 * found, np.int64)
     if found:
@@ -186,7 +186,7 @@ def _written(part: Part, found: int):
     return room.reshape(3, found)
 
 
-def search(part: Part, scale):
+def search(part: RunPart, scale):
     """Return starts, ends and sums in units, shape (3, k), on the current GPU.
 
     They lie in the part's room if that is large enough, until the next search.
@@ -201,7 +201,7 @@ def _search_host(values: NDArray, scale) -> NDArray[np.int64]:
     return search(new_part(cuda.to_device(values)), scale).copy_to_host()
 
 
-def _open_rows(part: Part, number: int, first: int) -> tuple[NDArray[np.int64], int]:
+def _open_rows(part: RunPart, number: int, first: int) -> tuple[NDArray[np.int64], int]:
     """Return the open segments of a part that begins at value `first`, and its sum, for `cross`."""
     top = part.lists[part.lists.shape[0] - 1 :].copy_to_host()[0]
     begin, end = top[OFFSET], top[OFFSET] + top[COUNT]
@@ -210,7 +210,7 @@ def _open_rows(part: Part, number: int, first: int) -> tuple[NDArray[np.int64], 
     return np.column_stack((np.full(top[COUNT], number), rows)), top[TOTAL]
 
 
-def _enter(part: Part, first: int, crossing: Crossing) -> int:
+def _enter(part: RunPart, first: int, crossing: Crossing) -> int:
     """Tell a part of the segment that leaves it, and return where one ends in it that enters."""
     last = first + len(part.values)
     for start, end, score in zip(*crossing, strict=True):
@@ -242,7 +242,7 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     bounds = list(pairwise(sorted(set(shares))))  # no part is empty
     if len(bounds) > 1:
         return tuple(_in_parts(values, scale, ordinals[: len(bounds)], bounds))
-    (found,) = KEPT.map_gpus(ordinals[:1], partial(_search_host, values), [scale])
+    (found,) = map_gpus(ordinals[:1], partial(_search_host, values), [scale])
     return tuple(found)
 
 
@@ -253,14 +253,14 @@ def _in_parts(values: NDArray, scale, ordinals, bounds: list[tuple[int, int]]) -
         part, _ = list_part(new_part(cuda.to_device(values[slice(*share)])), scale)
         return part, *_open_rows(part, number, share[0])
 
-    listed = KEPT.map_gpus(ordinals, list_share, range(len(bounds)), bounds)
+    listed = map_gpus(ordinals, list_share, range(len(bounds)), bounds)
     parts, opened, totals = zip(*listed, strict=True)
     crossing = cross(np.concatenate(opened), np.array(totals), 0)
 
-    def write_share(share: tuple[int, int], part: Part) -> NDArray[np.int64]:
+    def write_share(share: tuple[int, int], part: RunPart) -> NDArray[np.int64]:
         _count(part, _enter(part, share[0], crossing))
         found = _written(part, int(part.counters[kernels.FOUND])).copy_to_host()
         found[[START, END]] += share[0]
         return found
 
-    return np.concatenate(KEPT.map_gpus(ordinals, write_share, bounds, parts), axis=1)
+    return np.concatenate(map_gpus(ordinals, write_share, bounds, parts), axis=1)

@@ -17,7 +17,7 @@ from numba import cuda, float32, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics import WARP, load4, shuffle, shuffle_up_by
 from gpu_tools.hardware.gpu.packed_sums import kadane, kadane_above
 from gpu_tools.segments import recurrence as core
@@ -294,7 +294,7 @@ def largest_block(bests, largest):
         largest[block] = parts[0]
 
 
-class Share(NamedTuple):
+class LinePairs(NamedTuple):
     """What one GPU found in its tiles, in cells.
 
     On that GPU are the prefix sums and ``bests``, the largest sums of the threads' pairs, shape
@@ -307,14 +307,14 @@ class Share(NamedTuple):
     largest: NDArray
 
 
-def search_tiles(gpu: OnGpu, tiles: range, scale, cell: np.dtype) -> Share:
+def search_tiles(gpu: OnGpu, tiles: range, scale, cell: np.dtype) -> LinePairs:
     """Search some tiles on the current GPU."""
     prefix = prefix_of(gpu, scale, cell)
     bests = cuda.device_array((len(tiles), THREADS), cell)
     largest = cuda.device_array(len(tiles), cell)
     KERNELS[cell][len(tiles), THREADS](prefix, (tiles.start, tiles.step), bests)
     largest_block[len(tiles), THREADS](bests, largest)
-    return Share(tiles, prefix, bests, largest.copy_to_host())
+    return LinePairs(tiles, prefix, bests, largest.copy_to_host())
 
 
 def shares_of(n_lines: int, n_gpus: int) -> list[range]:
@@ -343,7 +343,7 @@ def best_rectangle(
     """
     ordinals = ordinals[: len(shares_of(oriented.n_lines, len(ordinals)))]
     steps = np.ascontiguousarray(oriented.steps)
-    loaded = KEPT.map_gpus(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
+    loaded = map_gpus(ordinals, lambda _: measure(cuda.to_device(steps), scale), ordinals)
     return search(oriented, loaded, scale, ordinals)
 
 
@@ -352,18 +352,18 @@ def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, 
     shares = shares_of(oriented.n_lines, len(loaded))
     for cell in loaded[0].cells:
         search_share = partial(search_tiles, scale=scale, cell=cell)
-        found = KEPT.map_gpus(ordinals, search_share, loaded, shares)
+        found = map_gpus(ordinals, search_share, loaded, shares)
         best = max(share.largest.max() for share in found)
         if cell.kind != "f" or best < 1:
             break
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    tiles = KEPT.map_gpus(ordinals, partial(_tiles_with, best=best), found)
+    tiles = map_gpus(ordinals, partial(_tiles_with, best=best), found)
     return total, first_rectangle([tile for part in tiles for tile in part], oriented, total)
 
 
-def _tiles_with(share: Share, best) -> list[Tile]:
+def _tiles_with(share: LinePairs, best) -> list[Tile]:
     """Return the threads' tiles that reach `best`."""
     found, groups = [], share.prefix.shape[1] // WIDTH
     for block in np.flatnonzero(share.largest == best).tolist():

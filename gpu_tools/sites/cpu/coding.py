@@ -28,7 +28,7 @@ from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXI
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
 from gpu_tools.splicing.rows import advance, column_of, final_score, put, raise_to, settle
-from gpu_tools.splicing.stripe import Stripe, by_column, lanes_of, padded, stripe_of
+from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
 
 SLOTS = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
@@ -129,7 +129,7 @@ def _drop_taken(exits, exit_rows, counts):
 
 
 @njit(nogil=True)
-def _enter(state, sites, stops, stripe, boundary, entry, weights, lanes):
+def _enter(state, sites, stops, strip, boundary, entry, weights, lanes):
     """Let exons that are not the first of their chain begin at a boundary."""
     rows, before, entries = state.rows, state.before, state.entries
     codes, kinds, penalties = sites.codes, sites.intron_kinds, sites.intron_penalties
@@ -149,11 +149,11 @@ def _enter(state, sites, stops, stripe, boundary, entry, weights, lanes):
     for bases in range(1, FRAMES):
         if boundary + FRAMES - bases <= len(codes):
             put(rows, _ALONE, entries, entry * FRAMES + bases, width, lanes, 0)
-            _wait(state, codes, stripe.profile, boundary, FRAMES - bases, gap, floor, lanes)
+            _wait(state, codes, strip.profile, boundary, FRAMES - bases, gap, floor, lanes)
 
 
 @njit(cache=True, nogil=True)
-def sweep_coding_block(sites, stops, stripe, state, weights, bounds):
+def sweep_coding_block(sites, stops, strip, state, weights, bounds):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
 
     Parameters
@@ -161,7 +161,7 @@ def sweep_coding_block(sites, stops, stripe, state, weights, bounds):
     sites : Sites
     stops : ndarray of bool, shape (5, 5, 5)
         Which words are stop codons.
-    stripe : Stripe
+    strip : Strip
         All target columns.
     state : CodingState
         Carried on.
@@ -170,10 +170,10 @@ def sweep_coding_block(sites, stops, stripe, state, weights, bounds):
     bounds : tuple of (int, int)
     """
     codes, flags, first_entry = sites.codes, sites.flags, sites.first_entry
-    inner_exit, last_exit, profile = sites.inner_exit, sites.last_exit, stripe.profile
+    inner_exit, last_exit, profile = sites.inner_exit, sites.last_exit, strip.profile
     rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
     exits, exit_rows, counts, best = state.exits, state.exit_rows, state.counts, state.best
-    drop, final, span, block_exits = stripe.drop, stripe.final, stripe.final_span, state.block_exits
+    drop, final, span, block_exits = strip.drop, strip.final, strip.final_span, state.block_exits
     gap, floor, lowest = weights[0], weights[1], weights[2]
     width = rows.shape[1]
     lanes = carries.shape[1]
@@ -209,11 +209,11 @@ def sweep_coding_block(sites, stops, stripe, state, weights, bounds):
             counts[0] += 1
         whole = i + FRAMES <= len(codes)
         if flags[i] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
-            put(rows, _ALONE, stripe.start, 0, width, lanes, first_entry[i])
+            put(rows, _ALONE, strip.start, 0, width, lanes, first_entry[i])
             _wait(state, codes, profile, i, FRAMES, gap, floor, lanes)
         if flags[i] & INNER_ENTRY:
             _take_exits(state, sites, i, lanes)
-            _enter(state, sites, stops, stripe, i, entry, weights, lanes)
+            _enter(state, sites, stops, strip, i, entry, weights, lanes)
             entry += 1
     _take_exits(state, sites, bounds[1] - 1, lanes)
 
@@ -240,7 +240,7 @@ class CodingSweep:
     blocks: list[tuple[int, int]]
     sites: Sites
     stops: NDArray[np.bool_]
-    stripe: Stripe
+    strip: Strip
     snapshots: list[CodingState]
     block_exits: list[NDArray]
     weights: NDArray
@@ -252,14 +252,14 @@ class CodingSweep:
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
         lanes = lanes_of(self.weights.dtype)
-        columns = len(self.stripe.start) // lanes
+        columns = len(self.strip.start) // lanes
         return int(self.block_exits[block][column % columns * lanes + column // columns])
 
     def block(self, number: int, columns: int) -> CodingBlock:
         """Compute a block again; all target columns, whatever `columns` asks for."""
         low, high = self.blocks[number]
         state = _restored(self.snapshots[number], capacity_of(self.sites, self.blocks))
-        sweep_coding_block(self.sites, self.stops, self.stripe, state, self.weights, (low, high))
+        sweep_coding_block(self.sites, self.stops, self.strip, state, self.weights, (low, high))
         flags, lanes = self.sites.flags[low:high], lanes_of(self.weights.dtype)
         entry_rows = np.flatnonzero(flags & INNER_ENTRY) + low
         exit_rows = np.flatnonzero(flags & INNER_EXIT) + low
@@ -293,19 +293,19 @@ def coding_sweep(
     """
     limit = limits(table, padded(len(target) + 1, 1, 2), scoring, codes)
     dtype = narrowest(limit.bounds, scoring)
-    stripe = stripe_of(target, 0, padded(len(target) + 1, 1, dtype.itemsize), scoring, dtype)
+    strip = strip_of(target, 0, padded(len(target) + 1, 1, dtype.itemsize), scoring, dtype)
     sites, stops = sites_of(codes, table, dtype), table.stops
     blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
-    state = fresh_state(sites, len(stripe.start), capacity_of(sites, blocks), weights[1])
+    state = fresh_state(sites, len(strip.start), capacity_of(sites, blocks), weights[1])
     snapshots, block_exits = [], []
     for bounds in blocks:
         snapshots.append(_snapshot(state))
-        sweep_coding_block(sites, stops, stripe, state, weights, bounds)
+        sweep_coding_block(sites, stops, strip, state, weights, bounds)
         block_exits.append(state.block_exits.copy())
     score = possible(int(state.best[_SCORE]), limit, len(target), scoring)
     return CodingSweep(
-        score, int(state.best[_END]), int(state.best[_COLUMN]), blocks, sites, stops, stripe,
+        score, int(state.best[_END]), int(state.best[_COLUMN]), blocks, sites, stops, strip,
         snapshots, block_exits, weights,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the sweeps of site mode work on: sites, stripes of target columns, and their state."""
+"""What the sweeps of site mode work on: sites, strips of target columns, and their state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.sites.table import CLOSED, INNER_ENTRY, INNER_EXIT, SiteTable
-from gpu_tools.splicing.stripe import lanes_of
+from gpu_tools.splicing.strip import lanes_of
 
 _NO_SCORE = -(2**62)
 
@@ -30,7 +30,7 @@ class Sites(NamedTuple):
 
 
 class State(NamedTuple):
-    """A stripe's state between two blocks.
+    """A strip's state between two blocks.
 
     `row` and `carry` together are the current row; `before` the maxima over the exits that may
     precede an entry, a row an intron class; `exits` the rows of the block's exits behind those
@@ -50,7 +50,7 @@ class State(NamedTuple):
     best: NDArray[np.int64]
 
 
-class Border(NamedTuple):
+class SiteBorder(NamedTuple):
     """S' of one column at each boundary, before and after exons may be entered there."""
 
     arriving: NDArray

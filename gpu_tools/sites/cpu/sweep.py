@@ -3,8 +3,8 @@
 A row is computed in every lane as if nothing came from the lane before; then the lanes' last
 columns are compared, and what comes over, the *carry*, joins the row when it is next read (a step
 to the left is free in S', so that a carry is the same for all columns of a lane). Threads take
-*stripes* of columns, which follow each other as in `gpu_tools.spliced.cpu.sweep`. Rows are swept in
-blocks; a stripe's state before each block is kept, so that any block can be computed again.
+*strips* of columns, which follow each other as in `gpu_tools.spliced.cpu.sweep`. Rows are swept in
+blocks; a strip's state before each block is kept, so that any block can be computed again.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.wavefront import blocks_of, run_stripes
+from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import limits
 from gpu_tools.sites.cpu.state import (
-    Border,
+    SiteBorder,
     Sites,
     State,
     capacity_of,
@@ -48,7 +48,7 @@ from gpu_tools.splicing.rows import (
     raise_to,
     settle,
 )
-from gpu_tools.splicing.stripe import Stripe, by_column, padded, stripe_of
+from gpu_tools.splicing.strip import Strip, by_column, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
@@ -81,17 +81,17 @@ def _drop_taken(exits, exit_rows, counts):
 
 
 @njit(cache=True, nogil=True)
-def sweep_block(sites, stripe, state, border, following, weights, rows):
-    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a stripe.
+def sweep_block(sites, strip, state, border, following, weights, rows):
+    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
 
     Parameters
     ----------
     sites : Sites
-    stripe : Stripe
+    strip : Strip
     state : State
         Carried on.
-    border, following : Border
-        The column before the stripe, read, and the stripe's last column, written.
+    border, following : SiteBorder
+        The column before the strip, read, and the strip's last column, written.
     weights : ndarray, shape (3,)
         Gap score, floor and lowest value, in the cells' type.
     rows : tuple of (int, int)
@@ -102,7 +102,7 @@ def sweep_block(sites, stripe, state, border, following, weights, rows):
     inner_exit, last_exit = sites.inner_exit, sites.last_exit
     entry_kind, exit_kind = sites.entry_kind, sites.exit_kind
     kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
-    profile, start, drop, final = stripe.profile, stripe.start, stripe.drop, stripe.final
+    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
     row, before, exits, exit_rows = state.row, state.before, state.exits, state.exit_rows
     counts, block_exits, entries, best = state.counts, state.block_exits, state.entries, state.best
     arriving, leaving = border.arriving, border.leaving
@@ -111,7 +111,7 @@ def sweep_block(sites, stripe, state, border, following, weights, rows):
     lanes = len(state.carry)
     width = len(row)
     low = simd.splat(floor)
-    carry, kept_carry, span = simd.load(state.carry, 0), state.carry, stripe.final_span
+    carry, kept_carry, span = simd.load(state.carry, 0), state.carry, strip.final_span
     _drop_taken(exits, exit_rows, counts)
     block_exits[:] = floor
     entry = 0
@@ -184,10 +184,10 @@ class SiteSweep:
     column: int
     blocks: list[tuple[int, int]]
     sites: Sites
-    stripes: list[Stripe]
+    strips: list[Strip]
     snapshots: list[list[State]]
     block_exits: list[list[NDArray]]
-    borders: list[Border]
+    borders: list[SiteBorder]
     weights: NDArray
 
     def block_of(self, boundary: int) -> int:
@@ -205,8 +205,8 @@ class SiteSweep:
     def block(self, number: int, columns: int) -> Block:
         """Compute a block again, at least up to a number of target columns."""
         rows = self.blocks[number]
-        width = len(self.stripes[0].start)
-        parts = [self._again(stripe, number) for stripe in range(-(-columns // width))]
+        width = len(self.strips[0].start)
+        parts = [self._again(strip, number) for strip in range(-(-columns // width))]
         flags = self.sites.flags[rows[0] : rows[1]]
         entry_rows = np.flatnonzero(flags & INNER_ENTRY) + rows[0]
         exit_rows = np.flatnonzero(flags & INNER_EXIT) + rows[0]
@@ -217,11 +217,11 @@ class SiteSweep:
         ]
         return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
 
-    def _again(self, stripe: int, number: int) -> State:
-        state = restored(self.snapshots[stripe][number], capacity_of(self.sites, self.blocks))
-        unused = Border(*(np.empty_like(column) for column in self.borders[0]))
+    def _again(self, strip: int, number: int) -> State:
+        state = restored(self.snapshots[strip][number], capacity_of(self.sites, self.blocks))
+        unused = SiteBorder(*(np.empty_like(column) for column in self.borders[0]))
         sweep_block(
-            self.sites, self.stripes[stripe], state, self.borders[stripe], unused, self.weights,
+            self.sites, self.strips[strip], state, self.borders[strip], unused, self.weights,
             self.blocks[number],
         )  # fmt: skip
         return state
@@ -244,7 +244,7 @@ def sweep(
     scoring : SplicedScoring
         Its exon weight and intron penalty have no use here: the table has both.
     threads : int
-        Threads that share the work, each with a stripe of its own.
+        Threads that share the work, each with a strip of its own.
 
     Returns
     -------
@@ -254,11 +254,11 @@ def sweep(
     dtype = narrowest(limit.bounds, scoring)
     width = padded(len(target) + 1, threads, dtype.itemsize) // threads
     sites = sites_of(codes, table, dtype)
-    stripes = [stripe_of(target, k * width, width, scoring, dtype) for k in range(threads)]
+    strips = [strip_of(target, k * width, width, scoring, dtype) for k in range(threads)]
     blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
     borders = [
-        Border(*np.full((2, len(codes) + 1), limit.floor, dtype)) for _ in range(threads + 1)
+        SiteBorder(*np.full((2, len(codes) + 1), limit.floor, dtype)) for _ in range(threads + 1)
     ]
     capacity = capacity_of(sites, blocks)
     states = [fresh_state(sites, width, capacity, weights[_FLOOR]) for _ in range(threads)]
@@ -267,13 +267,13 @@ def sweep(
 
     def block(k: int, rows: tuple[int, int]) -> None:
         snapshots[k].append(snapshot_of(states[k]))
-        sweep_block(sites, stripes[k], states[k], borders[k], borders[k + 1], weights, rows)
+        sweep_block(sites, strips[k], states[k], borders[k], borders[k + 1], weights, rows)
         block_exits[k].append(states[k].block_exits.copy())
 
-    run_stripes(block, threads, blocks)
+    run_strips(block, threads, blocks)
     score, end, column = _best([state.best for state in states], width)
     return SiteSweep(
-        score, end, column, blocks, sites, stripes, snapshots, block_exits, borders, weights
+        score, end, column, blocks, sites, strips, snapshots, block_exits, borders, weights
     )
 
 

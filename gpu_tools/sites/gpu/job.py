@@ -21,7 +21,7 @@ from gpu_tools.sites.gpu.program import kept_exits, most_pending
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES, SPLITS
-from gpu_tools.splicing.stripe import padded
+from gpu_tools.splicing.strip import padded
 
 LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""

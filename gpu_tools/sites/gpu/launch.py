@@ -16,7 +16,7 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu import coding, state
 from gpu_tools.sites.cpu.coding import SLOTS, CodingState, CodingSweep
-from gpu_tools.sites.cpu.state import Border, State
+from gpu_tools.sites.cpu.state import SiteBorder, State
 from gpu_tools.sites.cpu.sweep import SiteSweep
 from gpu_tools.sites.gpu.job import DeviceRows, End, Job
 from gpu_tools.sites.gpu.launch32 import WideLaunch, WidePlan
@@ -25,7 +25,7 @@ from gpu_tools.sites.gpu.program import Kept
 from gpu_tools.sites.table import INNER_EXIT
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES, SPLITS
-from gpu_tools.splicing.stripe import by_lane, lanes_of, padded
+from gpu_tools.splicing.strip import by_lane, lanes_of, padded, strip_of
 
 PACKED_CAPABILITY = (9, 0)
 
@@ -66,7 +66,7 @@ class Sweeps:
 
 
 @dataclass(frozen=True)
-class Source:
+class SweptRows:
     """What the rows of a swept job mean.
 
     Parameters
@@ -127,7 +127,7 @@ class _Lazily:
 class DeviceSiteSweep(SiteSweep):
     """A sweep whose rows a GPU has kept; `source` says where."""
 
-    source: Source
+    source: SweptRows
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
@@ -138,7 +138,7 @@ class DeviceSiteSweep(SiteSweep):
 class DeviceCodingSweep(CodingSweep):
     """A sweep of chains that translate whose rows a GPU has kept."""
 
-    source: Source
+    source: SweptRows
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
@@ -146,13 +146,13 @@ class DeviceCodingSweep(CodingSweep):
         return self.source.rows.cell(self.source.kept.blocks[block] + behind, column)
 
 
-def _source_of(plan, rows: DeviceRows) -> Source:
+def _source_of(plan, rows: DeviceRows) -> SweptRows:
     job = plan.job
     dtype = narrowest(job.limit.bounds, job.scoring)
-    return Source(job, plan.kept, rows, dtype, dtype.type(job.limit.floor))
+    return SweptRows(job, plan.kept, rows, dtype, dtype.type(job.limit.floor))
 
 
-def _weights(source: Source):
+def _weights(source: SweptRows):
     limit = source.job.limit
     gap = source.job.scoring.gap
     return np.array([gap, limit.floor, limit.bounds.lowest], dtype=source.dtype)
@@ -162,17 +162,17 @@ def site_sweep_of(plan, rows: DeviceRows, end: End) -> SiteSweep:
     """Return what `sites.cpu.sweep.sweep` returns, from a plan, its rows and its best end."""
     source, job = _source_of(plan, rows), plan.job
     sites = state.sites_of(job.codes, job.table, source.dtype)
-    stripe = state.stripe_of(job.target, 0, source.width, job.scoring, source.dtype)
-    border = Border(*np.full((2, len(job.codes) + 1), source.floor))
+    strip = strip_of(job.target, 0, source.width, job.scoring, source.dtype)
+    border = SiteBorder(*np.full((2, len(job.codes) + 1), source.floor))
     snapshots = _Lazily(lambda number: _site_state(source, number))
     sweep = DeviceSiteSweep(
-        *end, job.blocks, sites, [stripe], [snapshots], [], [border], _weights(source)
+        *end, job.blocks, sites, [strip], [snapshots], [], [border], _weights(source)
     )
     sweep.source = source
     return sweep
 
 
-def _site_state(source: Source, number: int) -> State:
+def _site_state(source: SweptRows, number: int) -> State:
     """Return the state before a block."""
     job, classes = source.job, len(source.job.sites.intron_kinds)
     fresh = state.fresh_state(job.sites, source.width, (0, 0), source.floor)
@@ -191,16 +191,16 @@ def coding_sweep_of(plan: WidePlan, rows: DeviceRows, end: End) -> CodingSweep:
     """Return what `gpu_tools.sites.cpu.coding.coding_sweep` returns, likewise."""
     source, job = _source_of(plan, rows), plan.job
     sites = state.sites_of(job.codes, job.table, source.dtype)
-    stripe = state.stripe_of(job.target, 0, source.width, job.scoring, source.dtype)
+    strip = strip_of(job.target, 0, source.width, job.scoring, source.dtype)
     snapshots = _Lazily(lambda number: _coding_state(source, plan.waiting, number))
     sweep = DeviceCodingSweep(
-        *end, job.blocks, sites, job.table.stops, stripe, snapshots, [], _weights(source)
+        *end, job.blocks, sites, job.table.stops, strip, snapshots, [], _weights(source)
     )
     sweep.source = source
     return sweep
 
 
-def _coding_state(source: Source, waiting, number: int) -> CodingState:
+def _coding_state(source: SweptRows, waiting, number: int) -> CodingState:
     """Return the state before a block."""
     classes = len(source.job.sites.intron_kinds)
     fresh = coding.fresh_state(source.job.sites, source.width, (0, 0), source.floor)

@@ -27,7 +27,7 @@ from gpu_tools.sites.gpu.program import (
     Program,
     compile_packed,
 )
-from gpu_tools.sites.gpu.steps import IDLE, Steps, compile_skewed
+from gpu_tools.sites.gpu.steps import IDLE, StepTable, compile_skewed
 from gpu_tools.sites.table import CLOSED, SiteTable
 
 NANOSECONDS_A_ROW = {1: 9, 4: 5, 8: 8} if simulated() else {4: 75, 8: 140, 16: 330, 24: 405}
@@ -45,7 +45,7 @@ class Plan:
     """A job as a kernel wants it: the job's program, registers a lane of each strip."""
 
     job: Job
-    program: Program | Steps
+    program: Program | StepTable
     sizes: tuple[int, ...]
 
     @property
@@ -145,7 +145,7 @@ class PackedPlan(Plan):
 class SkewedPlan(Plan):
     """A job for the skewed kernel."""
 
-    program: Steps
+    program: StepTable
 
     @property
     def rows(self) -> int:

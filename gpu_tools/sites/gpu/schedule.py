@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from numba import cuda
 
 from gpu_tools.hardware.batches import shares, within_limit
-from gpu_tools.hardware.gpu.buffer_pool import KEPT
+from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.gpu.job import Job, Strand
 from gpu_tools.sites.gpu.launch import Sweeps
@@ -40,7 +42,7 @@ def align_on_gpus(
     list
         The results, in the order of `cases`.
     """
-    results, strands, spread = [None] * len(cases), {}, KEPT.workers(threads).map
+    results, strands, spread = [None] * len(cases), {}, partial(map_on_threads, threads)
 
     def drive(share: list[int]) -> None:
         made = spread(lambda k: (k, _jobs(cases[k], scoring, strands)), share)
@@ -50,7 +52,7 @@ def align_on_gpus(
             for (k, *_), result in zip(found, ends, strict=True):
                 results[k] = result
 
-    KEPT.map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)))
+    map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)))
     return results
 
 

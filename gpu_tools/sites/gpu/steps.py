@@ -55,7 +55,7 @@ IDLE = (
 """A step that does nothing."""
 
 
-class Steps(NamedTuple):
+class StepTable(NamedTuple):
     """A compiled table: four words a step, where boundaries are, places.
 
     The words are both symbols, `FROM_ROW` and three places; the bonus of the place in the lower
@@ -86,7 +86,7 @@ class _Made(NamedTuple):
     marks: NDArray[np.int64]
 
 
-def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
+def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> StepTable:
     """Compile a table for the skewed kernel."""
     program = compile_packed(sites, blocks, 0)
     places, n_places = places_in_registers(sites, 0), program.kept.n_places
@@ -102,7 +102,7 @@ def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> Steps:
         program.boundaries, program.operations, (opened, sites.first_entry),
         (places.groups, places.kept), needed, (made, firsts),
     )  # fmt: skip
-    return Steps(made.words[:, :n].copy(), firsts, n_hot, places.kept - 1, program.kept)
+    return StepTable(made.words[:, :n].copy(), firsts, n_hot, places.kept - 1, program.kept)
 
 
 def _needed(program: Program, lasting: int) -> NDArray[np.bool_]:

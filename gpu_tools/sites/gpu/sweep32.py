@@ -24,8 +24,8 @@ from gpu_tools.sites.gpu.program import (
     SPECIAL,
 )
 from gpu_tools.sites.gpu.strips import begin_strip
-from gpu_tools.spliced.gpu.sweep32 import cell
 from gpu_tools.splicing import recurrence as core
+from gpu_tools.splicing.recurrence_gpu import cell
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
 STRIP = WARP * COLUMNS_PER_LANE

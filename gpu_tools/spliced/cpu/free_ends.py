@@ -1,6 +1,6 @@
 """Listed candidates with free ends: a chain enters its first exon and leaves its last anywhere.
 
-The sweep goes through the stream of a `SweepProgram` row by row, as site mode goes through a base:
+The sweep goes through the stream of a `ExonGraph` row by row, as site mode goes through a base:
 behind every row the empty chain may enter, and after every row the chain may end.
 """
 
@@ -18,11 +18,11 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.bounds import bounds
 from gpu_tools.spliced.case import PreparedCase, result_of
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
 from gpu_tools.splicing.recurrence import empty_row
 from gpu_tools.splicing.rows import advance, begin, column_of, final_score, put, raise_to, settle
-from gpu_tools.splicing.stripe import Stripe, by_column, lanes_of, padded, stripe_of
+from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
 from gpu_tools.splicing.traceback import (  # fmt: skip
     ROWS_BETWEEN_CHECKPOINTS,
     ExonRows,
@@ -70,12 +70,12 @@ class FreeTrace(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_stream(stream, stripe, ends, entries, weights, best):
+def _sweep_stream(stream, strip, ends, entries, weights, best):
     """Fill in the rows at ends and tracks, and the best score, its row and its column."""
     codes, track_rows, commits = stream.codes, stream.track_rows, stream.track_commits
     exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
-    profile, start, drop, final = stripe.profile, stripe.start, stripe.drop, stripe.final
-    leave_bonus, span, width = stream.leave_bonus, stripe.final_span, len(stripe.start)
+    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
+    leave_bonus, span, width = stream.leave_bonus, strip.final_span, len(strip.start)
     gap, penalty, floor = weights[0], weights[1], weights[2]
     row, maxima, kept_carry = start.copy(), start.copy(), np.full(64, floor)
     low = simd.splat(floor)
@@ -113,24 +113,24 @@ class FreeEnds:
     def __init__(self, scoring: SplicedScoring):
         self.scoring = scoring
 
-    def check(self, program: SweepProgram, columns: int) -> None:
+    def check(self, program: ExonGraph, columns: int) -> None:
         """Raise `ScoringError` if a cell or a step could reach the limit."""
         magnitude = bounds(program, 2 * padded(columns, 1, 4), self.scoring).magnitude
         if magnitude >= CELL_LIMIT:
             raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
 
-    def sweep(self, prepared: PreparedCase, program: SweepProgram) -> FreeSweep:
+    def sweep(self, prepared: PreparedCase, program: ExonGraph) -> FreeSweep:
         """Sweep one strand of a case on one thread; `program` has at least one exon."""
         target = prepared.case.target.codes
         self.check(program, len(target) + 1)
         dtype, scoring = np.dtype(np.int32), self.scoring
         width, lanes = padded(len(target) + 1, 1, dtype.itemsize), lanes_of(dtype)
-        stripe: Stripe = stripe_of(target, 0, width, scoring, dtype)
+        strip: Strip = strip_of(target, 0, width, scoring, dtype)
         weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
         ends = np.full((len(program.ends), width), CELL_FLOOR, dtype)
         entries = np.empty((len(program.starts), width), dtype)
         best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
-        _sweep_stream(stream_of(program), stripe, ends, entries, weights, best)
+        _sweep_stream(stream_of(program), strip, ends, entries, weights, best)
         return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
 
     def conclude(self, prepared: PreparedCase, sweeps: list[FreeSweep]) -> SplicedAlignment:
@@ -155,7 +155,7 @@ class FreeEnds:
         )
 
 
-def stream_of(program: SweepProgram) -> Stream:
+def stream_of(program: ExonGraph) -> Stream:
     """Return what a sweep wants to know of a program."""
     bonus = _leave_bonus(
         program.exit_rows, program.exit_tracks, program.track_rows, program.exit_bonus
@@ -184,7 +184,7 @@ def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
     return bonus
 
 
-def _left_at(program: SweepProgram, row: int) -> int:
+def _left_at(program: ExonGraph, row: int) -> int:
     """Return the exon with the best bonus that goes on to a stream row, the shortest of equals."""
     track = np.searchsorted(program.track_rows, row, side="right") - 1
     exons = np.flatnonzero((program.exit_tracks == track) & (program.exit_rows >= row))
@@ -192,13 +192,13 @@ def _left_at(program: SweepProgram, row: int) -> int:
 
 
 def free_trace(
-    program: SweepProgram, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
+    program: ExonGraph, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
 ) -> FreeTrace:
     """Recover the best chain and its alignment.
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
     sweep : FreeSweep
     target : ndarray of uint8, shape (n,)
         Encoded target.
@@ -240,7 +240,7 @@ def free_trace(
     return FreeTrace(chain[::-1], chosen[::-1], first, with_leading_gap(cigar, column - first))
 
 
-def _bases(program: SweepProgram, track: int, end: int) -> NDArray[np.uint8]:
+def _bases(program: ExonGraph, track: int, end: int) -> NDArray[np.uint8]:
     """Return a track's bases up to a position."""
     first = program.track_rows[track]
     return program.codes[first : first + end - program.starts[track]]

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.spliced.bounds import Extent, best_bonus, bound_cells
 from gpu_tools.spliced.columns import Jobs, Strands
-from gpu_tools.spliced.cpu.state import Border, lay_out_stream, lay_out_stripe, padded
+from gpu_tools.spliced.cpu.state import Border, lay_out_stream, lay_out_strip, padded
 from gpu_tools.spliced.cpu.sweep import begin_column_zero, run_steps
 from gpu_tools.spliced.cpu.traceback import Graph, find_best_end, trace_chain
+from gpu_tools.spliced.exon_graph import lay_out, write_stream
 from gpu_tools.spliced.merging import Exits, Runs, merge
-from gpu_tools.spliced.program import lay_out, write_stream
 from gpu_tools.splicing.recurrence import Sweep
 
 # columns of the table of chains
@@ -161,9 +161,9 @@ def _sweep(stream, kept, target, terms, room):
     sweep = Sweep(ends, entries, np.arange(n_tracks))
     border, following = _border(stream, weights), _border(stream, weights)
     begin_column_zero(stream, sweep, border, weights)
-    stripe = lay_out_stripe(target, 1, width, terms)
+    strip = lay_out_strip(target, 1, width, terms)
     n_steps = stream.n_rows + simd.VECTOR_BYTES // weights.itemsize - 1
-    run_steps(stream, stripe, sweep, border, following, weights, (0, n_steps))
+    run_steps(stream, strip, sweep, border, following, weights, (0, n_steps))
     sweep = Sweep(ends[: stream.n_ends], entries, sweep.entry_of_track)
     return sweep, find_best_end(sweep.ends, len(target), terms.gap, terms.free)
 

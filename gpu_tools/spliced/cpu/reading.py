@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class, stop_words
 from gpu_tools.splicing.rows import advance, put, raise_to, settle
-from gpu_tools.splicing.stripe import by_column, lanes_of, padded, stripe_of
+from gpu_tools.splicing.strip import by_column, lanes_of, padded, strip_of
 
 FIRST = FRAMES
 """The way of a chain's first exon; the others are the bases of a split codon before an exon."""
@@ -64,12 +64,12 @@ class ReadingSweep(NamedTuple):
     entries: NDArray[np.int32]
 
 
-def ways_of(program: SweepProgram, codes: NDArray[np.uint8], complete: bool) -> Ways:
+def ways_of(program: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> Ways:
     """Work out which ways of which tracks can be part of a chain that translates.
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
     codes : ndarray of uint8, shape (m,)
         The strand's bases, in reading direction.
     complete : bool
@@ -164,11 +164,11 @@ def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_ways(program, ways, stripe, exits, entries, codes, stops, weights):
+def _sweep_ways(program, ways, strip, exits, entries, codes, stops, weights):
     """Fill in the rows at exits and entries."""
     symbols, track_rows, starts, bonus = program
     all_tracks, all_ways, n_rows, first_leaves, leave_exons, leave_exits, ends, kinds = ways
-    profile, empty = stripe.profile, stripe.start
+    profile, empty = strip.profile, strip.start
     gap, penalty, floor = weights[0], weights[1], weights[2]
     width, lanes, low = len(empty), 16, simd.splat(floor)
     maxima, row = np.full((SPLITS, width), floor), np.full(width, floor)
@@ -200,7 +200,7 @@ def _sweep_ways(program, ways, stripe, exits, entries, codes, stops, weights):
 
 
 def reading_sweep(
-    program: SweepProgram,
+    program: ExonGraph,
     codes: NDArray[np.uint8],
     target: NDArray[np.uint8],
     scoring: SplicedScoring,
@@ -210,7 +210,7 @@ def reading_sweep(
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
         With at least one exon.
     codes : ndarray of uint8, shape (m,)
         The strand's bases, in reading direction.
@@ -228,17 +228,17 @@ def reading_sweep(
     width = padded(len(target) + 1, 1, dtype.itemsize)
     check_magnitude(program, len(target) + 1, scoring)
     ways = ways_of(program, codes, complete)
-    stripe = stripe_of(target, 0, width, scoring, dtype)
+    strip = strip_of(target, 0, width, scoring, dtype)
     weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
     exits = np.full((len(ways.exit_ends), width), CELL_FLOOR, dtype)
     entries = np.empty((len(ways.tracks), width), dtype)
     stream = program.codes, program.track_rows, program.starts, program.exit_bonus
-    _sweep_ways(stream, ways, stripe, exits, entries, codes, stop_words(), weights)
+    _sweep_ways(stream, ways, strip, exits, entries, codes, stop_words(), weights)
     lanes = lanes_of(dtype)
     return ReadingSweep(ways, by_column(exits, lanes), by_column(entries, lanes))
 
 
-def check_magnitude(program: SweepProgram, columns: int, scoring: SplicedScoring) -> None:
+def check_magnitude(program: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
     """Raise `ScoringError` if a cell or a step could reach the limit."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
     bonus = int(np.abs(program.exit_bonus).max(initial=0))

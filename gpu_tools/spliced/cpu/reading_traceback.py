@@ -14,7 +14,7 @@ from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.cpu.reading import FIRST, LAST, ReadingSweep, check_magnitude, reading_sweep
 from gpu_tools.spliced.cpu.traceback import BestEnd, best_end
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import CELL_LIMIT
 from gpu_tools.splicing.codons import completes, stop_words, translation_of
 from gpu_tools.splicing.traceback import (  # fmt: skip
@@ -42,11 +42,11 @@ class Reading:
     def __init__(self, scoring: SplicedScoring, complete: bool):
         self.scoring, self.complete = scoring, complete
 
-    def check(self, program: SweepProgram, columns: int) -> None:
+    def check(self, program: ExonGraph, columns: int) -> None:
         """Raise `ScoringError` if a cell or a step could reach the limit."""
         check_magnitude(program, columns, self.scoring)
 
-    def sweep(self, prepared: PreparedCase, program: SweepProgram) -> ReadingSweep:
+    def sweep(self, prepared: PreparedCase, program: ExonGraph) -> ReadingSweep:
         """Sweep one strand of a case on one thread; `program` has at least one exon."""
         codes, target = strand_codes(prepared, program), prepared.case.target.codes
         return reading_sweep(program, codes, target, self.scoring, self.complete)
@@ -72,7 +72,7 @@ class Reading:
         )
 
 
-def strand_codes(prepared: PreparedCase, program: SweepProgram) -> NDArray[np.uint8]:
+def strand_codes(prepared: PreparedCase, program: ExonGraph) -> NDArray[np.uint8]:
     """Return the bases of a program's strand, in reading direction."""
     forward = prepared.case.base.codes
     return reverse_complement(forward) if program.reverse else forward
@@ -99,12 +99,12 @@ def best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> 
     return best._replace(end=int(last[best.end])) if best.score > -CELL_LIMIT else None
 
 
-def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) -> dict:
+def trace_reading(program: ExonGraph, sweep, codes, target, best, scoring) -> dict:
     """Recover the best chain and its alignment, as fields of `SplicedAlignment`.
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
     sweep : ReadingSweep
     codes, target : ndarray of uint8
         The strand's bases in reading direction, and the target.
@@ -137,7 +137,7 @@ def trace_reading(program: SweepProgram, sweep, codes, target, best, scoring) ->
     }
 
 
-def _reading_chain(program: SweepProgram, chain):
+def _reading_chain(program: ExonGraph, chain):
     """Return a chain in reading direction."""
     m = program.length
     return [(m - end, m - start) for start, end in chain] if program.reverse else chain
@@ -157,7 +157,7 @@ def _leaves_of(sweep: ReadingSweep) -> _Leaves:
     return _Leaves(by_exit, sweep.ways.leave_exits[by_exit], ways)
 
 
-def _exon_before(program: SweepProgram, sweep: ReadingSweep, leaves: _Leaves, end, target, scores):
+def _exon_before(program: ExonGraph, sweep: ReadingSweep, leaves: _Leaves, end, target, scores):
     """Return exon, way, column of entry and operations of what leads to an exit and a column."""
     exit_, column = end
     found = leaves.by_exit[slice(*np.searchsorted(leaves.exits, [exit_, exit_ + 1]))]

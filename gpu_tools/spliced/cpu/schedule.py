@@ -28,12 +28,12 @@ from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.splicing.bounds import costs_of, fit_int16
 from gpu_tools.splicing.traceback import lifted_scores
 
-COLUMNS_PER_STRIPE = 512
+COLUMNS_PER_STRIP = 512
 """Fewer target columns than this are not worth a thread of their own."""
-CELLS_FOR_STRIPES = 1 << 31
+CELLS_FOR_STRIPS = 1 << 31
 """Fewer nominal cells than this are not worth several threads.
 
-A core does them in some 90 ms. Stripes do more work in all, and their code is loaded besides that
+A core does them in some 90 ms. Strips do more work in all, and their code is loaded besides that
 of items, for which a process that does the demo takes some 0.2 s.
 """
 CELLS_A_TURN = 1 << 28
@@ -114,7 +114,7 @@ def _run(
 ) -> None:
     """Have threads do all cases that have a candidate.
 
-    A large case that is more than a thread's share of the work is cut into stripes of its target,
+    A large case that is more than a thread's share of the work is cut into strips of its target,
     which are tasks of their own. What is left is done by items, see `cpu_jobs`.
 
     Parameters
@@ -129,13 +129,13 @@ def _run(
     """
     pool, bonus = _pool(threads), scoring.exon_bonus(columns.strands.scores)
     narrow = _fit_int16(columns, scoring, bonus, partial(_together, pool, threads))
-    stripes, there = _stripes(columns, threads), np.diff(columns.first_jobs) > 0
-    tasks = _stripe_tasks(columns, scoring, stripes, conclude)
+    strips, there = _strips(columns, threads), np.diff(columns.first_jobs) > 0
+    tasks = _strip_tasks(columns, scoring, strips, conclude)
     most = int(columns.cells.sum()) // (ITEMS_A_THREAD * threads)
     queues = [
         (_work(columns, bonus, cases, most), terms_of(scoring, np.dtype(dtype)))
         for dtype, chosen in ((np.int32, ~narrow), (np.int16, narrow))
-        if len(cases := np.flatnonzero(chosen & there & (stripes == 0)))
+        if len(cases := np.flatnonzero(chosen & there & (strips == 0)))
     ]
     parts = len(tasks) + sum(len(work.order) for work, _ in queues)
     _together(pool, threads, parts, lambda: _do(tasks, queues, take))
@@ -193,38 +193,38 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, together) -> NDArray[np.boo
     return fits
 
 
-def _stripes(columns: CaseColumns, threads: int) -> NDArray[np.int64]:
-    """Return how many stripes the sweeps of each case are cut into; 0 for what items are made of.
+def _strips(columns: CaseColumns, threads: int) -> NDArray[np.int64]:
+    """Return how many strips the sweeps of each case are cut into; 0 for what items are made of.
 
-    As many as make a stripe a thread's share: each has all the work that rows begin and end with.
+    As many as make a strip a thread's share: each has all the work that rows begin and end with.
     """
     cells, share = columns.cells, -(-int(columns.cells.sum()) // threads)
-    stripes = np.zeros(len(cells), dtype=np.int64)
-    for k in np.flatnonzero(cells > max(share, CELLS_FOR_STRIPES)):
+    strips = np.zeros(len(cells), dtype=np.int64)
+    for k in np.flatnonzero(cells > max(share, CELLS_FOR_STRIPS)):
         jobs = columns.first_jobs[k + 1] - columns.first_jobs[k]
-        wide = len(columns.cases[k].target) // COLUMNS_PER_STRIPE
-        stripes[k] = max(min(-(-cells[k] // (share * jobs)), wide), 1)
-    return stripes
+        wide = len(columns.cases[k].target) // COLUMNS_PER_STRIP
+        strips[k] = max(min(-(-cells[k] // (share * jobs)), wide), 1)
+    return strips
 
 
-def _stripe_tasks(
-    columns: CaseColumns, scoring: SplicedScoring, stripes: NDArray[np.int64], conclude: Callable
+def _strip_tasks(
+    columns: CaseColumns, scoring: SplicedScoring, strips: NDArray[np.int64], conclude: Callable
 ) -> deque[Callable[[], None]]:
-    """Return the tasks of cases that have stripes, first those that begin a case."""
+    """Return the tasks of cases that have strips, first those that begin a case."""
     prepare, begins, follows = Preparation(scoring), [], []
-    for k in np.flatnonzero(stripes).tolist():
-        large = _LargeCase(columns.cases[k], prepare, int(stripes[k]), partial(conclude, k))
-        count = int(stripes[k] * (columns.first_jobs[k + 1] - columns.first_jobs[k]))
+    for k in np.flatnonzero(strips).tolist():
+        large = _LargeCase(columns.cases[k], prepare, int(strips[k]), partial(conclude, k))
+        count = int(strips[k] * (columns.first_jobs[k + 1] - columns.first_jobs[k]))
         begins.append(large.begin)
         follows += [partial(large.follow, number) for number in range(count)]
     return deque(begins + follows)
 
 
 class _LargeCase:
-    """A case in stripes, which threads do in their order once one has begun the sweeps."""
+    """A case in strips, which threads do in their order once one has begun the sweeps."""
 
-    def __init__(self, case: Case, prepare: Preparation, stripes: int, conclude: Callable):
-        self.case, self.prepare, self.stripes, self.conclude = case, prepare, stripes, conclude
+    def __init__(self, case: Case, prepare: Preparation, strips: int, conclude: Callable):
+        self.case, self.prepare, self.strips, self.conclude = case, prepare, strips, conclude
         self.begun: Future = Future()
 
     def begin(self) -> None:
@@ -233,7 +233,7 @@ class _LargeCase:
             prepared, target = self.prepare(self.case), self.case.target.codes
             scoring = self.prepare.scoring
             sweeps, tasks = zip(*(
-                cpu.begin_sweep(program, target, scoring, self.stripes)
+                cpu.begin_sweep(program, target, scoring, self.strips)
                 for program in prepared.programs
             ), strict=True)  # fmt: skip
             self.prepared, self.sweeps, tasks = prepared, sweeps, [*chain(*tasks)]
@@ -244,11 +244,11 @@ class _LargeCase:
             raise
 
     def follow(self, number: int) -> None:
-        """Do a stripe; after the last one, conclude the case."""
+        """Do a strip; after the last one, conclude the case."""
         try:
             tasks = self.begun.result()
         except BaseException:
-            # if this was an interruption, those of other threads wait for this stripe
+            # if this was an interruption, those of other threads wait for this strip
             self.begun.add_done_callback(partial(_leave_out, number))
             raise
         tasks[number]()
@@ -259,7 +259,7 @@ class _LargeCase:
 
 
 def _leave_out(number: int, begun: Future) -> None:
-    """Have nobody wait for a stripe, once its case has begun."""
+    """Have nobody wait for a strip, once its case has begun."""
     if begun.exception() is None:
         begun.result()[number](ALL_DONE)
 

@@ -57,8 +57,8 @@ class Border(NamedTuple):
     tops: NDArray
 
 
-class Stripe(NamedTuple):
-    """A stripe's target and its state between two blocks of steps.
+class Strip(NamedTuple):
+    """A strip's target and its state between two blocks of steps.
 
     `row` holds column c of lane l at c * lanes + l; `maxima` is the maximum over the empty chain
     and all committed ends, by column; `edge` holds two vectors, the diagonal and the left
@@ -113,8 +113,8 @@ def _overload_symbols_or_scores(symbols, table):
 
 
 @njit(cache=True, nogil=True)
-def lay_out_stripe(target, first_column, width, terms):
-    """Return the `Stripe` of `width` columns, from `first_column` on, before its first step."""
+def lay_out_strip(target, first_column, width, terms):
+    """Return the `Strip` of `width` columns, from `first_column` on, before its first step."""
     weights = terms.weights
     lanes, dtype = VECTOR_BYTES // weights.itemsize, weights.dtype
     symbols, start = np.empty(width, dtype=np.uint8), np.empty(width, dtype=dtype)
@@ -127,7 +127,7 @@ def lay_out_stripe(target, first_column, width, terms):
             symbols[c * lanes + lane] = symbol
     for k in range(width):
         start[k] = empty_chain(first_column + k, terms.gap, terms.free)
-    return Stripe(
+    return Strip(
         _symbols_or_scores(symbols, terms.table), first_column, simd.aligned_zeros(width, dtype),
         start, simd.aligned_zeros(2 * lanes, dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
@@ -136,7 +136,7 @@ def lay_out_stripe(target, first_column, width, terms):
 
 @register_jitable
 def padded(columns, threads, itemsize):
-    """Return the columns, or an array of them, that stripes of whole vectors take."""
+    """Return the columns, or an array of them, that strips of whole vectors take."""
     width = threads * VECTOR_BYTES // itemsize
     return np.maximum(-(-columns // width), 1) * width
 

@@ -1,9 +1,9 @@
 """The sweep on a CPU: vectors whose lanes own neighbouring blocks of target columns.
 
 Lane l works on stream row s - l in step s, so that what it needs from the lane before is what
-that lane computed one step earlier. A *stripe* is as many columns as all lanes own together; a
-stripe needs nothing of the next one, and of the one before only its last column, the *border*.
-Long sweeps are cut into blocks of steps, so that the stripes of one case can follow each other
+that lane computed one step earlier. A *strip* is as many columns as all lanes own together; a
+strip needs nothing of the next one, and of the one before only its last column, the *border*.
+Long sweeps are cut into blocks of steps, so that the strips of one case can follow each other
 on several threads.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
-from gpu_tools.hardware.cpu.wavefront import run_all, stripe_tasks, tell_block, wait_for_block
+from gpu_tools.hardware.cpu.wavefront import run_all, strip_tasks, tell_block, wait_for_block
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
@@ -26,16 +26,16 @@ from gpu_tools.spliced.cpu.state import (
     Border,
     Stream,
     lay_out_stream,
-    lay_out_stripe,
+    lay_out_strip,
     padded,
     terms_of,
 )
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.recurrence import Sweep
 
 STEPS_PER_BLOCK = 1 << 11
-"""Steps after which a stripe lets the next one follow; fewer are not worth a signal."""
+"""Steps after which a strip lets the next one follow; fewer are not worth a signal."""
 BLOCKS_A_TURN = 1 << 7
 """After so many blocks, some 10 ms with 512 columns, a thread is back in Python."""
 _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
@@ -117,18 +117,18 @@ def _advance(row, target, base, diagonal, left, weights, lanes):
 
 
 @njit(cache=True, nogil=True)
-def run_steps(stream, stripe, sweep, border, following, weights, steps):
-    """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a stripe.
+def run_steps(stream, strip, sweep, border, following, weights, steps):
+    """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a strip.
 
     Parameters
     ----------
     stream : Stream
-    stripe : Stripe
+    strip : Strip
         Its state is carried on.
     sweep : Sweep
-        The stripe's columns are filled in; behind the ends are the rows that join tracks.
+        The strip's columns are filled in; behind the ends are the rows that join tracks.
     border, following : Border
-        The column before the stripe, read, and the stripe's last column, written.
+        The column before the strip, read, and the strip's last column, written.
     weights : ndarray, shape (4,)
         Lifted match and mismatch, gap and intron penalty, in the cells' type.
     steps : tuple of (int, int)
@@ -137,12 +137,12 @@ def run_steps(stream, stripe, sweep, border, following, weights, steps):
     symbols, track_commits, top_rows = stream.symbols, stream.track_commits, stream.top_rows
     top_tracks, top_joins = stream.top_tracks, stream.top_joins
     exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
-    target, row, maxima, edge = stripe.target, stripe.row, stripe.maxima, stripe.edge
-    corner, committed, cursor = stripe.corner, stripe.committed, stripe.cursor
+    target, row, maxima, edge = strip.target, strip.row, strip.maxima, strip.edge
+    corner, committed, cursor = strip.corner, strip.committed, strip.cursor
     ends, entries = sweep.ends, sweep.entries
     border_rows, border_tops = border.rows, border.tops
     following_rows, following_tops = following.rows, following.tops
-    shift = stripe.first_column
+    shift = strip.first_column
     lanes = len(corner)
     columns = len(row) // lanes
     n_tops, n_exits, n_rows, n_ends = len(top_rows), len(exit_rows), stream.n_rows, stream.n_ends
@@ -189,17 +189,17 @@ def run_steps(stream, stripe, sweep, border, following, weights, steps):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_blocks(stream, stripe, sweep, borders, weights, place, blocks):
-    """Run blocks of a stripe, each once the stripe before lets it, see `run_steps`.
+def _sweep_blocks(stream, strip, sweep, borders, weights, place, blocks):
+    """Run blocks of a strip, each once the strip before lets it, see `run_steps`.
 
-    `place` is what all stripes have done and the stripe's number; `blocks` the numbers of the first
+    `place` is what all strips have done and the strip's number; `blocks` the numbers of the first
     one and past the last one, how many steps a block has and all have.
     """
     (border, following), (done, number), (first, past, size, n_steps) = borders, place, blocks
     for block in range(first, past):
         wait_for_block(done, number, block, (n_steps + size - 1) // size)
         steps = block * size, min(block * size + size, n_steps)
-        run_steps(stream, stripe, sweep, border, following, weights, steps)
+        run_steps(stream, strip, sweep, border, following, weights, steps)
         tell_block(done, number)
 
 
@@ -244,18 +244,18 @@ def _make_stream(runs, track_commits, n_ends, weights):
 
 
 @njit(cache=True, nogil=True)
-def _make_stripe(target, first_column, width, terms):
-    return lay_out_stripe(target, first_column, width, terms)
+def _make_strip(target, first_column, width, terms):
+    return lay_out_strip(target, first_column, width, terms)
 
 
 def fill_column_zero(
-    program: SweepProgram, sweep: Sweep, border: Border, scoring: SplicedScoring
+    program: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
 ) -> None:
-    """Fill in column 0 of a sweep and the border of the first stripe.
+    """Fill in column 0 of a sweep and the border of the first strip.
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
     sweep : Sweep
         Behind its `ends` the rows that join tracks; column 0 of all of them at the type's minimum.
     border : Border
@@ -266,19 +266,19 @@ def fill_column_zero(
 
 
 def sweep(
-    program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1
+    program: ExonGraph, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1
 ) -> Sweep:
     """Sweep one strand of one case.
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
         With at least one exon.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
     threads : int
-        Threads that share the work, each with a stripe of its own.
+        Threads that share the work, each with a strip of its own.
 
     Returns
     -------
@@ -291,11 +291,11 @@ def sweep(
 
 
 def begin_sweep(
-    program: SweepProgram, target: NDArray[np.uint8], scoring: SplicedScoring, stripes: int
+    program: ExonGraph, target: NDArray[np.uint8], scoring: SplicedScoring, strips: int
 ) -> tuple[Sweep, list[Callable[[], None]]]:
-    """Return the room of what `sweep` returns, and tasks that fill it in, see `stripe_tasks`."""
-    dtype = narrowest(bounds(program, padded(len(target), stripes, 2), scoring), scoring)
-    columns = padded(len(target), stripes, dtype.itemsize)
+    """Return the room of what `sweep` returns, and tasks that fill it in, see `strip_tasks`."""
+    dtype = narrowest(bounds(program, padded(len(target), strips, 2), scoring), scoring)
+    columns = padded(len(target), strips, dtype.itemsize)
     terms = terms_of(scoring, dtype)
     stream, n_ends = _stream(program, terms.weights), len(program.ends)
     result = Sweep(
@@ -303,10 +303,10 @@ def begin_sweep(
         np.empty((len(program.starts), columns + 1), dtype=dtype),
         np.arange(len(program.starts)),
     )
-    borders = [_border(stream, dtype) for _ in range(stripes + 1)]
+    borders = [_border(stream, dtype) for _ in range(strips + 1)]
     _fill_column_zero(stream, result, borders[0], terms.weights)
-    width = columns // stripes
-    state = [_make_stripe(target, 1 + k * width, width, terms) for k in range(stripes)]
+    width = columns // strips
+    state = [_make_strip(target, 1 + k * width, width, terms) for k in range(strips)]
     n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
     n_blocks = -(-n_steps // STEPS_PER_BLOCK)
 
@@ -319,10 +319,10 @@ def begin_sweep(
         )  # fmt: skip
         return past
 
-    return result._replace(ends=result.ends[:n_ends]), stripe_tasks(turn, stripes, n_blocks)
+    return result._replace(ends=result.ends[:n_ends]), strip_tasks(turn, strips, n_blocks)
 
 
-def _stream(program: SweepProgram, weights: NDArray) -> Stream:
+def _stream(program: ExonGraph, weights: NDArray) -> Stream:
     def make() -> Stream:
         return _make_stream(program.runs, program.track_commits, len(program.ends), weights)
 

@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.traceback import (
     INSERTION,
@@ -87,7 +87,7 @@ class Swept:
 
     Parameters
     ----------
-    program : SweepProgram
+    program : ExonGraph
     sweep : Sweep
         What it left behind.
     target : ndarray of uint8, shape (n,)
@@ -95,7 +95,7 @@ class Swept:
     scoring : SplicedScoring
     """
 
-    def __init__(self, program: SweepProgram, sweep: core.Sweep, target, scoring: SplicedScoring):
+    def __init__(self, program: ExonGraph, sweep: core.Sweep, target, scoring: SplicedScoring):
         self.program, self.sweep, self.target, self.scoring = program, sweep, target, scoring
         self.best = best_end(sweep.ends, len(target), scoring)
 
@@ -127,7 +127,7 @@ def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
 
 
 class Graph(NamedTuple):
-    """The arrays of a program that a chain is found with, see `SweepProgram`; exons by end."""
+    """The arrays of a program that a chain is found with, see `ExonGraph`; exons by end."""
 
     codes: NDArray[np.uint8]
     starts: NDArray[np.int64]

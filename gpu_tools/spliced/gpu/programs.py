@@ -17,6 +17,7 @@ from gpu_tools.hardware.gpu.intrinsics import kernel
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.bounds import best_bonus
 from gpu_tools.spliced.columns import Strands
+from gpu_tools.spliced.exon_graph import lay_out, write_stream
 from gpu_tools.spliced.gpu import best_ends as exit_columns
 from gpu_tools.spliced.gpu import halves
 from gpu_tools.spliced.gpu import job_table as of_job
@@ -24,7 +25,6 @@ from gpu_tools.spliced.gpu import piece_tables as of_piece
 from gpu_tools.spliced.gpu import sweep as packed
 from gpu_tools.spliced.gpu.piece_tables import arrange, fill_warps, stored_row
 from gpu_tools.spliced.gpu.pieces import Capacity, cut, most_segments, most_sources
-from gpu_tools.spliced.program import lay_out, write_stream
 
 # columns of the table of programs: counts, what bounds the cells, where the parts lie
 (

@@ -4,7 +4,7 @@ One warp sweeps a job: lanes own neighbouring columns, all tracks lie back to ba
 
 As on the CPU, lane l works on stream row s - l in step s and takes what it needs from the lane
 before by a shuffle. The columns of a lane live in registers. A target with more columns than a
-warp owns is swept in stripes, one after the other; the border between them goes through memory.
+warp owns is swept in strips, one after the other; the border between them goes through memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
 from gpu_tools.spliced.cpu.sweep import Border, fill_column_zero
-from gpu_tools.spliced.program import SweepProgram
+from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.recurrence import Sweep
+from gpu_tools.splicing.recurrence_gpu import cell
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
-"""Registers of a lane that hold cells; few in the simulator, so that small tests have stripes."""
-STRIPE = WARP * COLUMNS_PER_LANE
+"""Registers of a lane that hold cells; few in the simulator, so that small tests have strips."""
+STRIP = WARP * COLUMNS_PER_LANE
 LEAD = 32
 """Elements before column 1 in a stored row: column 0 and padding that keeps rows aligned."""
 _TABLE = N_SYMBOLS * N_SYMBOLS
@@ -40,18 +41,18 @@ empty_chain = cuda.jit(device=True)(core.empty_chain)
 class Job(NamedTuple):
     """A program and an encoded target."""
 
-    program: SweepProgram
+    program: ExonGraph
     target: NDArray[np.uint8]
 
 
-def stripes(job: Job) -> int:
-    """Return the number of stripes of a job's target columns."""
-    return max(-(-len(job.target) // STRIPE), 1)
+def strips(job: Job) -> int:
+    """Return the number of strips of a job's target columns."""
+    return max(-(-len(job.target) // STRIP), 1)
 
 
 def stride(job: Job) -> int:
     """Return the elements of a stored row."""
-    return LEAD + stripes(job) * STRIPE
+    return LEAD + strips(job) * STRIP
 
 
 def _stored_rows(job: Job) -> int:
@@ -59,7 +60,7 @@ def _stored_rows(job: Job) -> int:
     return _left_rows(job.program) + len(job.program.starts)
 
 
-def _left_rows(program: SweepProgram) -> int:
+def _left_rows(program: ExonGraph) -> int:
     """Return the rows that runs leave: at ends, and to join other tracks."""
     return len(program.ends) + program.runs.n_joins
 
@@ -69,7 +70,7 @@ def _border(job: Job) -> int:
     return len(job.program.runs.codes) + len(job.program.runs.top_rows)
 
 
-def _numbers_of(program: SweepProgram) -> int:
+def _numbers_of(program: ExonGraph) -> int:
     """Return how many numbers describe a program's tracks, tops and exits."""
     return len(program.starts) + 3 * (len(program.runs.top_rows) + len(program.runs.exit_rows))
 
@@ -77,11 +78,11 @@ def _numbers_of(program: SweepProgram) -> int:
 def device_bytes(job: Job) -> int:
     """Return the device memory that a job takes."""
     numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.program)
-    return 4 * numbers + len(job.program.runs.codes) + stripes(job) * STRIPE
+    return 4 * numbers + len(job.program.runs.codes) + strips(job) * STRIP
 
 
 # columns of the job table: counts, then where the job's parts begin in the buffers
-_ROWS, _TRACKS, _TOPS, _EXITS, _ENDS, _LEFT, _STRIPES = range(7)
+_ROWS, _TRACKS, _TOPS, _EXITS, _ENDS, _LEFT, _STRIPS = range(7)
 _SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(7, 13)
 
 
@@ -94,12 +95,6 @@ def _enter(row, maxima, ends, entry, committed, commits, penalty):
     for c in range(COLUMNS_PER_LANE):
         row[c] = maxima[c]
         entry[c] = maxima[c]
-
-
-@cuda.jit(device=True)
-def cell(diagonal, up, left, lifted_score, gap):
-    """Return `core.cell` in 32 bits: sums of 32-bit numbers have 64 unless told otherwise."""
-    return max(max(int32(diagonal + lifted_score), int32(up + gap)), left)
 
 
 @cuda.jit(device=True)
@@ -161,8 +156,8 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
 
     n_rows, n_tops, n_exits = int32(job[_ROWS]), int32(job[_TOPS]), int32(job[_EXITS])
-    n_stripes, n_ends, n_left = int32(job[_STRIPES]), int32(job[_ENDS]), job[_LEFT]
-    width = LEAD + job[_STRIPES] * STRIPE
+    n_strips, n_ends, n_left = int32(job[_STRIPS]), int32(job[_ENDS]), job[_LEFT]
+    width = LEAD + job[_STRIPS] * STRIP
     stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
     track_commits = numbers[job[_NUMBERS] :]
     top_rows = track_commits[job[_TRACKS] :]
@@ -173,10 +168,10 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     entries = stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
     border = n_rows + n_tops
 
-    for stripe in range(n_stripes):
-        column = int32(stripe * STRIPE + lane * COLUMNS_PER_LANE)
-        before = borders[job[_BORDERS] + (stripe % 2) * border :]
-        after = borders[job[_BORDERS] + ((stripe + 1) % 2) * border :]
+    for strip in range(n_strips):
+        column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
+        before = borders[job[_BORDERS] + (strip % 2) * border :]
+        after = borders[job[_BORDERS] + ((strip + 1) % 2) * border :]
         for c in range(COLUMNS_PER_LANE):
             target[c] = symbols[job[_TARGET] + column + c]
             maxima[c] = empty_chain(int32(column + c + 1), gap, free)
@@ -233,9 +228,9 @@ def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
     if not jobs:
         return []
     for job in jobs:
-        narrowest(bounds(job.program, stripes(job) * STRIPE, scoring), scoring)
+        narrowest(bounds(job.program, strips(job) * STRIP, scoring), scoring)
     # long jobs first: a warp that starts last should not be the one that ends last
-    work = [len(job.program.runs.codes) * stripes(job) for job in jobs]
+    work = [len(job.program.runs.codes) * strips(job) for job in jobs]
     order = sorted(range(len(jobs)), key=lambda k: -work[k])
     ordered = [jobs[k] for k in order]
     sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
@@ -250,10 +245,10 @@ def _layout(jobs: list) -> NDArray[np.int64]:
         program, runs = job.program, job.program.runs
         table[k, :_SYMBOLS] = (
             len(runs.codes), len(program.starts), len(runs.top_rows), len(runs.exit_rows),
-            len(program.ends), _left_rows(program), stripes(job),
+            len(program.ends), _left_rows(program), strips(job),
         )  # fmt: skip
         sizes[k] = (
-            len(runs.codes), stripes(job) * STRIPE, _numbers_of(program),
+            len(runs.codes), strips(job) * STRIP, _numbers_of(program),
             _stored_rows(job) * stride(job), 2 * _border(job),
         )  # fmt: skip
     table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
@@ -285,12 +280,12 @@ def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
 
 
 def _padded(job) -> NDArray[np.uint8]:
-    target = np.full(stripes(job) * STRIPE, OTHER, dtype=np.uint8)
+    target = np.full(strips(job) * STRIP, OTHER, dtype=np.uint8)
     target[: len(job.target)] = job.target
     return target
 
 
-def _numbers(program: SweepProgram) -> NDArray[np.int32]:
+def _numbers(program: ExonGraph) -> NDArray[np.int32]:
     runs = program.runs
     parts = (
         program.track_commits, runs.top_rows, runs.top_tracks, runs.top_joins, runs.exit_rows,

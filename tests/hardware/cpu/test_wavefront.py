@@ -1,4 +1,4 @@
-"""Stripes that follow each other on threads."""
+"""Strips that follow each other on threads."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools.hardware.cpu import wavefront as stripes
-from gpu_tools.hardware.cpu.wavefront import blocks_of, run_stripes, stripe_tasks
+from gpu_tools.hardware.cpu import wavefront as strips
+from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips, strip_tasks
 
 
 @pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (10, 4), (12, 4), (3, 9)])
@@ -20,53 +20,53 @@ def test_blocks_cover_all_steps(n_steps, size):
 
 
 def check_order(events, count, blocks):
-    """Check that a block begins when the stripe before is a block ahead, or has come to its end."""
+    """Check that a block begins when the strip before is a block ahead, or has come to its end."""
     at = {event: k for k, event in enumerate(events)}
     assert len(events) == 2 * count * len(blocks)
-    for stripe in range(1, count):
+    for strip in range(1, count):
         for number in range(len(blocks)):
             ahead = min(number + 1, len(blocks) - 1)
-            begun, done = ("begun", stripe, blocks[number]), ("done", stripe - 1, blocks[ahead])
+            begun, done = ("begun", strip, blocks[number]), ("done", strip - 1, blocks[ahead])
             assert at[done] < at[begun]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("n_blocks", [1, 2, 7])
-def test_a_stripe_stays_behind_the_one_before(count, n_blocks):
+def test_a_strip_stays_behind_the_one_before(count, n_blocks):
     rng, events, blocks = np.random.default_rng(count + n_blocks), [], blocks_of(n_blocks, 1)
     pauses = rng.uniform(0, 2e-3, (count, n_blocks))
 
-    def block(stripe, steps):
-        events.append(("begun", stripe, steps))
-        time.sleep(pauses[stripe, steps[0]])
-        events.append(("done", stripe, steps))
+    def block(strip, steps):
+        events.append(("begun", strip, steps))
+        time.sleep(pauses[strip, steps[0]])
+        events.append(("done", strip, steps))
 
-    run_stripes(block, count, blocks)
+    run_strips(block, count, blocks)
     check_order(events, count, blocks)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_few_threads_that_take_tasks_in_their_order_come_to_an_end(threads):
-    def turn(done, stripe, number):
+    def turn(done, strip, number):
         """Run two blocks a turn."""
         past = min(number + 2, 5)
         for block in range(number, past):
-            stripes._wait_for_block(done, stripe, block, 5)
-            ran.append((stripe, block))
-            stripes._tell_block(done, stripe)
+            strips._wait_for_block(done, strip, block, 5)
+            ran.append((strip, block))
+            strips._tell_block(done, strip)
         return past
 
     ran = []
     with ThreadPoolExecutor(threads) as pool:
-        for task in [pool.submit(task) for task in stripe_tasks(turn, 4, 5)]:
+        for task in [pool.submit(task) for task in strip_tasks(turn, 4, 5)]:
             task.result()
-    assert sorted(ran) == [(stripe, block) for stripe in range(4) for block in range(5)]
+    assert sorted(ran) == [(strip, block) for strip in range(4) for block in range(5)]
 
 
-def test_a_stripe_that_fails_keeps_nobody_waiting():
-    def block(stripe, steps):
-        if (stripe, steps) == (1, (2, 3)):
-            raise KeyError("of a stripe")
+def test_a_strip_that_fails_keeps_nobody_waiting():
+    def block(strip, steps):
+        if (strip, steps) == (1, (2, 3)):
+            raise KeyError("of a strip")
 
-    with pytest.raises(KeyError, match="of a stripe"):
-        run_stripes(block, 3, blocks_of(6, 1))
+    with pytest.raises(KeyError, match="of a strip"):
+        run_strips(block, 3, blocks_of(6, 1))

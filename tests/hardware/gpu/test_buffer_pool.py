@@ -4,7 +4,7 @@ import subprocess
 import sys
 from concurrent.futures import Future
 from pathlib import Path
-from threading import Event, current_thread
+from threading import Event
 
 import numpy as np
 import pytest
@@ -15,46 +15,6 @@ from gpu_tools.hardware.gpu.buffer_pool import KEPT, Room
 from tests.cases import WORKED_EXAMPLE
 
 pytestmark = pytest.mark.cuda
-
-
-def doubled(values):
-    """Return values that were on the current GPU, and whose thread did it."""
-    from numba import cuda
-
-    return 2 * cuda.to_device(values).copy_to_host(), current_thread().name
-
-
-@pytest.mark.parametrize("count", [2, 5])
-def test_a_gpu_named_several_times_does_all_calls(count):
-    given = [np.arange(k + 1) for k in range(count)]
-    found, threads = zip(*KEPT.map_gpus([0] * count, doubled, given), strict=True)
-    assert [values.tolist() for values in found] == [(2 * values).tolist() for values in given]
-    assert set(threads) == {"gpu-tools-cuda-0_0"}
-
-
-def test_one_call_is_done_by_who_asks():
-    ((found, thread),) = KEPT.map_gpus((0,), doubled, [np.arange(3)])
-    assert found.tolist() == [0, 2, 4]
-    assert thread == current_thread().name
-
-
-def test_the_first_error_comes_when_all_calls_are_done():
-    done = []
-
-    def fails_at_odd(number):
-        done.append(number)
-        if number % 2:
-            raise ValueError(number)
-
-    with pytest.raises(ValueError, match="1"):
-        KEPT.map_gpus((0, 0, 0, 0), fails_at_odd, range(4))
-    assert done == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("given", [range(1), range(3)])
-def test_each_gpu_has_its_own_arguments(given):
-    with pytest.raises(ValueError, match="zip"):
-        KEPT.map_gpus((0, 0), abs, given)
 
 
 def test_gpus_work_beside_who_asks():

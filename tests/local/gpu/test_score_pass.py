@@ -73,7 +73,7 @@ def test_wide_score_pass(seed):
 @pytest.mark.parametrize("seed", range(3 if simulated() else 12))
 def test_packed_score_pass(seed, rows):
     problem = random_problem(seed)
-    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    (found,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
     assert_bounds(found, problem, SIDE)
 
 
@@ -90,7 +90,7 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
     assert largest_scores(problem, SIDE).max() > cuda_scores.score_range(problem, rows).limit
-    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    (found,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
     assert_bounds(found, problem, SIDE)
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_worth_something_without_a_match(rows):
     """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
     query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
     problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
-    (found,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    (found,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
     assert not found.any()
 
 
@@ -123,7 +123,7 @@ def test_bands_of_rows_as_if_on_two_gpus(seed, peers, monkeypatch):
     monkeypatch.setattr(cuda_memory, "may_write", lambda writer, reader: peers)
     problem = random_problem(seed, 20 if simulated() else 9000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
-    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    (whole,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
     assert (found == whole).all()
 
 
@@ -132,7 +132,7 @@ def test_bands_of_rows_on_all_gpus():
     ordinals = tuple(gpu.ordinal for gpu in list_gpus())
     problem = random_problem(11, 20 if simulated() else 40_000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], ordinals)
-    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    (whole,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
     assert (found == whole).all()
 
 
@@ -159,11 +159,11 @@ def test_packed_pass_leaves_out_what_is_worth_nothing(seed, rows):
     """Where it goes on beside cells that were left out, scores are as high as they are there."""
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     problem = related_problem(seed, 14 if simulated() else 5000, scoring)
-    (whole,) = cuda.PackedLaunch([problem], [SIDE], [ALL], rows).finished()
+    (whole,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
     shares = []
     every = list(all_that_may_be_worth(problem))
     for worth in every[1 + seed :][:1] if simulated() else every:
-        launch = cuda.PackedLaunch([problem], [SIDE], [worth], rows)
+        launch = cuda.ScoreLaunch([problem], [SIDE], [worth], rows)
         (found,) = launch.finished()
         shares += launch.shares_left_out().tolist()
         assert (found <= whole).all()
@@ -227,8 +227,8 @@ def test_alignments(seed, monkeypatch):
 
 def test_the_kernel_does_the_work(monkeypatch):
     runs = []
-    original = cuda.PackedLaunch.run
-    monkeypatch.setattr(cuda.PackedLaunch, "run", lambda own: runs.append(own) or original(own))
+    original = cuda.ScoreLaunch.run
+    monkeypatch.setattr(cuda.ScoreLaunch, "run", lambda own: runs.append(own) or original(own))
     scoring = random_scoring(np.random.default_rng(0))
     local_align([sequences("ACGT", "ACGT", scoring)], scoring, device="cuda")
     assert len(runs) == 1

@@ -245,7 +245,7 @@ def test_two_gpus():
 
 
 def test_seeds_on_a_gpu(monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.seeds.GPU", seeds.Pace(0, 1))  # seeds for all
+    monkeypatch.setattr("gpu_tools.matching.seeds.GPU", seeds.SeedPace(0, 1))  # seeds for all
     rng = np.random.default_rng(14)
     patterns, texts = random_search(rng, 12 if SMALL else 40, 60 if SMALL else 30_000, 4)
     patterns = PatternSet([p for p in patterns.patterns if len(p) > 3])

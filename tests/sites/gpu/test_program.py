@@ -64,7 +64,7 @@ def unpacked(word: int) -> tuple[int, int]:
 class StepMachine(Machine):
     """Rows in places, the copies of them, and what the skewed kernel does with them in a step."""
 
-    def __init__(self, job: Job, steps: cuda_steps.Steps):
+    def __init__(self, job: Job, steps: cuda_steps.StepTable):
         super().__init__(job.target, job.scoring, job.limit.floor, steps.n_hot)
         self.last_exits = job.table.last_exit
         self.boundaries = {number: i for i, number in enumerate(steps.firsts.tolist())}

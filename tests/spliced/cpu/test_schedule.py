@@ -26,6 +26,7 @@ from gpu_tools.spliced.cpu import jobs as cpu_jobs
 from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu import sweep as cpu
 from gpu_tools.spliced.cpu.state import padded, terms_of
+from gpu_tools.splicing.bounds import narrowest
 from tests import cases
 from tests.oracles import spliced as oracles
 
@@ -100,16 +101,16 @@ def test_many_cases_by_programme(seed, scoring, monkeypatch):
 
 @pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
 @pytest.mark.parametrize("seed", range(3))
-def test_neither_threads_nor_stripes_change_anything(seed, scoring, monkeypatch):
+def test_neither_threads_nor_strips_change_anything(seed, scoring, monkeypatch):
     rng = np.random.default_rng([7100, seed])
     _, made = random_cases(rng)
     alone = spliced_align(made, scoring, device="cpu", threads=1)
     monkeypatch.setattr(schedule, "CELLS_A_TURN", 3000)
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIPE", 16)
-    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPES", 10_000)
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 16)
+    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPS", 10_000)
     monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
     columns = case_columns(made)
-    assert 0 < (schedule._stripes(columns, 40) > 1).sum() < len(made)
+    assert 0 < (schedule._strips(columns, 40) > 1).sum() < len(made)
     for threads in (2, 40):
         assert spliced_align(made, scoring, device="cpu", threads=threads) == alone
         scores = spliced_scores(columns, scoring, device="cpu", threads=threads)
@@ -128,35 +129,35 @@ def test_neither_threads_nor_stripes_change_anything(seed, scoring, monkeypatch)
         (1, 5, 5, 1),
     ],
 )
-def test_a_stripe_is_a_threads_share(jobs, length, threads, expected, monkeypatch):
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIPE", 16)
-    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPES", 500)
+def test_a_strip_is_a_threads_share(jobs, length, threads, expected, monkeypatch):
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 16)
+    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPS", 500)
     columns = SimpleNamespace(
         cells=np.array([100, 600, 200, 100]),
         first_jobs=np.cumsum([0, 1, jobs, 2, 1]),
         cases=[SimpleNamespace(target="A" * length)] * 4,
     )
-    assert schedule._stripes(columns, threads).tolist() == [0, expected, 0, 0]
-    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPES", 600)
-    assert not schedule._stripes(columns, threads).any()
+    assert schedule._strips(columns, threads).tolist() == [0, expected, 0, 0]
+    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPS", 600)
+    assert not schedule._strips(columns, threads).any()
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
 @pytest.mark.parametrize("matrix", [None, MATRIX], ids=["equality", "matrix"])
-def test_rows_of_a_stripe_begin_at_cache_lines(matrix, dtype):
+def test_rows_of_a_strip_begin_at_cache_lines(matrix, dtype):
     terms, target = terms_of(SplicedScoring(matrix=matrix), np.dtype(dtype)), np.arange(90) % 5
-    stripes = [
-        cpu._make_stripe(target.astype(np.uint8), 1, padded(length, 1, dtype().itemsize), terms)
+    strips = [
+        cpu._make_strip(target.astype(np.uint8), 1, padded(length, 1, dtype().itemsize), terms)
         for length in range(1, 400, 40)
     ]
-    for stripe in stripes:
-        for vectors in (stripe.row, stripe.target, stripe.edge):
+    for strip in strips:
+        for vectors in (strip.row, strip.target, strip.edge):
             assert vectors.ctypes.data % simd.VECTOR_BYTES == 0
-        assert not stripe.row.any()
-        assert not stripe.edge.any()
+        assert not strip.row.any()
+        assert not strip.edge.any()
 
 
-def test_one_thread_can_do_all_stripes_one_after_the_other(monkeypatch):
+def test_one_thread_can_do_all_strips_one_after_the_other(monkeypatch):
     monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
     rng = np.random.default_rng(7200)
     example = cases.random_example(rng, base=900, target=300, count=30, longest=90)
@@ -226,7 +227,7 @@ def test_cells_of_a_case_are_as_wide_as_its_wider_sweep_asks_for(seed):
     for case, fit in zip(made, fits.tolist(), strict=True):
         width = padded(len(case.target), 1, 2)
         bounds = [widths.bounds(p, width, scoring) for p in prepare(case).programs]
-        assert fit == all(widths.narrowest(b, scoring) == np.int16 for b in bounds)
+        assert fit == all(narrowest(b, scoring) == np.int16 for b in bounds)
 
 
 def test_a_case_that_could_overflow_is_refused_before_any_is_done():
@@ -252,7 +253,7 @@ def test_what_progress_raises_is_raised_and_ends_the_call(monkeypatch):
             spliced_align(made, device="cpu", threads=threads, progress=stop)
 
 
-def test_stripes_do_not_wait_for_one_whose_thread_was_interrupted(monkeypatch):
+def test_strips_do_not_wait_for_one_whose_thread_was_interrupted(monkeypatch):
     """It was before its case had begun; the case begins after that."""
     monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
     rng, concluded = np.random.default_rng(7600), []

@@ -7,6 +7,7 @@ import pytest
 from numba import njit
 
 from gpu_tools import SplicedScoring
+from gpu_tools.spliced.exon_graph import build_exon_graph
 from gpu_tools.spliced.gpu.piece_tables import (
     ADDED,
     BEHIND,
@@ -19,7 +20,6 @@ from gpu_tools.spliced.gpu.piece_tables import (
     fill_warps,
 )
 from gpu_tools.spliced.gpu.pieces import EMPTY, Capacity, cut
-from gpu_tools.spliced.program import compile_program
 from tests import cases
 
 CAPACITY = Capacity(lanes=4, slots=2, chunk=4, late=4, span=3, segments=3, sources=9)
@@ -40,7 +40,7 @@ def program(request):
     rng = np.random.default_rng(request.param)
     case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
     exons = case.exons.unique().on_strand("+" if len(case.exons.on_strand("+")) else "-")
-    return compile_program(case.base.codes, exons, SplicedScoring(), reverse=False)
+    return build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
 
 
 def readers(pieces):
@@ -172,7 +172,7 @@ def test_many_rows_are_folded():
     example.minus = []
     case = example.case()
     exons = case.exons.unique().on_strand("+")
-    program = compile_program(case.base.codes, exons, SplicedScoring(), reverse=False)
+    program = build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
     segments = cut_into_pieces(program, CAPACITY).segments
     assert (segments.lanes == 0).sum() > 10
     test_rows_that_are_there_first_are_folded_first(program)

@@ -1,4 +1,4 @@
-"""A stripe of target columns in vectors: column c of lane l is element c * lanes + l."""
+"""A strip of target columns in vectors: column c of lane l is element c * lanes + l."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.splicing.recurrence import empty_row
 
 
-class Stripe(NamedTuple):
-    """A stripe's columns; column c of lane l is element c * lanes + l.
+class Strip(NamedTuple):
+    """A strip's columns; column c of lane l is element c * lanes + l.
 
     `profile` holds the lifted scores by base symbol, `start` S' of the empty chain, `drop` what
     turns S' into S, `final` 1 where a chain may end, all of it from element `final_span[0]` to
@@ -52,8 +52,8 @@ def padded(columns: int, threads: int, itemsize: int) -> int:
     return max(-(-columns // width), 1) * width
 
 
-def stripe_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> Stripe:
-    """Return the stripe of `width` columns from `first` on."""
+def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> Strip:
+    """Return the strip of `width` columns from `first` on."""
     lanes = lanes_of(dtype)
     columns = first + np.arange(width)
     symbols = np.full(width, OTHER, dtype=np.uint8)
@@ -68,7 +68,7 @@ def stripe_of(target, first: int, width: int, scoring: SplicedScoring, dtype) ->
         for row in (start, np.where(final, scoring.gap * columns, 0), final)
     )
     profile = by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
-    return Stripe(profile, *laid_out, _span(final, lanes))
+    return Strip(profile, *laid_out, _span(final, lanes))
 
 
 def _span(final, lanes: int) -> tuple[int, int]:

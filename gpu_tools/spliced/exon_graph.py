@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Tracks(NamedTuple):
-    """Tracks of a strand and the exons that leave them, see `SweepProgram`."""
+    """Tracks of a strand and the exons that leave them, see `ExonGraph`."""
 
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -41,7 +41,7 @@ class Tracks(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SweepProgram:
+class ExonGraph:
     """The stream of one strand, in transcript direction.
 
     Attributes
@@ -126,9 +126,9 @@ class SweepProgram:
         return (self.length - end, self.length - start) if self.reverse else (start, end)
 
 
-def compile_program(
+def build_exon_graph(
     codes: NDArray[np.uint8], exons: ExonSet, scoring: SplicedScoring, reverse: bool
-) -> SweepProgram:
+) -> ExonGraph:
     """Work out the stream of one strand.
 
     Parameters
@@ -144,13 +144,13 @@ def compile_program(
 
     Returns
     -------
-    SweepProgram
+    ExonGraph
     """
     order, stream, tracks = _laid_out(codes, exons.starts, exons.ends, reverse)
     *arrays, by_end, first_by_end = tracks
     scores = exons.scores[order]
     bonus = scoring.exon_bonus(scores)
-    return SweepProgram(len(codes), reverse, stream, *arrays, bonus, scores, by_end, first_by_end)
+    return ExonGraph(len(codes), reverse, stream, *arrays, bonus, scores, by_end, first_by_end)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,44 @@
+"""Work for several GPUs: an ordinary thread for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from numba import cuda
+
+from gpu_tools.hardware.threads import map_on_threads
+
+Result = TypeVar("Result")
+
+
+def map_gpus(
+    ordinals: Sequence[int], work: Callable[..., Result], *arguments: Iterable
+) -> list[Result]:
+    """Call a function once for each GPU, with that GPU current, side by side.
+
+    Parameters
+    ----------
+    ordinals : sequence of int
+        GPUs. One that is named twice does two calls, one after the other.
+    work : callable
+    *arguments : iterable
+        As for `map`, with one element for each GPU.
+
+    Returns
+    -------
+    list
+        The results in the order of `ordinals`. What a call raises is raised here.
+    """
+    calls = list(enumerate(zip(ordinals, *arguments, strict=True)))
+    results: dict[int, Result] = {}
+
+    def run(ordinal: int) -> None:
+        with cuda.gpus[ordinal]:
+            for number, (gpu, *own) in calls:
+                if gpu == ordinal:
+                    results[number] = work(*own)
+
+    gpus = list(dict.fromkeys(ordinals))
+    map_on_threads(len(gpus), run, gpus)
+    return [results[number] for number, _ in calls]

@@ -1,0 +1,44 @@
+"""Calls on several GPUs, or on numba's simulator."""
+
+from threading import current_thread
+
+import numpy as np
+import pytest
+
+from gpu_tools.hardware.gpu.dispatch import map_gpus
+
+pytestmark = pytest.mark.cuda
+
+
+def doubled(values):
+    """Return values that were on the current GPU, and whose thread did it."""
+    from numba import cuda
+
+    return 2 * cuda.to_device(values).copy_to_host(), current_thread().name
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_gpu_named_several_times_does_all_calls_in_one_thread(count):
+    inputs = [np.arange(k + 1) for k in range(count)]
+    found, threads = zip(*map_gpus([0] * count, doubled, inputs), strict=True)
+    assert [values.tolist() for values in found] == [(2 * values).tolist() for values in inputs]
+    assert set(threads) == {current_thread().name}
+
+
+def test_an_error_is_raised_and_no_call_follows_it():
+    done = []
+
+    def fails_at_odd(number):
+        done.append(number)
+        if number % 2:
+            raise ValueError(number)
+
+    with pytest.raises(ValueError, match="1"):
+        map_gpus((0, 0, 0, 0), fails_at_odd, range(4))
+    assert done == [0, 1]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_gpu_has_its_own_arguments(count):
+    with pytest.raises(ValueError, match="zip"):
+        map_gpus((0, 0), abs, range(count))

@@ -1,0 +1,114 @@
+"""The layout of the package: which folder may import which, and names that exist once."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "gpu_tools"
+FAMILIES = {"spliced", "sites", "local", "matching", "segments"}
+ORDER = (
+    {"errors"},
+    {"model", "hardware"},
+    {"formats", "splicing"},
+    {"exons", "sources"},
+    FAMILIES,
+    {"cli"},
+    {"__main__"},
+)
+"""Folders and modules of the package from the lowest floor up: each imports only lower ones."""
+FLOOR = {name: floor for floor, names in enumerate(ORDER) for name in names}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the full names of what a module imports, wherever in it that happens."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def place_of(name: str) -> str | None:
+    """Return the folder or module of the package that holds a full name, None if none does."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "gpu_tools" and len(parts) > 1 and parts[1] in FLOOR else None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_lower_floors_or_its_own_folder(path):
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if own == "__init__":
+        return
+    others = {place_of(name) for name in imports_of(path)} - {None, own}
+    assert not {other for other in others if FLOOR[other] >= FLOOR[own]}
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_cpu_and_gpu_do_not_know_the_public_functions(family):
+    wrong = {
+        (path.name, name)
+        for device in ("cpu", "gpu")
+        for path in (PACKAGE / family / device).glob("*.py")
+        for name in imports_of(path)
+        if name.startswith(f"gpu_tools.{family}.api")
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_the_cpu_does_not_need_the_gpu(family):
+    names = {n for path in (PACKAGE / family / "cpu").glob("*.py") for n in imports_of(path)}
+    assert not {n for n in names if n.startswith(("numba.cuda", "gpu_tools.hardware.gpu"))}
+    assert not {n for n in names if n.startswith(f"gpu_tools.{family}.gpu")}
+
+
+def test_nothing_lies_loose_at_the_root():
+    assert {path.name for path in PACKAGE.glob("*.py")} == {
+        "__init__.py",
+        "__main__.py",
+        "errors.py",
+    }
+
+
+def test_pysam_and_pyfaidx_are_known_to_formats_alone():
+    users = {
+        path.relative_to(PACKAGE).parts[0]
+        for path in MODULES
+        if {name.split(".")[0] for name in imports_of(path)} & {"pysam", "pyfaidx"}
+    }
+    assert users <= {"formats"}
+
+
+def test_assembly_is_known_to_the_intrinsics_alone():
+    users = {path.relative_to(PACKAGE) for path in MODULES if "InlineAsm" in path.read_text()}
+    assert users == {Path("hardware/gpu/intrinsics.py")}
+
+
+def test_a_class_name_exists_once():
+    places = defaultdict(set)
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].add(str(path.relative_to(PACKAGE)))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_a_public_constant_has_one_value():
+    values = defaultdict(set)
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                for target in node.targets:
+                    if isinstance(target, ast.Name) and target.id.isupper():
+                        values[target.id.lstrip("_")].add(repr(node.value.value))
+    assert not {name: found for name, found in values.items() if len(found) > 1}
+
+
+def test_a_module_has_at_most_400_lines():
+    assert not [path for path in MODULES if len(path.read_text().splitlines()) > 400]
