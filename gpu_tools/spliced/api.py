@@ -140,9 +140,9 @@ def spliced_align_many(
         return _in_rows(columns.cases, _mode_of(scoring, reading), threads, done)
     if where.kind == "cpu":
         return schedule.align_on_cpu(columns, scoring, threads, done)
-    from gpu_tools.spliced.gpu.schedule import on_cuda
+    from gpu_tools.spliced.gpu.schedule import align_on_gpus
 
-    return on_cuda(columns, scoring, where.ordinals, threads, done)
+    return align_on_gpus(columns, scoring, where.ordinals, threads, done)
 
 
 def spliced_scores(
@@ -182,9 +182,9 @@ def spliced_scores(
     if where.kind == "cpu":
         scores = schedule.scores_on_cpu(columns, scoring, threads)
     else:
-        from gpu_tools.spliced.gpu.schedule import scores_on_cuda
+        from gpu_tools.spliced.gpu.schedule import score_on_gpus
 
-        scores = scores_on_cuda(columns, scoring, where.ordinals, threads)
+        scores = score_on_gpus(columns, scoring, where.ordinals, threads)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
 
 

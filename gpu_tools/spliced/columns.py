@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.model.exon_set import ExonSet
@@ -27,8 +26,6 @@ class Strands(NamedTuple):
         Where in memory the symbols of each strand's base are, see `simd.bytes_at`, and how many:
         bases are long, and only their exons are looked at.
     reverse : ndarray of bool, shape (P,)
-    half : ndarray of int64, shape (P,)
-        What part of a strand it is, 0 for all of it; see `cuda_halves`.
     first_exons : ndarray of int64, shape (P + 1,)
         Where each strand's exons begin; at least one each.
     starts, ends : ndarray of int64, shape (B,)
@@ -39,7 +36,6 @@ class Strands(NamedTuple):
     addresses: NDArray[np.int64]
     lengths: NDArray[np.int64]
     reverse: NDArray[np.bool_]
-    half: NDArray[np.int64]
     first_exons: NDArray[np.int64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -73,7 +69,7 @@ class Jobs(NamedTuple):
         return len(self.programs)
 
     def take(self, chosen) -> Jobs:
-        """Return the jobs that a slice chooses."""
+        """Return the jobs that an index chooses."""
         return Jobs(*(column[chosen] for column in self))
 
 
@@ -144,31 +140,6 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
 
 
-@register_jitable
-def jobs_of(jobs, first_jobs, cases):
-    """Return the jobs of some cases, in their order, given all jobs and where each case's begin."""
-    n = 0
-    for case in cases:
-        n += first_jobs[case + 1] - first_jobs[case]
-    own = np.empty((4, n), dtype=np.int64)
-    n = 0
-    for case in cases:
-        for job in range(first_jobs[case], first_jobs[case + 1]):
-            own[0, n], own[1, n] = jobs.programs[job], case
-            own[2, n], own[3, n] = jobs.targets[job], jobs.lengths[job]
-            n += 1
-    return Jobs(own[0], own[1], own[2], own[3])
-
-
-@register_jitable
-def jobs_between(jobs, first, past):
-    """Return those of some jobs that follow each other."""
-    return Jobs(
-        jobs.programs[first:past], jobs.cases[first:past], jobs.targets[first:past],
-        jobs.lengths[first:past],
-    )  # fmt: skip
-
-
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
     """Return where each distinct key comes first, and the number of every key among those."""
     numbers: dict[Hashable, int] = {}
@@ -194,8 +165,7 @@ def _strands(
     addresses = np.array([_address(base) for base in bases], dtype=np.int64)
     lengths = np.array([len(base) for base in bases], dtype=np.int64)
     strands = Strands(
-        addresses[there // 2], lengths[there // 2], there % 2 == 1, np.zeros_like(there), first,
-        starts, ends, scores,
+        addresses[there // 2], lengths[there // 2], there % 2 == 1, first, starts, ends, scores,
     )  # fmt: skip
     return strands, np.count_nonzero(counts, axis=1), _sums(ends - starts, past)
 

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 import gpu_tools.hardware.compile_cache  # noqa: F401  (processes do not hinder each other)
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.foreign import give_way
+
+_yield_processor = types.ExternalFunction("sched_yield", types.int32())
 
 ALL_DONE = sys.maxsize
 """In place of the number of a strip's first block: there is nothing left to be done."""
@@ -97,7 +98,7 @@ def wait_for_block(done, strip, number, n_blocks):
     # it needs border rows that the strip before finishes up to `lanes` steps later
     needed = min(number + 2, n_blocks)
     while strip > 0 and simd.fetch_add(done, strip - 1, 0) < needed:
-        give_way()
+        _yield_processor()
 
 
 @register_jitable

@@ -1,4 +1,4 @@
-"""Best ends of chains in the rows that the packed sweep left on the GPU, and the tables for chains.
+"""Best ends of chains in the rows that the packed sweep left on the GPU, and the table of exits.
 
 A best end is one number, so that threads can agree on it: the largest is the one that ties want.
 """
@@ -6,24 +6,10 @@ A best end is one number, so that threads can agree on it: the largest is the on
 from __future__ import annotations
 
 from numba import cuda, int32, int64
-from numba.extending import register_jitable
 
 from gpu_tools.hardware.gpu.intrinsics import WARP, kernel
-from gpu_tools.spliced.gpu.job_table import (
-    BEHIND,
-    CELLS,
-    COLUMNS,
-    EXITS,
-    FREE,
-    GAP,
-    LAST_COMMITTED,
-    LAST_ENTRY,
-    N_EXITS,
-    PENALTY,
-    STRIDE,
-)
-from gpu_tools.spliced.gpu.row_above import empty_chain
-from gpu_tools.spliced.gpu.sweep import place_of
+from gpu_tools.spliced.gpu.job_table import CELLS, COLUMNS, EXITS, FREE, GAP, N_EXITS, STRIDE
+from gpu_tools.spliced.gpu.sweep import offset_of
 
 FINDERS = WARP if WARP < 32 else 256
 """Threads that look for one job's best end."""
@@ -39,7 +25,6 @@ COLUMNS_AT_MOST, EXITS_AT_MOST = 1 << _COLUMN_BITS, 1 << _EXIT_BITS
 """What such a number has room for."""
 
 
-@register_jitable
 def score_of(best):
     """Return the scores in the numbers of best ends."""
     return (best >> (_COLUMN_BITS + _EXIT_BITS)) - _BIAS
@@ -61,13 +46,13 @@ def find_ends(jobs, exits, cells, best, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, cuda_job.FIELDS)
+    jobs : int64 array, shape (J, job_table.FIELDS)
     exits : int32 array, shape (B, 8)
     cells : int16 array
-        See `cuda_trace.trace_chains`.
+        See `traceback.trace_chains`.
     best : int64 array, zeros, shape (J,)
     scoring : int32 array
-        See `cuda_job`.
+        See `job_table`.
     """
     number = cuda.blockIdx.x
     job = jobs[number]
@@ -78,50 +63,10 @@ def find_ends(jobs, exits, cells, best, scoring):
     most = int64(0)
     for k in range(cuda.threadIdx.x, job[N_EXITS] * columns, cuda.blockDim.x):
         exit_, column = int64(k // columns), int32(first + k % columns)
-        place = place_of(table[exit_, ROW], stride)
+        place = offset_of(table[exit_, ROW], stride)
         bonus, gaps = table[exit_, BONUS], column + table[exit_, LENGTH]
         score = int64(int32(rows[place + column]) + bonus + scoring[GAP] * gaps)
         before = int64(_LAST_EXIT - table[exit_, FIRST])
         key = ((score + _BIAS) << _EXIT_BITS | before) << _COLUMN_BITS
         most = max(most, key | int64(_LAST_COLUMN - column))
-    cuda.atomic.max(best, number, most)
-
-
-@cuda.jit(device=True)
-def _above_all(job, table, rows, column, scoring):
-    """Return a cell of the row above an exon that could follow all of a job's exons."""
-    stride = int32(job[STRIDE])
-    most = int32(rows[place_of(int32(job[LAST_ENTRY]), stride) + column])
-    for k in range(job[LAST_COMMITTED], job[N_EXITS]):
-        cell = rows[place_of(table[k, ROW], stride) + column] + table[k, BONUS] - scoring[PENALTY]
-        most = max(most, int32(cell + scoring[GAP] * table[k, LENGTH]))
-    return most
-
-
-@kernel()
-def join_halves(jobs, exits, cells, best, scoring):
-    """Raise the number of a strand's second half to the score of the best chain through both.
-
-    A block looks at one job; its other half, see `cuda_halves`, is the job before. Two empty chains
-    are none, so at least one half has to have more there. Chains of one half are its own best ends.
-    Columns and exits in the number mean nothing: there is no chain to follow from there.
-
-    Parameters
-    ----------
-    jobs, exits, cells, best, scoring : array
-        See `find_ends`.
-    """
-    number = cuda.blockIdx.x
-    job = jobs[number]
-    if not job[BEHIND]:
-        return
-    other, last = jobs[number - 1], int32(job[COLUMNS] - 1)
-    gap, free, most = scoring[GAP], scoring[FREE] != 0, int64(0)
-    for k in range(cuda.threadIdx.x, job[COLUMNS], cuda.blockDim.x):
-        near, far = int32(k), int32(last - k)
-        one = _above_all(other, exits[other[EXITS] :], cells[other[CELLS] :], near, scoring)
-        two = _above_all(job, exits[job[EXITS] :], cells[job[CELLS] :], far, scoring)
-        if one > empty_chain(near, gap, free) or two > empty_chain(far, gap, free):
-            score = int64(one + two) + gap * last + scoring[PENALTY]
-            most = max(most, (score + _BIAS) << _EXIT_BITS << _COLUMN_BITS)
     cuda.atomic.max(best, number, most)

@@ -1,8 +1,8 @@
-"""What streams in above the segments of a piece: a warp brings it in, a chunk of columns at a time.
+"""The rows above the parts of a warp tile, which a warp fetches a chunk of columns at a time.
 
-The row above a segment is the maximum of its sources, stored rows that others write meanwhile.
-Eight lanes bring in the row of one segment, four columns each, so that four segments are looked
-after side by side. A cell is `NEVER` until it is written; who reads it looks until it is not.
+The row above a part is the maximum of its sources, stored rows that other warps write meanwhile.
+Eight lanes fetch the row of one part, four columns each, so that four parts are served side by
+side. A cell is `NEVER` until it is written; its reader looks until it is not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpu_tools.hardware.gpu.intrinsics import (
     store4,
 )
 from gpu_tools.spliced.gpu.job_table import FREE, GAP
-from gpu_tools.spliced.gpu.piece_tables import OF_SEGMENT, OF_SOURCE
+from gpu_tools.spliced.gpu.tile_tables import PART_FIELDS, SOURCE_FIELDS
 from gpu_tools.splicing import recurrence as core
 
 CHUNK = WARP
@@ -34,12 +34,12 @@ UNROLLED = 4
 LANES = CHUNK // UNROLLED
 """Lanes that bring the chunk of a row in."""
 _ABREAST = WARP // LANES
-"""Segments whose rows come in side by side."""
+"""TrackParts whose rows come in side by side."""
 NEVER = -32_640
 """Stands for minus infinity and for a cell that is not there yet; its two bytes are equal."""
 BOTH_NEVER = int32((NEVER & 0xFFFF) | (NEVER << 16))
 STAGED = CHUNK + UNROLLED
-"""Staged columns of a segment; more than needed, so that segments lie in different banks."""
+"""Staged columns of a part; more than needed, so that parts lie in different banks."""
 LOWS, _SWAPPED = 0x5410, 0x1032
 _HIGH = -0x10000
 
@@ -49,7 +49,7 @@ empty_chain = cuda.jit(device=True)(core.empty_chain)
 @cuda.jit(device=True)
 def _source(sources, source, column):
     """Return where a source has its cells from a column on, and what it adds to each of them."""
-    place, added = load2(sources, int64(OF_SOURCE) * source)
+    place, added = load2(sources, int64(SOURCE_FIELDS) * source)
     return int32(place + column), added
 
 
@@ -79,9 +79,9 @@ def _raise(row, pairs, added):
 
 
 @cuda.jit(device=True)
-def _fold(cells, sources, segment, column, scoring):
-    """Return the row above a segment from a column on, as two pairs, waiting for its sources."""
-    _, _, source, past = segment
+def _fold(cells, sources, part, column, scoring):
+    """Return the row above a part from a column on, as two pairs, waiting for its sources."""
+    _, _, source, past = part
     row = BOTH_NEVER, BOTH_NEVER
     if source == past:
         row = _empty(column, scoring), _empty(int32(column + 2), scoring)
@@ -107,26 +107,26 @@ def _empty(column, scoring):
 
 
 @cuda.jit(device=True)
-def arrive(cells, tables, segments, chunk, half, stage, scoring):
-    """Stage a chunk of the row above each segment of a piece, waiting for it.
+def arrive(cells, tables, parts, chunk, half, stage, scoring):
+    """Stage a chunk of the row above each part of a tile, waiting for it.
 
-    `tables` are the segments and the sources, `chunk` is the first column that the lane would bring
-    in if no segment were behind, and the number of columns. In the high half of a word a staged
+    `tables` are the parts and the sources, `chunk` is the first column that the lane would bring
+    in if no part were behind, and the number of columns. In the high half of a word a staged
     cell goes above the low half of a lane.
     """
-    (of_segments, sources), (first, columns) = tables, chunk
+    (part_table, sources), (first, columns) = tables, chunk
     lane = int32(cuda.threadIdx.x)
-    for base in range(segments[0], segments[1], int32(_ABREAST)):
+    for base in range(parts[0], parts[1], int32(_ABREAST)):
         # too many lanes do what others do as well
-        number = min(int32(base + lane // int32(LANES)), int32(segments[1] - 1))
-        segment = load4(of_segments, int64(OF_SEGMENT) * number)
-        column, kept = int32(first - segment[0]), segment[1]
+        number = min(int32(base + lane // int32(LANES)), int32(parts[1] - 1))
+        part = load4(part_table, int64(PART_FIELDS) * number)
+        column, row = int32(first - part[0]), part[1]
         low, high = BOTH_NEVER, BOTH_NEVER
         if uint32(column) < uint32(columns):
-            low, high = _fold(cells, sources, segment, column, scoring)
-            if kept > 0:
-                put_four(moved(cells, kept + column), low, high)
-        staged = int32(half + (number - segments[0]) * int32(STAGED))
+            low, high = _fold(cells, sources, part, column, scoring)
+            if row > 0:
+                put_four(moved(cells, row + column), low, high)
+        staged = int32(half + (number - parts[0]) * int32(STAGED))
         words = (
             int32(low << int32(16)), int32(low & int32(_HIGH)),
             int32(high << int32(16)), int32(high & int32(_HIGH)),

@@ -1,50 +1,95 @@
-"""Cases on GPUs: which kernel and which GPU takes a case, and what becomes of what they leave."""
+"""Cases on GPUs: which GPU takes a case, in which batch, by which kernel."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import cuda, njit
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.batches import within_limit
-from gpu_tools.hardware.cpu.native_threads import Copy
-from gpu_tools.hardware.gpu.buffer_pool import KEPT, Buffers, Room
-from gpu_tools.hardware.gpu.driver_calls import start_together
+from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.batches import dealt, within_limit
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import BufferPool, borrowed_pools
+from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments
+from gpu_tools.spliced.bounds import Extent, bound_cells
 from gpu_tools.spliced.case import Preparation, PreparedCase, finish
-from gpu_tools.spliced.columns import CaseColumns
+from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cpu.traceback import Swept
-from gpu_tools.spliced.gpu import launch as packed
-from gpu_tools.spliced.gpu import sweep32 as wide
-from gpu_tools.spliced.gpu.batches import (
-    Batch,
-    Share,
-    beginning,
-    in_groups,
-    refuse_beyond,
-    share_of,
-)
-from gpu_tools.spliced.gpu.chains import ChainSearch
-from gpu_tools.spliced.gpu.halves import halved
-from gpu_tools.spliced.gpu.layout import lay_out
-from gpu_tools.spliced.gpu.work import Work, begun
+from gpu_tools.spliced.gpu import best_ends, sweep, sweep32
+from gpu_tools.spliced.gpu import graph_tables as of_graph
+from gpu_tools.spliced.gpu.chains import TracedChains
+from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
+from gpu_tools.spliced.gpu.job_table import scoring_table
+from gpu_tools.spliced.gpu.launch import ListLaunch, Resident
+from gpu_tools.spliced.gpu.layout import BlockLimits, lay_out, sizes_of, stride_of
+from gpu_tools.splicing.bounds import Costs, costs_of
 
-WIDE_BYTES_PER_BATCH = 1 << 30
-"""The same for 32-bit sweeps, whose rows go to host memory."""
+_PACKED_CAPABILITY = (9, 0)
+_BLOCKS_PER_MULTIPROCESSOR = 28
+_BLOCKS_PER_TILE, _BLOCKS_PER_TILE_APART = 2, 3
+_FREE_PART = 8
+"""The part of the free memory that a batch takes at most: buffers of batches take turns."""
+_BYTES_PER_BATCH_32 = 1 << 30
+"""What a batch of 32-bit sweeps takes, whose rows go to the host's memory."""
 
 
-def on_cuda(
+class GpuOptions(NamedTuple):
+    """Choices of the schedule that tests vary.
+
+    Attributes
+    ----------
+    exons_apart : int
+        So many candidates a multiprocessor, each with its target, do not keep a GPU busy: then
+        exons that depend on each other take the time, and each part of a track is a warp tile.
+    batch_bytes : int
+        Device memory that a batch takes at most.
+    free_bytes : int, optional
+        Device memory that can be used, by default what is free.
+    """
+
+    exons_apart: int = 16
+    batch_bytes: int = 512 << 20
+    free_bytes: int | None = None
+
+
+class GpuWork(NamedTuple):
+    """The cases of a call as all its GPUs see them.
+
+    Attributes
+    ----------
+    columns : CaseColumns
+    scoring : SplicedScoring
+    graphs : GraphTables
+    apart : bool
+        Whether each part of a track is a warp tile of its own.
+    packable : ndarray of bool, shape (C,)
+        Whether 16-bit cells suffice for a case.
+    options : GpuOptions
+    """
+
+    columns: CaseColumns
+    scoring: SplicedScoring
+    graphs: GraphTables
+    apart: bool
+    packable: NDArray[np.bool_]
+    options: GpuOptions
+
+
+def align_on_gpus(
     columns: CaseColumns,
     scoring: SplicedScoring,
     ordinals: tuple[int, ...],
     threads: int,
     done: Callable[[int], None],
+    options: GpuOptions | None = None,
 ) -> Sequence[SplicedAlignment]:
     """Align all cases on GPUs.
 
@@ -57,7 +102,8 @@ def on_cuda(
     threads : int
         CPU threads.
     done : callable
-        Told the nominal cells of cases that are done.
+        Called with the nominal cells of cases that are done.
+    options : GpuOptions, optional
 
     Returns
     -------
@@ -67,178 +113,232 @@ def on_cuda(
     Raises
     ------
     DeviceError
-        If a case does not fit the memory of its GPU.
+        If a case does not fit into the memory of its GPU.
     """
     found = Alignments(columns)
 
-    def run(work: Work, number: int, room: Room) -> None:
-        copying: deque[Copy] = deque()
-        share, resident = begin_share(work, number, room)
-        broad = prepare_wide(columns, share, scoring)
-        for own, search in searches(work, share, resident, room, ChainSearch.find_chains):
-            # its buffers are those of the search so many before
-            for copied in first_beyond(copying, len(room.turns) - 1):
-                copied.result()
-            part = search.found()
-            found.add(search.jobs, part)
-            copying.append(part.words)
-            done(sum_of(columns.cells, own))
-        for copied in copying:
-            copied.result()
-        for k, result in wide_results(broad, scoring):
-            found.others[k] = result
-            done(result.cells)
+    def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:
+        found.add(launch.layout.jobs, TracedChains(launch, work.graphs, scoring))
+        done(int(columns.cells[cases].sum()))
 
-    on_gpus(columns, scoring, ordinals, threads, run)
+    def take_32(k: int, result: SplicedAlignment) -> None:
+        found.others[k] = result
+        done(result.cells)
+
+    _on_gpus(
+        columns, scoring, ordinals, threads, _Consumer(ListLaunch.trace, take, take_32), options
+    )
     return found
 
 
-def scores_on_cuda(
-    columns: CaseColumns, scoring: SplicedScoring, ordinals: tuple[int, ...], threads: int
+def score_on_gpus(
+    columns: CaseColumns,
+    scoring: SplicedScoring,
+    ordinals: tuple[int, ...],
+    threads: int,
+    options: GpuOptions | None = None,
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
-    def run(work: Work, number: int, room: Room) -> None:
-        share, resident = begin_share(work, number, room)
-        broad = prepare_wide(columns, share, scoring)
-        for _, search in searches(work, share, resident, room):
-            search.raise_scores(scores)
-        for k, result in wide_results(broad, scoring):
-            scores[k] = NO_CHAIN if result.score is None else result.score
+    def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:
+        found = best_ends.score_of(launch.best_numbers())
+        np.maximum.at(scores, launch.layout.jobs.cases, found)
 
-    cut = partial(halved, multiprocessors=packed.count_multiprocessors(ordinals))
-    on_gpus(columns, scoring, ordinals, threads, run, cut)
+    def take_32(k: int, result: SplicedAlignment) -> None:
+        scores[k] = NO_CHAIN if result.score is None else result.score
+
+    _on_gpus(columns, scoring, ordinals, threads, _Consumer(_nothing, take, take_32), options)
     return scores
 
 
-def on_gpus(
-    columns: CaseColumns,
-    scoring: SplicedScoring,
-    ordinals: Sequence[int],
-    threads: int,
-    run: Callable[[Work, int, Room], None],
-    prepare: Callable[[CaseColumns], CaseColumns] | None = None,
+def _nothing(launch: ListLaunch) -> None:
+    """Leave a launch as it is."""
+
+
+class _Consumer(NamedTuple):
+    """What becomes of launches: `start` adds work to one, `take` its results, `take_32` others."""
+
+    start: Callable[[ListLaunch], None]
+    take: Callable[[GpuWork, NDArray[np.int64], ListLaunch], None]
+    take_32: Callable[[int, SplicedAlignment], None]
+
+
+def _on_gpus(columns, scoring, ordinals, threads, consumer, options: GpuOptions | None) -> None:
+    """Sweep all cases, each GPU in a thread of its own."""
+    with borrowed_pools(ordinals) as pools:
+        # the tables lie in pinned memory, from which all GPUs copy fast
+        empty = pools[0].resident.pinned
+        work = prepare(columns, scoring, ordinals, threads, empty, options or GpuOptions())
+        shares = dealt(columns.cells, len(ordinals))
+        map_gpus(ordinals, partial(_run_share, work, consumer), shares, pools)
+
+
+def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> GpuWork:
+    """Lay out the graphs of all strands, and find out which cases fit 16-bit cells."""
+    jobs, strands = columns.jobs, columns.strands
+    exons = np.diff(strands.first_exons)[jobs.programs].sum()
+    apart = exons <= options.exons_apart * count_multiprocessors(ordinals)
+    graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
+    packable = np.zeros(len(columns.cells), dtype=np.bool_)
+    if scores_fit(scoring) and all(_can_pack(ordinal) for ordinal in ordinals):
+        packable[:] = True
+        fit = _cells_fit(
+            graphs.table, jobs, strands.lengths, stride_of(jobs.lengths), costs_of(scoring)
+        )
+        packable[jobs.cases[~fit]] = False
+    return GpuWork(columns, scoring, graphs, bool(apart), packable, options)
+
+
+def count_multiprocessors(ordinals: Iterable[int]) -> int:
+    """Return the multiprocessors of some GPUs together."""
+    if simulated():
+        return len(tuple(ordinals))
+    return sum(cuda.gpus[ordinal].MULTIPROCESSOR_COUNT for ordinal in ordinals)
+
+
+def _can_pack(ordinal: int) -> bool:
+    """Tell whether a GPU has the instructions of the packed kernel."""
+    return simulated() or cuda.gpus[ordinal].compute_capability >= _PACKED_CAPABILITY
+
+
+def scores_fit(scoring: SplicedScoring) -> bool:
+    """Tell whether bytes hold what pairs and gaps add to a cell."""
+    lifted = scoring.substitution() - scoring.gap
+    in_bytes = np.abs(lifted).max() <= 127 and (lifted - scoring.gap).max() <= 127
+    return bool(in_bytes) and scoring.gap <= 0
+
+
+@njit(cache=True, nogil=True)
+def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
+    """Tell of each job whether 16-bit cells provably suffice, and other fields of the kernels."""
+    fit = np.empty(len(strides), dtype=np.bool_)
+    for k in range(len(strides)):
+        own = graphs[jobs.programs[k]]
+        longest, stride = own[of_graph.LONGEST_TRACK], strides[k]
+        length = lengths[jobs.programs[k]]
+        extent = Extent(longest, own[of_graph.MOST_BONUS], own[of_graph.BEST_BONUS], length)
+        low, high = bound_cells(extent, stride, costs)
+        # cells inside a track lack a gap a row, where a row without a pair adds nothing
+        high -= costs.gap * min(longest, stride)
+        fit[k] = (
+            own[of_graph.AMBIGUOUS] == 0
+            and low > sweep.NEVER + 256
+            and high < 2**15 - 256
+            and (own[of_graph.N_SPANS] + own[of_graph.N_ABOVE]) * stride < 2**31
+            and jobs.lengths[k] < best_ends.COLUMNS_AT_MOST
+            and own[of_graph.N_EXITS] <= best_ends.EXITS_AT_MOST
+        )
+    return fit
+
+
+def _run_share(
+    work: GpuWork, consumer: _Consumer, cases: NDArray[np.int64], pool: BufferPool
 ) -> None:
-    """Have each GPU's thread call ``run(work, number, room)``, the first with the number 0.
-
-    The GPUs begin while programs are being laid out. For the rest see `begun`.
-    """
-    with begun(columns, scoring, ordinals, threads, prepare) as work:
-        with KEPT.beside_gpus(ordinals, partial(run, work), range(len(ordinals))):
-            work.lay_out()
-
-
-def begin_share(work: Work, number: int, room: Room) -> tuple[Share, packed.Resident]:
-    """Return what the current GPU has to do, and what its cases have in common, put down there."""
-    parts = {"targets": work.columns.targets, "scoring": work.constants}
-    given = [room.stays.copy(f"resident {name}", part) for name, part in parts.items()]
-    first = beginning(room)
-    # to be copied with the first batch, when they are there
-    resident = packed.Resident.copy(work.programs, given, room.stays)
-    return share_of(work, number, first), resident
+    """Do the cases of the current GPU."""
+    free = work.options.free_bytes or pool.free_bytes
+    packable = work.packable[cases]
+    for own, launch in _launches(work, cases[packable], pool, free, consumer.start):
+        consumer.take(work, own, launch)
+    for k, result in _results_32(work, cases[~packable].tolist(), pool, free):
+        consumer.take_32(k, result)
 
 
-def searches(
-    work: Work,
-    share: Share,
-    resident: packed.Resident,
-    room: Room,
-    start: Callable[[ChainSearch], None] = lambda search: None,
-) -> Iterator[tuple[NDArray[np.int64], ChainSearch]]:
-    """Sweep cases on the current GPU, batch by batch, and have their best ends found.
-
-    While results of one batch are taken over, the GPU works on the next ones in other buffers. What
-    else is to be done with a search is put down by `start`.
-    """
-    if not share.jobs.count:
-        room.stays.calls.taken()  # nobody needs copies of programs
+def _launches(
+    work: GpuWork, cases: NDArray[np.int64], pool: BufferPool, free: int, start: Callable
+) -> Iterator[tuple[NDArray[np.int64], ListLaunch]]:
+    """Sweep cases batch by batch; while results of one are taken the GPU works on the next."""
+    if not len(cases):
         return
-    turns, running, crowded = deque(room.turns), deque(), False
-    for group in in_groups(share.batches, len(turns)):
-        if group[0].alone or crowded:
-            yield from first_beyond(running, 0)
-            room.empty()
-        crowded, own = group[0].alone, [turns[k] for k in range(len(group))]
-        turns.rotate(-len(group))
-        running += _begun(work, share, resident, group, own, start)
-        yield from first_beyond(running, len(room.turns) - 1)
-    yield from first_beyond(running, 0)
-    if share.broad:
-        room.empty()
-
-
-def _begun(
-    work: Work,
-    share: Share,
-    resident: packed.Resident,
-    group: list[Batch],
-    rooms: list[Buffers],
-    start: Callable[[ChainSearch], None],
-) -> list[tuple[NDArray[np.int64], ChainSearch]]:
-    """Begin with batches that follow each other, each in its own buffers."""
-    first, searches, draft = group[0].jobs.start, [], share.draft
-    if draft is None or first > 0:
-        jobs = share.jobs.take(slice(first, group[-1].jobs.stop))
-        past = [batch.jobs.stop - first for batch in group]
-        draft = lay_out(resident.programs.table, jobs, past, share.most_blocks)
-    for batch, one, buffers in zip(group, draft.put_into(rooms), rooms, strict=True):
-        launch = packed.PackedLaunch(resident, one, work.apart, buffers)
+    multiprocessors = 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+    limits = _block_limits(work.apart, multiprocessors)
+    table = scoring_table(work.scoring)
+    resident = Resident.copy(work.graphs, work.columns, table, pool.resident)
+    running, free_buffers = deque(), deque(pool.batches)
+    for batch, alone in batches_of(work, cases, free):
+        if alone or not free_buffers:
+            while running and (alone or not free_buffers):
+                done = running.popleft()
+                yield done
+                free_buffers.append(done[1].buffers)
+        if alone:
+            pool.clear_batches()
+        layout = lay_out(work.graphs.table, jobs_of(work.columns, batch), limits)
+        launch = ListLaunch(resident, layout, work.apart, free_buffers.popleft())
         launch.run()
-        search = ChainSearch(launch, work.scoring)
-        search.find_ends()
-        start(search)
-        searches.append((share.narrow[batch.cases], search))
-    start_together([calls for each in rooms for calls in (each.calls, each.urgent)])
-    return searches
+        start(launch)
+        running.append((batch, launch))
+    yield from running
 
 
-@njit(cache=True)
-def sum_of(values, places):
-    """Return the sum of values at some places, without giving Python's lock away as numpy does."""
-    total = 0
-    for place in places:
-        total += values[place]
-    return total
+def _block_limits(apart: bool, multiprocessors: int) -> BlockLimits:
+    if apart:
+        return BlockLimits(_BLOCKS_PER_TILE_APART, np.inf)
+    each = 2 if simulated() else _BLOCKS_PER_MULTIPROCESSOR
+    return BlockLimits(_BLOCKS_PER_TILE, float(each * multiprocessors))
 
 
-def first_beyond(line: deque, most: int) -> Iterator:
-    """Take those that were first in a line until no more than `most` are left."""
-    while len(line) > most:
-        yield line.popleft()
+def batches_of(
+    work: GpuWork, cases: NDArray[np.int64], free: int
+) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Yield the cases of each batch, and whether it must be alone in the GPU's memory."""
+    jobs = jobs_of(work.columns, cases)
+    positions = np.repeat(np.arange(len(cases)), _job_counts(work.columns, cases))
+    sizes = np.bincount(positions, sizes_of(work.graphs.table, jobs).bytes, len(cases))
+    largest = int(sizes.argmax())
+    refuse_beyond(free, int(cases[largest]), int(sizes[largest]))
+    limit = min(work.options.batch_bytes, free // _FREE_PART)
+    ends, first, before = np.cumsum(sizes), 0, 0
+    while first < len(cases):
+        past = max(int(np.searchsorted(ends, before + limit, side="right")), first + 1)
+        yield cases[first:past], ends[past - 1] - before > free // _FREE_PART
+        first, before = past, ends[past - 1]
 
 
-def prepare_wide(
-    columns: CaseColumns, share: Share, scoring: SplicedScoring
-) -> list[tuple[int, PreparedCase]]:
-    """Prepare cases for the 32-bit sweep, and refuse those that the current GPU cannot hold."""
-    if not share.broad:
-        return []
-    prepare_case = Preparation(scoring)
-    made = [(k, prepare_case(columns.cases[k])) for k in share.broad]
-    for numbered in made:
-        refuse_beyond(share.free, numbered[0], _wide_bytes(numbered))
-    return made
+def _job_counts(columns: CaseColumns, cases: NDArray[np.int64]) -> NDArray[np.int64]:
+    return columns.first_jobs[cases + 1] - columns.first_jobs[cases]
 
 
-def wide_results(
-    made: list[tuple[int, PreparedCase]], scoring: SplicedScoring
+def jobs_of(columns: CaseColumns, cases: NDArray[np.int64]) -> Jobs:
+    """Return the jobs of some cases, in their order."""
+    counts = _job_counts(columns, cases)
+    begins = np.cumsum(counts) - counts
+    chosen = np.repeat(columns.first_jobs[cases] - begins, counts) + np.arange(counts.sum())
+    return columns.jobs.take(chosen)
+
+
+def _results_32(
+    work: GpuWork, cases: list[int], pool: BufferPool, free: int
 ) -> Iterator[tuple[int, SplicedAlignment]]:
-    """Align cases with 32-bit sweeps on the current GPU; chains are followed on the CPU."""
-    for batch in within_limit(made, _wide_bytes, WIDE_BYTES_PER_BATCH):
-        jobs = [
-            wide.Job(program, prepared.case.target.codes)
-            for _, prepared in batch
-            for program in prepared.programs
-        ]
-        sweeps = iter(zip(jobs, wide.sweep(jobs, scoring), strict=True))
+    """Align cases with 32-bit sweeps on the current GPU; chains are traced on the CPU."""
+    if not cases:
+        return
+    pool.clear_batches()
+    prepare_case, scoring = Preparation(work.scoring), work.scoring
+    made = [(k, prepare_case(work.columns.cases[k])) for k in cases]
+    for k, prepared in made:
+        refuse_beyond(free, k, _bytes_32(prepared))
+    for batch in within_limit(made, lambda each: _bytes_32(each[1]), _BYTES_PER_BATCH_32):
+        jobs = [job for _, prepared in batch for job in _jobs_32(prepared)]
+        sweeps = iter(zip(jobs, sweep32.sweep(jobs, scoring), strict=True))
         for k, prepared in batch:
             own = [next(sweeps) for _ in prepared.programs]
-            swept = [Swept(job.program, sweep, job.target, scoring) for job, sweep in own]
+            swept = [Swept(job.graph, rows, job.target, scoring) for job, rows in own]
             yield k, finish(prepared, swept)
 
 
-def _wide_bytes(numbered: tuple[int, PreparedCase]) -> int:
-    _, prepared = numbered
-    target = prepared.case.target.codes
-    return sum(wide.device_bytes(wide.Job(p, target)) for p in prepared.programs)
+def _jobs_32(prepared: PreparedCase) -> list[sweep32.Job32]:
+    return [sweep32.Job32(graph, prepared.case.target.codes) for graph in prepared.programs]
+
+
+def _bytes_32(prepared: PreparedCase) -> int:
+    return sum(sweep32.device_bytes(job) for job in _jobs_32(prepared))
+
+
+def refuse_beyond(free: int, case: int, needed: int) -> None:
+    """Raise `DeviceError` if a case needs more memory than is free on its GPU."""
+    if needed > free:
+        raise DeviceError(
+            f"case {case + 1} needs {needed >> 20} MB of GPU memory, {free >> 20} MB are free; use"
+            " the CPU (cpu) or a larger GPU"
+        )

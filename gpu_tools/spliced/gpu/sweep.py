@@ -1,19 +1,19 @@
 """The packed sweep on a GPU: exons stay in the lanes, the target streams past them.
 
-One warp holds a *piece* (see `pieces`): segments of tracks side by side, two int16 rows a register.
-Virtual lane v of a segment (two a lane) owns neighbouring rows and works on target column s - v in
-step s, some chunks later if the segment is behind. The row above a segment streams in at its top,
-column by column, and the last rows of the exons that end in it, each the last of its virtual lane,
-stream out, so that what is special about an exon happens outside of the inner loop, and pieces that
-depend on each other run one behind the other.
+One warp holds a *warp tile* (see `warp_tiles`): parts of tracks side by side, two int16 rows a
+register. Virtual lane v of a part (two a lane) owns neighbouring rows and works on target column
+s - v in step s, some chunks later if the part is behind. The row above a part streams in at its
+top, column by column. The last rows of the exons that end in it, each the last of its virtual lane,
+stream out. So the ends of exons are handled outside of the inner loop, and warp tiles that depend
+on each other run one behind the other.
 
 What one warp hands to another is a cell in memory that was `NEVER` before: its reader waits until
-it is not. So no flags and no fences are needed, and a value is seen as soon as it is there.
+it is not. So no flags and no fences are needed.
 
 Inside a track cells are lifted once more: S''(i, j) = S'(i, j) - gap * i for the track's row i, the
 first of which is 1. Then a step down is free as well, a pair adds its score less two gaps, or 0 if
 that is less, and no cell is below 0. So a plain addition adds to two cells at once and carries
-nothing from one to the other. Who reads the last row of an exon adds `gap` times its length.
+nothing from one to the other. The reader of an exon's last row adds `gap` times its length.
 
 Rows that a virtual lane lacks lie at its top and do nothing: no pair is better than the cell above.
 """
@@ -39,17 +39,15 @@ from gpu_tools.spliced.gpu.job_table import (
     CELLS,
     COLUMNS,
     NUMBERS,
-    PIECES,
-    SEGMENTS,
+    PARTS,
     SOURCES,
-    STOPS,
+    SPANS,
     STRIDE,
     SYMBOLS,
-    WORD_ROOM,
+    TILES,
+    WORD_STRIDE,
     WORDS,
 )
-from gpu_tools.spliced.gpu.piece_tables import BEHIND, OF_SEGMENT
-from gpu_tools.spliced.gpu.pieces import Capacity
 from gpu_tools.spliced.gpu.row_above import (
     BOTH_NEVER,
     CHUNK,
@@ -60,21 +58,23 @@ from gpu_tools.spliced.gpu.row_above import (
     UNROLLED,
     arrive,
 )
+from gpu_tools.spliced.gpu.tile_tables import BEHIND, PART_FIELDS
+from gpu_tools.spliced.gpu.warp_tiles import Capacity
 
 SLOTS = 8
 """Rows of a virtual lane, each half a register."""
 _SHIFT_BITS = UNROLLED.bit_length() - 1
 CAPACITY = Capacity(
-    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, span=8, segments=16, sources=20
+    lanes=WARP, slots=SLOTS, chunk=CHUNK, late=UNROLLED, reach=8, parts=16, sources=20
 )
-APART = CAPACITY._replace(span=0, segments=1)
-"""A segment a piece, for jobs that are held up by dependent exons, not by the arithmetic."""
+APART = CAPACITY._replace(reach=0, parts=1)
+"""A part a warp tile, for jobs whose time is that of exons that depend on each other."""
 LEAD = 2 * WARP
 """Elements before column 0 of a stored row, for steps that come too early."""
 TAIL = 3 * WARP + 2 * UNROLLED
 """Elements after the last column, for steps that come too late."""
-WORD_LEAD = LEAD + CAPACITY.span * CHUNK
-"""Elements before the word of column 0: the last segment of a piece begins late."""
+WORD_LEAD = LEAD + CAPACITY.reach * CHUNK
+"""Elements before the word of column 0: the last part of a tile begins late."""
 WORD_TAIL = WORD_LEAD + CHUNK + 2 * UNROLLED
 """Elements after the word of the last column."""
 WORDS_AROUND = WORD_LEAD + 1 + WORD_TAIL
@@ -83,7 +83,7 @@ NEVER_BYTE = NEVER & 0xFF
 _AT_ONCE = min(4 * UNROLLED, CHUNK)
 """Columns between two turns of the inner loop, at the end of which rows move back in registers."""
 _NO_COLUMN = -(1 << 30)
-_HALF = CAPACITY.segments * STAGED
+_HALF = CAPACITY.parts * STAGED
 _STAGE = 2 * _HALF
 
 _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
@@ -93,39 +93,39 @@ _HIGHS = 0x7632
 
 
 @cuda.jit(device=True)
-def place_of(row, stride):
-    """Return where column 0 of a stored row is, see `pieces.stored_row`."""
+def offset_of(row, stride):
+    """Return where column 0 of a stored row is, see `tile_tables.stored_row`."""
     return int32(int32(LEAD) + (row >> int32(_SHIFT_BITS)) * stride + (row & int32(UNROLLED - 1)))
 
 
 @cuda.jit(device=True)
-def _locate(virtual_lane, segments, first_stops, stops):
+def _locate(virtual_lane, parts, first_spans, spans):
     """Return what a virtual lane holds.
 
-    `segments` is where the piece's segments begin and end; `stops` are first rows, ends and stored
-    rows of stops, and the elements of a stored row. Returned are the stream row of its first slot,
-    the first real one, the place of its stop or -1, its segment, and its number in the segment. A
-    lane that is not used has no real row and segment -1.
+    `parts` is where the tile's parts begin and end; `spans` are first rows, ends and stored
+    rows of spans, and the elements of a stored row. Returned are the stream row of its first slot,
+    the first real one, the place of its span or -1, its part, and its number in the part. A
+    lane that is not used has no real row and part -1.
     """
-    begins, ends, stored, stride = stops
-    row, real, place, own, number = int32(0), int32(1 << 30), int32(-1), int32(-1), int32(0)
+    begins, ends, stored, stride = spans
+    row, real, offset, own, number = int32(0), int32(1 << 30), int32(-1), int32(-1), int32(0)
     first = int32(0)
-    for segment in range(segments[0], segments[1]):
+    for part in range(parts[0], parts[1]):
         used = first
-        for stop in range(first_stops[uint32(segment)], first_stops[uint32(segment + 1)]):
-            begin, end = begins[uint32(stop)], ends[uint32(stop)]
+        for span in range(first_spans[uint32(part)], first_spans[uint32(part + 1)]):
+            begin, end = begins[uint32(span)], ends[uint32(span)]
             after = int32(used + (end - begin + int32(SLOTS - 1)) // int32(SLOTS))
             if virtual_lane >= used and virtual_lane < after:
                 row = int32(end - (after - virtual_lane) * int32(SLOTS))
                 real = begin
                 if virtual_lane == after - 1:
-                    place = place_of(stored[uint32(stop)], stride)
+                    offset = offset_of(stored[uint32(span)], stride)
             used = after
         used = int32((used + int32(1)) & int32(~1))
         if virtual_lane >= first and virtual_lane < used:
-            own, number = int32(segment), int32(virtual_lane - first)
+            own, number = int32(part), int32(virtual_lane - first)
         first = used
-    return row, real, place, own, number
+    return row, real, offset, own, number
 
 
 @cuda.jit(device=True)
@@ -143,7 +143,7 @@ def _step(row, selectors, state, pair, above, neighbours):
 
     `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
     words of two columns; `above` what is staged. `neighbours` tells what goes above the low half,
-    the neighbour's high half or in a segment's first lane the staged row, and what moves a low half
+    the neighbour's high half or in a part's first lane the staged row, and what moves a low half
     up, which the multiplier does: the other integer lanes have enough to do.
     """
     diagonal, bottom, neighbour = state
@@ -161,17 +161,17 @@ def _step(row, selectors, state, pair, above, neighbours):
 
 
 @cuda.jit(device=True)
-def _four_steps(rows, state, above, given, keeps, to):
-    """Move all lanes on by four columns, and keep what leaves them.
+def _four_steps(rows, state, above, inputs, stores, to):
+    """Move all lanes on by four columns, and store what leaves them.
 
     `state` is the diagonal, the lane's own last rows, the words of the last column and of the next
-    four, and where the first of these is. `above` is what is staged. `keeps` tells whether the
-    lane's low and high half end with a row that is kept, `to` where these columns of it go.
+    four, and where the first of these is. `above` is what is staged. `stores` tells whether the
+    lane's low and high half end with a row that is stored, `to` where these columns of it go.
     Returned are the new state and places.
     """
     row, selectors, neighbours = rows
     before, bottom, late, w0, w1, w2, w3, at = state
-    (words, scratch), (keeps_low, keeps_high), (to_low, to_high) = given, keeps, to
+    (words, scratch), (stores_low, stores_high), (to_low, to_high) = inputs, stores, to
     at = uint32(at + uint32(UNROLLED))
     n0, n1, n2, n3 = load4(words, int64(at))
     last = before, bottom, shuffle_up(bottom, scratch)
@@ -182,61 +182,61 @@ def _four_steps(rows, state, above, given, keeps, to):
     before, b2 = _step(row, selectors, last, (w2, w1), above[2], neighbours)
     last = before, b2, shuffle_up(b2, scratch)
     before, b3 = _step(row, selectors, last, (w3, w2), above[3], neighbours)
-    if keeps_low:
+    if stores_low:
         put_four(to_low, permute(b0, b1, int32(LOWS)), permute(b2, b3, int32(LOWS)))
-    if keeps_high:
+    if stores_high:
         put_four(to_high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
     state = before, b3, w3, n0, n1, n2, n3, at
     return state, (moved(to_low, UNROLLED), moved(to_high, UNROLLED))
 
 
 @cuda.jit(device=True)
-def _eight_steps(rows, state, staged, given, keeps, to):
+def _eight_steps(rows, state, staged, inputs, stores, to):
     """Do eight steps; `staged` is where what goes above them is."""
-    stage, given = given
+    stage, inputs = inputs
     above = load4(stage, int64(staged))
-    state, to = _four_steps(rows, state, above, given, keeps, to)
+    state, to = _four_steps(rows, state, above, inputs, stores, to)
     above = load4(stage, int64(staged + UNROLLED))
-    return _four_steps(rows, state, above, given, keeps, to)
+    return _four_steps(rows, state, above, inputs, stores, to)
 
 
 @cuda.jit(device=True)
-def _advance(rows, state, staged, chunk, given, keeps, to):
+def _advance(rows, state, staged, chunk, inputs, stores, to):
     """Do a chunk of steps; `staged` is where what goes above them is."""
     for k in range(int32(0), chunk, int32(_AT_ONCE)):
         at = int32(staged + k)
         if _AT_ONCE == UNROLLED:
-            stage, others = given
-            state, to = _four_steps(rows, state, load4(stage, int64(at)), others, keeps, to)
+            stage, others = inputs
+            state, to = _four_steps(rows, state, load4(stage, int64(at)), others, stores, to)
         else:
-            state, to = _eight_steps(rows, state, at, given, keeps, to)
-            state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), given, keeps, to)
+            state, to = _eight_steps(rows, state, at, inputs, stores, to)
+            state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), inputs, stores, to)
     return state, to
 
 
 @cuda.jit(device=True)
-def _first_state(words, room, number, delay):
+def _first_state(words, word_stride, number, delay):
     """Return a lane's state before its first step, see `_four_steps`.
 
     Of the words, which lie there several times, it takes those whose shift makes four aligned.
     """
     shift = int32(number & int32(UNROLLED - 1))
-    at = uint32(shift * room + shift + WORD_LEAD - number - delay)
+    at = uint32(shift * word_stride + shift + WORD_LEAD - number - delay)
     w0, w1, w2, w3 = load4(words, int64(at))
     return BOTH_NEVER, BOTH_NEVER, int32(0), w0, w1, w2, w3, at
 
 
 @cuda.jit(device=True)
-def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
-    """Sweep one piece over all columns."""
-    segments, extra = piece
-    first_stops, stops, of_segments, sources = tables
-    codes, (words, room), cells = data
+def _sweep_tile(tile, tables, data, columns, stage, scratch, scoring):
+    """Sweep one tile over all columns."""
+    parts, extra = tile
+    first_spans, spans, part_table, sources = tables
+    codes, (words, word_stride), cells = data
     lane = int32(cuda.threadIdx.x)
     row = cuda.local.array(SLOTS, int32)
     selectors = cuda.local.array(SLOTS, int32)
-    low, real_low, place_low, own, number = _locate(int32(2 * lane), segments, first_stops, stops)
-    high, real_high, place_high, _, _ = _locate(int32(2 * lane + 1), segments, first_stops, stops)
+    low, real_low, offset_low, own, number = _locate(int32(2 * lane), parts, first_spans, spans)
+    high, real_high, offset_high, _, _ = _locate(int32(2 * lane + 1), parts, first_spans, spans)
     for c in range(SLOTS):
         selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
             _selector(codes, int32(high + c), real_high, 1) << int32(8)
@@ -246,25 +246,25 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
     selector = int32(_SECONDS_HIGH if number == 0 else _FIRSTS_HIGH)
     rows = row, selectors, (selector, int32(cuda.blockDim.z << 16))
     used = own >= 0
-    delay = of_segments[OF_SEGMENT * own + BEHIND] if used else int32(0)
-    staged = int32((own - segments[0]) * int32(STAGED)) if used else int32(0)
-    state = _first_state(words, room, number, delay)
-    given = stage, (words, scratch)
+    delay = part_table[PART_FIELDS * own + BEHIND] if used else int32(0)
+    staged = int32((own - parts[0]) * int32(STAGED)) if used else int32(0)
+    state = _first_state(words, word_stride, number, delay)
+    inputs = stage, (words, scratch)
     to = (
-        moved(cells, int64(place_low - number - delay)),
-        moved(cells, int64(place_high - number - 1 - delay)),
+        moved(cells, int64(offset_low - number - delay)),
+        moved(cells, int64(offset_high - number - 1 - delay)),
     )
     fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
-    if first_stops[uint32(segments[0])] == first_stops[uint32(segments[1])]:
+    if first_spans[uint32(parts[0])] == first_spans[uint32(parts[1])]:
         computes = False  # folds alone have no rows
-    half, ahead = int32(0), int32(lane % int32(LANES) * int32(UNROLLED))
-    # where pieces wait for each other, columns go on sooner in small chunks
+    half, column_offset = int32(0), int32(lane % int32(LANES) * int32(UNROLLED))
+    # where tiles wait for each other, columns go on sooner in small chunks
     chunk = int32(int32(CHUNK) // int32(cuda.blockDim.y))
     for first in range(int32(0), int32(columns + extra), chunk):
         if fetches:
-            above = of_segments, sources
-            column = int32(first + ahead) if ahead < chunk else int32(_NO_COLUMN)
-            arrive(cells, above, segments, (column, columns), half, stage, scoring)
+            above = part_table, sources
+            column = int32(first + column_offset) if column_offset < chunk else int32(_NO_COLUMN)
+            arrive(cells, above, parts, (column, columns), half, stage, scoring)
         # the columns that the other warp works on meanwhile lie in the other half
         cuda.syncthreads()
         here = int32(half + staged)
@@ -272,60 +272,60 @@ def _sweep_piece(piece, tables, data, columns, stage, scratch, scoring):
         if computes:
             own_first = int32(first - delay)
             works = own_first >= 0 and own_first < int32(columns + 2 * WARP + UNROLLED)
-            keeps = works and place_low >= 0, works and place_high >= 0
-            state, to = _advance(rows, state, here, chunk, given, keeps, to)
+            stores = works and offset_low >= 0, works and offset_high >= 0
+            state, to = _advance(rows, state, here, chunk, inputs, stores, to)
 
 
 @kernel(registers=72)
-def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, scoring):
-    """Sweep the pieces of a team's job, as long as there are any; a block is one or two warps.
+def sweep_warp_tiles(jobs, block_jobs, numbers, sources, symbols, words, cells, counters, scoring):
+    """Sweep warp tiles of the thread block's job until none is left; a block is one or two warps.
 
-    The first warp fetches what the last one works on: if there are two, while that works on what
-    came before, in chunks half as long, which is faster; if there is one, there is room for more
-    blocks.
+    The first warp fetches what the last one works on. With two warps it does so while the last one
+    works on the chunk before, in chunks half as long, which is faster for one job; with one warp
+    more thread blocks run at the same time.
 
-    Every piece needs only pieces that were begun before it, so a block that waits always waits for
-    one that runs.
+    A warp tile needs only warp tiles that were begun before it, so a thread block that waits always
+    waits for one that runs.
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, cuda_job.FIELDS)
-    team : int32 array
-        The job of each block.
+    jobs : int64 array, shape (J, job_table.FIELDS)
+    block_jobs : int32 array
+        The job of each thread block.
     numbers : int32 array
-        Of each program, in the order of its pieces: the first segment of each piece and their
-        number; the steps of each piece beyond its columns; the first stop of each segment and their
-        number; of each stop its first row, its end and its stored row.
+        Of each graph, in the order of its warp tiles: the first part of each tile and their
+        number; the steps of each tile beyond its columns; the first span of each part and their
+        number; of each span its first row, its end and its stored row.
     sources : int32 array
-        Of each job, its segments and its sources, see `piece_tables`. A row is the place of its
-        column 0, 0 if it is not kept, and what a source adds stands there twice, as a pair.
+        Of each job, its parts and its sources, see `tile_tables`. A row is the offset of
+        its column 0, 0 if it is not stored, and what a source adds stands there twice, as a pair.
     symbols : uint8 array
-        Streams of base symbols, 0 to 3.
+        Nucleotides of the graphs' rows, 0 to 3.
     words : int32 array
-        Of each target, by column: what a pair adds, one byte a base symbol.
+        Of each target, by column: what a pair adds, one byte a nucleotide.
     cells : int16 array, all `NEVER`
-        Written, of each job: the row of each stop, then the kept rows above segments. Four columns
-        of a stop's row are stored together, so places are chosen for them to be aligned.
+        Written, of each job: the last row of each span, then the stored rows above parts. Four
+        columns of a span's row are stored together, so their offsets are aligned.
     counters : int32 array, zeros, shape (J,)
-        Pieces begun of each job.
+        WarpWarp tiles begun of each job.
     scoring : int32 array
-        See `cuda_job`.
+        See `job_table`.
     """
     scratch = cuda.shared.array(WARP, int32)
     begun = cuda.shared.array(1, int32)
     stage = cuda.shared.array(_STAGE, int32, alignment=FOUR_WORDS)
-    own = team[cuda.blockIdx.x]
+    own = block_jobs[cuda.blockIdx.x]
     job = jobs[own]
-    columns, n_pieces, n_segments = int32(job[COLUMNS]), int32(job[PIECES]), job[SEGMENTS]
-    n_stops = job[STOPS]
-    first_segments = numbers[job[NUMBERS] :]
-    extra = first_segments[n_pieces + 1 :]
-    first_stops = extra[n_pieces:]
-    begins = first_stops[n_segments + 1 :]
-    stops = begins, begins[n_stops:], begins[2 * n_stops :], int32(job[STRIDE])
-    of_segments = sources[job[SOURCES] :]
-    tables = first_stops, stops, of_segments, of_segments[OF_SEGMENT * n_segments :]
-    of_columns = words[job[WORDS] :], int32(job[WORD_ROOM])
+    columns, n_tiles, n_parts = int32(job[COLUMNS]), int32(job[TILES]), job[PARTS]
+    n_spans = job[SPANS]
+    first_parts = numbers[job[NUMBERS] :]
+    extra = first_parts[n_tiles + 1 :]
+    first_spans = extra[n_tiles:]
+    begins = first_spans[n_parts + 1 :]
+    spans = begins, begins[n_spans:], begins[2 * n_spans :], int32(job[STRIDE])
+    part_table = sources[job[SOURCES] :]
+    tables = first_spans, spans, part_table, part_table[PART_FIELDS * n_parts :]
+    of_columns = words[job[WORDS] :], int32(job[WORD_STRIDE])
     data = symbols[job[SYMBOLS] :], of_columns, address(cells[job[CELLS] :])
     while True:
         if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
@@ -333,7 +333,7 @@ def sweep_pieces(jobs, team, numbers, sources, symbols, words, cells, counters, 
         cuda.syncthreads()
         k = begun[0]
         cuda.syncthreads()
-        if k >= n_pieces:
+        if k >= n_tiles:
             return
-        segments = first_segments[uint32(k)], first_segments[uint32(k + 1)]
-        _sweep_piece((segments, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)
+        parts = first_parts[uint32(k)], first_parts[uint32(k + 1)]
+        _sweep_tile((parts, extra[uint32(k)]), tables, data, columns, stage, scratch, scoring)

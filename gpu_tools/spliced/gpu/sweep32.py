@@ -38,47 +38,47 @@ _GAP, _PENALTY, _FREE = _TABLE, _TABLE + 1, _TABLE + 2
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
-class Job(NamedTuple):
-    """A program and an encoded target."""
+class Job32(NamedTuple):
+    """An exon graph and an encoded target."""
 
-    program: ExonGraph
+    graph: ExonGraph
     target: NDArray[np.uint8]
 
 
-def strips(job: Job) -> int:
+def strips(job: Job32) -> int:
     """Return the number of strips of a job's target columns."""
     return max(-(-len(job.target) // STRIP), 1)
 
 
-def stride(job: Job) -> int:
+def stride(job: Job32) -> int:
     """Return the elements of a stored row."""
     return LEAD + strips(job) * STRIP
 
 
-def _stored_rows(job: Job) -> int:
+def _stored_rows(job: Job32) -> int:
     """Return the rows of `ends`, those that join tracks, and those of `entries`, together."""
-    return _left_rows(job.program) + len(job.program.starts)
+    return _left_rows(job.graph) + len(job.graph.starts)
 
 
-def _left_rows(program: ExonGraph) -> int:
+def _left_rows(graph: ExonGraph) -> int:
     """Return the rows that runs leave: at ends, and to join other tracks."""
-    return len(program.ends) + program.runs.n_joins
+    return len(graph.ends) + graph.runs.n_joins
 
 
-def _border(job: Job) -> int:
+def _border(job: Job32) -> int:
     """Return the elements of one border: a value a row, and one above each row with a top."""
-    return len(job.program.runs.codes) + len(job.program.runs.top_rows)
+    return len(job.graph.runs.codes) + len(job.graph.runs.top_rows)
 
 
-def _numbers_of(program: ExonGraph) -> int:
-    """Return how many numbers describe a program's tracks, tops and exits."""
-    return len(program.starts) + 3 * (len(program.runs.top_rows) + len(program.runs.exit_rows))
+def _numbers_of(graph: ExonGraph) -> int:
+    """Return how many numbers describe a graph's tracks, tops and exits."""
+    return len(graph.starts) + 3 * (len(graph.runs.top_rows) + len(graph.runs.exit_rows))
 
 
-def device_bytes(job: Job) -> int:
+def device_bytes(job: Job32) -> int:
     """Return the device memory that a job takes."""
-    numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.program)
-    return 4 * numbers + len(job.program.runs.codes) + strips(job) * STRIP
+    numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.graph)
+    return 4 * numbers + len(job.graph.runs.codes) + strips(job) * STRIP
 
 
 # columns of the job table: counts, then where the job's parts begin in the buffers
@@ -212,12 +212,12 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
         cuda.syncthreads()
 
 
-def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
+def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[Sweep]:
     """Sweep jobs that together fit into the memory of the current GPU.
 
     Parameters
     ----------
-    jobs : list of Job
+    jobs : list of Job32
     scoring : SplicedScoring
 
     Returns
@@ -228,9 +228,9 @@ def sweep(jobs: list[Job], scoring: SplicedScoring) -> list[Sweep]:
     if not jobs:
         return []
     for job in jobs:
-        narrowest(bounds(job.program, strips(job) * STRIP, scoring), scoring)
+        narrowest(bounds(job.graph, strips(job) * STRIP, scoring), scoring)
     # long jobs first: a warp that starts last should not be the one that ends last
-    work = [len(job.program.runs.codes) * strips(job) for job in jobs]
+    work = [len(job.graph.runs.codes) * strips(job) for job in jobs]
     order = sorted(range(len(jobs)), key=lambda k: -work[k])
     ordered = [jobs[k] for k in order]
     sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
@@ -242,13 +242,13 @@ def _layout(jobs: list) -> NDArray[np.int64]:
     table = np.zeros((len(jobs), _FIELDS), dtype=np.int64)
     sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        program, runs = job.program, job.program.runs
+        graph, runs = job.graph, job.graph.runs
         table[k, :_SYMBOLS] = (
-            len(runs.codes), len(program.starts), len(runs.top_rows), len(runs.exit_rows),
-            len(program.ends), _left_rows(program), strips(job),
+            len(runs.codes), len(graph.starts), len(runs.top_rows), len(runs.exit_rows),
+            len(graph.ends), _left_rows(graph), strips(job),
         )  # fmt: skip
         sizes[k] = (
-            len(runs.codes), strips(job) * STRIP, _numbers_of(program),
+            len(runs.codes), strips(job) * STRIP, _numbers_of(graph),
             _stored_rows(job) * stride(job), 2 * _border(job),
         )  # fmt: skip
     table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
@@ -257,9 +257,9 @@ def _layout(jobs: list) -> NDArray[np.int64]:
 
 
 def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
-    streams = [job.program.runs.codes for job in jobs]
+    streams = [job.graph.runs.codes for job in jobs]
     symbols = np.concatenate(streams + [_padded(job) for job in jobs])
-    numbers = np.concatenate([_numbers(job.program) for job in jobs])
+    numbers = np.concatenate([_numbers(job.graph) for job in jobs])
     last, final = jobs[-1], table[-1]
     n_cells = int(final[_CELLS]) + _stored_rows(last) * stride(last)
     cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
@@ -274,7 +274,7 @@ def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
     on_device.copy_to_host(cells)
     sweeps = [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
     return [
-        sweep._replace(ends=sweep.ends[: len(job.program.ends)])
+        sweep._replace(ends=sweep.ends[: len(job.graph.ends)])
         for job, sweep in zip(jobs, sweeps, strict=True)
     ]
 
@@ -285,10 +285,10 @@ def _padded(job) -> NDArray[np.uint8]:
     return target
 
 
-def _numbers(program: ExonGraph) -> NDArray[np.int32]:
-    runs = program.runs
+def _numbers(graph: ExonGraph) -> NDArray[np.int32]:
+    runs = graph.runs
     parts = (
-        program.track_commits, runs.top_rows, runs.top_tracks, runs.top_joins, runs.exit_rows,
+        graph.track_commits, runs.top_rows, runs.top_tracks, runs.top_joins, runs.exit_rows,
         runs.exit_ends, runs.exit_bonus,
     )  # fmt: skip
     return np.concatenate(parts).astype(np.int32)
@@ -303,11 +303,11 @@ def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
 def _sweep_of(job, cells) -> Sweep:
     """Return the views of a job's stored rows from column 0 on, those that join behind the ends."""
     rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
-    n_left, tracks = _left_rows(job.program), np.arange(len(job.program.starts))
+    n_left, tracks = _left_rows(job.graph), np.arange(len(job.graph.starts))
     return Sweep(rows[:n_left, LEAD - 1 :], rows[n_left:, LEAD - 1 :], tracks)
 
 
 def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:
-    n_rows = len(job.program.runs.codes)
+    n_rows = len(job.graph.runs.codes)
     border = Border(borders[:n_rows], borders[n_rows : _border(job)])
-    fill_column_zero(job.program, _sweep_of(job, cells), border, scoring)
+    fill_column_zero(job.graph, _sweep_of(job, cells), border, scoring)

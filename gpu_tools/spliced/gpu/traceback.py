@@ -1,11 +1,12 @@
-"""Best chains and their alignments, found on the GPU in the rows that the packed sweep left there.
+"""The traceback on a GPU: best chains and their alignments, from the rows that the sweep stored.
 
-The same as `traceback`, with the same ties: of the exons that end where a chain's exon ends, the
-rows of W are computed backwards from that cell, and the shortest exon that explains its value is
-entered at its smallest column. One warp follows one chain.
+It follows `gpu_tools.spliced.cpu.traceback`, with the same ties. For the exons that end where the
+chain's exon ends, rows of gains W are computed backwards from that cell, and the shortest exon that
+explains its value is entered at its smallest column. One warp traces one chain.
 
-Rows of W go in strips, see `cuda_strip`. A strip ends where a candidate does, so its last row is
-all that has to be looked at. How each cell came about is followed from the exon's entry to its end.
+Rows of W are computed in strips, see `traceback_strip`. A strip ends where a candidate begins, so
+that only its last row is compared. Then the operations are read off from the exon's entry to its
+end.
 """
 
 from __future__ import annotations
@@ -22,13 +23,20 @@ from gpu_tools.hardware.gpu.intrinsics import (
 from gpu_tools.spliced.gpu import best_ends as ends
 from gpu_tools.spliced.gpu import job_table as of_job
 from gpu_tools.spliced.gpu.row_above import UNROLLED, empty_chain
-from gpu_tools.spliced.gpu.sweep import WORD_LEAD, place_of
-from gpu_tools.spliced.gpu.traceback_strip import NEVER, SLOTS, STRIP, sweep_strip, way_of, ways_of
+from gpu_tools.spliced.gpu.sweep import WORD_LEAD, offset_of
+from gpu_tools.spliced.gpu.traceback_strip import (
+    NEVER,
+    SLOTS,
+    STRIP,
+    move_of,
+    move_words,
+    sweep_strip,
+)
 
 HEAD = 3
 """Elements before the runs of an exon: its number by end, the column it is entered at, its runs."""
 EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
-"""Operations, as `traceback` numbers them."""
+"""Operations, as `gpu_tools.splicing.traceback` numbers them."""
 OPERATION_BITS = 3
 _FAR = 1 << 30
 
@@ -41,7 +49,7 @@ _exit = cuda.jit(device=True)(ends.exit_of)
 def _cell(rows, stored, column):
     """Return a stored row's cell; `rows` are a job's cells and the elements of a row."""
     cells, stride = rows
-    return int32(cells[place_of(stored, stride) + column])
+    return int32(cells[offset_of(stored, stride) + column])
 
 
 @cuda.jit(device=True)
@@ -69,7 +77,7 @@ def _first_at_least(row, wanted, past, lane, scratch):
 
 @cuda.jit(device=True)
 def _left_with(exit_, rows, column, gap):
-    """Return what an exon has at a column where it ends, its bonus added; see `cuda_packed`."""
+    """Return the value of an exon at a column where it ends, its bonus added; see `sweep`."""
     return int32(
         _cell(rows, exit_[ends.ROW], column) + exit_[ends.BONUS] + gap * exit_[ends.LENGTH]
     )
@@ -77,7 +85,7 @@ def _left_with(exit_, rows, column, gap):
 
 @cuda.jit(device=True)
 def _value_at(table, rows, group, end, lane, scratch):
-    """Return the most that an exon of a group has; `end` is its column, and the gap score."""
+    """Return the largest value of the exons of a group; `end` is the column, and the gap score."""
     value, (column, gap) = int32(NEVER), end
     for k in range(group[0] + lane, group[1], WARP):
         value = max(value, _left_with(table[k], rows, column, gap))
@@ -91,7 +99,7 @@ def _first_column(table, rows, group, end, most, lane, scratch):
     first = column
     for k in range(group[0], group[1]):
         wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
-        entry = cells[place_of(table[k, ends.ENTRY], stride) :]
+        entry = cells[offset_of(table[k, ends.ENTRY], stride) :]
         first = _first_at_least(entry, wanted, first, lane, scratch)
     return first
 
@@ -109,13 +117,13 @@ def _entered_at(entry, gains, columns, missing, lane, scratch):
 
 
 @cuda.jit(device=True)
-def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
+def _find_exon(table, rows, texts, workspace, end, scoring, lane, scratch):
     """Return the exon that ends with a value, the column it is entered at, strips and steps.
 
     `end` is the group of exits with that end, and the column. Of each strip the rows and lanes
-    before it, and how its cells came about, are left in the room.
+    before it, and the moves of its cells, are left in the workspace.
     """
-    strips, borders, ways, stride = room
+    strips, borders, moves, stride = workspace
     (group, column), (cells, stored) = end, rows
     gap = scoring[of_job.GAP]
     value = _value_at(table, rows, group, (column, gap), lane, scratch)
@@ -131,12 +139,12 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
             if lane == 0:
                 strips[uint32(2 * n_strips)], strips[uint32(2 * n_strips + 1)] = swept, lanes
             strip = int32(last_row - swept), first_word, n_rows, steps, source, target
-            own = ways[int64(lanes) * ways_of(steps) :]
+            own = moves[int64(lanes) * move_words(steps) :]
             lanes += sweep_strip(texts, borders, own, strip, gap, lane, scratch)
             swept += n_rows
             n_strips += int32(1)
         missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
-        entry = cells[place_of(table[k, ends.ENTRY], stored) :]
+        entry = cells[offset_of(table[k, ends.ENTRY], stored) :]
         entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
         if entered >= 0:
             return int32(k), entered, n_strips, steps
@@ -144,13 +152,13 @@ def _find_exon(table, rows, texts, room, end, scoring, lane, scratch):
 
 
 @cuda.jit(device=True)
-def _walk(found, texts, room, exon, end_column, strips_and_steps):
+def _walk(found, texts, workspace, exon, end_column, strips_and_steps):
     """Write the runs of operations from an exon's entry to its end; return their number.
 
     `exon` is where its last base symbol is, its length, and the column it is entered at.
     """
     symbols, _, target = texts
-    strips, _, ways, _ = room
+    strips, _, moves, _ = workspace
     last_row, left, column = exon
     strip, steps = strips_and_steps
     rows_before, spare, lanes = left, int32(0), int32(0)
@@ -162,7 +170,7 @@ def _walk(found, texts, room, exon, end_column, strips_and_steps):
             lanes = strips[uint32(2 * strip + 1)]
             spare = int32((rows_before - past) & int32(SLOTS - 1))
         slot = int32(left - 1 - rows_before + spare)
-        way = way_of(ways, steps, lanes, slot, int32(end_column - column))
+        way = move_of(moves, steps, lanes, slot, int32(end_column - column))
         paired, dropped = way & 1 == 0, way & 3 == 1
         operation = int32(DELETION) if dropped else int32(INSERTION)
         if paired:
@@ -187,7 +195,7 @@ def _walk(found, texts, room, exon, end_column, strips_and_steps):
 
 @cuda.jit(device=True)
 def _exit_before(table, rows, committed, end, wanted, lane, scratch):
-    """Return the last of the committed exits with a wanted value, or -1; see `_value_at`."""
+    """Return the last of the committed exits with the wanted value, or -1; see `_value_at`."""
     column, gap = end
     for start in range(committed, int32(0), int32(-WARP)):
         k = int32(start - 1 - lane)
@@ -209,24 +217,25 @@ def _beaten(best, number, job):
 
 
 @kernel()
-def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, written, found, scoring):
-    """Follow the best chain of each job back to its start, one warp a job.
+def trace_chains(
+    jobs, exits, symbols, words, targets, cells, best, workspace, written, found, scoring
+):
+    """Trace the best chain of each job back to its start, one warp a job.
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, cuda_job.FIELDS)
+    jobs : int64 array, shape (J, job_table.FIELDS)
     exits : int32 array, shape (B, 8)
         Of each exon, ordered by end, then start: its last stored row, its bonus, its length, its
         last base symbol, the stored row above its first one, how many exits may precede it, the
         first exit with its end, and the first behind those.
     symbols, words, cells : array
-        As `cuda_packed.sweep_pieces` has them, and the words of S', see `place_sources`.
+        As `sweep.sweep_warp_tiles` has them, and the words of S', see `write_job_inputs`.
     targets : uint8 array
         Encoded targets.
     best : int64 array, shape (J,)
         From `find_ends`.
-    space : int32 array
-        Room to work in.
+    workspace : int32 array
     written : int32 array, shape (J,)
         Written: elements of `found` that are.
     found : int32 array
@@ -235,7 +244,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         exits, the column it is entered at, and its runs: their number, then each as its length and
         operation.
     scoring : int32 array
-        See `cuda_job`.
+        See `job_table`.
     """
     scratch = cuda.shared.array(WARP, int32)
     lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
@@ -244,14 +253,14 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
     rows = cells[job[of_job.CELLS] :], int32(job[of_job.STRIDE])
     texts = (
         symbols[job[of_job.SYMBOLS] :],
-        words[job[of_job.WORDS] + UNROLLED * job[of_job.WORD_ROOM] :],
+        words[job[of_job.WORDS] + UNROLLED * job[of_job.WORD_STRIDE] :],
         targets[job[of_job.TARGET] :],
     )
     stride = int32(job[of_job.COLUMNS] + 2 * WARP)
-    room = (
-        space[job[of_job.STRIPS] :],
-        space[job[of_job.BORDERS] :],
-        space[job[of_job.WAYS] :],
+    workspace = (
+        workspace[job[of_job.STRIPS] :],
+        workspace[job[of_job.BORDERS] :],
+        workspace[job[of_job.MOVES] :],
         stride,
     )
     column, chain, n = int32(_column(best[number])), int32(0), int32(1)
@@ -261,7 +270,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
     while end >= 0:
         group = table[end, ends.FIRST], table[end, ends.PAST]
         exon, entered, n_strips, steps = _find_exon(
-            table, rows, texts, room, (group, column), scoring, lane, scratch
+            table, rows, texts, workspace, (group, column), scoring, lane, scratch
         )
         if exon < 0:
             chain = int32(-1)
@@ -270,7 +279,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
         runs = int32(0)
         if lane == 0:
             walked = table[exon, ends.LAST_ROW], table[exon, ends.LENGTH], entered
-            runs = _walk(out[n + HEAD :], texts, room, walked, column, (n_strips, steps))
+            runs = _walk(out[n + HEAD :], texts, workspace, walked, column, (n_strips, steps))
             out[n], out[n + 1], out[n + 2] = exon, entered, runs
         n += int32(HEAD) + shuffle(runs, int32(0), scratch)
         chain, column = int32(chain + 1), entered
@@ -288,7 +297,7 @@ def trace_chains(jobs, exits, symbols, words, targets, cells, best, space, writt
 
 @kernel()
 def gather(found, written, jobs, used, firsts, gathered):
-    """Put what was found next to each other, in any order; a block a job.
+    """Put the chains of all jobs next to each other, in any order; a thread block a job.
 
     Where the part of each job begins is written to `firsts`, and how much there is of all parts to
     ``used[0]``, which was 0.

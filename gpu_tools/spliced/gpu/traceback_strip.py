@@ -1,8 +1,8 @@
-"""A strip of rows of W, which chains are followed with; see `cuda_trace`.
+"""A strip of rows of gains W, by which a GPU traces chains; see `traceback`.
 
 A warp holds a strip: a lane owns neighbouring rows, and the columns pass from right to left, each
-lane one column behind the lane before. How each cell came about is kept in two bits, 16 for the
-rows of a lane.
+lane one column behind the lane before. The move that led to a cell takes two bits, those of the
+rows of a lane 16.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SIGNED_BYTE, _NOTHING = 0x8880, 0x4444
 
 
 @cuda.jit(device=True)
-def sweep_strip(texts, borders, ways, strip, gap, lane, scratch):
+def sweep_strip(texts, borders, moves, strip, gap, lane, scratch):
     """Compute a strip of rows of W; return the lanes that it takes.
 
     `strip` holds where the strip's first base symbol and the word of the last column's right
     neighbour are, its rows and steps, where the row before is in `borders`, or -1 if it is all
-    zeros, and where the last row goes. Of each two steps a lane writes one word of `ways`.
+    zeros, and where the last row goes. Of each two steps a lane writes one word of `moves`.
     """
     symbols, words, _ = texts
     first_symbol, first_word, n_rows, steps, source, target = strip
@@ -51,7 +51,7 @@ def sweep_strip(texts, borders, ways, strip, gap, lane, scratch):
         row[i] = int32(NEVER)
     # the factor is not known to the compiler, which would shift instead: see `_step`
     costs = selectors, gaps, int32(cuda.blockDim.z + 1)
-    diagonal, at, out = int32(NEVER), uint32(first_word + lane), uint32(lane * ways_of(steps))
+    diagonal, at, out = int32(NEVER), uint32(first_word + lane), uint32(lane * move_words(steps))
     word = words[at]
     for first in range(int32(0), steps, int32(WARP)):
         arriving = borders[uint32(source + first + lane)] if source >= 0 else int32(0)
@@ -69,7 +69,7 @@ def sweep_strip(texts, borders, ways, strip, gap, lane, scratch):
             if lane == behind and column >= 0:
                 borders[uint32(target + column)] = row[SLOTS - 1]
             if lane < used:
-                ways[out] = int32(early | int32(late << int32(16)))
+                moves[out] = int32(early | int32(late << int32(16)))
             out = uint32(out + uint32(1))
     sync_lanes()
     return used
@@ -104,16 +104,16 @@ def _step(row, costs, diagonal, below, word):
 
 
 @cuda.jit(device=True)
-def ways_of(steps):
+def move_words(steps):
     """Return the words that a lane writes in so many steps."""
     return int32((steps + int32(WARP - 1)) // int32(WARP) * int32(WARP // 2))
 
 
 @cuda.jit(device=True)
-def way_of(ways, steps, lanes, slot, column):
+def move_of(moves, steps, lanes, slot, column):
     """Return the two bits of a row's cell, `column` columns before the last."""
     lane = int32(slot >> 3)
     step = int32(column + lane)
-    word = ways[int64(lanes + lane) * ways_of(steps) + (step >> 1)]
+    word = moves[int64(lanes + lane) * move_words(steps) + (step >> 1)]
     shift = int32(((step & int32(1)) << 4) + ((~slot & int32(SLOTS - 1)) << 1))
     return int32((word >> shift) & int32(3))

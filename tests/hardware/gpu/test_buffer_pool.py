@@ -1,73 +1,62 @@
-"""What calls on GPUs keep: threads and buffers, on a GPU or on numba's simulator."""
+"""Buffers that calls use again, on a GPU or on numba's simulator."""
 
 import subprocess
 import sys
-from concurrent.futures import Future
 from pathlib import Path
-from threading import Event
 
 import numpy as np
 import pytest
 
 from gpu_tools import spliced_align
-from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import KEPT, Room
 from tests.cases import WORKED_EXAMPLE
+
+pytest.importorskip("numba_cuda")
+
+from gpu_tools.hardware.gpu.buffer_pool import Buffers, borrowed_pools
 
 pytestmark = pytest.mark.cuda
 
 
-def test_gpus_work_beside_who_asks():
-    begun, found = Event(), []
-
-    def run(share, room):
-        begun.set()
-        found.append((share, told.result(), isinstance(room, Room)))
-
-    told = Future()
-    with KEPT.beside_gpus((0, 0), run, "ab"):
-        assert begun.wait(60)
-        assert found == []
-        told.set_result(7)
-    assert found == [("a", 7, True), ("b", 7, True)]
+def test_what_is_copied_comes_back():
+    buffers, values = Buffers(), np.arange(10, dtype=np.int32)
+    found = buffers.fetch("found", buffers.copy("some", values), 7)
+    buffers.stream.synchronize()
+    assert found.tolist() == list(range(7))
 
 
-def test_gpus_end_before_an_error_of_who_asks_is_raised():
-    told, found = Future(), []
+def test_rows_of_a_table_come_back():
+    buffers, table = Buffers(), np.arange(12, dtype=np.int64).reshape(3, 4)
+    assert buffers.copy("table", table).copy_to_host().tolist() == table.tolist()
+    assert buffers.copy("table", table[:0]).shape == (3, 4)
 
-    def fail():
-        told.set_result(7)
+
+def test_an_array_is_made_anew_when_it_is_too_small():
+    buffers = Buffers()
+    first = buffers.array("some", 10, np.int32)
+    assert buffers.array("some", 4, np.int32) is first
+    assert len(buffers.array("some", 11, np.int32)) == 11
+    assert buffers.bytes == 44
+
+
+def test_bytes_are_filled():
+    buffers = Buffers()
+    assert buffers.filled("some", 3, np.int16, 0x80).copy_to_host().tolist() == [-0x7F80] * 3
+
+
+def test_a_pool_is_retained_for_the_next_call_and_never_shared():
+    with borrowed_pools((0, 0)) as (one, other):
+        assert one is not other
+    with borrowed_pools((0,)) as (again,):
+        assert again in (one, other)
+
+
+def test_a_call_that_fails_leaves_no_pool_behind():
+    with pytest.raises(KeyError), borrowed_pools((0,)) as (failed,):
+        failed.resident.array("some", 10, np.int32)
         raise KeyError
-
-    with (
-        pytest.raises(KeyError),
-        KEPT.beside_gpus((0,), lambda *_: found.append(told.result()), "a"),
-    ):
-        fail()
-    assert found == [7]
-
-
-def test_buffers_beyond_what_may_be_kept_are_given_back():
-    room = Room()
-    for buffers in (room.stays, room.turns[1]):
-        buffers.copy("some", np.arange(10, dtype=np.int32))
-    room.keep(80)
-    assert room.stays.bytes == room.bytes == 40
-    room.keep(79)
-    assert room.stays.bytes == room.bytes == 0
-
-
-@pytest.mark.skipif(simulated(), reason="the simulator's calls are numba's")
-def test_what_numba_has_compiled_is_started_without_it():
-    for _ in range(2):
-        spliced_align([WORKED_EXAMPLE.case()], device="cuda:0")
-    buffers = KEPT._rooms[0].turns[0]
-    started = {
-        kernel.py_func.__name__
-        for calls in (buffers.calls, buffers.urgent)
-        for kernel in calls._loaded
-    }
-    assert started >= {"place_sources", "sweep_pieces", "find_ends", "trace_chains", "gather"}
+    assert failed.bytes == 0
+    with borrowed_pools((0,)) as (pool,):
+        assert pool is not failed
 
 
 _ALL_GPUS = """

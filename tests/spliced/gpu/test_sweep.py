@@ -1,7 +1,6 @@
 """CUDA and CPU give the same answer, on a GPU or on numba's simulator."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +9,12 @@ from gpu_tools import Case, SplicedScoring, case_columns, spliced_align, spliced
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.device import simulated
 from tests import cases
+
+pytest.importorskip("numba_cuda")
+
+from gpu_tools.spliced.gpu import schedule
+from gpu_tools.spliced.gpu.layout import sizes_of
+from gpu_tools.spliced.gpu.schedule import GpuOptions, align_on_gpus, score_on_gpus
 
 pytestmark = pytest.mark.cuda
 SIZES = {"base": 30, "count": 4, "longest": 9} if simulated() else {
@@ -29,63 +34,42 @@ def test_worked_example():
     assert cuda[0].score == 3
 
 
-@pytest.fixture(params=[-1, 10**6], ids=["together", "apart"])
-def segments(request, monkeypatch):
-    """Have the packed kernel put segments together in a warp, or each in one of its own."""
-    monkeypatch.setattr("gpu_tools.spliced.gpu.launch.EXONS_APART", request.param)
+TOGETHER, APART = GpuOptions(exons_apart=-1), GpuOptions(exons_apart=10**6)
+layouts = pytest.mark.parametrize("options", [TOGETHER, APART], ids=["together", "apart"])
+
+
+def both_with(options, examples, scoring, ordinals=(0,)):
+    """Return what the CPU and the GPU make of examples, with options of the schedule."""
+    made = [example.case(f"case{k}") for k, example in enumerate(examples)]
+    cuda = align_on_gpus(case_columns(made), scoring, ordinals, 2, lambda cells: None, options)
+    return spliced_align(made, scoring, device="cpu"), list(cuda)
 
 
 @pytest.mark.parametrize("seed", range(3 if simulated() else 100))
-def test_random_batches_are_equal_to_the_last_symbol(seed, segments):
-    _compare_random_batch(np.random.default_rng(seed), n_rate=0.0)
+@layouts
+def test_random_batches_are_equal_to_the_last_symbol(seed, options):
+    _compare_random_batch(np.random.default_rng(seed), 0.0, options)
 
 
 @pytest.mark.parametrize("seed", range(3 if simulated() else 100))
 def test_random_batches_with_unknown_bases_are_equal(seed):
-    _compare_random_batch(np.random.default_rng(seed), n_rate=0.02)
+    _compare_random_batch(np.random.default_rng(seed), 0.02)
 
 
-@pytest.mark.parametrize("seed", range(3 if simulated() else 40))
-def test_merged_tracks_of_the_32_bit_kernel(seed, monkeypatch):
-    """All that a sweep leaves behind is what the CPU's does with every track apart."""
-    from gpu_tools.spliced import merging
-    from gpu_tools.spliced.case import Preparation
-    from gpu_tools.spliced.cpu import sweep as cpu
-    from gpu_tools.spliced.gpu import sweep32 as cuda_wide
-
-    monkeypatch.setattr(merging, "LEAST_ROWS", 1)
-    rng = np.random.default_rng(700 + seed)
-    sizes = {"base": 18, "target": 10, "starts": 6, "ends": 3} if simulated() else {
-        "base": 900, "target": int(rng.integers(1, 1500)), "starts": 30, "ends": 9,
-    }  # fmt: skip
-    case, scoring = cases.nested_example(rng, **sizes).case(), cases.random_scoring(rng)
-    programs = Preparation(scoring)(case).programs
-    assert any(program.runs.n_joins for program in programs)
-    jobs = [cuda_wide.Job(program, case.target.codes) for program in programs]
-    merged = cuda_wide.sweep(jobs, scoring)
-    monkeypatch.setattr(merging, "LEAST_ROWS", 1 << 40)
-    for program, sweep in zip(programs, merged, strict=True):
-        apart, columns = (
-            cpu.sweep(replace(program), case.target.codes, scoring),
-            sizes["target"] + 1,
-        )
-        for one, other in zip(sweep[:2], apart[:2], strict=True):
-            assert (one[:, :columns] == other[:, :columns]).all()
-
-
-def _compare_random_batch(rng, n_rate):
+def _compare_random_batch(rng, n_rate, options=None):
     examples = [
         cases.random_example(
             rng, **SIZES, target=int(rng.integers(1, LONGEST_TARGET)), n_rate=n_rate
         )
         for _ in range(1 if simulated() else 10)
     ]
-    cpu, cuda = both(examples, cases.random_scoring(rng))
+    cpu, cuda = both_with(options, examples, cases.random_scoring(rng))
     assert cuda == cpu
 
 
-def test_exons_longer_than_a_warp_holds(segments):
-    """One exon is cut into pieces; shorter ones leave its track at a piece's end and inside."""
+@layouts
+def test_exons_longer_than_a_warp_holds(options):
+    """One exon is cut into spans; shorter ones leave its track at a span's end and inside."""
     from gpu_tools.spliced.gpu.sweep import CAPACITY
 
     longest = 2 * CAPACITY.lanes * CAPACITY.slots
@@ -93,17 +77,18 @@ def test_exons_longer_than_a_warp_holds(segments):
     ends = (longest // 2, longest, longest + 1, 2 * longest + 9)
     example = cases.random_example(rng, 3 * longest, 5, 1, 4, n_rate=0.0)
     example.plus, example.minus = [(3, 3 + end) for end in ends] + [(2 * longest, 3 * longest)], []
-    cpu, cuda = both([example], SplicedScoring(gap=0))
+    cpu, cuda = both_with(options, [example], SplicedScoring(gap=0))
     assert cuda == cpu
 
 
-def test_many_exons_end_before_a_track(segments):
-    """More than one segment reads, the best of them anywhere among them."""
+@layouts
+def test_many_exons_end_before_a_track(options):
+    """More than one part reads, the best of them anywhere among them."""
     rng = np.random.default_rng(12)
     example = cases.random_example(rng, 30, 9, 1, 4, n_rate=0.0)
     example.plus, example.minus = [(k, k + 5) for k in range(11)] + [(18, 27)], []
     example.scores = {("+", exon): float(k * 7 % 11) for k, exon in enumerate(example.plus)}
-    cpu, cuda = both([example], SplicedScoring(exon_weight=1.0, intron_penalty=1))
+    cpu, cuda = both_with(options, [example], SplicedScoring(exon_weight=1.0, intron_penalty=1))
     assert cuda == cpu
 
 
@@ -133,13 +118,10 @@ def test_ties(tie):
 
 
 def test_which_kernel_takes_what():
-    from gpu_tools.spliced.gpu.work import begun
-
     def packs(text, target_length=4, exon_length=4, **scores):
         case = cases.Example(text, "A" * target_length, [(0, exon_length)]).case()
-        with begun(case_columns([case]), SplicedScoring(**scores), (0,), 1) as work:
-            work.lay_out()
-        return work.broad is None
+        work = prepared([case], SplicedScoring(**scores))
+        return bool(work.packable.all())
 
     assert packs("ACGT")
     assert not packs("ACGN")  # no byte of the table words is left for an ambiguous base symbol
@@ -162,25 +144,21 @@ def test_case_without_candidates():
     assert cuda[0].score is None
 
 
-def _bytes_of_largest(examples):
+def prepared(made, scoring=None):
+    """Return the work of a call on one GPU."""
+
+    def zeros(name, count, dtype):
+        return np.zeros(count, dtype=dtype)
+
+    given = case_columns(made), scoring or SplicedScoring(), (0,), 1, zeros, GpuOptions()
+    return schedule.prepare(*given)
+
+
+def bytes_of_largest(examples):
     """Return the device memory that the largest of some cases takes."""
-    from gpu_tools.spliced.gpu.layout import AROUND, job_bytes
-    from gpu_tools.spliced.gpu.work import begun
-
-    columns = case_columns([example.case() for example in examples])
-    with begun(columns, SplicedScoring(), (0,), 1) as work:
-        work.lay_out()
-    jobs, table = columns.jobs, work.programs.table
-    sizes = job_bytes(table, jobs, AROUND)
-    return int(np.bincount(jobs.cases, sizes).max())
-
-
-def _leave_memory(monkeypatch, size):
-    """Have GPUs say that so many bytes are free, those of kept buffers among them."""
-    for kind in ("Calls", "SimulatedCalls"):
-        name = f"gpu_tools.hardware.gpu.driver_calls.{kind}.ask_memory"
-        monkeypatch.setattr(name, lambda own, answer: answer.fill(size))
-    monkeypatch.setattr("gpu_tools.hardware.gpu.buffer_pool.Room.bytes", 0)
+    work = prepared([example.case() for example in examples])
+    sizes = sizes_of(work.graphs.table, work.columns.jobs).bytes
+    return int(np.bincount(work.columns.jobs.cases, sizes).max())
 
 
 @pytest.mark.parametrize(
@@ -188,14 +166,13 @@ def _leave_memory(monkeypatch, size):
     [(5, 2, 1 << 20), (5, 0, 1 << 20), (2, 0, 1)],
     ids=["two cases a batch", "a case a batch", "a case alone in the memory"],
 )
-def test_batches_take_turns(count, batch, memory, monkeypatch):
-    """Buffers are used again, for larger and for smaller batches, or given back in between."""
+def test_batches_take_turns(count, batch, memory):
+    """Buffers are used again, for larger and for smaller batches, or released in between."""
     few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
     examples = [cases.WORKED_EXAMPLE, few, few, cases.WORKED_EXAMPLE, few]
-    largest = _bytes_of_largest(examples)
-    monkeypatch.setattr("gpu_tools.spliced.gpu.batches.BYTES_PER_BATCH", max(batch * largest, 1))
-    _leave_memory(monkeypatch, memory * largest)
-    cpu, cuda = both(examples[:count], SplicedScoring())
+    largest = bytes_of_largest(examples)
+    options = GpuOptions(batch_bytes=max(batch * largest, 1), free_bytes=memory * largest)
+    cpu, cuda = both_with(options, examples[:count], SplicedScoring())
     assert cuda == cpu
 
 
@@ -208,46 +185,18 @@ def test_calls_from_several_threads():
 
 
 def test_a_gpu_that_gets_no_case():
-    from gpu_tools.spliced.gpu.schedule import on_cuda, scores_on_cuda
-
     made = [cases.WORKED_EXAMPLE.case()]
-    given = case_columns(made), SplicedScoring(), (0, 0), 2
+    inputs = case_columns(made), SplicedScoring(), (0, 0), 2
     expected = spliced_align(made, device="cpu")
-    assert list(on_cuda(*given, lambda cells: None)) == expected
-    assert scores_on_cuda(*given).tolist() == [expected[0].score]
-
-
-@pytest.mark.parametrize("ordinals", [(0,), (0, 0)])
-def test_gpus_do_not_wait_for_programs_that_never_come(ordinals, monkeypatch):
-    from gpu_tools.spliced.gpu.schedule import scores_on_cuda
-
-    monkeypatch.setattr("gpu_tools.spliced.gpu.launch.scores_fit", lambda scoring: 1 // 0)
-    with pytest.raises(ZeroDivisionError):
-        scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), ordinals, 2)
-
-
-def test_gpus_that_were_asked_do_not_wait_after_an_interruption(monkeypatch):
-    from gpu_tools.hardware.gpu.buffer_pool import Keeper
-    from gpu_tools.spliced.gpu.schedule import scores_on_cuda
-
-    asked, begin = [], Keeper._begin
-
-    def begin_and_be_interrupted(own, *given):
-        asked.extend(begin(own, *given))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Keeper, "_begin", begin_and_be_interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        scores_on_cuda(case_columns([cases.WORKED_EXAMPLE.case()]), SplicedScoring(), (0, 0), 2)
-    assert [type(future.exception(60)) for future in asked] == [KeyboardInterrupt] * 2
+    assert list(align_on_gpus(*inputs, lambda cells: None)) == expected
+    assert score_on_gpus(*inputs).tolist() == [expected[0].score]
 
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
-def test_more_than_one_batch(monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.gpu.batches.BYTES_PER_BATCH", 1 << 20)
+def test_more_than_one_batch():
     rng = np.random.default_rng(3)
     examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
-    cpu, cuda = both(examples, SplicedScoring())
+    cpu, cuda = both_with(GpuOptions(batch_bytes=1 << 20), examples, SplicedScoring())
     assert cuda == cpu
 
 
@@ -280,15 +229,6 @@ def test_demo():
     assert cuda == cpu
 
 
-def test_the_kernel_does_the_work(monkeypatch):
-    from gpu_tools.spliced.gpu.launch import PackedLaunch
-
-    runs, original = [], PackedLaunch.run
-    monkeypatch.setattr(PackedLaunch, "run", lambda own: runs.append(own) or original(own))
-    spliced_align([cases.WORKED_EXAMPLE.case()], device="cuda")
-    assert len(runs) == 1
-
-
 def test_scores_alone():
     """Cases of both kernels, with one strand, two and none."""
     rng = np.random.default_rng(21)
@@ -301,26 +241,23 @@ def test_scores_alone():
 
 
 @pytest.mark.parametrize("base", ["ACCGTATGT", "ACCGNATGT"], ids=["packed", "wide"])
-def test_a_case_larger_than_the_memory_is_refused(base, monkeypatch):
-    _leave_memory(monkeypatch, 100)
-    case = cases.Example(base, "CCGGT", [(0, 2), (3, 5)]).case()
+def test_a_case_larger_than_the_memory_is_refused(base):
+    example = cases.Example(base, "CCGGT", [(0, 2), (3, 5)])
     with pytest.raises(DeviceError, match="case 1 needs .* MB of GPU memory, 0 MB are free"):
-        spliced_align([case], device="cuda")
+        both_with(GpuOptions(free_bytes=100), [example], SplicedScoring())
 
 
 def test_shares_of_several_gpus():
     """The same GPU twice; both kernels, and cases that neither has to look at."""
-    from gpu_tools.spliced.gpu.schedule import on_cuda, scores_on_cuda
-
     rng = np.random.default_rng(31)
     rates = (0.0, 0.1) if simulated() else (0.0, 0.1) * 20
     examples = [cases.random_example(rng, **SIZES, target=7, n_rate=rate) for rate in rates]
     made = [example.case(f"case{k}") for k, example in enumerate([*examples, cases.WORKED_EXAMPLE])]
     made.append(cases.Example("ACGT", "AC", []).case("none"))
     scoring, columns = SplicedScoring(), case_columns(made)
-    found = on_cuda(columns, scoring, (0, 0), 2, lambda cells: None)
+    found = align_on_gpus(columns, scoring, (0, 0), 2, lambda cells: None)
     assert list(found) == spliced_align(made, scoring, device="cpu")
     assert found[-1].score is None
     assert found[1:3] == list(found)[1:3]
-    scores = scores_on_cuda(columns, scoring, (0, 0), 2)
+    scores = score_on_gpus(columns, scoring, (0, 0), 2)
     assert scores[:-1].tolist() == [result.score for result in found[:-1]]

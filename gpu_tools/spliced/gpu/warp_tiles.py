@@ -1,0 +1,324 @@
+"""An exon graph as the warp tiles that the packed GPU kernel sweeps.
+
+The rows of a track become *spans*: runs of rows that end with the last row of an exon, or where a
+track is too long for a warp. Spans of a track that a warp can hold together are a *part*. Where
+many exons end before a track, parts without rows *fold* them: the maximum over a few last rows is a
+row of its own. A *warp tile* is what one warp sweeps at a time: parts side by side, each some
+chunks of columns behind the first.
+
+How far behind is decided here. Every part gets a *tick*, the number of the chunk in which its first
+columns can be there if every warp works at the same pace. What a part reads is written by parts of
+earlier ticks only, so a warp that waits always waits for something of an earlier tick, and tiles
+that are begun in the order of their ticks never wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+EMPTY = -1
+"""Stands for the empty chain among the rows that a part reads."""
+_RECOMPUTED = 4
+"""Up to so many exons before a track are read by each track they precede, more by the first one."""
+_FOLDED = 6
+"""Rows that a part reads at most."""
+
+
+class Capacity(NamedTuple):
+    """What one warp holds, and how its lanes keep time.
+
+    A lane holds two *virtual lanes* of `slots` rows each, one column apart. `chunk` columns come in
+    together; values are stored when there are `late` of them. The parts of a tile are at most
+    `reach` chunks apart and at most `parts`, and read at most `sources` rows.
+    """
+
+    lanes: int
+    slots: int
+    chunk: int
+    late: int
+    reach: int
+    parts: int
+    sources: int
+
+
+class Spans(NamedTuple):
+    """Runs of rows whose last row is stored.
+
+    Attributes
+    ----------
+    begins, ends : ndarray of int32, shape (S,)
+        Stream rows, half-open, rising.
+    virtual_lanes : ndarray of int32, shape (S,)
+        Virtual lane of the last row, counted from the part's first.
+    of_exon : ndarray of int32, shape (B,)
+        Stop that is the last row of each exon.
+    """
+
+    begins: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    virtual_lanes: NDArray[np.int32]
+    of_exon: NDArray[np.int32]
+
+
+class TrackParts(NamedTuple):
+    """Spans that lie side by side in a warp, and what streams in above them.
+
+    Attributes
+    ----------
+    first_spans : ndarray of int32, shape (G + 1,)
+        First span of each part; last, the number of spans. A fold has none.
+    lanes : ndarray of int32, shape (G,)
+        Lanes that it takes.
+    ticks : ndarray of int32, shape (G,)
+        The chunk that its first columns are due in.
+    above : ndarray of int32, shape (G,)
+        The row above it if that is stored, numbered behind the spans, or -1.
+    first_sources : ndarray of int32, shape (G + 1,)
+        First source of each part; last, the number of sources.
+    sources : ndarray of int32, shape (Q, 2)
+        Rows whose maximum is the row above: that of a span, a stored one above a part, or `EMPTY`;
+        and the exon whose last row it is, or -1.
+    """
+
+    first_spans: NDArray[np.int32]
+    lanes: NDArray[np.int32]
+    ticks: NDArray[np.int32]
+    above: NDArray[np.int32]
+    first_sources: NDArray[np.int32]
+    sources: NDArray[np.int32]
+
+
+class WarpTiles(NamedTuple):
+    """What tiles of one program are made of, in an order in which each needs earlier ones only.
+
+    Attributes
+    ----------
+    spans, parts : Spans, TrackParts
+        In the order of the stream.
+    entries : ndarray of int32, shape (T,)
+        The stored row above each track; tracks that the same exons precede share one.
+    n_above : int
+        Rows above parts that are stored.
+    order : ndarray of int32, shape (G,)
+        TrackParts in the order of their ticks.
+    """
+
+    spans: Spans
+    parts: TrackParts
+    entries: NDArray[np.int32]
+    n_above: int
+    order: NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def cut(exit_rows, exit_tracks, by_end, committed, capacity):
+    """Cut tracks into parts; `committed` counts the exons that may precede each track."""
+    spans, of_track = _find_spans(exit_rows, exit_tracks, 2 * capacity.lanes * capacity.slots)
+    draft, due = _space(len(of_track), len(by_end))
+    exons = by_end, _exon_of_span(spans.of_exon, len(of_track)), committed
+    n, entries, n_above = _find_parts(draft, due, spans, of_track, exons, capacity)
+    parts = _without_spare_space(draft, n)
+    return WarpTiles(spans, parts, entries, n_above, _by_tick(parts.ticks))
+
+
+@njit(cache=True, nogil=True)
+def _by_tick(ticks):
+    """Return the order of the ticks, equal ones as they come."""
+    places = np.zeros(ticks.max() + 2, dtype=np.int32)
+    for tick in ticks:
+        places[tick + 1] += 1
+    for tick in range(len(places) - 1):
+        places[tick + 1] += places[tick]
+    order = np.empty(len(ticks), dtype=np.int32)
+    for k in range(len(ticks)):
+        order[places[ticks[k]]] = k
+        places[ticks[k]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _find_spans(exit_rows, exit_tracks, longest):
+    """Return the spans, their virtual lanes still open, and each span's track."""
+    most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
+    begins, ends = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    of_track, of_exon = np.empty(most, dtype=np.int32), np.empty(len(exit_rows), dtype=np.int32)
+    n, row = 0, 0
+    for exon in range(len(exit_rows)):
+        while row <= exit_rows[exon]:
+            begins[n], ends[n] = row, min(exit_rows[exon] + 1, row + longest)
+            of_track[n] = exit_tracks[exon]
+            row = ends[n]
+            n += 1
+        of_exon[exon] = n - 1
+    return Spans(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
+
+
+@njit(cache=True, nogil=True)
+def _exon_of_span(of_exon, n_spans):
+    exons = np.full(n_spans, -1, dtype=np.int32)
+    for exon in range(len(of_exon)):
+        exons[of_exon[exon]] = exon
+    return exons
+
+
+@register_jitable
+def most_parts(n_spans, n_exons):
+    """Return how many parts there are at most.
+
+    There are at most as many with rows as spans, and a fold puts one row in place of several.
+    """
+    return n_spans + n_exons // (_FOLDED - 1) + 1
+
+
+@register_jitable
+def most_sources(n_spans, n_exons):
+    """Return how many sources there are at most.
+
+    Tracks of a group read all its exons only where those are few.
+    """
+    return n_spans * (1 + _RECOMPUTED) + n_exons + 2 * most_parts(n_spans, n_exons)
+
+
+@njit(cache=True, nogil=True)
+def _space(n_spans, n_exons):
+    """Return space for parts, and for when the rows of spans, then those above parts, are there."""
+    most, n_sources = most_parts(n_spans, n_exons), most_sources(n_spans, n_exons)
+    parts = TrackParts(
+        np.empty(most + 1, dtype=np.int32), np.empty(most, dtype=np.int32),
+        np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32),
+        np.zeros(most + 1, dtype=np.int32), np.empty((n_sources, 2), dtype=np.int32),
+    )  # fmt: skip
+    return parts, np.zeros(n_spans + most, dtype=np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _without_spare_space(parts, n):
+    n_sources = parts.first_sources[n]
+    return TrackParts(
+        parts.first_spans[: n + 1], parts.lanes[:n], parts.ticks[:n], parts.above[:n],
+        parts.first_sources[: n + 1], parts.sources[:n_sources],
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _find_parts(parts, due, spans, of_track, exons, capacity):
+    """Write the parts; return their number, the stored row above each track, and of stored rows.
+
+    Tracks with as many exons committed before them are a group. The row above is stored where a
+    group begins, and read where the next one does, together with the exons that end in between.
+    """
+    # what is in a tuple of arrays is counted each time that it is taken out
+    first_spans, lanes, ticks, above = parts[:4]
+    of_exon, virtual_lanes = spans.of_exon, spans.virtual_lanes
+    (by_end, exon_of_span, committed), n_spans = exons, len(of_track)
+    entries = np.empty(len(committed), dtype=np.int32)
+    # behind the rows that are wanted come those that they are folded into
+    wanted = np.empty(len(by_end) + 1 + len(above), dtype=np.int64)
+    n, n_above, span, group, before, opened = 0, 0, 0, EMPTY, EMPTY, np.int64(0)
+    while span < n_spans:
+        track = of_track[span]
+        goes_on = span > 0 and of_track[span - 1] == track
+        opens = not goes_on and (track == 0 or committed[track] != committed[track - 1])
+        if opens:
+            before, opened = group, committed[track - 1] if track > 0 else np.int64(0)
+        n_ended = committed[track] - opened
+        many = not opens and n_ended > _RECOMPUTED
+        wanted[0] = _wanted(due, span - 1 if goes_on else group if many else before)
+        if goes_on or many:
+            n_ended = 0
+        for k in range(n_ended):
+            wanted[k + 1] = _wanted(due, of_exon[by_end[opened + k]])
+        rows = 0, n_ended + 1, n_ended + 1, n_ended + 1
+        if rows[1] > _FOLDED:
+            rows = _fold(parts, due, (n, span, n_above), wanted, rows, exon_of_span)
+            n, n_above = n + rows[3] - rows[1], n_above + rows[3] - rows[1]
+        _read(parts, n, wanted, rows, _left(rows), exon_of_span)
+        if goes_on:
+            parts.sources[parts.first_sources[n], 1] = -1  # not as an exon's last row
+        first_spans[n], above[n] = span, EMPTY
+        if opens:
+            group = above[n] = n_spans + n_above
+            due[group] = ticks[n] + 1
+            n_above += 1
+        entries[track] = group - n_spans
+        span = _place_spans(spans, of_track, span, due, ticks[n], capacity)
+        lanes[n] = virtual_lanes[span - 1] // 2 + 1
+        n += 1
+    first_spans[n] = n_spans
+    return n, entries, n_above
+
+
+@register_jitable
+def _fold(parts, due, place, wanted, rows, exon_of_span):
+    """Fold wanted rows, those first that are there first, until a part can read what is left.
+
+    `place` is the number of the next part, the span it is at, and the number of rows stored above.
+    `rows` is where the wanted ones and, behind them, the folded ones begin and end, see `_read`.
+    """
+    (n, span, n_above), n_spans = place, len(exon_of_span)
+    first_spans, lanes, ticks, above = parts[:4]
+    wanted[: rows[1]].sort()
+    while _left(rows) > _FOLDED:
+        one, past, other, last = _read(parts, n, wanted, rows, _FOLDED, exon_of_span)
+        first_spans[n], lanes[n], above[n] = span, 0, n_spans + n_above
+        due[above[n]] = ticks[n] + 1
+        wanted[last] = _wanted(due, above[n])
+        rows, n, n_above = (one, past, other, last + 1), n + 1, n_above + 1
+    return rows
+
+
+@register_jitable
+def _left(rows):
+    return rows[1] - rows[0] + rows[3] - rows[2]
+
+
+@register_jitable
+def _wanted(due, row):
+    """Return a number for a row that rises with when it is there, and for equals with the row."""
+    tick = due[row] if row != EMPTY else 0
+    return np.int64(tick) << 32 | np.int64(row + 1)
+
+
+@register_jitable
+def _read(parts, n, wanted, rows, count, exon_of_span):
+    """Have part `n` read `count` rows, those first that are there first.
+
+    `rows` is where two queues of wanted rows begin and end, each in order or read whole; returned
+    is the same without those.
+    """
+    ticks, first_sources, sources = parts.ticks, parts.first_sources, parts.sources
+    one, past, other, last = rows
+    read, tick = first_sources[n], np.int32(0)
+    for _ in range(count):
+        if other == last or (one < past and wanted[one] < wanted[other]):
+            at, one = one, one + 1
+        else:
+            at, other = other, other + 1
+        row = np.int32((wanted[at] & 0xFFFFFFFF) - 1)
+        tick = max(tick, np.int32(wanted[at] >> 32))
+        sources[read, 0] = row
+        sources[read, 1] = exon_of_span[row] if 0 <= row < len(exon_of_span) else -1
+        read += 1
+    ticks[n], first_sources[n + 1] = tick, read
+    return one, past, other, last
+
+
+@register_jitable
+def _place_spans(spans, of_track, span, due, tick, capacity):
+    """Put spans of a track side by side as long as a warp has space; return the first left out."""
+    begins, ends, virtual_lanes = spans.begins, spans.ends, spans.virtual_lanes
+    used, track = 0, of_track[span]
+    while span < len(of_track) and of_track[span] == track:
+        used += (ends[span] - begins[span] + capacity.slots - 1) // capacity.slots
+        if used > 2 * capacity.lanes:
+            break
+        virtual_lanes[span] = used - 1
+        lag = used - 1 + capacity.late
+        due[span] = tick + 1 + (lag + capacity.chunk - 1) // capacity.chunk
+        span += 1
+    return span
