@@ -1,6 +1,6 @@
 """Write the tables of figures of segments and submatrices from their record.
 
-``python docs/segments_tables.py`` rewrites them in two pages and in benchmarks/README.md; with
+``python docs/segments_tables.py`` rewrites them in docs/design/segments.md and in benchmarks/README.md; with
 ``--check`` it changes nothing and exits with 1 if a table is out of date.
 """
 
@@ -101,8 +101,7 @@ def main(arguments: list[str]) -> int:
     record = json.loads((ROOT / RECORD).read_text(encoding="utf-8"))
     figures, head = record["figures"], source(record)
     texts = {
-        "docs/max-segments.md": head + segments(figures),
-        "docs/max-submatrix.md": head + submatrices(figures),
+        "docs/design/segments.md": head + segments(figures) + submatrices(figures),
         "benchmarks/README.md": head + segments(figures) + submatrices(figures),
     }
     changed = False
