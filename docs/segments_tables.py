@@ -1,7 +1,7 @@
 """Write the tables of figures of segments and submatrices from their record.
 
-``python docs/segments_tables.py`` rewrites them in docs/design/segments.md and in benchmarks/README.md; with
-``--check`` it changes nothing and exits with 1 if a table is out of date.
+``python docs/segments_tables.py`` rewrites them in docs/design/segments.md and
+benchmarks/README.md; with ``--check`` it changes nothing and exits with 1 if a table is out of date.
 """
 
 import json

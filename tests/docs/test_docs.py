@@ -64,6 +64,16 @@ def test_records_that_pages_cite_exist(page):
     assert [name for name in cited if not (ROOT / "benchmarks" / name).exists()] == []
 
 
+CODE_PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", CODE_PAGES, ids=page_id)
+def test_modules_and_folders_that_pages_name_exist(page):
+    named = set(re.findall(r"`([\w.-]+/[\w./-]+)`", text_of(page)))
+    roots = (ROOT, ROOT / "gpu_tools", ROOT / "gpu_tools" / "cli", ROOT / "benchmarks")
+    assert not {name for name in named if not any((root / name).exists() for root in roots)}
+
+
 PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 
