@@ -1,7 +1,8 @@
 """Write the tables of figures of segments and submatrices from their record.
 
 ``python docs/segments_tables.py`` rewrites them in docs/design/segments.md and
-benchmarks/README.md; with ``--check`` it changes nothing and exits with 1 if a table is out of date.
+benchmarks/README.md; with ``--check`` it changes nothing and exits with 1 if a table is out of
+date.
 """
 
 import json
