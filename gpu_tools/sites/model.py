@@ -199,7 +199,7 @@ def sites_from_dict(content: Any) -> GeneSites:
     Parameters
     ----------
     content : object
-        What the file holds; docs/sites.md lists the keys.
+        What the file holds; docs/guide/site-mode.md lists the keys.
 
     Returns
     -------

@@ -1,13 +1,12 @@
 """Every example of the README runs as it stands there."""
 
-import os
 import re
-import subprocess
 import sys
 
 import pytest
 
-from tests.workflow.folders import ENVIRONMENT, ROOT
+from tests.docs.folder import prepare, run
+from tests.workflow.folders import ROOT
 
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
 
@@ -19,22 +18,7 @@ def block(language):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder in which the README's paths lead to this checkout."""
-    (tmp_path / "resources").symlink_to(ROOT / "resources")
-    (tmp_path / "gpu-tools").symlink_to(ROOT)
-    program = tmp_path / "bin" / "gpu-tools"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpu_tools "$@"\n')
-    program.chmod(0o755)
-    return tmp_path
-
-
-def run(command, folder):
-    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | ENVIRONMENT | {"PATH": path}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return prepare(tmp_path)
 
 
 def test_every_example_is_tested():
