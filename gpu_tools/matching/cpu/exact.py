@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
@@ -10,9 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.matching.ends import split
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.matching.cpu.ends import split
 from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, indexes
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.text_blocks import TextBlock
 
 FEW_PROBES = 8
 """Probes up to which it is faster to compare the text with each one."""
@@ -170,15 +170,14 @@ class Searcher:
         """Indexes that together hold all probes."""
         return indexes(self.library)
 
-    def find(self, piece: Piece) -> NDArray[np.int64]:
-        """Return rows of start (in the piece) and probe, in any order."""
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return rows of start (in the text block) and probe, in any order."""
         spans = [
-            (begin, end, min(end + self.reach, segment.stop))
-            for segment in piece.segments
-            for begin, end in split(segment.begin, segment.end, self.threads)
+            (begin, end, min(end + self.reach, text_range.stop))
+            for text_range in text_block.ranges
+            for begin, end in split(text_range.begin, text_range.end, self.threads)
         ]
-        with ThreadPoolExecutor(self.threads) as pool:
-            found = list(pool.map(lambda span: self._scan(piece.codes, span), spans))
+        found = map_on_threads(self.threads, lambda span: self._scan(text_block.codes, span), spans)
         return np.concatenate([np.empty((0, 2), np.int64), *found])
 
     def _scan(self, codes, span) -> NDArray[np.int64]:
