@@ -113,6 +113,18 @@ SMALL = Shape(
 )
 """The same at a size for tests."""
 
+TINY = Shape(
+    bases=2,
+    cases=3,
+    base_length=Spread(60, 80, 100),
+    exons=Spread(2, 3, 4),
+    exon_length=(1, 29),
+    exon_sum=Spread(30, 45, 60),
+    target_length=Spread(6, 8, 10),
+    targets_per_base=(1, 2),
+)
+"""The same at a size for a simulated GPU."""
+
 
 @dataclass(frozen=True)
 class Gene:

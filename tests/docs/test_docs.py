@@ -16,11 +16,6 @@ def test_config_table_is_up_to_date():
     assert subprocess.run(command).returncode == 0, "run docs/config_table.py"
 
 
-def test_figures_of_segments_are_those_of_the_record():
-    command = [sys.executable, ROOT / "docs" / "segments_tables.py", "--check"]
-    assert subprocess.run(command).returncode == 0, "run docs/segments_tables.py"
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page):
     links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
