@@ -3,6 +3,7 @@
 import importlib
 
 import pytest
+from numba import cuda
 
 from benchmarks.timing import kernel_ms
 from gpu_tools.hardware.device import simulated
@@ -26,13 +27,12 @@ def test_part_at_a_tiny_size(program, part, tmp_path):
     check(measure(tiny=True), tmp_path / "record.json")
 
 
+@cuda.jit
+def count_thread(numbers):
+    cuda.atomic.add(numbers, 0, 1)
+
+
 def test_time_of_a_kernel_is_positive():
-    from numba import cuda
-
-    @cuda.jit
-    def count_thread(numbers):
-        cuda.atomic.add(numbers, 0, 1)
-
     numbers = cuda.to_device([0])
     stream, prepared = cuda.stream(), []
     for options in ({}, {"stream": stream}):
