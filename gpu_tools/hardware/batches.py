@@ -1,4 +1,4 @@
-"""Cases in batches that take much the same time, and dealt out to GPUs."""
+"""Cases in batches of about the same size, and shares of several GPUs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 import gpu_tools.hardware.compile_cache  # noqa: F401  (processes do not hinder each other)
 
 T = TypeVar("T")
-_DIGITS = 7
-_OF_ONE = 1022 << (_DIGITS - 1)
-_CLASSES = 66 << (_DIGITS - 1)
 
 
 def even_batches(cells: Sequence[int], n_batches: int) -> list[slice]:
@@ -63,69 +59,39 @@ def _filled(cells: Sequence[int], limit: int, n_batches: int) -> list[slice]:
     return [*batches, slice(start, len(cells))]
 
 
-def dealt(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """Deal cases out to GPUs, the largest first, each to the one with the least work.
+def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """Assign cases to GPUs, the largest first, each to the GPU with the least work so far.
 
-    Returned are the cases of each GPU, in that order. Numbers of cells with the same first seven
-    binary digits count as equal here, and equal ones go as they come.
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (C,)
+        Nominal cells of each case.
+    count : int
+        GPUs.
+
+    Returns
+    -------
+    list of ndarray of int64
+        The cases of each GPU, the largest first; equal ones in their order.
     """
-    order, gpus = np.empty(len(cells), dtype=np.int64), np.empty(len(cells), dtype=np.int64)
-    _deal_out(cells, count, order, gpus)
+    order = np.argsort(-cells, kind="stable")
+    gpus = _least_loaded(cells[order], count)
     return [order[gpus == gpu] for gpu in range(count)]
 
 
+@njit(cache=True, nogil=True)
+def _least_loaded(cells, count):
+    """Return the GPU that takes each case."""
+    loads, gpus = np.zeros(count, dtype=np.int64), np.empty(len(cells), dtype=np.int64)
+    for k in range(len(cells)):
+        gpus[k] = np.argmin(loads)
+        loads[gpus[k]] += cells[k]
+    return gpus
+
+
 def shares(cells: list[int], count: int) -> list[list[int]]:
-    """Return the same as `dealt`, as lists."""
-    return [own.tolist() for own in dealt(np.array(cells, dtype=np.int64), count)]
-
-
-@njit(cache=True, nogil=True)
-def _deal_out(cells, count, order, gpus):
-    deal_out(cells, count, order, gpus)
-
-
-@register_jitable
-def deal_out(cells, count, order, gpus):
-    """Write the order of cases, and which GPU takes each case of that; see `dealt`."""
-    put_in_order(cells, order)
-    loads = np.zeros(count, dtype=np.int64)
-    for k in range(len(order)):
-        gpu = 0
-        for other in range(1, count):
-            if loads[other] < loads[gpu]:
-                gpu = other
-        gpus[k] = gpu
-        loads[gpu] += cells[order[k]]
-
-
-@njit(cache=True, nogil=True)
-def largest_first(numbers):
-    """Return the order of numbers, see `dealt`."""
-    order = np.empty(len(numbers), dtype=np.int64)
-    put_in_order(numbers, order)
-    return order
-
-
-@register_jitable
-def put_in_order(numbers, order):
-    """Write the order of numbers, see `dealt`; counting takes a tenth of the time of a sort."""
-    past = np.zeros(_CLASSES + 1, dtype=np.int64)
-    for number in numbers:
-        past[_class_of(number) + 1] += 1
-    for k in range(_CLASSES):
-        past[k + 1] += past[k]
-    for k in range(len(numbers)):
-        own = _class_of(numbers[k])
-        order[past[own]] = k
-        past[own] += 1
-
-
-@register_jitable
-def _class_of(number):
-    """Return how many classes of equals have larger numbers."""
-    # the exponent and the digits behind the first one, as a floating-point number has them
-    digits = np.float64(number).view(np.int64) >> (53 - _DIGITS)
-    return _CLASSES - 1 - max(digits - _OF_ONE, 0)
+    """Return the same as `assigned`, as lists."""
+    return [own.tolist() for own in assigned(np.array(cells, dtype=np.int64), count)]
 
 
 def within_limit(

@@ -128,23 +128,21 @@ def test_every_module_with_compiled_functions_locks_them(path):
 
 
 _GPU_THEN_CPU = """
-from gpu_tools import SplicedScoring, spliced_align, spliced_scores
-from gpu_tools.hardware.cpu.native_threads import Helpers
-from gpu_tools.spliced.cpu import sweep as cpu
+import numpy as np
+
+from gpu_tools import SplicedScoring, case_columns, spliced_align, spliced_scores
 from gpu_tools.spliced.case import Preparation
-from gpu_tools.spliced.gpu.programs import Layout
-from gpu_tools.spliced.columns import case_columns
+from gpu_tools.spliced.cpu.sweep import sweep
 from gpu_tools.spliced.cpu.traceback import Swept
+from gpu_tools.spliced.gpu.graph_tables import lay_out_graphs
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
-helpers = Helpers()
-helpers.give(Layout(strands, SplicedScoring(), False).task)
-helpers.finish()
+lay_out_graphs(strands, SplicedScoring(), False, 1, lambda name, n, dtype: np.empty(n, dtype))
 print(spliced_align([case], device="cpu")[0].score)
-(program,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
-swept = Swept(program, cpu.sweep(program, target, SplicedScoring()), target, SplicedScoring())
+(graph,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
+swept = Swept(graph, sweep(graph, target, SplicedScoring()), target, SplicedScoring())
 print(swept.score, swept.chain().columns, spliced_scores([case], device="cpu"))
 """
 

@@ -12,7 +12,7 @@ from numba import cuda, njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.batches import dealt, within_limit
+from gpu_tools.hardware.batches import assigned, within_limit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import BufferPool, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_gpus
@@ -170,7 +170,7 @@ def _on_gpus(columns, scoring, ordinals, threads, consumer, options: GpuOptions 
         # the tables lie in pinned memory, from which all GPUs copy fast
         empty = pools[0].resident.pinned
         work = prepare(columns, scoring, ordinals, threads, empty, options or GpuOptions())
-        shares = dealt(columns.cells, len(ordinals))
+        shares = assigned(columns.cells, len(ordinals))
         map_gpus(ordinals, partial(_run_share, work, consumer), shares, pools)
 
 
@@ -254,15 +254,15 @@ def _launches(
     limits = _block_limits(work.apart, multiprocessors)
     table = scoring_table(work.scoring)
     resident = Resident.copy(work.graphs, work.columns, table, pool.resident)
-    running, free_buffers = deque(), deque(pool.batches)
+    running, free_buffers, crowded = deque(), deque(pool.batches), False
     for batch, alone in batches_of(work, cases, free):
-        if alone or not free_buffers:
-            while running and (alone or not free_buffers):
-                done = running.popleft()
-                yield done
-                free_buffers.append(done[1].buffers)
-        if alone:
+        while running and (alone or crowded or not free_buffers):
+            done = running.popleft()
+            yield done
+            free_buffers.append(done[1].buffers)
+        if alone or crowded:
             pool.clear_batches()
+        crowded = alone
         layout = lay_out(work.graphs.table, jobs_of(work.columns, batch), limits)
         launch = ListLaunch(resident, layout, work.apart, free_buffers.popleft())
         launch.run()

@@ -143,7 +143,9 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
     assert (shifts[~of_spans] == 0).all()
     assert (table[:, ADDED] >= 100).sum() == (tiles.parts.sources[:, 1] >= 0).sum()
     above = tiles.parts.above[order]
-    assert (part_table[:, ABOVE] == np.where(above == EMPTY, NOT_STORED, above * CAPACITY.late)).all()
+    assert (
+        part_table[:, ABOVE] == np.where(above == EMPTY, NOT_STORED, above * CAPACITY.late)
+    ).all()
     ticks = tiles.parts.ticks[order]
     behind = ticks - np.repeat(ticks[first[:-1]], np.diff(first))
     assert (part_table[:, BEHIND] == CAPACITY.chunk * behind).all()
