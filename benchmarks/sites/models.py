@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from benchmarks import record
 from benchmarks.accuracy.cases import Counts, annotated_records, genes, mutated
 from benchmarks.accuracy.choice import counts
-from gpu_tools.exons.estimation import Window, strands_of
 from gpu_tools.exons.training import folds
+from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.sequences import OTHER, encode
 from gpu_tools.sites.model import sites_from_dict
 from gpu_tools.sites.training import ACCEPTOR, DONOR, SiteDesign, train_sites
+from gpu_tools.splicing.site_estimation import Window
 
 WINDOWS = {
     "donors": [(3, 6), (3, 8), (3, 10), (5, 6)],

@@ -24,8 +24,8 @@ from gpu_tools.model.json_model import (
 from gpu_tools.model.resources import resource_path
 from gpu_tools.splicing.site_matrix import N_BASES, SiteModel, read_site
 
-FORMAT = "gpu-tools exon model"
-VERSION = 2
+EXON_FORMAT = "gpu-tools exon model"
+EXON_VERSION = 2
 LARGEST_ORDER = 7
 LARGEST_GC_WINDOW = 10_000_000
 LONGEST_EXON = 100_000
@@ -169,8 +169,8 @@ def model_from_dict(content: Any) -> ExonModel:
         Naming the first key at fault.
     """
     reader = ModelReader(content, "")
-    reader.literal("format", FORMAT)
-    reader.literal("version", VERSION)
+    reader.literal("format", EXON_FORMAT)
+    reader.literal("version", EXON_VERSION)
     reader.literal("units", "bits")
     longest = reader.integer("max_length", SHORTEST_EXON, LONGEST_EXON)
     shortest = reader.integer("min_length", SHORTEST_EXON, longest)

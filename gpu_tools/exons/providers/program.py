@@ -16,7 +16,7 @@ from gpu_tools.model.sequences import Sequence as BaseSequence
 
 NAME = "sequence"
 """What every sequence is called in what programs are given: names of files may be anything."""
-_SHOWN = 200
+_SHOWN_LETTERS = 200
 
 
 def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]) -> str:
@@ -68,4 +68,4 @@ def _ending(code: int) -> str:
 def _last_words(done: subprocess.CompletedProcess) -> str:
     """Return the last line that a program wrote, of its errors if there are any."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return f": {lines[-1][:_SHOWN]}" if lines else ""
+    return f": {lines[-1][:_SHOWN_LETTERS]}" if lines else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.design import Design
 from gpu_tools.exons.features import gc_classes, words_before
 from gpu_tools.exons.model import GC_CLASSES
+from gpu_tools.exons.training.design import Design
 from gpu_tools.model.annotated_strands import ReadingStrand
 from gpu_tools.model.sequences import encode
 from gpu_tools.model.translation import STOP_CODONS
