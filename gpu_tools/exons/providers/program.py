@@ -15,7 +15,7 @@ from gpu_tools.formats.fasta import write_fasta
 from gpu_tools.model.sequences import Sequence as BaseSequence
 
 NAME = "sequence"
-"""What every sequence is called in what programs are given: names of files may be anything."""
+"""Name of the sequence in every input of a program: names of files may be anything."""
 _SHOWN_LETTERS = 200
 
 
@@ -27,7 +27,7 @@ def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]
     codes : ndarray of uint8, shape (n,)
         Encoded nucleotides; the program gets them in capitals, every ambiguity code as N.
     command : callable
-        Given the path of a FASTA file, returns the program and its arguments.
+        Takes the path of a FASTA file and returns the program and its arguments.
 
     Returns
     -------

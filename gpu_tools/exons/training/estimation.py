@@ -147,9 +147,9 @@ def gene_states(strands: list[ReadingStrand], design: Design) -> dict[str, Any]:
     weight = design.state_weight
     n_genes, n_introns = first + weight, len(introns) + weight * USUAL_INTRONS
     lengths = [end - start for start, end, _ in introns]
-    bases = sum(len(s.codes) for s in strands) / 2
+    nucleotides = sum(len(s.codes) for s in strands) / 2
     return {
-        "between": round(max(bases / (first + single + 1), 2.0), 1),
+        "between": round(max(nucleotides / (first + single + 1), 2.0), 1),
         "intron": round(max(float(np.median(lengths) / np.log(2)), 2.0), 1),
         "shortest_intron": min(design.shortest_intron, *lengths),
         "single": round((single + weight * USUAL_SINGLE) / (single + first + weight), 4),
