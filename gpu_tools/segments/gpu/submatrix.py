@@ -308,15 +308,8 @@ def largest_block(bests, largest):
 class TileSums(NamedTuple):
     """The largest sums that one GPU found in its tiles, in cells.
 
-    Attributes
-    ----------
-    tiles : range
-    prefix : device array
-        Prefix sums.
-    bests : device array, shape (tiles, threads)
-        Of the pairs of each thread.
-    largest : ndarray, shape (tiles,)
-        Of each tile.
+    On that GPU are the prefix sums and ``bests``, shape (tiles, threads), the largest sums of the
+    threads' pairs. ``largest``, shape (tiles,), lies on the host.
     """
 
     tiles: range
