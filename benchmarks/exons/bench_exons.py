@@ -17,10 +17,7 @@ import numpy as np
 
 from benchmarks import record
 from benchmarks.accuracy.cases import Counts, annotated_records, genes, mutated
-from gpu_tools import Sequence, SplicedScoring, spliced_align
-from gpu_tools.exons import load_model, predict_exons
-from gpu_tools.exons.design import Design
-from gpu_tools.exons.evaluation import (
+from benchmarks.exons.evaluation import (
     Ranking,
     parse_accuracy,
     rank,
@@ -29,8 +26,11 @@ from gpu_tools.exons.evaluation import (
     segment_types,
     sensitivity_curve,
 )
+from gpu_tools import Sequence, SplicedScoring, spliced_align
+from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.parse import parse
 from gpu_tools.exons.training import folds, trained_on
+from gpu_tools.exons.training.design import Design
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.codons import read_codon_usage
 from gpu_tools.formats.fasta import read_fasta

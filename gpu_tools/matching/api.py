@@ -65,7 +65,7 @@ def match_exact(
     InputError
         If there is no pattern, or an empty one.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     See Also
     --------
@@ -180,7 +180,7 @@ def match_approximate(
     ScoringError
         If distances could overflow 32-bit integers.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----

@@ -1,8 +1,8 @@
 """From the end of an approximate match to its start and its alignment.
 
 Pattern and text are read backwards from the end of the match: R(i, l) is the least cost of the
-last i pattern symbols against the last l text symbols. Rows are kept at checkpoints only, and the
-cells between two of them are computed again on the way, which runs forward in the text.
+last i pattern symbols against the last l text symbols. Rows are stored at checkpoints only. The
+traceback, which runs forward in the text, computes the cells between two of them again.
 
 Ties, which make the answer the same on every device: the longest match of that distance; within
 it, from its start on, an aligned pair goes before a ``D``, and a ``D`` before an ``I``.

@@ -19,7 +19,7 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.segments import recurrence as core
 
 SHARES_PER_THREAD = 4
-"""More shares than threads: a thread that is held up delays a part of its work only."""
+"""More shares than threads: a slow thread delays a part of its work only."""
 START, END, LOW, HIGH = range(4)
 """Columns of open segments: first position, the one after the last, the sums before and after."""
 
@@ -55,7 +55,7 @@ class RunSegments(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _mark_open(lows, highs, total, is_open):
-    """Mark the open segments of a run, given the sums before and after each one."""
+    """Mark the open segments of a run, from the sums before and after each one."""
     lowest, leaving = total, len(lows)
     for k in range(len(lows) - 1, -1, -1):
         is_open[k] = lows[k] < lowest

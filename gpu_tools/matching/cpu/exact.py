@@ -38,18 +38,18 @@ def _verify(codes, at, key, index, library, span, hits, count):
     slots, bounds = index[6], library[1]
     window_bits = np.uint32(index[0] * index[2])
     whole = np.uint32(np.uint64(2**32 - 1) >> np.uint64(32 - window_bits))
-    place = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(index[5]))
-    while slots[place, 1] != 0:
-        if (key ^ slots[place, 0]) & slots[place, 1] & whole == 0:
-            probe = np.int64(slots[place, 2])
-            start = at - np.int64(slots[place, 3])
+    slot = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(index[5]))
+    while slots[slot, 1] != 0:
+        if (key ^ slots[slot, 0]) & slots[slot, 1] & whole == 0:
+            probe = np.int64(slots[slot, 2])
+            start = at - np.int64(slots[slot, 3])
             length = bounds[probe + 1] - bounds[probe]
             inside = span[0] <= start < span[1] and start + length <= span[2]
             if inside and _occurs(codes, start, probe, library):
                 if count < len(hits):
                     hits[count, 0], hits[count, 1] = start, probe
                 count += 1
-        place += 1
+        slot += 1
     return count
 
 
@@ -132,7 +132,7 @@ def scan_one(codes, symbols, span, hits):
     head, zero = min(m, COMPARED), simd.splat(np.uint8(0))
     start, count = span[0], 0
     while start < stop:
-        ahead = min(start + simd.VECTOR_BYTES, stop)
+        following = min(start + simd.VECTOR_BYTES, stop)
         if start + simd.VECTOR_BYTES + head <= len(codes):
             differ = simd.bit_xor(simd.load(codes, start), simd.splat(symbols[0]))
             for k in range(1, head):
@@ -140,14 +140,14 @@ def scan_one(codes, symbols, span, hits):
                 differ = simd.bit_or(differ, other)
             # a lane of 0 is equal; those that look negative are only looked at in vain
             if not simd.any_at_most(differ, zero):
-                start = ahead
+                start = following
                 continue
-        for place in range(start, ahead):
-            if _all_equal(codes, place, symbols):
+        for position in range(start, following):
+            if _all_equal(codes, position, symbols):
                 if count < len(hits):
-                    hits[count] = place
+                    hits[count] = position
                 count += 1
-        start = ahead
+        start = following
     return count
 
 

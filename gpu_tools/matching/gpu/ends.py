@@ -204,7 +204,7 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     sizes = kernels.sizes[: enough + 1] if enough >= 0 else kernels.sizes
     possible = [size for size in sizes if kernels.lanes_for(m, size) <= cuda.WARP]
     for size in reversed(possible):
-        # rounded up: one part more than there is room for at once would double the time
+        # rounded up: with one part more than run at once the time would double
         length = -(-load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts))
         if length >= 2 * warm:
             break

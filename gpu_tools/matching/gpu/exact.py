@@ -111,7 +111,7 @@ def _record(place, shown, hashed, table, library, text, found, bits):
     """
     (own, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
     bounds, few = library[1], bits == FEW_CODE_BITS
-    region, room = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
+    region, capacity = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
     slot = int64(funnel(hashed, uint32(0), slot_shift))
     key, care, probe, offset = load4(slots, slot * 4)
     while care != 0:
@@ -122,9 +122,9 @@ def _record(place, shown, hashed, table, library, text, found, bits):
                 whole = unknown == 0 and int32(cuda.popc(care)) == bits * length
                 if whole or _occurs(library, text, start, probe, few):
                     mine = cuda.atomic.add(counts, region * COUNTER, 1)
-                    if mine < room:
-                        hits[region * room + mine, 0] = start
-                        hits[region * room + mine, 1] = probe
+                    if mine < capacity:
+                        hits[region * capacity + mine, 0] = start
+                        hits[region * capacity + mine, 1] = probe
         slot += 1
         key, care, probe, offset = load4(slots, slot * 4)
 
@@ -285,8 +285,8 @@ def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
     if counts.max() > len(hits) // REGIONS:
         hits = cuda.device_array((REGIONS * int(counts.max()), 2), np.int64)
         counts = launch(text, index, hits)
-    room = len(hits) // REGIONS
-    found = [hits[k * room : k * room + n].copy_to_host() for k, n in enumerate(counts) if n]
+    size = len(hits) // REGIONS
+    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(counts) if n]
     return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 

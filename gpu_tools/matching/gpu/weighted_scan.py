@@ -176,9 +176,9 @@ def find_costs(rows: int, codes: int):
         for step in range(steps):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
-                ahead = _STEP_SYMBOLS * step + BLOCK * own
+                offset = _STEP_SYMBOLS * step + BLOCK * own
                 place = places + (uint32(step + 2 * own) & wrap)
-                at = start_a + ahead, start_b + ahead
+                at = start_a + offset, start_b + offset
                 _stage(ring, place, text, at, (of_a, of_b), few, codes)
                 sync_lanes()
             four = ring[places + (uint32(step - own) & wrap)]
@@ -199,10 +199,10 @@ def find_costs(rows: int, codes: int):
                 u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
             least = min2(min2(n0, n1), min2(n2, n3))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
-                bottoms, ahead = (n0, n1, n2, n3), _STEP_SYMBOLS * (step - own)
+                bottoms, offset = (n0, n1, n2, n3), _STEP_SYMBOLS * (step - own)
                 found = limits, hits, count
-                limit = _record(bottoms, False, start_a + ahead, of_a, query, limit, found)
-                limit = _record(bottoms, True, start_b + ahead, of_b, query, limit, found)
+                limit = _record(bottoms, False, start_a + offset, of_a, query, limit, found)
+                limit = _record(bottoms, True, start_b + offset, of_b, query, limit, found)
                 lift = _both(-limit - 1)
 
     return find_costs_warp
