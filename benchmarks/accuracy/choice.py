@@ -74,8 +74,8 @@ def grid(records, divergences=DIVERGENCES, choices=GRID) -> list[dict]:
 def f1_without(row: dict, record_number: int | None) -> float:
     """Return the mean exon F1 over the divergences of the records but one."""
     levels = np.array(row["exons"])
-    kept = [k for k in range(levels.shape[1]) if k != record_number]
-    return float(np.mean([Counts.f1(level[kept].sum(axis=0)) for level in levels]))
+    retained = [k for k in range(levels.shape[1]) if k != record_number]
+    return float(np.mean([Counts.f1(level[retained].sum(axis=0)) for level in levels]))
 
 
 def choice(rows: list[dict], record_number: int | None) -> dict:
