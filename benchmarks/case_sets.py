@@ -257,7 +257,7 @@ def _exon_sums(rng, spread: Spread, counts) -> NDArray[np.int64]:
 
 
 def _lengths(rng, count: int, total: int, longest: int, fixed=()) -> NDArray[np.int64]:
-    """Return exon lengths of log-normal shape that sum up exactly, those that are fixed among them."""
+    """Return exon lengths of log-normal shape that sum up exactly, the fixed ones among them."""
     count, total = count - len(fixed), total - sum(fixed)
     draws = rng.lognormal(0, EXON_LENGTH_SIGMA, count)
     lengths = np.clip((draws / draws.sum() * total).astype(np.int64), 1, longest)
