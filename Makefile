@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | clean; needs Python >= 3.11 with venv, and nothing else.
+# make demo | test | lint | bench | tables | clean; needs Python >= 3.11 with venv, and nothing else.
 # Another Python: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test slurm lint bench clean
+.PHONY: help demo test slurm lint bench tables clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and show the best chains"
@@ -16,6 +16,7 @@ help:
 	@echo "make slurm  run the tests that need SLURM (as root, tests/slurm/one_node.sh start)"
 	@echo "make lint   check style, docstrings and workflow"
 	@echo "make bench  run the benchmarks"
+	@echo "make tables write the tables of pages from the benchmarks' records"
 	@echo "make clean  remove results, logs and the virtual environment"
 
 demo: $(VENV)/.installed
@@ -40,6 +41,9 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.tests
 	@for program in benchmarks/*/bench_*.py; do echo "$$program"; name=$${program%.py}; $(BIN)/python -m "$$(echo "$$name" | tr / .)" || exit 1; done
+
+tables: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.tables
 
 clean:
 	rm -rf $(VENV) results logs .snakemake .pytest_cache .ruff_cache .hypothesis

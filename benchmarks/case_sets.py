@@ -10,7 +10,7 @@ What the figures leave open was settled so:
   cells are the sum of its exons' lengths times the target's length, as the published numbers
   count them. The demo's candidates lie on both strands.
 - Exons share starts and ends as the demo's do: of the candidates that a predictor of matrices
-  found in the ten demo loci, the best 1.3 a kilobase (the published density) were kept: 367 exons,
+  found in the ten demo loci, the best 1.3 a kilobase (the published density) remained: 367 exons,
   143 bp long on average, 0.62 distinct starts and 0.78 distinct ends an exon in transcript
   direction, 54 % with a start and 35 % with an end that another exon has too; the longest exons of
   all starts hold 0.63 of all exons' symbols (here 0.68). All of the demo's candidates together, 28
@@ -112,6 +112,18 @@ SMALL = Shape(
     targets_per_base=(1, 5),
 )
 """The same at a size for tests."""
+
+TINY = Shape(
+    bases=2,
+    cases=3,
+    base_length=Spread(60, 80, 100),
+    exons=Spread(2, 3, 4),
+    exon_length=(1, 29),
+    exon_sum=Spread(30, 45, 60),
+    target_length=Spread(6, 8, 10),
+    targets_per_base=(1, 2),
+)
+"""The same at a size for a simulated GPU."""
 
 
 @dataclass(frozen=True)
@@ -244,16 +256,16 @@ def _exon_sums(rng, spread: Spread, counts) -> NDArray[np.int64]:
     return sums
 
 
-def _lengths(rng, count: int, total: int, longest: int, given=()) -> NDArray[np.int64]:
-    """Return exon lengths of log-normal shape that sum up exactly, those given among them."""
-    count, total = count - len(given), total - sum(given)
+def _lengths(rng, count: int, total: int, longest: int, fixed=()) -> NDArray[np.int64]:
+    """Return exon lengths of log-normal shape that sum up exactly, the fixed ones among them."""
+    count, total = count - len(fixed), total - sum(fixed)
     draws = rng.lognormal(0, EXON_LENGTH_SIGMA, count)
     lengths = np.clip((draws / draws.sum() * total).astype(np.int64), 1, longest)
     while missing := total - lengths.sum():
         step = np.sign(missing)
-        room = np.flatnonzero((lengths + step >= 1) & (lengths + step <= longest))
-        lengths[rng.choice(room, min(abs(missing), len(room)), replace=False)] += step
-    return rng.permutation(np.concatenate([np.array(given, dtype=np.int64), lengths]))
+        able = np.flatnonzero((lengths + step >= 1) & (lengths + step <= longest))
+        lengths[rng.choice(able, min(abs(missing), len(able)), replace=False)] += step
+    return rng.permutation(np.concatenate([np.array(fixed, dtype=np.int64), lengths]))
 
 
 def _gene(rng, name: str, length: int, exon_lengths) -> Gene:
@@ -310,5 +322,5 @@ def _mutated(rng, codes, rate: float) -> NDArray[np.uint8]:
     other = (codes + rng.integers(1, 4, len(codes))) % 4
     copy = np.where(fate < 0.8, other, codes).astype(np.uint8)
     gained = np.flatnonzero((fate >= 0.9) & (fate < 1))
-    kept = np.insert((fate < 0.8) | (fate >= 0.9), gained, True)
-    return np.insert(copy, gained, rng.integers(0, 4, len(gained)).astype(np.uint8))[kept]
+    retained = np.insert((fate < 0.8) | (fate >= 0.9), gained, True)
+    return np.insert(copy, gained, rng.integers(0, 4, len(gained)).astype(np.uint8))[retained]

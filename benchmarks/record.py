@@ -1,21 +1,67 @@
-"""Raw records of benchmark runs: figures with the machine, the versions, the commit, the date."""
+"""Run a benchmark program and write its raw record: figures, machine, versions, commit, date."""
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import importlib.metadata
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.device import list_gpus
+from gpu_tools.hardware.device import list_gpus, simulated
 
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = ("gpu-tools", "numba", "numba-cuda", "numpy", "parasail")
+
+
+Measured = Iterable[tuple[str, object]]
+"""Names and figures, each measured when it is asked for."""
+
+
+def main(
+    measure: Callable[..., Measured],
+    needs_folder: bool = False,
+    arguments: list[str] | None = None,
+    **parts: Callable[..., Measured],
+) -> None:
+    """Run a program: print its figures as they come and write them to a record, if one is named.
+
+    Parameters
+    ----------
+    measure : callable
+        Takes ``tiny``, and before it a folder if `needs_folder`.
+    needs_folder : bool
+        The program works on files of a folder, its first argument.
+    arguments : list of str, optional
+        Those of the command line by default.
+    **parts : callable
+        What ``--part NAME`` measures instead; they take ``tiny``.
+    """
+    parser = argparse.ArgumentParser()
+    if needs_folder:
+        parser.add_argument("folder", type=Path)
+    parser.add_argument("record", nargs="?", help="JSON file to write")
+    parser.add_argument("--tiny", action="store_true", help="inputs that take seconds")
+    if parts:
+        parser.add_argument("--part", choices=parts, help="measure something else")
+    options = parser.parse_args(arguments)
+    chosen = parts.get(getattr(options, "part", None), measure)
+    inputs = [options.folder] if needs_folder else []
+    write_each(chosen(*inputs, tiny=options.tiny), options.record)
+
+
+def no_gpu() -> str | None:
+    """Return why there is no real GPU, or None if there is one."""
+    try:
+        list_gpus()
+    except DeviceError as error:
+        return str(error)
+    return "only the simulator" if simulated() else None
 
 
 def write(path: str | Path, figures: dict) -> None:
@@ -24,13 +70,12 @@ def write(path: str | Path, figures: dict) -> None:
     Path(path).write_text(f"{text}\n", encoding="utf-8")
 
 
-def write_each(measured: Iterable[tuple[str, object]], path: str | Path | None = None) -> None:
+def write_each(measured: Measured, path: str | Path | None = None) -> None:
     """Print figures as they come; write the record after each, so that a run cut short leaves one.
 
     Parameters
     ----------
     measured : iterable of (str, object)
-        Names and figures, each measured when it is asked for.
     path : path, optional
         Of the record; none is written by default.
     """

@@ -1,21 +1,20 @@
 """Accuracy of gene structures from diverged targets: site mode beside other programs.
 
-Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json [FIGURE.svg]]``.
-Genes are the complete ones
-of resources/training with 3 kb on both sides. Each is scored by a site model of which neither the
-matrices nor the weights (results/accuracy-choice.json, by accuracy_choice.py) saw its record. A
-target is the gene's own coding sequence, mutated; programs for proteins get the translation of the
-substituted sequence without indels, which would break their frame. The other programs get a sample
-of the genes, for they are slow; site mode is also counted on that sample. Seconds are of a
-processor, not of a clock.
+Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json]``; `benchmarks.accuracy.figure`
+draws a record. Genes are the complete ones of resources/training with 3 kb on both sides. Each is
+scored by a site model of which neither the matrices nor the weights (results/accuracy-choice.json,
+by `choice`) saw its record. A target is the gene's own coding sequence, mutated; programs for
+proteins get the translation of the substituted sequence without indels, which would break their
+frame. The other programs get a sample of the genes, for they are slow; site mode is also counted on
+that sample. Seconds are of a processor, not of a clock.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +33,6 @@ from benchmarks.accuracy.cases import (
     with_indels,
 )
 from benchmarks.accuracy.choice import held_out_models, weighted
-from benchmarks.accuracy.figure import figure
 from benchmarks.accuracy.peers import Inputs, exons_of, installed
 from gpu_tools import Sequence, SiteCase, SplicedScoring, site_align, tables_of
 from gpu_tools.model.sequences import decode
@@ -46,7 +44,7 @@ SAMPLE = 3
 SEED = 2027
 OURS = "gpu-tools site mode"
 OURS_BY = {"": ("global", "any"), ", coding": ("global", "complete")}
-"""What site mode is told of ends and reading, for each of its rows."""
+"""Ends and reading that site mode is called with, for each of its rows."""
 CHOICE = Path(__file__).parents[1] / "results" / "accuracy-choice.json"
 
 
@@ -123,10 +121,10 @@ def our_rows(trials: list[Trial], aligners: dict[str, Aligner]) -> list[dict]:
     return found
 
 
-def peer_rows(trials: list[Trial]) -> list[dict]:
-    """Return a row for each program that is here."""
+def peer_rows(trials: list[Trial], tiny: bool = False) -> list[dict]:
+    """Return a row for each program that is here; tiny: for one of them."""
     found = []
-    for peer in installed():
+    for peer in installed()[: 1 if tiny else None]:
         find = lambda trial, peer=peer: peer_exons(peer, trial)  # noqa: E731
         found.append(row(peer, trials, find, threads=2))
     return found
@@ -141,28 +139,24 @@ def trials_of(every: list[Gene], divergence: int, biased: bool) -> list[Trial]:
     return trials
 
 
-def rows(records, divergences=DIVERGENCES, biased=BIASED_DIVERGENCES) -> list[dict]:
-    """Return a row a mutation model, divergence and method."""
-    every, found = genes(records), []
+def rows(records, tiny: bool = False) -> Iterator[dict]:
+    """Yield a row a mutation model, divergence and method; tiny: two genes, one divergence."""
+    every, levels = genes(records), [("uniform", d) for d in DIVERGENCES]
+    levels += [("biased", d) for d in BIASED_DIVERGENCES]
+    if tiny:
+        every, levels = sorted(every, key=lambda gene: len(gene.codes))[:2], levels[:1]
     aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in OURS_BY.items()}
-    levels = [("uniform", d) for d in divergences] + [("biased", d) for d in biased]
     for mutations, divergence in levels:
         trials = trials_of(every, divergence, mutations == "biased")
         level = {"mutations": mutations, "divergence": divergence}
-        for line in (*our_rows(trials, aligners), *peer_rows(trials[::SAMPLE])):
-            found.append(level | line)
-            print("\t".join(map(str, found[-1].values())), flush=True)
-    return found
+        for line in (*our_rows(trials, aligners), *peer_rows(trials[::SAMPLE], tiny)):
+            yield level | line
 
 
-def main() -> None:
-    """Print the rows; write the record and the figure."""
-    found = rows(annotated_records())
-    if len(sys.argv) > 1:
-        record.write(sys.argv[1], {"accuracy": found})
-    if len(sys.argv) > 2:
-        Path(sys.argv[2]).write_text(figure(found), encoding="utf-8")
+def measure(tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield all rows."""
+    yield "accuracy", list(rows(annotated_records(), tiny))
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure)

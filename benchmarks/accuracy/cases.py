@@ -139,9 +139,11 @@ def substituted(rng, coding: NDArray[np.uint8], rate: float, biased: bool) -> ND
 
 def with_indels(rng, letters: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a sequence with `INDELS` insertions and deletions of one base."""
-    kept = rng.random(len(letters)) >= INDELS / 2
-    inserted = np.flatnonzero(rng.random(kept.sum()) < INDELS / 2)
-    return np.insert(letters[kept], inserted, rng.integers(0, 4, len(inserted)).astype(np.uint8))
+    retained = rng.random(len(letters)) >= INDELS / 2
+    inserted = np.flatnonzero(rng.random(retained.sum()) < INDELS / 2)
+    return np.insert(
+        letters[retained], inserted, rng.integers(0, 4, len(inserted)).astype(np.uint8)
+    )
 
 
 def translated(codes: NDArray[np.uint8]) -> str:

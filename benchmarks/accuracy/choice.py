@@ -1,13 +1,13 @@
 """Choice of a site model's weights by accuracy, for each record on the genes of the other records.
 
-Run ``python -m benchmarks.accuracy.choice RECORD.json``; bench_accuracy.py reads that record, and
+Run ``python -m benchmarks.accuracy.choice [RECORD.json]``; bench_accuracy.py reads that record, and
 resources/models/train_sites.py the weights that all genes together prefer. Matrices are those of
 models that have not seen a gene's record; mutations are others than bench_accuracy.py's.
 """
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -26,6 +26,7 @@ PENALTIES = (10, 12, 14, 16, 18, 20, 24)
 POINTS_PER_BIT = (0.75, 1.0, 1.25, 1.5)
 ANYWHERE = (-6, -10, -14)
 """Points for beginning without a start codon, and for ending without a stop codon."""
+GRID = list(product(PENALTIES, POINTS_PER_BIT, ANYWHERE))
 
 
 def held_out_models(records, name: str = "held out") -> list[GeneSites]:
@@ -55,7 +56,7 @@ def counts(models: list[GeneSites], cases: list[tuple[Gene, np.ndarray]]) -> lis
     return found
 
 
-def grid(records, divergences=DIVERGENCES) -> list[dict]:
+def grid(records, divergences=DIVERGENCES, choices=GRID) -> list[dict]:
     """Return a row for each choice of weights: exon counts by record and divergence."""
     models, every = held_out_models(records), genes(records)
     cases = {}
@@ -63,7 +64,7 @@ def grid(records, divergences=DIVERGENCES) -> list[dict]:
         rng = np.random.default_rng([SEED, divergence])
         cases[divergence] = [(g, mutated(rng, g.coding, divergence / 100, False)) for g in every]
     rows = []
-    for weights in product(PENALTIES, POINTS_PER_BIT, ANYWHERE):
+    for weights in choices:
         changed = [weighted(model, *weights) for model in models]
         exons = [[c.exons.tolist() for c in counts(changed, cases[d])] for d in divergences]
         rows.append({"weights": list(weights), "exons": exons})
@@ -73,8 +74,8 @@ def grid(records, divergences=DIVERGENCES) -> list[dict]:
 def f1_without(row: dict, record_number: int | None) -> float:
     """Return the mean exon F1 over the divergences of the records but one."""
     levels = np.array(row["exons"])
-    kept = [k for k in range(levels.shape[1]) if k != record_number]
-    return float(np.mean([Counts.f1(level[kept].sum(axis=0)) for level in levels]))
+    retained = [k for k in range(levels.shape[1]) if k != record_number]
+    return float(np.mean([Counts.f1(level[retained].sum(axis=0)) for level in levels]))
 
 
 def choice(rows: list[dict], record_number: int | None) -> dict:
@@ -83,19 +84,19 @@ def choice(rows: list[dict], record_number: int | None) -> dict:
     return {"weights": best["weights"], "exon_f1": round(f1_without(best, record_number), 4)}
 
 
-def main() -> None:
-    """Print the choices, and write them with the grid."""
-    records = annotated_records()
-    rows = grid(records)
+def measure(tiny: bool = False) -> Iterator[tuple[str, object]]:
+    """Yield the choices, and the grid that they are made from."""
+    records = annotated_records()[1:] if tiny else annotated_records()
+    divergences = DIVERGENCES[:1] if tiny else DIVERGENCES
+    rows = grid(records, divergences, GRID[:1] if tiny else GRID)
     names = [r.sequence.name for r in records]
     choices = {name: choice(rows, k) for k, name in enumerate(names)} | {"all": choice(rows, None)}
-    for name, chosen in choices.items():
-        print(name, chosen)
-    if len(sys.argv) > 1:
-        columns = ["intron penalty", "points per bit", "points for ends anywhere"]
-        figures = {"weights": columns, "divergences": DIVERGENCES, "records": names}
-        record.write(sys.argv[1], figures | {"choices": choices, "grid": rows})
+    yield "weights", ["intron penalty", "points per bit", "points for ends anywhere"]
+    yield "divergences", divergences
+    yield "records", names
+    yield "choices", choices
+    yield "grid", rows
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure)

@@ -1,8 +1,14 @@
-"""Exon F1 against divergence as an SVG."""
+"""Exon F1 against divergence as an SVG.
+
+Run ``python -m benchmarks.accuracy.figure RECORD.json FIGURE.svg``.
+"""
 
 from __future__ import annotations
 
 import io
+import json
+import sys
+from pathlib import Path
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -50,3 +56,8 @@ def to_svg(drawn: Figure) -> str:
     with rc_context({"svg.hashsalt": "gpu-tools", "svg.fonttype": "none"}):
         FigureCanvasSVG(drawn).print_svg(stream, metadata={"Date": None})
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+if __name__ == "__main__":
+    recorded = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    Path(sys.argv[2]).write_text(figure(recorded["figures"]["accuracy"]), encoding="utf-8")

@@ -8,7 +8,7 @@ one left, which only the alignment tells.
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -57,18 +57,19 @@ def row(every: list[Gene], aligner: Aligner, divergence: int) -> dict:
     return {"divergence": divergence, "inner_f1": round(Counts.f1(inner), 4), **within}
 
 
-def main() -> None:
-    """Print the rows; write the record."""
-    records, found = annotated_records(), []
+def measure(tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield a row for each treatment of ends and each divergence."""
+    records = annotated_records()
     every = genes(records)
-    for ends in ENDS:
-        aligner = Aligner(records, ends)
-        found += [{"ends": ends} | row(every, aligner, d) for d in DIVERGENCES]
-    for line in found:
-        print("\t".join(map(str, line.values())))
-    if len(sys.argv) > 1:
-        record.write(sys.argv[1], {"fragments": found})
+    if tiny:
+        every = sorted(every, key=lambda gene: len(gene.codes))[:2]
+    divergences = DIVERGENCES[: 1 if tiny else None]
+    aligners = {ends: Aligner(records, ends) for ends in ENDS}
+    yield "fragments", [
+        {"ends": ends} | row(every, aligner, divergence)
+        for ends, aligner in aligners.items() for divergence in divergences
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure)

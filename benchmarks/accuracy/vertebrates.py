@@ -1,13 +1,14 @@
 """Accuracy of site mode on genes of other vertebrates, whose own coding sequences are mutated.
 
 Run ``python -m benchmarks.accuracy.vertebrates FOLDER [RECORD.json]``, FOLDER as for
-`accuracy_species`. The genes are AUGUSTUS's predictions, which are no annotation. Matrices and
+`species`. The genes are AUGUSTUS's predictions, which are no annotation. Matrices and
 weights are human and saw nothing of the orthologous region.
 """
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from benchmarks import record
@@ -18,28 +19,22 @@ from benchmarks.accuracy.species import ANNOTATIONS, HUMAN, annotated_region
 DIVERGENCES = (5, 15, 25, 35, 45)
 
 
-def rows(folder: Path) -> list[dict]:
-    """Return a row a species, mutation model, divergence and reading."""
-    records, found = annotated_records(), []
+def rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
+    """Yield a row a species, mutation model, divergence and reading; tiny: only the first ones."""
+    records, first = annotated_records(), slice(1 if tiny else None)
     aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in OURS_BY.items()}
-    for species in [name for name in ANNOTATIONS if name != HUMAN]:
+    for species in [name for name in ANNOTATIONS if name != HUMAN][first]:
         every = genes([annotated_region(folder, species)])
-        for mutations in ("uniform", "biased"):
-            for divergence in DIVERGENCES:
-                trials = trials_of(every, divergence, mutations == "biased")
-                level = {"species": species, "mutations": mutations, "divergence": divergence}
-                found += [level | row(name, trials, of) for name, of in aligners.items()]
-    return found
+        for mutations, divergence in [*product(("uniform", "biased"), DIVERGENCES)][first]:
+            trials = trials_of(every, divergence, mutations == "biased")
+            level = {"species": species, "mutations": mutations, "divergence": divergence}
+            yield from (level | row(name, trials, of) for name, of in aligners.items())
 
 
-def main() -> None:
-    """Print the rows; write the record."""
-    found = rows(Path(sys.argv[1]))
-    for line in found:
-        print("\t".join(map(str, line.values())))
-    if len(sys.argv) > 2:
-        record.write(sys.argv[2], {"vertebrates": found})
+def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield all rows."""
+    yield "vertebrates", list(rows(folder, tiny))
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure, needs_folder=True)

@@ -1,16 +1,16 @@
 """The built-in predictor on other vertebrates: regions orthologous to a human training record.
 
-Run ``python -m benchmarks.exons.bench_vertebrates FOLDER RECORD.json``. FOLDER holds the genomes of
-Debian's package augustus-doc (examples/cgp): mm10.fa.gz, canFam3.fa.gz, monDom5.fa.gz and
+Run ``python -m benchmarks.exons.bench_vertebrates FOLDER [RECORD.json]``. FOLDER holds the genomes
+of Debian's package augustus-doc (examples/cgp): mm10.fa.gz, canFam3.fa.gz, monDom5.fa.gz and
 galGal4.fa.gz, regions orthologous to human ENm008. Their genes are what the human coding sequences
 align to by site mode, exactly, with chains that read through; chains count that have as many exons
-as in human, so the truth is incomplete, and sensitivity alone is told. The model has not seen the
+as in human, so the truth is incomplete, and only sensitivity is given. The model has not seen the
 human record.
 """
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks import record
 from benchmarks.accuracy.cases import annotated_records
 from benchmarks.exons.bench_exons import held_out_models
+from benchmarks.exons.evaluation import rank_probabilities
 from gpu_tools import Sequence, SiteCase, load_sites, site_align, tables_of
 from gpu_tools.exons import load_model
-from gpu_tools.exons.evaluation import rank_probabilities
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.results import SplicedAlignment
@@ -72,17 +72,16 @@ def row(species: str, one: AnnotatedSequence, model) -> dict:
     }  # fmt: skip
 
 
-def main() -> None:
-    """Print a row a species; write the record."""
+def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield a row a species; tiny: only the first."""
     records = annotated_records()
-    place = [r.sequence.name for r in records].index(HUMAN)
-    model, rows = held_out_models(records)[place], []
-    for name, species in SPECIES.items():
-        (region,) = read_fasta(Path(sys.argv[1]) / f"{name}.fa.gz")
-        rows.append(row(species, orthologues(region, records[place]), model))
-        print(*(f"{key} {value}" for key, value in rows[-1].items()), sep="\t", flush=True)
-    record.write(sys.argv[2], {"vertebrates": rows})
+    number = [r.sequence.name for r in records].index(HUMAN)
+    model, rows = held_out_models(records)[number], []
+    for name in list(SPECIES)[: 1 if tiny else None]:
+        (region,) = read_fasta(folder / f"{name}.fa.gz")
+        rows.append(row(SPECIES[name], orthologues(region, records[number]), model))
+    yield "vertebrates", rows
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure, needs_folder=True)

@@ -1,6 +1,13 @@
-"""Sensitivity against density of candidate exons as an SVG."""
+"""Sensitivity against density of candidate exons as an SVG.
+
+Run ``python -m benchmarks.exons.figure RECORD.json FIGURE.svg``.
+"""
 
 from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
@@ -35,3 +42,8 @@ def figure(rows: list[dict]) -> str:
     axes.grid(alpha=0.4)
     drawn.legend(loc="outside right upper", frameon=False)
     return to_svg(drawn)
+
+
+if __name__ == "__main__":
+    recorded = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    Path(sys.argv[2]).write_text(figure(recorded["figures"]["exons"]["curve"]), encoding="utf-8")

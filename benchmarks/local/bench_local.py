@@ -1,40 +1,28 @@
-"""Local alignment: the score pass on a core beside parasail, and whole calls for the k best.
+"""Local alignment: whole calls for the k best on a core and on GPUs, beside parasail.
 
-Run ``python -m benchmarks.local.bench_local cpu|gpu [RECORD.json]``.
-Sequences are random and of equal
-composition, scored with the defaults, as in the source's experiments; *related* ones differ in
-a tenth of their symbols.
+Run ``python -m benchmarks.local.bench_local [RECORD.json] [--part gpu] [--tiny]``.
+Sequences are random and of equal composition, scored with the defaults, as in the source's
+experiments; *related* ones differ in a tenth of their symbols.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import record
+from benchmarks.timing import call_seconds, median_seconds
 from gpu_tools import AffineScoring, Sequence, local_align
-from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.device import list_gpus, simulated
-from gpu_tools.local import schedule
-from gpu_tools.local.anchors import score_reached
-from gpu_tools.local.cpu import score_pass as cpu
-from gpu_tools.local.problem import ALL, Worth, make_problem
-from gpu_tools.local.tiles import tile_side
+from gpu_tools.hardware.device import list_gpus
 
-SCORING = AffineScoring()
 REPEATS = 3
-PARASAIL = ("sw_stripd_8", "sw_stripd_16", "sw_stripd_sat", "sw_scan_16", "sw_diag_16")
-FIRST_LENGTH = 10_000
-CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH = 40_000, 10_000, 500_000, 20_000
+PARASAIL = ("sw_striped_8", "sw_striped_16", "sw_striped_sat", "sw_scan_16", "sw_diag_16")
+SMALL, MIDDLE, LARGE = 10_000, 40_000, 500_000
 
 
 def random_pair(length: int, seed: int = 0, related: bool = False) -> tuple[Sequence, Sequence]:
@@ -46,133 +34,64 @@ def random_pair(length: int, seed: int = 0, related: bool = False) -> tuple[Sequ
     return Sequence("query", query), Sequence("subject", subject)
 
 
-def median_seconds(function, repeats: int = REPEATS) -> float:
-    """Return the median time of `repeats` calls after one that is not counted."""
-    return statistics.median(_times(function, repeats))
+def rates(seconds: float, length: int, pairs: int = 1) -> dict:
+    """Return time and rate of cells."""
+    gcups = round(pairs * length**2 / seconds / 1e9, 4)
+    return {"length": length, "seconds": round(seconds, 6), "gcups": gcups}
 
 
-def shortest_seconds(function, repeats: int = 7) -> float:
-    """Return the shortest time of `repeats` calls, for a core that others use as well."""
-    return min(_times(function, repeats))
+def whole_call(length: int, k: int, device: str, related: bool = False, repeats=REPEATS) -> dict:
+    """Time the public function; on a CPU with one thread."""
+    pair, options = random_pair(length, related=related), options_of(device)
+    found = []
+
+    def call():
+        found[:] = local_align([pair], k=k, **options)
+
+    seconds, (best,) = median_seconds(call, repeats), found
+    scores = {"best": best[0].score, "last": best[-1].score, "found": len(best)}
+    return {**rates(seconds, length), "k": k, "threads": options["threads"], **scores}
 
 
-def _times(function, repeats: int) -> list[float]:
-    function()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begin)
-    return times
+def options_of(device: str) -> dict:
+    """Return one thread for the CPU's figures, and all that there are beside a GPU."""
+    threads = 1 if device == "cpu" else len(os.sched_getaffinity(0))
+    return {"device": device, "threads": threads}
 
 
-def _rates(seconds: float, length: int) -> dict:
-    return {"length": length, "seconds": round(seconds, 6),
-            "gcups": length**2 / seconds / 1e9}  # fmt: skip
-
-
-def problem(length: int):
-    """Return the problem of a random pair, and the side of its tiles."""
-    made = make_problem(*(s.codes for s in random_pair(length)), SCORING)
-    return made, schedule.side_on_cpu(made)
-
-
-def score_pass_one_core(length: int) -> dict:
-    """Time the score pass alone on one thread."""
-    made = problem(length)
-    return _rates(shortest_seconds(lambda: cpu.score_pass(*made)), length)
-
-
-def parasail_one_core(length: int) -> dict | None:
-    """Time parasail's local kernels on the same input; None if it is not installed."""
+def parasail_one_core(length: int) -> dict:
+    """Time parasail's local kernels on the same input."""
     try:
         import parasail
-    except ImportError:
-        return None
-    texts = ["".join("ACGT"[code] for code in s.codes) for s in random_pair(length)]
-    matrix = parasail.matrix_create("ACGT", SCORING.match, SCORING.mismatch)
-    gaps = SCORING.gap_open, SCORING.gap_extend
-    rates = {}
+    except ImportError as error:
+        return {"not measured": str(error)}
+    scoring, symbols = AffineScoring(), np.array(list("ACGT"))
+    texts = ["".join(symbols[sequence.codes]) for sequence in random_pair(length)]
+    matrix = parasail.matrix_create("ACGT", scoring.match, scoring.mismatch)
+    gaps, gcups = (scoring.gap_open, scoring.gap_extend), {}
     for name in PARASAIL:
         kernel = getattr(parasail, name)
         if not kernel(*texts, *gaps, matrix).saturated:
-            seconds = shortest_seconds(lambda kernel=kernel: kernel(*texts, *gaps, matrix))
-            rates[name] = length**2 / seconds / 1e9
-    return {"length": length, "gcups": rates}
-
-
-def worth_known(made) -> Worth:
-    """Return what is worth finding of a problem for a call with k = 1."""
-    return Worth(max(score_reached(made), 1), True)
-
-
-def worth_best(made) -> Worth:
-    """Return the same as long as no score is known but those that are met."""
-    return Worth(1, True)
-
-
-def worth_all(made) -> Worth:
-    """Return that all alignments are worth finding."""
-    return ALL
-
-
-def worth_high(made) -> Worth:
-    """Return that alignments with 92 % of the best score are worth finding."""
-    return Worth(int(0.92 * score_reached(made)), False)
-
-
-def related_one_core(length: int, worth_of: Callable) -> dict:
-    """Time the score pass of a related pair on one thread."""
-    made = make_problem(*(s.codes for s in random_pair(length, related=True)), SCORING)
-    given = made, schedule.side_on_cpu(made), worth_of(made)
-    share = cpu.counted_pass(*given)[1]
-    return {**_rates(shortest_seconds(lambda: cpu.score_pass(*given), 3), length),
-            "left_out": round(share, 4)}  # fmt: skip
-
-
-def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
-    """Time the public function after a call on another pair, on the CPU a short one."""
-    on_cpu = device == "cpu"
-    first = random_pair(min(length, FIRST_LENGTH) if on_cpu else length, 1, related)
-    threads = threads_beside(device)
-    local_align([first], SCORING, k=k, device=device, threads=threads)
-    pair, results = random_pair(length, related=related), []
-
-    def call():
-        results[:] = local_align([pair], SCORING, k=k, device=device, threads=threads)
-
-    if on_cpu:
-        begin = time.perf_counter()
-        call()
-        seconds = time.perf_counter() - begin
-    else:
-        seconds = median_seconds(call)
-    found = results[0]
-    scores = {"best": found[0].score, "last": found[-1].score, "found": len(found)}
-    return {**_rates(seconds, length), "k": k, "threads": threads, **scores}
-
-
-def threads_beside(device: str) -> int:
-    """Return one thread for the CPU's figures, and all that there are beside a GPU."""
-    return 1 if device == "cpu" else len(os.sched_getaffinity(0))
+            seconds = min(call_seconds(lambda kernel=kernel: kernel(*texts, *gaps, matrix), 7))
+            gcups[name] = round(length**2 / seconds / 1e9, 3)
+    return {"length": length, "gcups": gcups}
 
 
 def more_memory(length: int, k: int, device: str, related: bool = False) -> dict:
-    """Return by how many megabytes a call raises a fresh process's peak, and what lies on a GPU."""
+    """Return by how many megabytes a call raises a fresh process's peak."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         seconds, megabytes = pool.submit(_peak, length, k, device, related).result()
-    on_gpu = {"gpu_megabytes": _gpu_megabytes(length)} if device != "cpu" else {}
-    return {**_rates(seconds, length), "k": k, "megabytes": megabytes, **on_gpu}
+    return {**rates(seconds, length), "k": k, "megabytes": megabytes}
 
 
 def _peak(length: int, k: int, device: str, related: bool) -> tuple[float, int]:
-    first, pair = (random_pair(n, related=related) for n in (SMALL_LENGTH // 10, length))
-    threads = threads_beside(device)
-    local_align([first], SCORING, k=k, device=device, threads=threads)
+    first, pair = (random_pair(n, related=related) for n in (SMALL // 10, length))
+    options = options_of(device)
+    local_align([first], k=k, **options)
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    before, begin = _kilobytes("VmHWM"), time.perf_counter()
-    local_align([pair], SCORING, k=k, device=device, threads=threads)
-    return time.perf_counter() - begin, (_kilobytes("VmHWM") - before) // 1024
+    before = _kilobytes("VmHWM")
+    (seconds,) = call_seconds(lambda: local_align([pair], k=k, **options), 1)
+    return seconds, (_kilobytes("VmHWM") - before) // 1024
 
 
 def _kilobytes(name: str) -> int:
@@ -181,53 +100,11 @@ def _kilobytes(name: str) -> int:
     return int(next(line.split()[1] for line in lines if line.startswith(name)))
 
 
-def _gpu_megabytes(length: int) -> int:
-    """Return what the score pass of a random pair keeps in GPU memory."""
-    launch, _ = packed_launch(random_pair(length))
-    arrays = (launch.units, launch.jobs, launch.limits, launch.row, launch.most, launch.scoring)
-    return sum(array.nbytes for array in (*launch.inputs, *arrays)) >> 20
-
-
-def packed_launch(pair, worth_of: Callable = worth_all):
-    """Lay a pair out for the packed kernel; return the launch, and rows and tiles."""
-    from gpu_tools.local.gpu.score_pass import PackedLaunch, rows_per_lane
-
-    made = make_problem(*(s.codes for s in pair), SCORING)
-    side = tile_side(*made.shape, schedule.TILES_FROM_GPU)
-    worth = [worth_of(made)]
-    rows = rows_per_lane([made], worth)
-    return PackedLaunch([made], [side], worth, rows), {"rows_per_lane": rows, "side": side}
-
-
-def gpu_score_pass(length: int, related: bool = False, worth_of: Callable = worth_all) -> dict:
-    """Time the kernel of the score pass with CUDA events, inputs resident."""
-    from numba import cuda
-
-    launch, sizes = packed_launch(random_pair(length, related=related), worth_of)
-    launch.run()
-    times = []
-    for _ in range(REPEATS):
-        launch.reset()
-        begin, end = cuda.event(), cuda.event()
-        begin.record()
-        launch.run()
-        end.record()
-        end.synchronize()
-        times.append(cuda.event_elapsed_time(begin, end))
-    left_out = {"left_out": round(float(launch.shares_left_out()[0]), 4)}
-    return {**_rates(statistics.median(times) / 1e3, length), **sizes, **left_out}
-
-
-def gpu_many_pairs(count: int, length: int) -> dict:
-    """Time score passes of many pairs in one call, transfers included."""
-    from gpu_tools.local.gpu.score_pass import score_passes
-
-    made = [make_problem(*(s.codes for s in random_pair(length, k)), SCORING) for k in range(count)]
-    sides = [tile_side(length, length, schedule.TILES_FROM_GPU)] * count
-    seconds = median_seconds(lambda: score_passes(made, sides))
-    cells = count * length**2
-    return {"pairs": count, "length": length, "seconds": round(seconds, 6),
-            "gcups": cells / seconds / 1e9}  # fmt: skip
+def many_pairs(count: int, length: int) -> dict:
+    """Time one call for many pairs on a GPU."""
+    pairs, options = [random_pair(length, seed) for seed in range(count)], options_of("cuda")
+    seconds = median_seconds(lambda: local_align(pairs, **options), REPEATS)
+    return {"pairs": count, **rates(seconds, length, count)}
 
 
 def published_forward(length: int) -> dict:
@@ -237,115 +114,65 @@ def published_forward(length: int) -> dict:
     from benchmarks.published.local_antidiagonals import Forward
 
     query, subject = random_pair(length)
-    forward = Forward(query.codes, subject.codes, SCORING)
+    forward = Forward(query.codes, subject.codes, AffineScoring())
 
     def run():
         forward.run()
         cuda.synchronize()
 
-    return _rates(median_seconds(run, 1), length)
+    return rates(median_seconds(run, 1), length)
 
 
 def several_gpus(length: int, count: int) -> dict:
-    """Time the score pass of one pair, transfers included, on one GPU and on all `count`."""
-    from gpu_tools.local.gpu.score_pass import score_passes
-
-    made = make_problem(*(s.codes for s in random_pair(length)), SCORING)
-    sides = [tile_side(length, length, schedule.TILES_FROM_GPU)]
-    one, all_of_them = (
-        median_seconds(lambda n=n: score_passes([made], sides, tuple(range(n)))) for n in (1, count)
-    )
-    same = (score_passes([made], sides)[0] == score_passes([made], sides, (0, 1))[0]).all()
-    return {**_rates(all_of_them, length), "gpus": count, "seconds_one": round(one, 6),
-            "times_as_fast": round(one / all_of_them, 3), "equal": bool(same)}  # fmt: skip
+    """Time the public function for one pair, k = 1, on one GPU and on all `count`."""
+    pair, found, seconds = random_pair(length), [], []
+    for n in (1, count):
+        device = f"cuda:{','.join(map(str, range(n)))}"
+        found.append(local_align([pair], **options_of(device)))
+        seconds.append(median_seconds(lambda d=device: local_align([pair], **options_of(d)), 3))
+    one, together = seconds
+    return {**rates(together, length), "gpus": count, "seconds_one": round(one, 6),
+            "times_as_fast": round(one / together, 3), "equal": found[0] == found[1]}  # fmt: skip
 
 
-Plan = dict[str, Callable[[], dict | None]]
-"""What is measured by name, in order."""
+def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure one core of a CPU."""
+    small, middle, large = (200, 300, 400) if tiny else (SMALL, MIDDLE, LARGE)
+    yield "one_core_k_1", whole_call(middle, 1, "cpu")
+    yield "one_core_small_k_1", whole_call(small, 1, "cpu")
+    yield "parasail_one_core", parasail_one_core(middle)
+    yield "parasail_one_core_small", parasail_one_core(small)
+    yield "one_core_small_k_100", whole_call(small, 100, "cpu")
+    yield "one_core_k_10", whole_call(middle, 10, "cpu")
+    for k in (10, 100):
+        yield f"one_core_large_k_{k}", whole_call(large, k, "cpu", repeats=1)
+    yield "one_core_large_related_k_1", whole_call(large, 1, "cpu", related=True, repeats=1)
+    yield "memory_k_10", more_memory(large, 10, "cpu")
+    yield "memory_double_k_1", more_memory(2 * large, 1, "cpu")
 
 
-def plan_cpu(cpu_length: int, small: int, large: int, related: int) -> Plan:
-    """Return what is measured on the CPU."""
-    return {
-        "one_core_score_pass": partial(score_pass_one_core, cpu_length),
-        "one_core_score_pass_small": partial(score_pass_one_core, small),
-        "parasail_one_core": partial(parasail_one_core, cpu_length),
-        "parasail_one_core_small": partial(parasail_one_core, small),
-        "one_core_k_10": partial(whole_call, cpu_length, 10, "cpu"),
-        "one_core_large_k_10": partial(whole_call, large, 10, "cpu"),
-        "one_core_large_k_100": partial(whole_call, large, 100, "cpu"),
-        "one_core_small_k_100": partial(whole_call, small, 100, "cpu"),
-        "one_core_score_pass_related": partial(related_one_core, cpu_length, worth_all),
-        "one_core_score_pass_related_best": partial(related_one_core, cpu_length, worth_best),
-        "one_core_score_pass_related_known": partial(related_one_core, cpu_length, worth_known),
-        "one_core_score_pass_related_high": partial(related_one_core, cpu_length, worth_high),
-        "one_core_large_related_k_1": partial(whole_call, large, 1, "cpu", related=True),
-        "one_core_related_k_3": partial(whole_call, related, 3, "cpu", related=True),
-        "memory_k_10": partial(more_memory, large, 10, "cpu"),
-        "memory_double_k_1": partial(more_memory, 2 * large, 1, "cpu"),
-    }
-
-
-def plan_gpus(small: int, large: int) -> Plan:
-    """Return what is measured on GPUs; with two of them, also what both do together."""
-    plan = {
-        "gpu_score_pass": partial(gpu_score_pass, large),
-        "gpu_score_pass_double": partial(gpu_score_pass, 2 * large),
-        "gpu_score_pass_best": partial(gpu_score_pass, large, worth_of=worth_best),
-        "gpu_score_pass_related": partial(gpu_score_pass, 2 * large, related=True),
-        "gpu_score_pass_related_best": partial(gpu_score_pass, 2 * large, True, worth_best),
-        "gpu_score_pass_related_known": partial(gpu_score_pass, 2 * large, True, worth_known),
-        "gpu_score_pass_related_high": partial(gpu_score_pass, large, True, worth_high),
-        "gpu_score_pass_fourfold": partial(gpu_score_pass, 4 * large),
-        "gpu_many_pairs": partial(gpu_many_pairs, 500, 2000),
-        "gpu_more_pairs": partial(gpu_many_pairs, 4000, 2000),
-        "gpu_k_10": partial(whole_call, large, 10, "cuda"),
-        "gpu_k_100": partial(whole_call, large, 100, "cuda"),
-        "gpu_small_k_10": partial(whole_call, small, 10, "cuda"),
-        "gpu_small_k_100": partial(whole_call, small, 100, "cuda"),
-        "gpu_double_k_10": partial(whole_call, 2 * large, 10, "cuda"),
-        "gpu_related_k_1": partial(whole_call, 2 * large, 1, "cuda", related=True),
-        "published_forward": partial(published_forward, small),
-    }
-    count = len(list_gpus())
-    if count > 1:
-        plan["several_gpus"] = partial(several_gpus, 4 * large, count)
-    plan["memory_double_k_10"] = partial(more_memory, 2 * large, 10, "cuda")
-    plan["memory_related_k_1"] = partial(more_memory, 2 * large, 1, "cuda", related=True)
-    return plan
-
-
-def measure(plan: Plan, path: str | None = None) -> dict:
-    """Measure one after the other; print each and write all so far to a record, if any."""
-    found = {}
-    for name, figure in plan.items():
-        found[name] = figure()
-        print(f"{name}: {found[name]}", flush=True)
-        if path is not None:
-            record.write(path, found)
-    return found
-
-
-def has_gpu() -> bool:
-    """Tell whether there is a real GPU."""
-    try:
-        return bool(list_gpus()) and not simulated()
-    except DeviceError:
-        return False
-
-
-def test_tiny():
-    """Every figure is there and positive, at a size that takes no time."""
-    found = measure(plan_cpu(400, 300, 400, 200) | (plan_gpus(300, 400) if has_gpu() else {}))
-    for name, figure in found.items():
-        rate = figure["gcups"] if figure else 1.0
-        rates = rate.values() if isinstance(rate, dict) else [rate]
-        assert all(value > 0 for value in rates), name
+def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure GPUs; with several of them, also what they do together."""
+    small, large = SMALL, LARGE
+    if tiny:
+        yield "gpu_small_k_10", whole_call(6, 10, "cuda", repeats=1)
+        yield "published_forward", published_forward(6)
+        return
+    for name, length in (("", large), ("_double", 2 * large), ("_fourfold", 4 * large)):
+        yield f"gpu{name}_k_1", whole_call(length, 1, "cuda")
+    for count in (500, 4000):
+        yield f"gpu_{count}_pairs", many_pairs(count, 2000)
+    for name, length in (("", large), ("_small", small)):
+        for k in (10, 100):
+            yield f"gpu{name}_k_{k}", whole_call(length, k, "cuda")
+    yield "gpu_double_k_10", whole_call(2 * large, 10, "cuda")
+    yield "gpu_related_k_1", whole_call(2 * large, 1, "cuda", related=True)
+    yield "published_forward", published_forward(small)
+    if (count := len(list_gpus())) > 1:
+        yield "several_gpus_call", several_gpus(4 * large, count)
+    yield "memory_double_k_10", more_memory(2 * large, 10, "cuda")
+    yield "memory_related_k_1", more_memory(2 * large, 1, "cuda", related=True)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["gpu"]:
-        chosen = plan_gpus(SMALL_LENGTH, LARGE_LENGTH)
-    else:
-        chosen = plan_cpu(CPU_LENGTH, SMALL_LENGTH, LARGE_LENGTH, RELATED_LENGTH)
-    measure(chosen, *sys.argv[2:3])
+    record.main(measure, gpu=measure_gpu)

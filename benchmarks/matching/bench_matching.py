@@ -1,10 +1,9 @@
 """Approximate and exact matching: beside their peers on one core, and beside the published designs.
 
-Run ``python -m benchmarks.matching.bench_matching [RECORD.json]``.
-On a machine with a GPU the kernels are
-timed by CUDA events with all data resident, after a kernel that sleeps until all launches are
-queued, so that no launch waits for the host; medians. Every timed search is compared with another
-implementation in the same run. TCUPS counts pattern symbols times text symbols, without warm-up.
+Run ``python -m benchmarks.matching.bench_matching [RECORD.json] [--part gpu|files|files-gpu]
+[--tiny]``. On a GPU the kernels are timed with all data resident. Every timed search is compared
+with another implementation in the same run. TCUPS counts pattern symbols times text symbols,
+without warm-up. ``files`` times whole processes on a FASTA file.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from itertools import chain
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,15 +24,13 @@ from benchmarks.matching.kernels import WEIGHTED, approximate_gpu, exact_gpu
 from benchmarks.matching.peers import (
     LETTERS,
     approximate_one_core,
-    as_milliseconds,
     exact_one_core,
     many_one_core,
     pattern_letters,
     random_patterns,
     random_text,
 )
-from benchmarks.timing import median_seconds
-from gpu_tools.errors import DeviceError
+from benchmarks.timing import median_ms
 from gpu_tools.hardware.device import list_gpus
 from gpu_tools.model.scoring import EditCosts
 
@@ -44,8 +41,15 @@ STARTS = {
 """What any program on numba does at least before it begins."""
 
 
-def file_to_table(rng, megabytes: int, device: str) -> dict:
+def measure_files(tiny: bool = False, device: str = "cpu") -> Iterator[tuple[str, dict]]:
     """Time the whole process on a FASTA file and on a tiny one, reading the file, and a start."""
+    megabytes = 16 if tiny else 200 if device == "cpu" else 1000
+    yield "file to table", file_to_table(megabytes, device, 1 if tiny else 3)
+
+
+def file_to_table(megabytes: int, device: str, repeats: int) -> dict:
+    """Return the times of processes, for a file of so many megabytes."""
+    rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as folder:
         text, tiny, patterns = (Path(folder, name) for name in ("text.fa", "tiny.fa", "p.fa"))
         rows = np.full((1 << 18, 64), ord("\n"), dtype=np.uint8)
@@ -63,35 +67,36 @@ def file_to_table(rng, megabytes: int, device: str) -> dict:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "compiled"))}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-        def seconds(*command):
-            return median_seconds(
+        def process_ms(*command):
+            return median_ms(
                 lambda: subprocess.run(
                     command, stdout=subprocess.DEVNULL, check=True, env=environment
                 ),
-                3,
+                repeats,
             )
 
         def process(path):
-            return seconds(
+            return process_ms(
                 sys.executable, "-m", "gpu_tools", "match-exact", "--patterns", str(patterns),
                 "--text", str(path), "--output", str(Path(folder, "found.tsv")), "--quiet",
                 "--device", device, "--both-strands",
             )  # fmt: skip
 
         measured = {
-            "cat": seconds("cat", str(text)),
+            "cat": process_ms("cat", str(text)),
             "process": process(text),
             "process_tiny": process(tiny),
-            "start": seconds(sys.executable, "-c", STARTS[device]),
+            "start": process_ms(sys.executable, "-c", STARTS[device]),
         }
         return {
             "bytes": text.stat().st_size,
-            **{f"{name}_ms": as_milliseconds(value) for name, value in measured.items()},
+            **{f"{name}_ms": value for name, value in measured.items()},
         }
 
 
-def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
+def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure one core beside the peers."""
+    n = 20_000 if tiny else 1 << 23
     rng = np.random.default_rng(2018)
     for m, limit in ((20, 2), (32, 4), (100, 10), (1024, 103), (64, None), (1024, None)):
         name = f"approximate m={m} {'best' if limit is None else f'D={limit}'}"
@@ -101,11 +106,13 @@ def measure_cpu(n: int = 1 << 23) -> Iterator[tuple[str, dict]]:
         yield f"exact K={count}", exact_one_core(rng, n, count)
 
 
-def measure_gpu(
-    n: int = 1 << 22, large: int = 1 << 30, exact: int = 1 << 27
-) -> Iterator[tuple[str, dict]]:
+def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure the kernels and the published designs."""
-    rng = np.random.default_rng(2018)
+    rng, n, large, exact = np.random.default_rng(2018), 1 << 22, 1 << 30, 1 << 27
+    if tiny:
+        yield "exact K=1", exact_gpu(rng, 64, 1, 4, False)
+        yield "unit m=4", approximate_gpu(rng, random_text(rng, 16), 4, EditCosts(), False)
+        return
     for count in (1, 256, 10_000):
         yield f"exact K={count}", exact_gpu(rng, exact, count, 4, count < 1000)
     yield "exact K=256, two symbols", exact_gpu(rng, exact, 256, 2, True)
@@ -122,25 +129,6 @@ def measure_gpu(
         yield "several GPUs", several_gpus(rng, large, 1024)
 
 
-def test_tiny():
-    """Every figure is there and positive, at a size that takes no time."""
-    figures = dict(measure_cpu(20_000))
-    assert len(figures) == 10
-    for figure in figures.values():
-        assert all(value > 0 for key, value in figure.items() if key.endswith("_ms"))
-
-
-def main() -> None:
-    """Measure what this machine can, and write it to the file named by the first argument."""
-    try:
-        list_gpus()
-        measured, megabytes, device = measure_gpu(), 1000, "cuda"
-    except DeviceError:
-        measured, megabytes, device = measure_cpu(), 200, "cpu"
-    last = ("file to table", lambda: file_to_table(np.random.default_rng(1), megabytes, device))
-    last_measured = ((name, make()) for name, make in [last])
-    record.write_each(chain(measured, last_measured), *sys.argv[1:2])
-
-
 if __name__ == "__main__":
-    main()
+    files_on_gpu = partial(measure_files, device="cuda")
+    record.main(measure, gpu=measure_gpu, files=measure_files, **{"files-gpu": files_on_gpu})

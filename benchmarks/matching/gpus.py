@@ -4,64 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.matching.kernels import REPEATS, WEIGHTED, Approximate, parts_of
-from benchmarks.matching.peers import as_milliseconds, random_patterns, random_text
-from benchmarks.timing import median_seconds
-from gpu_tools.matching import PatternSet, match_approximate, match_exact
+from benchmarks.matching.kernels import WEIGHTED, approximate_on_gpus, exact_on_gpus
+from benchmarks.matching.peers import random_patterns, random_text
+from benchmarks.timing import median_ms
+from gpu_tools.matching import match_approximate, match_exact
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
-
-
-def together_milliseconds(starts: dict) -> float:
-    """Return the median time until all GPUs are done; each has a function that starts a kernel."""
-    from numba import cuda
-
-    def all_at_once():
-        for ordinal, start in starts.items():
-            with cuda.gpus[ordinal]:
-                start()
-        for ordinal in starts:
-            with cuda.gpus[ordinal]:
-                cuda.synchronize()
-
-    return as_milliseconds(median_seconds(all_at_once, REPEATS))
-
-
-def approximate_on_gpus(rng, text: Sequence, m: int, costs: EditCosts, ordinals) -> float:
-    """Time the kernel on GPUs that share the parts of a text, which all of them hold."""
-    from numba import cuda as numba_cuda
-
-    from gpu_tools.matching.gpu import ends as ends_cuda
-    from gpu_tools.matching.gpu import scan as cuda
-
-    problem, n, starts = Approximate(rng, text, m, costs), len(text), {}
-    at_once = cuda.multiprocessors() * problem.kernels.warps * len(ordinals)
-    size, length = ends_cuda.plan(problem.kernels, m, problem.warm, -(-n // at_once))
-    shares = np.array_split(parts_of(n, length), len(ordinals))
-    for ordinal, own in zip(ordinals, shares, strict=True):
-        with numba_cuda.gpus[ordinal]:
-            own = np.ascontiguousarray(own)
-            starts[ordinal], _ = problem.ready(cuda.resident(text.codes), own, size)
-    return together_milliseconds(starts)
-
-
-def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
-    """Time the kernel on GPUs, each of which holds a share of a text."""
-    from numba import cuda as numba_cuda
-
-    from gpu_tools.matching.cpu.exact import Searcher
-    from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu import scan as cuda
-    from gpu_tools.matching.index import library
-
-    searcher, starts = Searcher(library(patterns.probes(), patterns.matches), 1), {}
-    for ordinal, own in zip(ordinals, np.array_split(text.codes, len(ordinals)), strict=True):
-        with numba_cuda.gpus[ordinal]:
-            (index,) = exact_cuda.on_device(searcher)
-            hits = numba_cuda.device_array((1 << 22, 2), np.int64)
-            resident = cuda.resident(own, 16)
-            starts[ordinal] = exact_cuda.prepared(resident, index, hits, exact_cuda.counters())
-    return together_milliseconds(starts)
 
 
 def many_matches(rng, n: int, count: int, m: int, limit: int) -> dict:
@@ -73,7 +21,7 @@ def many_matches(rng, n: int, count: int, m: int, limit: int) -> dict:
         def call(device=device):
             found[device] = match_approximate(patterns, [text], max_distance=limit, device=device)
 
-        figures[f"{device}_call_ms"] = as_milliseconds(median_seconds(call, 1))
+        figures[f"{device}_call_ms"] = median_ms(call, 1)
     if found["cuda"] != found["cpu"]:
         raise AssertionError("the GPU gives other matches than the CPU")
     return {**figures, "matches": len(found["cpu"])}
@@ -112,8 +60,8 @@ def several_gpus(rng, n: int, m: int, counts=(10_000, 256), sets=((0,), (0, 1)))
             "unit_kernel_ms": approximate_on_gpus(seed, text, m, EditCosts(), ordinals),
             "weighted_kernel_ms": approximate_on_gpus(seed, text, m, WEIGHTED, ordinals),
             "exact_kernel_ms": exact_on_gpus(exact, text, ordinals),
-            "exact_call_ms": as_milliseconds(median_seconds(exact_call, 1)),
-            "approximate_call_ms": as_milliseconds(median_seconds(approximate_call, 1)),
+            "exact_call_ms": median_ms(exact_call, 1),
+            "approximate_call_ms": median_ms(approximate_call, 1),
         }
         found.append(matches)
     if any(other != found[0] for other in found):

@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
-from functools import cache
-
 import numpy as np
 
+from benchmarks.timing import kernel_ms, median_ms
+from gpu_tools.hardware.device import simulated
 from gpu_tools.matching import Pattern, PatternSet, match_approximate
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
 
-REPEATS = 5
 WEIGHTED = EditCosts(2, 3, 4)
-
-
-def event_milliseconds(start, repeats: int = REPEATS, before=lambda: None) -> float:
-    """Return the median time of a kernel on the device, whose data are there.
-
-    `before` is called before each start and not timed.
-    """
-    from numba import cuda
-
-    before()
-    start()
-    cuda.synchronize()
-    _sleep()[1, 1]()
-    events = [(cuda.event(), cuda.event()) for _ in range(repeats)]
-    for begin, end in events:
-        before()
-        begin.record()
-        start()
-        end.record()
-    cuda.synchronize()
-    return round(statistics.median(a.elapsed_time(b) for a, b in events), 4)
-
-
-@cache
-def _sleep():
-    from numba import cuda
-
-    @cuda.jit
-    def sleep():
-        for _ in range(10):
-            cuda.nanosleep(1_000_000)
-
-    return sleep
+HITS = 1 << (12 if simulated() else 24)
+"""Matches that there is space for."""
 
 
 def parts_of(n: int, length: int):
@@ -92,7 +59,7 @@ class Approximate:
         lift = int(self.kernels.lifts([self.symbols])[0])
         limits = cuda.to_device(np.array([[self.bound - lift, -lift]], dtype=np.int32))
         hits, count = (
-            cuda.device_array((1 << 20, 3), np.int64),
+            cuda.device_array((HITS, 3), np.int64),
             cuda.to_device(np.zeros(1, np.int32)),
         )
         return self.kernels.prepared(resident, parts, table, (limits, hits, count)), limits
@@ -103,7 +70,7 @@ class Approximate:
 
         start, limits = self.ready(resident, parts_of(len(self.codes), length), size)
         first = cuda.to_device(limits.copy_to_host())
-        milliseconds = event_milliseconds(start, before=lambda: limits.copy_to_device(first))
+        milliseconds = kernel_ms(start, before=lambda: limits.copy_to_device(first))
         lift = int(self.kernels.lifts([self.symbols])[0])
         return milliseconds, int(limits.copy_to_host()[0, 0]) + lift
 
@@ -153,7 +120,7 @@ def _published_approximate(problem: Approximate, distance: int) -> dict:
     for name in KERNELS:
         if published.distance(name) != distance:
             raise AssertionError(f"{name} gives another distance than {distance}")
-        figures[name] = event_milliseconds(lambda name=name: published.launch(name), 3)
+        figures[name] = kernel_ms(lambda name=name: published.launch(name), 3)
     return figures
 
 
@@ -183,24 +150,74 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     own, patterns = _exact_patterns(rng, text.codes, symbols, count)
     searcher = Searcher(library(patterns.probes(), patterns.matches), 1)
     resident = cuda.resident(text.codes, 16)
-    hits = numba_cuda.device_array((1 << 24, 2), np.int64)
+    hits = numba_cuda.device_array((HITS, 2), np.int64)
     indexes, total, milliseconds = exact_cuda.on_device(searcher), 0, 0.0
     for on_device in indexes:
         total += int(exact_cuda.launch(resident, on_device, hits).sum())
         start = exact_cuda.prepared(resident, on_device, hits, exact_cuda.counters())
-        milliseconds += event_milliseconds(start)
+        milliseconds += kernel_ms(start)
     figures = {
         "n": n, "patterns": count, "symbols": symbols, "scans": len(indexes),
         "matches": total, "kernel_ms": round(milliseconds, 4),
     }  # fmt: skip
     if published:
-        problem = Published(own, text.codes, 1 << 24)
+        problem = Published(own, text.codes, HITS)
         figures["published"] = {}
         for name in ("rolling", "prefix sums"):
             found = problem.occurrences(name)
             if len(found) != total:
                 raise AssertionError(f"{name} finds {len(found)} matches instead of {total}")
-            figures["published"][name] = event_milliseconds(
-                lambda name=name: problem.launch(name), 3
-            )
+            figures["published"][name] = kernel_ms(lambda name=name: problem.launch(name), 3)
     return figures
+
+
+def together_milliseconds(starts: dict) -> float:
+    """Return the median time until all GPUs are done; each has a function that starts a kernel."""
+    from numba import cuda
+
+    def all_at_once():
+        for ordinal, start in starts.items():
+            with cuda.gpus[ordinal]:
+                start()
+        for ordinal in starts:
+            with cuda.gpus[ordinal]:
+                cuda.synchronize()
+
+    return median_ms(all_at_once)
+
+
+def approximate_on_gpus(rng, text: Sequence, m: int, costs: EditCosts, ordinals) -> float:
+    """Time the kernel on GPUs that share the parts of a text, which all of them hold."""
+    from numba import cuda as numba_cuda
+
+    from gpu_tools.matching.gpu import ends as ends_cuda
+    from gpu_tools.matching.gpu import scan as cuda
+
+    problem, n, starts = Approximate(rng, text, m, costs), len(text), {}
+    at_once = cuda.multiprocessors() * problem.kernels.warps * len(ordinals)
+    size, length = ends_cuda.plan(problem.kernels, m, problem.warm, -(-n // at_once))
+    shares = np.array_split(parts_of(n, length), len(ordinals))
+    for ordinal, own in zip(ordinals, shares, strict=True):
+        with numba_cuda.gpus[ordinal]:
+            own = np.ascontiguousarray(own)
+            starts[ordinal], _ = problem.ready(cuda.resident(text.codes), own, size)
+    return together_milliseconds(starts)
+
+
+def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
+    """Time the kernel on GPUs, each of which holds a share of a text."""
+    from numba import cuda as numba_cuda
+
+    from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu import exact as exact_cuda
+    from gpu_tools.matching.gpu import scan as cuda
+    from gpu_tools.matching.index import library
+
+    searcher, starts = Searcher(library(patterns.probes(), patterns.matches), 1), {}
+    for ordinal, own in zip(ordinals, np.array_split(text.codes, len(ordinals)), strict=True):
+        with numba_cuda.gpus[ordinal]:
+            (index,) = exact_cuda.on_device(searcher)
+            hits = numba_cuda.device_array((HITS, 2), np.int64)
+            resident = cuda.resident(own, 16)
+            starts[ordinal] = exact_cuda.prepared(resident, index, hits, exact_cuda.counters())
+    return together_milliseconds(starts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.timing import median_seconds
+from benchmarks.timing import median_ms
 from gpu_tools.matching import Pattern, PatternSet, match_approximate, match_exact
 from gpu_tools.model.sequences import Sequence
 
@@ -57,7 +57,7 @@ def approximate_one_core(rng, n: int, m: int, limit: int | None) -> dict:
         return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
 
     matches, figures = own(), {"n": n, "m": m, "max_distance": limit}
-    figures["own_ms"] = as_milliseconds(median_seconds(own, 3))
+    figures["own_ms"] = median_ms(own, 3)
     edlib = _peer("edlib")
     if edlib:
         query, target = letters(codes), letters(text.codes)
@@ -70,7 +70,7 @@ def approximate_one_core(rng, n: int, m: int, limit: int | None) -> dict:
         ends = [match.end - 1 for match in matches if match.distance == best]
         if found["editDistance"] != best or [end for _, end in found["locations"]] != ends:
             raise AssertionError("edlib gives other matches")
-        figures["edlib_ms"] = as_milliseconds(median_seconds(peer, 3))
+        figures["edlib_ms"] = median_ms(peer, 3)
     return figures
 
 
@@ -89,7 +89,7 @@ def many_one_core(rng, n: int, count: int, limit: int = 2) -> dict:
         return match_approximate(patterns, [text], max_distance=limit, device="cpu", threads=1)
 
     matches, figures = own(), {"n": n, "patterns": count, "max_distance": limit}
-    figures["own_ms"] = as_milliseconds(median_seconds(own, 3))
+    figures["own_ms"] = median_ms(own, 3)
     edlib = _peer("edlib")
     if edlib:
         target, words = letters(text.codes), pattern_letters(patterns)
@@ -104,7 +104,7 @@ def many_one_core(rng, n: int, count: int, limit: int = 2) -> dict:
             ends = [match.end - 1 for match in of_pattern if match.distance == least]
             if [end for _, end in found["locations"]] != ends:
                 raise AssertionError("edlib gives other matches")
-        figures["edlib_ms"] = as_milliseconds(median_seconds(peer, 1))
+        figures["edlib_ms"] = median_ms(peer, 1)
     return figures
 
 
@@ -117,14 +117,14 @@ def exact_one_core(rng, n: int, count: int) -> dict:
 
     found = sorted((match[3], int(match[0])) for match in own())
     figures = {"n": n, "patterns": count, "matches": len(found)}
-    figures["own_ms"] = as_milliseconds(median_seconds(own, 3))
+    figures["own_ms"] = median_ms(own, 3)
     symbols, words = letters(text.codes), pattern_letters(patterns)
     for name, peer in (("pyahocorasick", _aho_corasick(symbols, words)),
                        ("hyperscan", _hyperscan(symbols, words))):  # fmt: skip
         if peer:
             if sorted(peer()) != found:
                 raise AssertionError(f"{name} gives other matches")
-            figures[f"{name}_ms"] = as_milliseconds(median_seconds(peer, 3))
+            figures[f"{name}_ms"] = median_ms(peer, 3)
     return figures
 
 
@@ -159,8 +159,3 @@ def _hyperscan(symbols: str, words: list[str]):
         return found
 
     return search
-
-
-def as_milliseconds(seconds: float) -> float:
-    """Return seconds in milliseconds, to a tenth of a microsecond."""
-    return round(1000 * seconds, 4)

@@ -17,9 +17,10 @@ from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools import AffineScoring
+from gpu_tools.hardware.device import simulated
 from gpu_tools.model.sequences import OTHER
 
-THREADS = 128
+THREADS = 4 if simulated() else 128
 NEVER = -(2**30)
 _MATCH, _MISMATCH, _OPEN, _EXTEND = range(4)
 _ROWS_IN_A_START = 32

@@ -1,26 +1,25 @@
 """The published designs on the case set, on the IL1RAPL1-like case and on the demo, in one run.
 
-Run ``python -m benchmarks.published.measure RECORD.json [REPEATS [EVERY]]`` on a machine with a
-GPU. Every score is compared with the library's. Rates are nominal cells a second; `mean` and `best`
-are over cases, as the sources give them, `total` is all cells by all time. A case's time is the
-median of REPEATS runs, 3 by default; every EVERY-th case of the set is measured, all by default.
+Run ``python -m benchmarks.published.measure [RECORD.json] [--tiny]`` on a machine with a GPU. Every
+score is compared with the library's. Rates are nominal cells a second; `mean` and `best` are over
+cases, as the sources give them, `total` is all cells by all time. Every fifth case of the set is
+measured.
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
 from collections.abc import Iterator
 
 from benchmarks import case_sets, record
 from benchmarks.published import accelerator1, accelerator2, sequential
-from gpu_tools import Case, spliced_align
+from gpu_tools import Case, ExonSet, Sequence, spliced_align
 
 SEQUENTIAL_SHARE = 20
 """One case in so many is timed sequentially."""
 
 
-def measure(cases: list[Case], repeats: int) -> Iterator[tuple[str, dict]]:
+def measure_set(cases: list[Case], repeats: int) -> Iterator[tuple[str, dict]]:
     """Measure all three designs on a set of cases, all of which have candidates.
 
     Parameters
@@ -68,19 +67,20 @@ def rates(cases: list[Case], milliseconds, repeats: int) -> dict:
     }
 
 
-def main(path: str, repeats: str = "3", every: str = "1") -> None:
-    """Measure and record; the record is complete after each figure as far as it goes."""
-    found: dict[str, dict] = {}
+def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Yield the figures of each set of cases."""
+    if tiny:
+        base, target = Sequence.from_text("b", "ACGTACGTAC"), Sequence.from_text("t", "ACG")
+        case = Case(base, target, ExonSet.from_intervals([(0, 3), (5, 9)]))
+        yield "tiny", dict(measure_set([case], 1))
+        return
     for title, cases in (
-        ("published_shape", case_sets.case_set()[:: int(every)]),
+        ("published_shape", case_sets.case_set()[::5]),
         ("il1rapl1_like", [case_sets.il1rapl1_like()]),
         ("demo", case_sets.demo_cases()),
     ):
-        for name, figure in measure(cases, int(repeats)):
-            print(title, name, figure, flush=True)
-            found.setdefault(title, {})[name] = figure
-            record.write(path, found)
+        yield title, dict(measure_set(cases, 1))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    record.main(measure)

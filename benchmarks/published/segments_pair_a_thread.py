@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda, int32
 
-THREADS = 256
+from gpu_tools.hardware.device import simulated
+
+THREADS = 4 if simulated() else 256
 
 
 @cuda.jit

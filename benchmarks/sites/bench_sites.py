@@ -1,52 +1,52 @@
-"""Site mode on one core: speed for the sources' average case, a long gene, memory of a long base.
+"""Site mode on a CPU and on GPUs: one core, several threads, long genes, many cases.
 
-Run ``python -m benchmarks.sites.bench_sites [RECORD.json]``.
-Times include tables, chain and alignment
-unless said otherwise; only the gene's strand is tried where one is given.
+Run ``python -m benchmarks.sites.bench_sites [RECORD.json] [--part gpu] [--tiny]``.
+Cells are base length times target length for each strand tried. Times include chains and
+alignments; sites are scored before.
 """
 
 from __future__ import annotations
 
 import resource
-import sys
-import time
+from collections.abc import Iterator
 
 import numpy as np
 
 from benchmarks import record
 from benchmarks.accuracy.cases import annotated_records, genes, mutated
-from gpu_tools import Sequence, SiteCase, SplicedScoring, load_sites, site_align, tables_of
-from gpu_tools.sites.cpu.sweep import sweep
+from benchmarks.case_sets import case_set
+from benchmarks.timing import call_seconds
+from gpu_tools import Sequence, SiteCase, load_sites, site_align, tables_of
 
-REPEATS = 5
 MODEL = load_sites("vertebrate")
 SEED = 2026
+FLANK = 150
+"""Bases that an exon of the long gene retains on both sides."""
 
 
-def average_case(rng) -> tuple[Sequence, Sequence]:
-    """Return a base of 42,181 and a target of 1,460 random bases."""
-    return Sequence("base", _random(rng, 42_181)), Sequence("target", _random(rng, 1_460))
+def random_case(rng, base: int, target: int) -> tuple[Sequence, Sequence]:
+    """Return a base and a target of random nucleotides."""
+    made = (rng.integers(0, 4, n).astype(np.uint8) for n in (base, target))
+    return tuple(
+        Sequence(name, codes) for name, codes in zip(("base", "target"), made, strict=True)
+    )
 
 
-def _random(rng, length: int):
-    return rng.integers(0, 4, length).astype(np.uint8)
+def long_gene(rng, count: int = 50) -> tuple[Sequence, Sequence, list[tuple[int, int]]]:
+    """Return a gene of real exons, its target at 15 %, and the exons; 50 are in about 500 kb.
 
-
-def long_gene(rng) -> tuple[Sequence, Sequence, list[tuple[int, int]]]:
-    """Return a gene of 50 real exons in about 500 kb, its target at 15 %, and the exons.
-
-    Each exon keeps 150 bases on both sides; introns are shuffled genomic sequence.
+    Introns are shuffled genomic sequence.
     """
     records = annotated_records()
     every = genes(records)
     inner = [(g, k) for g in every for k in range(1, len(g.exons) - 1)]
-    chosen = [inner[k] for k in sorted(rng.choice(len(inner), 48, replace=False))]
+    chosen = [inner[k] for k in sorted(rng.choice(len(inner), count - 2, replace=False))]
     chosen = [(every[0], 0), *chosen, (every[0], len(every[0].exons) - 1)]
     background = np.concatenate([r.sequence.codes for r in records])
     parts, exons, length = [], [], 0
     for gene, k in chosen:
         start, end = gene.exons[k]
-        low, high = max(start - 150, 0), min(end + 150, len(gene.codes))
+        low, high = max(start - FLANK, 0), min(end + FLANK, len(gene.codes))
         intron = rng.permutation(rng.choice(background, int(rng.integers(8_500, 11_000))))
         exons.append((length + len(intron) + start - low, length + len(intron) + end - low))
         parts += [intron, gene.codes[low:high]]
@@ -56,59 +56,78 @@ def long_gene(rng) -> tuple[Sequence, Sequence, list[tuple[int, int]]]:
     return Sequence("gene", codes), Sequence("cdna", mutated(rng, coding, 0.15, False)), exons
 
 
-def best_of(function) -> float:
-    """Return the least time of some calls after one that is not counted."""
-    function()
-    times = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begin)
-    return min(times)
+def site_cases(pairs, strands: str = "+-", reading: str = "any") -> list[SiteCase]:
+    """Return cases of site mode; sites of a base object that repeats are scored once."""
+    bases = {id(base): base for base, _ in pairs}
+    tables = {k: tables_of(base, MODEL, strands, reading=reading) for k, base in bases.items()}
+    return [SiteCase(base, target, tables[id(base)]) for base, target in pairs]
 
 
-def aligned(base: Sequence, target: Sequence, strands: str, reading: str = "any"):
-    """Return the result on one thread."""
-    tables = tables_of(base, MODEL, strands, reading=reading)
-    (result,) = site_align([SiteCase(base, target, tables)], device="cpu", threads=1)
-    return result
+def timed(cases: list[SiteCase], device: str, threads: int | None = None, repeats: int = 5) -> dict:
+    """Return the least time of some calls of the public function."""
+    times = call_seconds(lambda: site_align(cases, device=device, threads=threads), repeats)
+    cells = sum(case.cells for case in cases)
+    return {"seconds": round(min(times), 6), "gcups": round(cells / min(times) / 1e9, 3)}
 
 
-def main() -> None:
-    """Print the figures; write the record."""
+def found_exons(case: SiteCase, exons, device: str) -> dict:
+    """Return how many of the exons of a gene are right."""
+    (found,) = site_align([case], device=device)
+    return {"exons": len(exons), "exons_right": len(set(found.chain) & set(exons))}
+
+
+def human_genes(rng, count: int | None) -> list[SiteCase]:
+    """Return human genes with targets at 15 %, both strands."""
+    every = genes(annotated_records())[:count]
+    targets = (mutated(rng, gene.coding, 0.15, False) for gene in every)
+    return site_cases(
+        [(Sequence("l", g.codes), Sequence("t", t)) for g, t in zip(every, targets, strict=True)]
+    )
+
+
+def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure a CPU."""
+    rng, sizes = np.random.default_rng(SEED), (2_000, 100) if tiny else (42_181, 1_460)
+    pair, name = random_case(rng, *sizes), "{:,} x {:,}".format(*sizes)
+    for strands in ("+", "+-"):
+        for reading in ("any", "complete"):
+            figures = timed(site_cases([pair], strands, reading), "cpu", 1)
+            yield f"{name}, strands {strands}, reading {reading}", figures
+    gene, cdna, exons = long_gene(rng, 3 if tiny else 50)
+    (case,) = site_cases([(gene, cdna)], "+")
+    right = found_exons(case, exons, "cpu")
+    yield "long gene", {"base": len(gene), "target": len(cdna), **right, **timed([case], "cpu", 1)}
+    many = human_genes(rng, 1 if tiny else None)
+    for threads in (1, 2):
+        yield f"human genes, {threads} threads", timed(many, "cpu", threads)
+    long = random_case(rng, *((3_000, 50) if tiny else (2_000_000, 5_000)))
+    figures = timed(site_cases([long], "+"), "cpu", 1, 1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield "long base", figures | {"peak_megabytes": round(peak, 1)}
+
+
+def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure a GPU; results are compared with the CPU's."""
     rng = np.random.default_rng(SEED)
-    base, target = average_case(rng)
-    cells = len(base) * len(target)
-    table = tables_of(base, MODEL, "+")["+"]
-    seconds = {
-        "sweep alone": best_of(lambda: sweep(base.codes, table, target.codes, SplicedScoring())),
-        "one strand": best_of(lambda: aligned(base, target, "+")),
-        "both strands": best_of(lambda: aligned(base, target, "+-")),
-        "coding, one strand": best_of(lambda: aligned(base, target, "+", "complete")),
-    }
-    figures = {
-        f"42,181 x 1,460, {name}": {"seconds": s, "gcups_a_strand": cells / s / 1e9}
-        for name, s in seconds.items()
-    }
+    if tiny:
+        yield "some_cases_library", compared(site_cases([random_case(rng, 24, 5)], "+"))
+        return
+    cases = site_cases([(case.base, case.target) for case in case_set()])
+    yield "some_cases_library", compared(cases[:101])
+    yield "case_set_library", timed(cases, "cuda", repeats=1)
     gene, cdna, exons = long_gene(rng)
-    found = aligned(gene, cdna, "+")
-    right = len(set(found.chain) & set(exons))
-    figures["long gene"] = {
-        "base": len(gene), "target": len(cdna), "exons": len(exons), "exons_right": right,
-        "chain": found.n_chain, "seconds": best_of(lambda: aligned(gene, cdna, "+")),
-    }  # fmt: skip
-    long, short = Sequence("long", _random(rng, 2_000_000)), Sequence("t", _random(rng, 5_000))
-    begin = time.perf_counter()
-    aligned(long, short, "+")
-    figures["2,000,000 x 5,000"] = {
-        "seconds": time.perf_counter() - begin,
-        "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
-    for name, values in figures.items():
-        print(name, values, sep="\t")
-    if len(sys.argv) > 1:
-        record.write(sys.argv[1], figures)
+    (case,) = site_cases([(gene, cdna)], "+")
+    right = found_exons(case, exons, "cuda")
+    yield "long_gene_library", {**timed([case], "cuda"), **right}
+
+
+def compared(cases: list[SiteCase]) -> dict:
+    """Time the public function on both devices; raise if the results differ."""
+    if site_align(cases, device="cuda") != site_align(cases, device="cpu"):
+        raise AssertionError("the devices differ")
+    both = {name: timed(cases, name, repeats=1) for name in ("cuda", "cpu")}
+    return {**both, "equal_cases": len(cases)}
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure, gpu=measure_gpu)

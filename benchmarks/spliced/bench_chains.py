@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -104,8 +104,8 @@ def chains_of(source):
 
 def chains_of_sites(records):
     """Return a function that finds a trial's chain of all exons that splice sites allow."""
-    given = {k: v for k, v in default_scoring().items() if k not in _OF_CANDIDATES}
-    scoring, models = SplicedScoring(**given), Aligner(records).models
+    of_sites = {k: v for k, v in default_scoring().items() if k not in _OF_CANDIDATES}
+    scoring, models = SplicedScoring(**of_sites), Aligner(records).models
 
     def find(trial: Trial) -> tuple[list[tuple[int, int]], float]:
         begin, base = busy_seconds(), Sequence("locus", trial.gene.codes)
@@ -142,33 +142,16 @@ def chain_rows(records, every: list[Gene], divergences=DIVERGENCES) -> list[dict
     return found
 
 
-def print_table(rows: list[dict]) -> None:
-    """Print rows with equal keys."""
-    print("\t".join(rows[0]))
-    for line in rows:
-        print("\t".join(map(str, line.values())), flush=True)
-
-
-def main() -> None:
-    """Print both tables; write the record."""
+def measure(tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield rows of candidates and of chains; tiny: one short gene."""
     records = annotated_records()
-    of_candidates = [candidates_row(k, v, records) for k, v in sources(records).items()]
-    print_table(of_candidates)
-    of_chains = chain_rows(records, genes(records))
-    print_table(of_chains)
-    if len(sys.argv) > 1:
-        record.write(sys.argv[1], {"candidates": of_candidates, "chains": of_chains})
-
-
-def test_tiny():
-    """Every method finds most of a short gene at little divergence."""
-    records = annotated_records()
-    gene = min((g for g in genes(records) if len(g.exons) > 3), key=lambda g: len(g.codes))
-    rows = chain_rows(records, [gene], [2])
-    assert {r["exons"] for r in rows} == {len(gene.exons)}
-    assert min(r["nucleotide_f1"] for r in rows) > 0.8, rows
-    assert candidates_row("builtin", Builtin(records), records)["sensitivity"] > 0.9
+    every, divergences = genes(records), DIVERGENCES
+    if tiny:
+        several = (gene for gene in every if len(gene.exons) > 3)
+        every, divergences = [min(several, key=lambda gene: len(gene.codes))], (2,)
+    yield "candidates", [candidates_row(k, v, records) for k, v in sources(records).items()]
+    yield "chains", chain_rows(records, every, divergences)
 
 
 if __name__ == "__main__":
-    main()
+    record.main(measure)

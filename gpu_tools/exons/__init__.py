@@ -5,7 +5,7 @@ from typing import Any
 
 __all__ = ["ExonModel", "best_parse", "load_model", "predict_exons"]
 
-# imported when first asked for: they bring the compiler along
+# imported at the first use: they import the compiler
 _LAZY = {
     "ExonModel": "gpu_tools.exons.model",
     "load_model": "gpu_tools.exons.model",

@@ -106,7 +106,7 @@ def _nucleotides(predicted: ExonSet, annotated: ExonSet) -> Accuracy:
 
 
 def _covered(exons: ExonSet, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each piece between two edges whether an exon covers it."""
+    """Return for each interval between two edges whether an exon covers it."""
     change = np.zeros(len(edges), dtype=np.int64)
     np.add.at(change, np.searchsorted(edges, exons.starts), 1)
     np.add.at(change, np.searchsorted(edges, exons.ends), -1)

@@ -56,9 +56,9 @@ class Rules(NamedTuple):
     shortest, longest : int
         Least length, at least 3, and greatest.
     skipped : int
-        Bases at an exon's start, whose context lies outside, that do not count as coding.
+        Nucleotides at an exon's start, whose context lies outside, that do not count as coding.
     split_stops : ndarray of bool, shape (6, 5, 5)
-        Whether what an intron state has of a codon and the codes of the next two bases make a
+        Whether what an intron state has of a codon and the codes of the next two nucleotides make a
         stop codon.
     """
 
@@ -145,7 +145,7 @@ def _write(row, start, end, before, after, score, exon_type):
 
 @njit(cache=True)
 def _before(codes, start, phase, split_stops):
-    """Return the intron states of a phase after which an exon's first bases make no stop codon."""
+    """Return the intron states of a phase after which an exon begins without a split stop codon."""
     first = codes[start] if start < len(codes) else OTHER
     second = codes[start + 1] if start + 1 < len(codes) else OTHER
     states = 0

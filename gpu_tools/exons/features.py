@@ -36,8 +36,8 @@ def coding_sums(codes: NDArray[np.uint8], model: CodingModel) -> NDArray[np.int6
     Returns
     -------
     ndarray of int64, shape (3, n + 1)
-        Element (f, i) sums the bases before i when codons begin at positions f modulo 3. A base
-        scores 0 where it or its context is ambiguous or begins before the sequence.
+        Element (f, i) sums the nucleotides before i when codons begin at positions f modulo 3.
+        A nucleotide scores 0 if it or its context is ambiguous or begins before the sequence.
     """
     word, known = words_before(codes, model.order)
     return _running_sums(model.scores, word, known, gc_classes(codes, model.window))
@@ -57,21 +57,21 @@ def _running_sums(scores, word, known, classes):
 
 
 def gc_classes(codes: NDArray[np.uint8], window: int) -> NDArray[np.int64]:
-    """Return for each base the class of the share of G and C around it.
+    """Return for each nucleotide the class of the share of G and C around it.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n,)
         Encoded sequence.
     window : int
-        Bases that count: as many as lie within half of it on either side, and at a sequence's end
-        the outermost as many.
+        Nucleotides that count: those within half of it on either side, and at an end of the
+        sequence the outermost ones, as many.
 
     Returns
     -------
     ndarray of int64, shape (n,)
-        Index into `GC_CLASSES` of the nearest share. One G or C and one other base are added to
-        what is seen, so that a window of unknown symbols is average.
+        Index into `GC_CLASSES` of the nearest share. One G or C and one A or T are added to the
+        counts, so that a window of unknown symbols is average.
     """
     strong = np.concatenate([[0], np.cumsum((codes == 1) | (codes == 2))])
     known = np.concatenate([[0], np.cumsum(codes != OTHER)])
@@ -94,19 +94,19 @@ def _nearest_classes(strong, known, half):
 def words_before(
     codes: NDArray[np.uint8], order: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return for each base the word of it and the `order` bases before it.
+    """Return for each nucleotide the word of it and the `order` nucleotides before it.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n,)
         Encoded sequence, in reading direction.
     order : int
-        Bases before.
+        Nucleotides before.
 
     Returns
     -------
     word : ndarray of int64, shape (n,)
-        Words in base 4, first base most significant.
+        Words in base 4, first nucleotide most significant.
     known : ndarray of bool, shape (n,)
         Whether the word lies within the sequence and has no ambiguous symbol.
     """
@@ -133,7 +133,7 @@ def next_stops(codes: NDArray[np.uint8], stops: tuple[str, ...]) -> NDArray[np.i
     Returns
     -------
     ndarray of int64, shape (n + 3,)
-        Position of the stop codon's first base; n if there is none.
+        Position of the stop codon's first nucleotide; n if there is none.
     """
     n = len(codes)
     is_stop = np.zeros(n + 3, dtype=bool)

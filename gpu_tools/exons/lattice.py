@@ -30,9 +30,9 @@ class States(NamedTuple):
     Attributes
     ----------
     stay : ndarray of float64, shape (N_STATES,)
-        Bits added for each base in the state, at most 0.
+        Bits added for each nucleotide in the state, at most 0.
     shortest : ndarray of int64, shape (N_STATES,)
-        Fewest bases, at least 1, of a rest between two exons; the sequence's ends may cut it.
+        Fewest nucleotides, at least 1, of a rest between two exons; the sequence's ends may cut it.
     begin, end : ndarray of float64, shape (N_STATES,)
         Bits added where a parse begins or ends in the state.
     """
@@ -95,7 +95,8 @@ def posteriors(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.flo
     Notes
     -----
     Forward-backward over exons instead of positions: time and memory are linear in the number of
-    exons and do not depend on how long states last, because a rest costs the same for each base.
+    exons and do not depend on how long states last, because each nucleotide of a rest costs the
+    same.
     """
     order = _ordered(lattice, states, n)
     forward, total = _forward(lattice, states, order, n)
@@ -162,7 +163,7 @@ def _sum_over(level, stay, position, states_in):
 
 @njit(cache=True)
 def _forward(lattice, states, order, n):
-    """Return the weights of all ways to each exon's left edge, and of all parses."""
+    """Return the weights of all paths to each exon's left edge, and of all parses."""
     starts, before = lattice.starts, lattice.before
     ready, by_start, by_ready = order
     stay = states.stay
@@ -180,7 +181,7 @@ def _forward(lattice, states, order, n):
 
 @njit(cache=True)
 def _enter(level, stay, lattice, e, reached):
-    """Add the ways through exon e to the states right of it."""
+    """Add the paths through exon e to the states right of it."""
     through = reached[e] + lattice.scores[e]
     for state in range(N_STATES):
         if lattice.after[e] >> state & 1:
@@ -189,7 +190,7 @@ def _enter(level, stay, lattice, e, reached):
 
 @njit(cache=True)
 def _backward(lattice, states, order, n):
-    """Return the weights of all ways from each exon's right edge to the sequence's end."""
+    """Return the weights of all paths from each exon's right edge to the sequence's end."""
     starts, ends, before, after, scores = lattice
     ready, by_start, by_ready = order
     stay = states.stay

@@ -24,8 +24,8 @@ from gpu_tools.model.json_model import (
 from gpu_tools.model.resources import resource_path
 from gpu_tools.splicing.site_matrix import N_BASES, SiteModel, read_site
 
-FORMAT = "gpu-tools exon model"
-VERSION = 2
+EXON_FORMAT = "gpu-tools exon model"
+EXON_VERSION = 2
 LARGEST_ORDER = 7
 LARGEST_GC_WINDOW = 10_000_000
 LONGEST_EXON = 100_000
@@ -42,12 +42,12 @@ class CodingModel:
     Attributes
     ----------
     order : int
-        Number of preceding bases that a base's score depends on.
+        Number of preceding nucleotides that a nucleotide's score depends on.
     window : int
-        Bases, around a base, whose G and C count.
+        Nucleotides, around a nucleotide, whose G and C count.
     scores : ndarray of int64, shape (classes, 3, 4 ** (order + 1))
         Hundredths of a bit by class of G+C (`GC_CLASSES`), position in the codon, and the word
-        that ends with the base, words in base 4, first base most significant.
+        that ends with the nucleotide, words in base 4, first nucleotide most significant.
     """
 
     order: int
@@ -62,9 +62,9 @@ class GeneModel:
     Attributes
     ----------
     between, intron : float
-        Mean number of bases between two genes, and in an intron.
+        Mean number of nucleotides between two genes, and in an intron.
     shortest_intron : int
-        Fewest bases of an intron.
+        Fewest nucleotides of an intron.
     single : float
         Share of the genes that have one coding exon.
     last : float
@@ -90,11 +90,11 @@ class ExonModel:
     name, source : str
         Name of the model, and what it was trained on.
     acceptor, donor, start : SiteModel
-        Sites at an exon's first base, behind its last base, and at the first base of ATG.
+        Sites at an exon's first nucleotide, behind its last one, and at the first one of ATG.
     stops : tuple of str
         Stop codons.
     coding : CodingModel
-        Scores of the bases.
+        Scores of the nucleotides.
     lengths : ndarray of float64, shape (5, max_length + 1)
         Logarithm to base 2 of a length's probability by type (`EXON_TYPES`; row 0 is unused);
         -inf under the least length.
@@ -169,8 +169,8 @@ def model_from_dict(content: Any) -> ExonModel:
         Naming the first key at fault.
     """
     reader = ModelReader(content, "")
-    reader.literal("format", FORMAT)
-    reader.literal("version", VERSION)
+    reader.literal("format", EXON_FORMAT)
+    reader.literal("version", EXON_VERSION)
     reader.literal("units", "bits")
     longest = reader.integer("max_length", SHORTEST_EXON, LONGEST_EXON)
     shortest = reader.integer("min_length", SHORTEST_EXON, longest)
@@ -208,13 +208,13 @@ def _coding_model(reader: ModelReader) -> CodingModel:
 def shifted(
     logarithms: NDArray[np.float64], shifts: NDArray[np.float64], middle: float, share: float
 ) -> NDArray[np.float64]:
-    """Move the frequencies of bases from one share of G+C around to another.
+    """Move the frequencies of nucleotides from one share of G+C around to another.
 
     Parameters
     ----------
     logarithms : ndarray of float64, shape (r, words)
-        Logarithms to base 2 of each base's frequency, given the bases before it in its word, where
-        the share of G+C is `middle`.
+        Logarithms to base 2 of each nucleotide's frequency, given those before it in its word,
+        where the share of G+C is `middle`.
     shifts : ndarray of float64, shape (r,)
         What the logit of the frequency of G or C gains for each unit of the logit of the share
         of G+C around.

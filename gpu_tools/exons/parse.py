@@ -31,7 +31,7 @@ from gpu_tools.model.json_model import HUNDREDTHS
 from gpu_tools.model.sequences import encode, reverse_complement
 
 SITE_BITS = (4.0, 4.0, 6.0)
-"""Bits that AG, GT and ATG (or a stop codon) are worth: how rare they are among random bases."""
+"""Bits that AG, GT and ATG (or a stop codon) count: how rare they are among random nucleotides."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _one_strand(
 
 
 def split_stops(stops: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which intron states and next two bases make a stop codon.
+    """Return which intron states and next two nucleotides make a stop codon.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def split_stops(stops: tuple[str, ...]) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (6, 5, 5)
-        By intron state (see `gpu_tools.exons.lattice`) and the codes of the next two bases.
+        By intron state (see `gpu_tools.exons.lattice`) and the codes of the next two nucleotides.
     """
     table = np.zeros((N_INTRONS, 5, 5), dtype=bool)
     after_t, after_ta, after_tg = 2, 4, 5
@@ -182,7 +182,7 @@ def states_of(model: ExonModel) -> States:
     gene = model.gene
     stay = np.log2(1 - 1 / np.array([gene.between] + [gene.intron] * 2 * N_INTRONS))
     shortest = np.array([1] + [gene.shortest_intron] * 2 * N_INTRONS)
-    # introns for each time between genes, by state; each way of reading knows its state of entry
+    # introns for each time between genes, by state; each strand knows its state of entry
     frequent = np.log2((1 - gene.single) / 2 / gene.last * np.array(gene.introns))
     none = np.zeros(N_INTRONS)
     return States(

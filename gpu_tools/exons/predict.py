@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,29 @@ from gpu_tools.exons.model import ExonModel
 from gpu_tools.exons.parse import Parsed, parse
 from gpu_tools.model.exon_set import ExonSet
 
-WINDOW = 2_000_000
-"""Bases that are parsed at once: longer sequences take more time, not more memory."""
-MARGIN = 100_000
-"""Most bases parsed on either side of a window's own, so that its parses know what lies around."""
-MOST_EXONS = 5_000_000
-"""Exons of a strand that are held at once; a window of more, say a tandem repeat, is halved."""
-SMALLEST = 20_000
-"""Bases of a window that is not halved."""
+
+class WindowSizes(NamedTuple):
+    """How a long sequence is split: longer ones take more time, not more memory.
+
+    Attributes
+    ----------
+    window : int
+        Nucleotides that are parsed at once.
+    margin : int
+        Nucleotides, at most, that are parsed on either side of a window, as its surroundings.
+    most_exons : int
+        Exons of a strand in memory at once. A window with more, say a tandem repeat, is halved.
+    smallest : int
+        Nucleotides of a window that is not halved.
+    """
+
+    window: int = 2_000_000
+    margin: int = 100_000
+    most_exons: int = 5_000_000
+    smallest: int = 20_000
+
+
+SIZES = WindowSizes()
 
 
 def predict_exons(
@@ -30,6 +46,7 @@ def predict_exons(
     model: ExonModel,
     min_score: float | None = None,
     min_probability: float | None = None,
+    sizes: WindowSizes = SIZES,
 ) -> ExonSet:
     """Predict the candidate exons of a sequence on both strands.
 
@@ -50,13 +67,15 @@ def predict_exons(
     min_probability : float, optional
         Smallest posterior probability, from 0 to 1, of a candidate that is not in the best parse;
         the model's by default.
+    sizes : WindowSizes
+        How a long sequence is split.
 
     Returns
     -------
     ExonSet
         0-based half-open intervals on the forward strand, sorted by strand (+ first), start, end
-        and type, each once for each type. Scores are bits, multiples of 0.01: sites and bases, in
-        the best open frame. Probabilities are those of all frames together.
+        and type, each once for each type. Scores are bits, multiples of 0.01, of sites and
+        nucleotides in the best open frame. Probabilities are those of all frames together.
 
     Raises
     ------
@@ -65,9 +84,9 @@ def predict_exons(
     """
     score, logarithm = _cutoffs(model, min_score, min_probability)
     sets = []
-    for window, parsed in _parsed(codes, model):
-        kept = (parsed.chosen | (parsed.logarithms >= logarithm)) & (parsed.exons.scores >= score)
-        sets.append(window.own(parsed.exons.take(kept)))
+    for window, parsed in parsed_windows(codes, model, sizes):
+        chosen = (parsed.chosen | (parsed.logarithms >= logarithm)) & (parsed.exons.scores >= score)
+        sets.append(window.starting_in(parsed.exons.take(chosen)))
     return _sorted(ExonSet.concatenate(sets))
 
 
@@ -84,14 +103,14 @@ def best_parse(codes: NDArray[np.uint8], model: ExonModel) -> ExonSet:
     Returns
     -------
     ExonSet
-        Its exons as `predict_exons` gives them; no two overlap, except where a sequence of more
-        than two million bases, or one of very many exons, is parsed in pieces and two disagree.
+        Its exons as `predict_exons` gives them; no two overlap, except where two windows disagree:
+        a sequence of more than two million nucleotides, or of very many exons, has several.
     """
-    return _sorted(
-        ExonSet.concatenate(
-            window.own(parsed.exons.take(parsed.chosen)) for window, parsed in _parsed(codes, model)
-        )
-    )
+    exons = [
+        window.starting_in(parsed.exons.take(parsed.chosen))
+        for window, parsed in parsed_windows(codes, model, SIZES)
+    ]
+    return _sorted(ExonSet.concatenate(exons))
 
 
 def _cutoffs(
@@ -108,48 +127,49 @@ def _cutoffs(
 
 
 @dataclass(frozen=True)
-class _Window:
-    """A piece of a sequence, its own bases; margins on either side let it see what lies around."""
+class ParsedWindow:
+    """A window of a sequence, parsed with a margin on either side."""
 
-    own_low: int
-    own_high: int
+    low: int
+    high: int
+    margin: int
 
     @property
-    def _margin(self) -> int:
-        return min(MARGIN, self.own_high - self.own_low)
+    def first(self) -> int:
+        """First position of the window with its margin."""
+        return max(self.low - self._width, 0)
+
+    @property
+    def _width(self) -> int:
+        return min(self.margin, self.high - self.low)
 
     def cut(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the window's own bases with its margins."""
-        return codes[self._low : self.own_high + self._margin]
+        """Return the window's nucleotides with its margins."""
+        return codes[self.first : self.high + self._width]
 
-    @property
-    def _low(self) -> int:
-        return max(self.own_low - self._margin, 0)
+    def starting_in(self, exons: ExonSet) -> ExonSet:
+        """Return the exons that begin in the window, in the positions of the sequence."""
+        exons = replace(exons, starts=exons.starts + self.first, ends=exons.ends + self.first)
+        return exons.take((exons.starts >= self.low) & (exons.starts < self.high))
 
-    def own(self, exons: ExonSet) -> ExonSet:
-        """Return the exons that begin among the window's own bases, on the whole sequence."""
-        exons = replace(exons, starts=exons.starts + self._low, ends=exons.ends + self._low)
-        return exons.take((exons.starts >= self.own_low) & (exons.starts < self.own_high))
-
-    def most(self) -> int | None:
-        """Return how many exons a strand of it may have before the window is halved."""
-        return MOST_EXONS if self.own_high - self.own_low > SMALLEST else None
-
-    def halves(self) -> list[_Window]:
+    def halves(self) -> list[ParsedWindow]:
         """Return the window in two."""
-        middle = (self.own_low + self.own_high) // 2
-        return [replace(self, own_high=middle), replace(self, own_low=middle)]
+        middle = (self.low + self.high) // 2
+        return [replace(self, high=middle), replace(self, low=middle)]
 
 
-def _parsed(codes: NDArray[np.uint8], model: ExonModel) -> Iterator[tuple[_Window, Parsed]]:
-    """Yield the windows of a sequence and what their parses say; each base is in one of them."""
+def parsed_windows(
+    codes: NDArray[np.uint8], model: ExonModel, sizes: WindowSizes
+) -> Iterator[tuple[ParsedWindow, Parsed]]:
+    """Yield the windows of a sequence and their parses; each nucleotide is in one of them."""
     n = len(codes)
-    pieces = max(-(-n // WINDOW), 1)
-    edges = [n * k // pieces for k in range(pieces + 1)]
-    left = [_Window(low, high) for low, high in pairwise(edges)]
+    count = max(-(-n // sizes.window), 1)
+    edges = [n * k // count for k in range(count + 1)]
+    left = [ParsedWindow(low, high, sizes.margin) for low, high in pairwise(edges)]
     while left:
         window = left.pop(0)
-        parsed = parse(window.cut(codes), model, window.most())
+        small = window.high - window.low <= sizes.smallest
+        parsed = parse(window.cut(codes), model, None if small else sizes.most_exons)
         if parsed is None:
             left[:0] = window.halves()
         else:

@@ -9,19 +9,20 @@ from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import Device, cpu_threads, resolve
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.matching import approximate, exact, seeds
+from gpu_tools.matching.cpu.ends import Finder
 from gpu_tools.matching.cpu.exact import Searcher
-from gpu_tools.matching.ends import Find, Finder, Hits
+from gpu_tools.matching.hits import Find
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
-from gpu_tools.matching.pieces import Context, Piece, pieces
+from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Context, TextBlock, text_blocks
 from gpu_tools.matching.traceback import Tables
 from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.results import ApproximateMatch, ExactMatches
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 
-PIECES_AHEAD = {"cpu": 2, "cuda": 32}
-"""Pieces of a text that are made before they are searched: many while a GPU gets ready."""
+PREFETCHED_BLOCKS = {"cpu": 2, "cuda": 32}
+"""Text blocks that are made before they are searched: many while a GPU gets ready."""
 Texts = Iterable[Sequence | SequenceChunk]
 Progress = Callable[[int], None]
 
@@ -33,6 +34,7 @@ def match_exact(
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    block_symbols: int = SYMBOLS_PER_BLOCK,
 ) -> ExactMatches:
     """Find every occurrence of every pattern, overlapping ones included.
 
@@ -49,6 +51,8 @@ def match_exact(
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
         Called with the number of text symbols that are done.
+    block_symbols : int
+        Symbols of the texts, about, that are in memory as one block and searched at a time.
 
     Returns
     -------
@@ -61,11 +65,11 @@ def match_exact(
     InputError
         If there is no pattern, or an empty one.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     See Also
     --------
-    scan_exact : Gives the result piece by piece.
+    scan_exact : Gives the result block by block.
 
     Examples
     --------
@@ -75,8 +79,9 @@ def match_exact(
     """
     names: list[str] = []
     parts = scan_exact(
-        patterns, texts, device=device, threads=threads, progress=progress, text_names=names
-    )
+        patterns, texts, device=device, threads=threads, progress=progress,
+        block_symbols=block_symbols, text_names=names,
+    )  # fmt: skip
     return exact.concatenate(parts, patterns.names, names)
 
 
@@ -87,9 +92,10 @@ def scan_exact(
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    block_symbols: int = SYMBOLS_PER_BLOCK,
     text_names: list[str] | None = None,
 ) -> Iterator[ExactMatches]:
-    """Yield the occurrences of every pattern piece by piece, in bounded memory.
+    """Yield the occurrences of every pattern block by block, in bounded memory.
 
     Parameters
     ----------
@@ -103,6 +109,8 @@ def scan_exact(
         As in `match_exact`.
     progress : callable, optional
         As in `match_exact`.
+    block_symbols : int
+        As in `match_exact`.
     text_names : list of str, optional
         Gets the name of each text as it comes by.
 
@@ -114,11 +122,11 @@ def scan_exact(
     probes = patterns.probes()
     names = [] if text_names is None else text_names
     after = max(len(probe.symbols) for probe in probes) - 1
-    where, found = resolve(device), library(probes, patterns.matches)
-    made = prefetch(pieces(texts, Context(after=after), names), PIECES_AHEAD[where.kind])
-    with closing(made):
-        find = _searcher(found, where, cpu_threads(threads)).find
-        reported = _reported(made, progress)
+    where = resolve(device)
+    made = text_blocks(texts, Context(after=after), names, block_symbols)
+    with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
+        searcher = _searcher(library(probes, patterns.matches), where, cpu_threads(threads))
+        reported, find = _reported(blocks, progress), searcher.find
         yield from exact.occurrences(reported, find, probes, patterns.names, names)
 
 
@@ -131,6 +139,7 @@ def match_approximate(
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    block_symbols: int = SYMBOLS_PER_BLOCK,
 ) -> list[ApproximateMatch]:
     """Find where patterns occur with errors.
 
@@ -155,6 +164,8 @@ def match_approximate(
         As in `match_exact`.
     progress : callable, optional
         As in `match_exact`.
+    block_symbols : int
+        As in `match_exact`.
 
     Returns
     -------
@@ -169,18 +180,18 @@ def match_approximate(
     ScoringError
         If distances could overflow 32-bit integers.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
     Ties: the longest match of the least distance; within it, from its start on, an aligned pair
     goes before an unaligned text symbol, and that before an unaligned pattern symbol.
 
-    Where few errors are allowed and patterns are many, pieces of them are looked up first, of which
-    a match leaves at least one intact.
+    Where few errors are allowed and patterns are many, parts of the patterns are looked up first. A
+    match leaves at least one part of its pattern intact.
 
-    A match of m pattern symbols and distance D has at most m + D / insertion text symbols, which
-    is what pieces of a text overlap by.
+    A match of m pattern symbols and distance D has at most m + D / insertion text symbols, by
+    which the blocks of a text overlap.
 
     References
     ----------
@@ -198,7 +209,7 @@ def match_approximate(
     """
     parts = scan_approximate(
         patterns, texts, max_distance=max_distance, costs=costs, device=device, threads=threads,
-        progress=progress,
+        progress=progress, block_symbols=block_symbols,
     )  # fmt: skip
     return [match for part in parts for match in part]
 
@@ -212,8 +223,9 @@ def scan_approximate(
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    block_symbols: int = SYMBOLS_PER_BLOCK,
 ) -> Iterator[list[ApproximateMatch]]:
-    """Yield the approximate matches of every pattern piece by piece.
+    """Yield the approximate matches of every pattern block by block.
 
     Parameters
     ----------
@@ -231,6 +243,8 @@ def scan_approximate(
         As in `match_exact`.
     progress : callable, optional
         As in `match_exact`.
+    block_symbols : int
+        As in `match_exact`.
 
     Yields
     ------
@@ -247,12 +261,12 @@ def scan_approximate(
     approximate.check(probes, pattern_names, limits, tables, costs)
     count, where = cpu_threads(threads), resolve(device)
     before = approximate.context(probes, limits, costs)
-    made = prefetch(pieces(texts, Context(before=before), names), PIECES_AHEAD[where.kind])
-    with closing(made):
+    made = text_blocks(texts, Context(before=before), names, block_symbols)
+    with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
         errors = seeds.most_errors(costs, patterns.matches, max_distance)
         find = _find(Finder(probes, patterns.matches, costs, limits, count), errors, where)
         tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
-        reported = _reported(made, progress)
+        reported = _reported(blocks, progress)
         if max_distance is None:
             yield approximate.best(reported, find, tracer)
         else:
@@ -269,18 +283,17 @@ def _searcher(found: Library, where: Device, threads: int):
 
 
 def _find(finder: Finder, errors: int | None, where: Device) -> Find:
-    """Return what finds all probes: those that it is worth while for by seeds."""
-    pace = seeds.CPU if where.kind == "cpu" else seeds.GPU
-    found = seeds.choose(finder.probes, finder.matches, errors, pace)
-    finder.numbers = found.others
-    find = _direct(finder, where) if found.others else _nothing
-    if not found.pieces:
+    """Return the function that finds all probes, by seeds those for which they are faster."""
+    chosen = seeds.choose(finder.probes, finder.matches, errors, seeds.SCAN_TIMES[where.kind])
+    finder.numbers = chosen.others
+    find = _find_by_recurrence(finder, where) if chosen.others else lambda text_block: []
+    if not chosen.probes:
         return find
-    searcher = _searcher(library(found.pieces, finder.matches), where, finder.threads)
-    return seeds.SeedFinder(finder, found, searcher.find, find).find
+    searcher = _searcher(library(chosen.probes, finder.matches), where, finder.threads)
+    return seeds.SeedFinder(finder, chosen, searcher.find, find).find
 
 
-def _direct(finder: Finder, where: Device) -> Find:
+def _find_by_recurrence(finder: Finder, where: Device) -> Find:
     if where.kind == "cpu":
         return finder.find
     from gpu_tools.matching.gpu.ends import DeviceFinder
@@ -288,13 +301,9 @@ def _direct(finder: Finder, where: Device) -> Find:
     return DeviceFinder(finder, where.ordinals).find
 
 
-def _nothing(piece: Piece) -> list[Hits]:
-    return []
-
-
-def _reported(made: Iterable[Piece], progress: Progress | None) -> Iterator[Piece]:
-    """Yield pieces; each is told as done when the next one is asked for."""
-    for piece in made:
-        yield piece
+def _reported(blocks: Iterable[TextBlock], progress: Progress | None) -> Iterator[TextBlock]:
+    """Yield text blocks; a block is reported as done when the next one is requested."""
+    for text_block in blocks:
+        yield text_block
         if progress:
-            progress(sum(segment.end - segment.begin for segment in piece.segments))
+            progress(sum(part.end - part.begin for part in text_block.ranges))

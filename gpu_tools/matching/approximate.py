@@ -1,23 +1,31 @@
-"""Approximate matching from pieces of text to matches, the same on every device."""
+"""Approximate matching from text blocks to matches, the same on every device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from gpu_tools.errors import InputError
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching.cpu.scan import largest_value
-from gpu_tools.matching.ends import Find, Hits, MatchLimits
+from gpu_tools.matching.hits import DistanceLimits, Find, Hits
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.text_blocks import TextBlock
 from gpu_tools.matching.traceback import Tables, longest_match, trace
 from gpu_tools.model.results import ApproximateMatch
 from gpu_tools.model.scoring import EditCosts
 
 _HITS_PER_TASK = 256
+
+
+class SortedMatch(NamedTuple):
+    """A match and what sorts it: numbers of text, end, pattern and strand."""
+
+    key: tuple[int, int, int, bool]
+    match: ApproximateMatch
 
 
 @dataclass
@@ -39,75 +47,86 @@ class Tracer:
     tables: Tables
     threads: int
 
-    def matches(self, piece: Piece, found: Iterable[Hits]) -> list[tuple[tuple, ApproximateMatch]]:
-        """Return matches with the keys that sort them: text, end, pattern, strand."""
+    def matches(self, text_block: TextBlock, found: Iterable[Hits]) -> list[SortedMatch]:
+        """Return the matches of some hits."""
         tasks = [
             (hits._replace(rows=hits.rows[first : first + _HITS_PER_TASK]))
             for hits in found
             for first in range(0, len(hits.rows), _HITS_PER_TASK)
         ]
-        with ThreadPoolExecutor(self.threads) as pool:
-            parts = pool.map(lambda hits: self._trace(piece, hits), tasks)
-            return [pair for part in parts for pair in part]
+        parts = map_on_threads(self.threads, lambda hits: self._trace(text_block, hits), tasks)
+        return [match for part in parts for match in part]
 
-    def _trace(self, piece: Piece, hits: Hits) -> list[tuple[tuple, ApproximateMatch]]:
-        probe, segment, made = self.probes[hits.probe], hits.segment, []
-        shift = segment.offset - segment.start
+    def _trace(self, text_block: TextBlock, hits: Hits) -> list[SortedMatch]:
+        probe, text_range, made = self.probes[hits.probe], hits.text_range, []
+        shift = text_range.offset - text_range.start
         for end, distance in hits.rows.tolist():
-            text = piece.codes[segment.start : end]
+            text = text_block.codes[text_range.start : end]
             length, cigar = trace(probe.symbols, text, distance, self.tables)
-            key = (segment.text, end + shift, probe.pattern, probe.reverse)
-            made.append((key, ApproximateMatch(
-                self.pattern_names[probe.pattern], self.text_names[segment.text],
+            key = (text_range.text, end + shift, probe.pattern, probe.reverse)
+            made.append(SortedMatch(key, ApproximateMatch(
+                self.pattern_names[probe.pattern], self.text_names[text_range.text],
                 end - length + shift, end + shift, "-" if probe.reverse else "+", distance, cigar,
             )))  # fmt: skip
         return made
 
 
-def within(pieces: Iterable[Piece], find: Find, tracer: Tracer) -> Iterator[list[ApproximateMatch]]:
-    """Yield the sorted matches of each piece."""
-    for piece in pieces:
-        made = tracer.matches(piece, find(piece))
-        yield [match for _, match in sorted(made, key=lambda pair: pair[0])]
+def within(
+    text_blocks: Iterable[TextBlock], find: Find, tracer: Tracer
+) -> Iterator[list[ApproximateMatch]]:
+    """Yield the sorted matches of each text block."""
+    for text_block in text_blocks:
+        made = tracer.matches(text_block, find(text_block))
+        yield _in_order(made)
 
 
 @dataclass
-class _Held:
-    """The best matches of a pattern so far; `degenerate` if nothing of it was found at all."""
+class _Best:
+    """The best matches of a pattern so far; `degenerate` while no search has found any.
+
+    Degenerate ones are pairs of a text block and hits, which are traced at the end.
+    """
 
     distance: int
     degenerate: bool = True
     matches: list = field(default_factory=list)
 
-    def take(self, distance: int, degenerate: bool, matches: list) -> None:
-        """Keep matches of a distance if they are as good as the best, or better."""
-        rank, own = (degenerate, distance), (self.degenerate, self.distance)
-        if rank < own:
+    def add(self, distance: int, degenerate: bool, matches: list) -> None:
+        """Add matches of a distance if they are as good as the best, or better."""
+        rank, best = (degenerate, distance), (self.degenerate, self.distance)
+        if rank < best:
             self.distance, self.degenerate, self.matches = distance, degenerate, []
-        if rank <= own:
+        if rank <= best:
             self.matches += matches
 
 
-def best(pieces: Iterable[Piece], find: Find, tracer: Tracer) -> list[ApproximateMatch]:
-    """Return the sorted matches that reach each pattern's best distance over all pieces."""
-    held = [_Held(2**62) for _ in tracer.pattern_names]
-    for piece in pieces:
-        for key, match in tracer.matches(piece, find(piece)):
-            held[key[2]].take(match.distance, False, [(key, match)])
-        for hits, distance in _unrelated(piece, tracer, held):
+def best(text_blocks: Iterable[TextBlock], find: Find, tracer: Tracer) -> list[ApproximateMatch]:
+    """Return the sorted matches that reach each pattern's best distance over all blocks."""
+    best_ones = [_Best(2**62) for _ in tracer.pattern_names]
+    for text_block in text_blocks:
+        for found in tracer.matches(text_block, find(text_block)):
+            best_ones[found.key[2]].add(found.match.distance, False, [found])
+        for hits, distance in _unrelated(text_block, tracer, best_ones):
             pattern = tracer.probes[hits.probe].pattern
-            held[pattern].take(distance, True, [(piece, hits)])
-    made = [pair for one in held for pair in _finished(one, tracer)]
-    return [match for _, match in sorted(made, key=lambda pair: pair[0])]
+            best_ones[pattern].add(distance, True, [(text_block, hits)])
+    return _in_order(match for one in best_ones for match in _traced(one, tracer))
 
 
-def _finished(held: _Held, tracer: Tracer) -> list:
-    if not held.degenerate:
-        return held.matches
-    return [pair for piece, hits in held.matches for pair in tracer.matches(piece, [hits])]
+def _traced(best: _Best, tracer: Tracer) -> list[SortedMatch]:
+    if not best.degenerate:
+        return best.matches
+    return [
+        match for text_block, hits in best.matches for match in tracer.matches(text_block, [hits])
+    ]
 
 
-def _unrelated(piece: Piece, tracer: Tracer, held: list[_Held]) -> Iterator[tuple[Hits, int]]:
+def _in_order(matches: Iterable[SortedMatch]) -> list[ApproximateMatch]:
+    return [found.match for found in sorted(matches, key=lambda found: found.key)]
+
+
+def _unrelated(
+    text_block: TextBlock, tracer: Tracer, best_ones: list[_Best]
+) -> Iterator[tuple[Hits, int]]:
     """Yield hits of probes of which nothing has been found, where no text symbol saves anything.
 
     If no match costs less than deleting the whole pattern, then no aligned pair costs less than a
@@ -116,32 +135,32 @@ def _unrelated(piece: Piece, tracer: Tracer, held: list[_Held]) -> Iterator[tupl
     """
     deletion, insertion = tracer.tables.weights
     for number, probe in enumerate(tracer.probes):
-        if not held[probe.pattern].degenerate:
+        if not best_ones[probe.pattern].degenerate:
             continue
         pairs = tracer.tables.pairs[probe.symbols].min(axis=0)
         values = len(probe.symbols) * deletion + np.minimum(pairs - deletion, insertion)
-        for segment in piece.segments:
-            of_text = values[piece.codes[segment.begin : segment.end]]
+        for text_range in text_block.ranges:
+            of_text = values[text_block.codes[text_range.begin : text_range.end]]
             least = int(of_text.min())
-            ends = segment.begin + 1 + np.flatnonzero(of_text == least)
+            ends = text_range.begin + 1 + np.flatnonzero(of_text == least)
             rows = np.column_stack((ends, np.full(len(ends), least)))
-            yield Hits(number, segment, rows), least
+            yield Hits(number, text_range, rows), least
 
 
 def first_limits(
     probes: list[Probe], n_patterns: int, costs: EditCosts, max_distance: int | None
-) -> MatchLimits:
+) -> DistanceLimits:
     """Return the limits with which a search begins; None looks for the best distance."""
     if max_distance is not None:
         whole = np.full(n_patterns, max_distance, dtype=np.int64)
-        return MatchLimits(whole.copy(), whole)
+        return DistanceLimits(whole.copy(), whole)
     lengths = np.zeros(n_patterns, dtype=np.int64)
     for probe in probes:
         lengths[probe.pattern] = len(probe.symbols)
-    return MatchLimits(lengths * costs.deletion - 1, np.zeros(n_patterns, dtype=np.int64))
+    return DistanceLimits(lengths * costs.deletion - 1, np.zeros(n_patterns, dtype=np.int64))
 
 
-def context(probes: list[Probe], limits: MatchLimits, costs: EditCosts) -> int:
+def context(probes: list[Probe], limits: DistanceLimits, costs: EditCosts) -> int:
     """Return the symbols before a position within which every match that ends there begins."""
     return max(
         longest_match(len(probe.symbols), int(limits.current[probe.pattern]), costs.insertion)
@@ -152,7 +171,7 @@ def context(probes: list[Probe], limits: MatchLimits, costs: EditCosts) -> int:
 def check(
     probes: list[Probe],
     pattern_names: list[str],
-    limits: MatchLimits,
+    limits: DistanceLimits,
     tables: Tables,
     costs: EditCosts,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Exact matching from pieces of text to sorted occurrences, the same on every device."""
+"""Exact matching from text blocks to sorted occurrences, the same on every device."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.text_blocks import TextBlock
 from gpu_tools.model.results import ExactMatches
 
-Find = Callable[[Piece], NDArray[np.int64]]
+Find = Callable[[TextBlock], NDArray[np.int64]]
 
 
 def occurrences(
-    pieces: Iterable[Piece],
+    text_blocks: Iterable[TextBlock],
     find: Find,
     probes: list[Probe],
     pattern_names: list[str],
     text_names: list[str],
 ) -> Iterator[ExactMatches]:
-    """Yield the occurrences of each piece, sorted by text, start, pattern, strand.
+    """Yield the occurrences of each text block, sorted by text, start, pattern, strand.
 
     Parameters
     ----------
-    pieces : iterable of Piece
+    text_blocks : iterable of TextBlock
     find : callable
-        Gives rows of start and probe for a piece.
+        Gives rows of start and probe for a text block.
     probes : list of Probe
         Sorted by pattern, ``+`` before ``-``.
     pattern_names, text_names : list of str
@@ -40,10 +40,10 @@ def occurrences(
     patterns = np.array([probe.pattern for probe in probes])
     reverse = np.array([probe.reverse for probe in probes])
     lengths = np.array([len(probe.symbols) for probe in probes])
-    for piece in pieces:
-        rows = find(piece)
+    for text_block in text_blocks:
+        rows = find(text_block)
         starts, numbers = rows[np.lexsort((rows[:, 1], rows[:, 0]))].T
-        texts, shifts = _places(piece, starts)
+        texts, shifts = _texts_and_shifts(text_block, starts)
         starts = starts + shifts
         yield ExactMatches(
             pattern_names, text_names, patterns[numbers], texts, starts,
@@ -51,9 +51,9 @@ def occurrences(
         )  # fmt: skip
 
 
-def _places(piece: Piece, starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the text of each start, and what leads from the piece to the text's positions."""
-    table = np.array([(s.start, s.text, s.offset - s.start) for s in piece.segments])
+def _texts_and_shifts(text_block: TextBlock, starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the text of each start, and the shift from the block's positions to the text's."""
+    table = np.array([(s.start, s.text, s.offset - s.start) for s in text_block.ranges])
     rows = np.searchsorted(table[:, 0], starts, side="right") - 1
     return table[rows, 1], table[rows, 2]
 
@@ -61,7 +61,7 @@ def _places(piece: Piece, starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def concatenate(
     parts: Iterable[ExactMatches], pattern_names: list[str], text_names: list[str]
 ) -> ExactMatches:
-    """Return the occurrences of all pieces as one."""
+    """Return the occurrences of all blocks as one."""
     empty = [np.empty(0, np.int64)] * 4 + [np.empty(0, np.bool_)]
     columns = [
         [p.patterns, p.texts, p.starts, p.ends, p.reverse] for p in parts

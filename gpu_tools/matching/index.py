@@ -2,8 +2,7 @@
 
 Of each pattern one window of q symbols goes into a hash table, packed into 32 bits; a pattern with
 classes of symbols gives all words that its window stands for. A bit per hash value, small enough
-for a fast memory, tells most text positions from those worth a look; what passes is verified
-symbol by symbol.
+for a fast memory, excludes most text positions. The others are verified symbol by symbol.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class PatternSet:
         ------
         InputError
             If there is no pattern, for an empty one, or for both strands of something that has
-            but one.
+            only one.
         """
         complement = ALPHABETS[self.alphabet].complement
         if self.both_strands and complement is None:

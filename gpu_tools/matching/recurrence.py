@@ -1,4 +1,4 @@
-"""The recurrence of approximate matching; the scans restate it for vectors and bit vectors."""
+"""The recurrence of approximate matching. The scans restate it for vectors and bit vectors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def cell(diagonal, up, left, pair, deletion, insertion):
     Returns
     -------
     int
-        The least of the three ways to reach the cell.
+        The least cost of the three moves into the cell.
     """
     return min(min(diagonal + pair, up + deletion), left + insertion)

@@ -1,14 +1,13 @@
 """Approximate matching by seeds, where few errors are allowed: pigeonhole filtering.
 
-A match of at most e errors leaves one of e + 1 pieces of its pattern intact. Exact matching finds
-the pieces of all patterns in one scan of the text; the recurrence is computed only where one is.
-Nothing is missed, and the time hardly grows with the number of patterns.
+A match of at most e errors leaves one of e + 1 parts of its pattern intact. Exact matching finds
+these *seeds* of all patterns in one scan of the text. The recurrence is computed only in windows
+around them. Nothing is missed, and the time hardly grows with the number of patterns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,10 +17,12 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import recurrence as core
-from gpu_tools.matching.ends import Find, Finder, Hits
+from gpu_tools.matching.cpu.ends import Finder
+from gpu_tools.matching.hits import Find, Hits
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.text_blocks import TextBlock
 from gpu_tools.model.scoring import EditCosts
 
 WINDOWS_PER_TASK = 1024
@@ -31,40 +32,48 @@ SECONDS_PER_CELL = 2e-9
 cell = register_jitable(core.cell)
 
 
-class SeedPace(NamedTuple):
-    """What a device needs, about, in seconds: to scan a text symbol for seeds, and for a probe."""
+class ScanTimes(NamedTuple):
+    """Seconds that a device needs, about, to scan a text symbol.
+
+    Attributes
+    ----------
+    seeds : float
+        For all seeds together.
+    probe : float
+        For one probe by the recurrence.
+    """
 
     seeds: float
-    direct: float
+    probe: float
 
 
-CPU = SeedPace(2.5e-9, 2e-9)
-"""Of one core."""
-GPU = SeedPace(1e-12, 4e-12)
+SCAN_TIMES = {"cpu": ScanTimes(2.5e-9, 2e-9), "cuda": ScanTimes(1e-12, 4e-12)}
+"""By kind of device; a CPU's for one core."""
 
 
 class Seeds(NamedTuple):
-    """The pieces of probes.
+    """The seeds of those probes that are searched by them.
 
     Attributes
     ----------
     others : list of int
         The probes that have none, by number.
     owners, offsets : ndarray of int64, shape (S,)
-        The probe of each piece, and where in it the piece begins.
-    pieces : list of Probe
+        The probe of each seed, and where in it the seed begins.
+    probes : list of Probe
+        The seeds as what exact matching searches for.
     """
 
     others: list[int]
     owners: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    pieces: list[Probe]
+    probes: list[Probe]
 
 
 def choose(
-    probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, pace: SeedPace
+    probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, times: ScanTimes
 ) -> Seeds:
-    """Return the pieces of those probes for which seeds are worth while, perhaps none.
+    """Return the seeds of those probes that are found faster by them, perhaps of none.
 
     Parameters
     ----------
@@ -73,21 +82,22 @@ def choose(
         The alphabet's.
     errors : int or None
         See `most_errors`.
-    pace : SeedPace
-        Of the device; a CPU's for one core, as the recurrence is computed there.
+    times : ScanTimes
+        Of the device; the recurrence around seeds is computed on the CPU.
     """
     fractions = np.log(np.maximum(matches[:, :-1].mean(axis=1), 1e-9))
-    found = {}
+    cuts = {}
     for number, probe in enumerate(probes):
-        bounds = _cut(len(probe.symbols), errors)
-        if bounds is None:
+        m = len(probe.symbols)
+        if errors is None or errors >= m:
             continue
+        bounds = [m * k // (errors + 1) for k in range(errors + 2)]
         occurring = np.exp(np.add.reduceat(fractions[probe.symbols], bounds[:-1])).sum()
-        cells = (len(probe.symbols) + 4 * errors) * (errors + 2)
-        if 2 * occurring * cells * SECONDS_PER_CELL < pace.direct:
-            found[number] = bounds
-    worth = len(found) * pace.direct > 2 * pace.seeds
-    return _seeds(probes, found if worth else {})
+        cells = (m + 4 * errors) * (errors + 2)
+        if 2 * occurring * cells * SECONDS_PER_CELL < times.probe:
+            cuts[number] = bounds
+    faster = len(cuts) * times.probe > 2 * times.seeds
+    return _seeds(probes, cuts if faster else {})
 
 
 def most_errors(
@@ -101,24 +111,19 @@ def most_errors(
     return max_distance // cheapest if cheapest else None
 
 
-def _cut(m: int, errors: int | None) -> list[int] | None:
-    """Return the bounds of pieces, one more than errors; None if there are not enough symbols."""
-    if errors is None or errors >= m:
-        return None
-    return [m * k // (errors + 1) for k in range(errors + 2)]
-
-
 def _seeds(probes: list[Probe], cuts: dict[int, list[int]]) -> Seeds:
-    owners, offsets, pieces = [], [], []
-    for number, bounds in cuts.items():
-        symbols = probes[number].symbols
-        for first, stop in pairwise(bounds):
-            owners.append(number)
-            offsets.append(first)
-            pieces.append(Probe(len(pieces), False, symbols[first:stop]))
-    others = [number for number in range(len(probes)) if number not in cuts]
-    as_numbers = (np.array(column, dtype=np.int64) for column in (owners, offsets))
-    return Seeds(others, *as_numbers, pieces)
+    """Return the parts of probes between the bounds of `cuts`, by the probe's number."""
+    parts = [
+        (number, first, probes[number].symbols[first:stop])
+        for number, bounds in cuts.items()
+        for first, stop in pairwise(bounds)
+    ]
+    return Seeds(
+        [number for number in range(len(probes)) if number not in cuts],
+        np.array([number for number, _, _ in parts], dtype=np.int64),
+        np.array([first for _, first, _ in parts], dtype=np.int64),
+        [Probe(k, False, symbols) for k, (_, _, symbols) in enumerate(parts)],
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -181,22 +186,22 @@ def scan_windows(codes, windows, probes, pairs, weights, limit, hits):
 
 @dataclass
 class SeedFinder:
-    """Finds some probes by seeds, the others as before.
+    """Finds some probes by seeds, the others by the recurrence alone.
 
     Parameters
     ----------
     finder : Finder
-        Knows all probes, and scans for those that have no seeds.
+        Knows all probes.
     seeds : Seeds
     find_seeds : callable
-        Gives rows of start and piece for a piece of text.
+        Gives rows of start and seed for a text block.
     find_others : callable
-        Finds the others.
+        Finds the probes that have no seeds.
     """
 
     finder: Finder
     seeds: Seeds
-    find_seeds: Callable[[Piece], NDArray[np.int64]]
+    find_seeds: Callable[[TextBlock], NDArray[np.int64]]
     find_others: Find
 
     def __post_init__(self):
@@ -208,56 +213,57 @@ class SeedFinder:
         self.pairs = costs.pair_costs(self.finder.matches)
         self.limit = int(self.finder.limits.current[0])
 
-    def find(self, piece: Piece) -> list[Hits]:
-        """Return the hits of a piece that are within the limit."""
-        windows, segments = self._windows(piece)
+    def find(self, text_block: TextBlock) -> list[Hits]:
+        """Return the hits of a text block that are within the limit."""
+        windows, ranges = self._windows(text_block)
         tasks = range(0, len(windows), WINDOWS_PER_TASK)
-        with ThreadPoolExecutor(self.finder.threads) as pool:
-            parts = pool.map(lambda k: self._scan(piece.codes, windows, k), tasks)
-            rows = np.concatenate([np.empty((0, 3), np.int64), *parts])
-        found = self.find_others(piece)
+        parts = map_on_threads(
+            self.finder.threads, lambda k: self._scan(text_block.codes, windows, k), tasks
+        )
+        rows = np.concatenate([np.empty((0, 3), np.int64), *parts])
+        found = self.find_others(text_block)
         cuts = np.flatnonzero(np.diff(rows[:, 0])) + 1
-        return found + [
-            Hits(int(windows[many[0, 0], 0]), piece.segments[segments[many[0, 0]]], many[:, 1:])
-            for many in np.split(rows, cuts)
-            if len(many)
-        ]
+        for of_window in np.split(rows, cuts) if len(rows) else ():
+            window = of_window[0, 0]
+            text_range = text_block.ranges[ranges[window]]
+            found.append(Hits(int(windows[window, 0]), text_range, of_window[:, 1:]))
+        return found
 
     def _scan(self, codes, windows, first: int) -> NDArray[np.int64]:
-        own = windows[first : first + WINDOWS_PER_TASK]
+        batch = windows[first : first + WINDOWS_PER_TASK]
         weights = self.finder.costs.deletion, self.finder.costs.insertion
         probes = self.symbols, self.bounds
         count = capacity = WINDOWS_PER_TASK
         while count >= capacity:
             capacity = count + 1
             hits = np.empty((capacity, 3), np.int64)
-            count = scan_windows(codes, own, probes, self.pairs, weights, self.limit, hits)
+            count = scan_windows(codes, batch, probes, self.pairs, weights, self.limit, hits)
         hits[:count, 0] += first
         return hits[:count]
 
-    def _windows(self, piece: Piece) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return windows as `scan_windows` wants them, and the segment of each."""
-        whole = [s._replace(begin=s.start, end=s.stop) for s in piece.segments]
-        starts, numbers = self.find_seeds(Piece(piece.codes, whole)).T
+    def _windows(self, text_block: TextBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return windows in the form of `scan_windows`, and the range of each by number."""
+        whole = [s._replace(begin=s.start, end=s.stop) for s in text_block.ranges]
+        starts, numbers = self.find_seeds(TextBlock(text_block.codes, whole)).T
         owners = self.seeds.owners[numbers]
-        table = np.array([(s.start, s.begin, s.end) for s in piece.segments])
-        segments = np.searchsorted(table[:, 0], starts, side="right") - 1
+        table = np.array([(s.start, s.begin, s.end) for s in text_block.ranges])
+        ranges = np.searchsorted(table[:, 0], starts, side="right") - 1
         # where the match would end without a gap, and how far gaps can move that
         ends = starts - self.seeds.offsets[numbers] + self.lengths[owners]
         begins = ends - 1 - self.limit // self.finder.costs.deletion
         ends = ends + self.limit // self.finder.costs.insertion
-        begins = np.maximum(begins, table[segments, 1])
-        ends = np.minimum(ends, table[segments, 2])
-        kept = begins < ends
-        rows = np.column_stack((owners, begins, ends, segments))[kept]
-        owners, begins, ends, segments = _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))]).T
+        begins = np.maximum(begins, table[ranges, 1])
+        ends = np.minimum(ends, table[ranges, 2])
+        inside = begins < ends
+        rows = np.column_stack((owners, begins, ends, ranges))[inside]
+        owners, begins, ends, ranges = _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))]).T
         longest = self.lengths[owners] + self.limit // self.finder.costs.insertion
-        firsts = np.maximum(begins + 1 - longest, table[segments, 0])
-        return np.column_stack((owners, firsts, begins, ends)), segments
+        firsts = np.maximum(begins + 1 - longest, table[ranges, 0])
+        return np.column_stack((owners, firsts, begins, ends)), ranges
 
 
 def _merged(rows) -> NDArray[np.int64]:
-    """Join rows of owner, begin, end and segment, sorted, where those of an owner overlap."""
+    """Join rows of owner, begin, end and range, sorted, where those of an owner overlap."""
     if not len(rows):
         return rows
     shift = rows[:, 0] * (rows[:, 2].max() + 1)

@@ -1,8 +1,8 @@
 """From the end of an approximate match to its start and its alignment.
 
 Pattern and text are read backwards from the end of the match: R(i, l) is the least cost of the
-last i pattern symbols against the last l text symbols. Rows are kept at checkpoints only, and the
-cells between two of them are computed again on the way, which runs forward in the text.
+last i pattern symbols against the last l text symbols. Rows are stored at checkpoints only. The
+traceback, which runs forward in the text, computes the cells between two of them again.
 
 Ties, which make the answer the same on every device: the longest match of that distance; within
 it, from its start on, an aligned pair goes before a ``D``, and a ``D`` before an ``I``.
@@ -23,7 +23,7 @@ from gpu_tools.model.alphabets import Alphabet
 from gpu_tools.model.scoring import EditCosts
 
 _EQUAL, _UNEQUAL, _INSERTION, _DELETION = range(4)
-_LETTERS = "=XID"
+_OPERATIONS = "=XID"
 _FAR = np.int32(2**30)
 """Larger than any distance, and small enough to add a cost to it."""
 
@@ -170,7 +170,7 @@ def trace(symbols, codes, distance: int, tables: Tables):
     window = codes[max(len(codes) - longest, 0) :]
     stride = math.isqrt(len(symbols)) + 1
     length, runs = align(symbols, window, distance, tuple(tables), stride)
-    return length, tuple((_LETTERS[operation], n) for operation, n in runs.tolist())
+    return length, tuple((_OPERATIONS[operation], n) for operation, n in runs.tolist())
 
 
 def longest_match(m: int, distance: int, insertion: int) -> int:

@@ -41,7 +41,7 @@ def max_segment(
         If there is no value, one is NaN or infinite, sums of integers could exceed 64 bits, or a
         sum of floats is infinite.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
@@ -96,7 +96,7 @@ def max_segments(
     values : array_like of numbers, shape (n,)
         As for `max_segment`.
     min_score : float, optional
-        Keep the segments with at least this sum.
+        Report the segments with at least this sum.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
@@ -112,7 +112,7 @@ def max_segments(
     InputError
         As for `max_segment`.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
@@ -134,12 +134,13 @@ def max_segments(
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
     where = resolve(device)
+    count = cpu_threads(threads)
     if where.kind == "cpu":
-        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, cpu_threads(threads))
+        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, count)
     else:
         from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
-        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals)
+        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals, count)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
 
@@ -168,7 +169,7 @@ def max_submatrix(
     InputError
         As for `max_segment`; the text names row and column.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----

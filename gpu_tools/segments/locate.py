@@ -1,4 +1,8 @@
-"""From the four numbers of tiles to the best segment's positions; the same for every device."""
+"""The best segment's position, from the four numbers of each tile of the values.
+
+These are the sum of the tile and the largest sums of a beginning, of an end and of any part of it.
+One or two tiles are read again for the position.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.segments import recurrence as core
-from gpu_tools.segments.cpu.best_segment import BEST, PREFIX, SUFFIX, TOTAL
+
+TOTAL, PREFIX, SUFFIX, BEST = range(4)
+"""Columns of summaries."""
 
 to_units = register_jitable(core.to_units)
 
@@ -24,7 +30,7 @@ def best_and_start_tile(summaries):
         across = running + summaries[tile, PREFIX]
         if across > best or (across == best and running_tile < best_tile):
             best, best_tile = across, running_tile
-        # of equal ends the longer one, for it starts first
+        # of ends of equal sum the longer one starts first
         running += summaries[tile, TOTAL]
         if summaries[tile, SUFFIX] > running:
             running, running_tile = summaries[tile, SUFFIX], tile
@@ -61,7 +67,7 @@ def first_start(values, scale, after, best):
     """
     reach, found = after, len(values)
     for k in range(len(values) - 1, -1, -1):
-        # sums are counted from index k on, so that every step shifts the reach
+        # the reach is the largest sum of a segment that starts at value k
         reach = max(reach, int64(0)) + to_units(values[k], scale)
         if reach == best:
             found = k
@@ -70,9 +76,9 @@ def first_start(values, scale, after, best):
 
 @njit(cache=True, nogil=True)
 def first_end(values, scale, remaining):
-    """Return the first index where the sum from the array's start is `remaining`, -1 if none.
+    """Return where the sum of the first values is `remaining`, and what is left of it.
 
-    Also returns what is left of `remaining` behind the array.
+    The position is the one after the last value, -1 if the array is too short.
     """
     for k in range(len(values)):
         remaining -= to_units(values[k], scale)

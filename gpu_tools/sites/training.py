@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gpu_tools.exons.estimation import Window, strands_of
+from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.sequences import encode
 from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.model import FORMAT, VERSION
-from gpu_tools.splicing.site_estimation import site_matrix
+from gpu_tools.splicing.site_estimation import Window, site_matrix
 
 ACCEPTOR, DONOR = Window(30, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
 MINOR_DONOR, MINOR_ACCEPTOR = "ATATCCTT", "CCAC"

@@ -35,12 +35,11 @@ class Window:
 DIGITS = 2
 
 
-def _rounded(scores: NDArray[np.float64]) -> list:
+def rounded(scores: NDArray[np.float64]) -> list:
     """Return nested lists with two decimals; null for a score of minus infinity."""
-    rounded = np.round(scores, DIGITS) + 0.0  # + 0.0 makes -0.0 plain
+    rows = np.round(scores, DIGITS) + 0.0  # + 0.0 makes -0.0 plain
     return [
-        _rounded(row) if np.ndim(row) else (None if np.isneginf(row) else float(row))
-        for row in rounded
+        rounded(row) if np.ndim(row) else (None if np.isneginf(row) else float(row)) for row in rows
     ]
 
 
@@ -71,7 +70,7 @@ def site_matrix(
         pairs.sum(axis=1) for pairs in _pairs_of(strands, kind, window, window.before)
     )
     scores = _log_odds(*_columns(seen, background, weight))
-    return {"before": window.before, "scores": _rounded(scores), "cutoff": cutoff}
+    return {"before": window.before, "scores": rounded(scores), "cutoff": cutoff}
 
 
 def dependent_matrix(
@@ -105,7 +104,7 @@ def dependent_matrix(
     paired[0][0], paired[1][0] = observed[0], chance[0]
     scores = _log_odds(*paired)
     scores[np.isneginf(_log_odds(observed, chance))[:, None, :].repeat(4, axis=1)] = -np.inf
-    return {"before": window.before, "scores": _rounded(scores), "cutoff": cutoff}
+    return {"before": window.before, "scores": rounded(scores), "cutoff": cutoff}
 
 
 def _columns(seen, background, weight: float) -> tuple[NDArray, NDArray]:

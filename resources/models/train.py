@@ -1,6 +1,6 @@
 """Train the model ``vertebrate`` from resources/training and write its JSON.
 
-Run as ``python resources/models/train.py [--output FILE]``. It prints how models do on each
+Run as ``python -m resources.models.train [--output FILE]``. It prints how models do on each
 annotated record that were trained on all the other ones.
 """
 
@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gpu_tools.exons.evaluation import Ranking, rank_probabilities
+from benchmarks.exons.evaluation import Ranking, rank_probabilities
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.exons.training import folds, train, trained_on
 from gpu_tools.formats.coding import read_coding

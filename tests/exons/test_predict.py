@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.exons import load_model, predict, predict_exons
+from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.exons.parse import parse
-from gpu_tools.exons.predict import best_parse
+from gpu_tools.exons.predict import WindowSizes, best_parse, parsed_windows
 from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.resources import resource_path
@@ -165,33 +165,25 @@ def test_candidates_are_those_over_the_cutoff_and_the_best_parse(locus, shipped)
     assert len(few) < len(exons) / 10
 
 
-def test_pieces_of_a_long_sequence_agree_with_the_whole(shipped, monkeypatch):
+def test_windows_of_a_long_sequence_agree_with_the_whole(shipped):
     codes = np.concatenate([r.codes for r in read_fasta(resource_path("demo", "loci.fa.gz"))[2:8]])
     whole = predict_exons(codes, shipped)
-    monkeypatch.setattr(predict, "WINDOW", len(codes) // 4)
-    monkeypatch.setattr(predict, "MARGIN", 15_000)
-    pieces = predict_exons(codes, shipped)
-    one, other = (dict(zip(keys(s), s.probabilities, strict=True)) for s in (whole, pieces))
+    sizes = WindowSizes(window=len(codes) // 4, margin=15_000)
+    split = predict_exons(codes, shipped, sizes=sizes)
+    one, other = (dict(zip(keys(s), s.probabilities, strict=True)) for s in (whole, split))
     assert len(one.keys() ^ other.keys()) < 0.02 * len(one)
     for key in one.keys() & other.keys():
         assert abs(np.log2(one[key] / other[key])) < 2
 
 
-def test_a_sequence_of_too_many_exons_is_halved(locus, shipped, monkeypatch):
+def test_a_sequence_of_too_many_exons_is_halved(locus, shipped):
     likely = keys(predict_exons(locus, shipped, min_probability=0.01))
-    pieces = []
-
-    def counted(codes, model, most):
-        pieces.append(len(codes))
-        return parse(codes, model, most)
-
-    monkeypatch.setattr(predict, "parse", counted)
-    monkeypatch.setattr(predict, "MOST_EXONS", 1500)
-    monkeypatch.setattr(predict, "SMALLEST", 1000)
-    halved = keys(predict_exons(locus, shipped))
-    assert pieces[0] == len(locus)
-    assert len(pieces) > 5
-    assert max(pieces[-4:]) <= 3 * -(-len(locus) // 4)
+    sizes = WindowSizes(most_exons=1500, smallest=1000)
+    windows = [window for window, _ in parsed_windows(locus, shipped, sizes)]
+    assert [window.low for window in windows] == [0, *(window.high for window in windows[:-1])]
+    assert len(windows) > 3
+    assert max(len(window.cut(locus)) for window in windows[-4:]) <= 3 * -(-len(locus) // 4)
+    halved = keys(predict_exons(locus, shipped, sizes=sizes))
     assert len(set(likely) - set(halved)) < 0.1 * len(likely)
     assert len(set(halved)) == len(halved)
 

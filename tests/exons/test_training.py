@@ -9,12 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_tools.errors import InputError
-from gpu_tools.exons import load_model
-from gpu_tools.exons.composition import estimate_composition
-from gpu_tools.exons.design import Design
-from gpu_tools.exons.estimation import exon_lengths, gene_states
-from gpu_tools.exons.evaluation import (
+from benchmarks.exons.evaluation import (
     Ranking,
     parse_accuracy,
     rank_probabilities,
@@ -22,9 +17,14 @@ from gpu_tools.exons.evaluation import (
     segment_types,
     sensitivity_curve,
 )
+from gpu_tools.errors import InputError
+from gpu_tools.exons import load_model
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.reading import annotated_sequences, reads_through
 from gpu_tools.exons.training import folds, train, trained_on
+from gpu_tools.exons.training.composition import estimate_composition
+from gpu_tools.exons.training.design import Design
+from gpu_tools.exons.training.estimation import exon_lengths, gene_states
+from gpu_tools.exons.training.reading import annotated_sequences, reads_through
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.codons import read_codon_usage
 from gpu_tools.formats.fasta import read_fasta

@@ -5,7 +5,6 @@ import pytest
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
-from gpu_tools.matching import pieces as pieces_room
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 from tests.oracles import matching as oracle
@@ -66,26 +65,27 @@ def random_patterns(rng, texts, letters, count, longest):
 
 @pytest.mark.parametrize("alphabet", LETTERS)
 @pytest.mark.parametrize("seed", range(25))
-def test_exact_matches_are_all_occurrences(seed, alphabet, monkeypatch):
+def test_exact_matches_are_all_occurrences(seed, alphabet):
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", int(rng.choice([5, 40, 10_000])))
+    size = int(rng.choice([5, 40, 10_000]))
     both = alphabet == "dna" and bool(rng.integers(2))
     texts = {
         f"t{k}": text_of(rng, LETTERS[alphabet][0], int(rng.integers(1, 90))) for k in range(3)
     }
     patterns = random_patterns(rng, texts, LETTERS[alphabet][1], int(rng.integers(1, 12)), 9)
     found = match_exact(
-        pattern_set(patterns, alphabet, both), encoded(texts, alphabet), device="cpu", threads=2
-    )
+        pattern_set(patterns, alphabet, both), encoded(texts, alphabet), device="cpu", threads=2,
+        block_symbols=size,
+    )  # fmt: skip
     assert list(found) == oracle.exact(patterns, texts, alphabet, both)
 
 
 @pytest.mark.parametrize("alphabet", LETTERS)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("kind", ["unit", "weighted"])
-def test_approximate_matches_are_the_definition(seed, kind, alphabet, monkeypatch):
+def test_approximate_matches_are_the_definition(seed, kind, alphabet):
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", int(rng.choice([7, 30, 10_000])))
+    size = int(rng.choice([7, 30, 10_000]))
     weights = (int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(0, 5)))
     costs = EditCosts() if kind == "unit" else EditCosts(*weights)
     both = alphabet == "dna" and bool(rng.integers(2))
@@ -97,7 +97,7 @@ def test_approximate_matches_are_the_definition(seed, kind, alphabet, monkeypatc
     max_distance = int(rng.integers(0, limit)) if rng.integers(2) else None
     found = match_approximate(
         pattern_set(patterns, alphabet, both), encoded(texts, alphabet),
-        max_distance=max_distance, costs=costs, device="cpu", threads=2,
+        max_distance=max_distance, costs=costs, device="cpu", threads=2, block_symbols=size,
     )  # fmt: skip
     terms = oracle_costs(costs, alphabet)
     assert rows(found) == oracle.approximate(patterns, texts, terms, max_distance, alphabet, both)
@@ -148,19 +148,18 @@ def least_by_programme(pattern, text, costs):
     return least
 
 
-@pytest.mark.parametrize("lengths", [(3, 700), (130, 700), (900, 2500)])
-def test_long_texts_on_many_threads_and_pieces(lengths, monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.ends.POSITIONS_PER_THREAD", 100)
+@pytest.mark.parametrize("lengths", [(3, 70_000), (130, 700), (900, 2500)])
+def test_long_texts_on_many_threads_and_blocks(lengths):
     rng = np.random.default_rng(sum(lengths))
     pattern, text = (text_of(rng, "ACGT", n) for n in lengths)
     text += pattern[: lengths[0] // 2] + "A" + pattern[lengths[0] // 2 :] + text[:50]
     least = least_by_programme(pattern, text, oracle_costs(EditCosts(), "dna"))
     best = min(least.values())
-    for size in (97, 1_000_000):
-        monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", size)
+    for size in (997, 1_000_000):
         found = match_approximate(
-            pattern_set({"p": pattern}), encoded({"t": text}, "dna"), device="cpu", threads=3
-        )
+            pattern_set({"p": pattern}), encoded({"t": text}, "dna"), device="cpu", threads=3,
+            block_symbols=size,
+        )  # fmt: skip
         assert [(m.end, m.distance) for m in found] == [
             (end, value) for end, value in least.items() if value == best
         ]
@@ -200,17 +199,18 @@ def test_wide_costs_need_32_bits():
         )
 
 
-def test_more_hits_than_the_first_buffer_holds(monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.ends._HITS", 3)
-    monkeypatch.setattr("gpu_tools.matching.cpu.exact._HITS", 3)
-    texts, patterns = {"t": "AAAAAAAAAAAAC"}, {"p": "AAA", "q": "AAT"}
+@pytest.mark.parametrize("patterns", [{"p": "AAA"}, {"p": "AAA", "q": "AAR"}])
+def test_more_hits_than_the_first_buffer_holds(patterns):
+    n = 70_000
+    text = encoded({"t": "A" * n}, "dna")
+    exact = match_exact(pattern_set(patterns), text, device="cpu", threads=1)
+    assert len(exact) == len(patterns) * (n - 2)
+    assert exact.starts[:: len(patterns)].tolist() == list(range(n - 2))
+    text = encoded({"t": "A" * 40_000}, "dna")
     found = match_approximate(
-        pattern_set(patterns), encoded(texts, "dna"), max_distance=1, device="cpu"
+        pattern_set({"p": "AAA"}), text, max_distance=1, device="cpu", threads=1
     )
-    terms = oracle_costs(EditCosts(), "dna")
-    assert rows(found) == oracle.approximate(patterns, texts, terms, 1)
-    exact = match_exact(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
-    assert list(exact) == oracle.exact(patterns, texts)
+    assert [match.end for match in found] == list(range(2, 40_001))
 
 
 def test_chunks_are_one_text():
@@ -231,17 +231,17 @@ def test_chunks_are_one_text():
 
 
 @pytest.mark.parametrize("size", [1, 4, 9])
-def test_a_text_that_ends_with_an_empty_chunk(size, monkeypatch):
-    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", size)
+def test_a_text_that_ends_with_an_empty_chunk(size):
     texts, patterns = {"t": "ACGTACGG", "u": "TTACGTTACG"}, {"p": "ACGT"}
     first, second = encoded(texts, "dna")
     chunks = [
         SequenceChunk("t", first.codes, False), SequenceChunk("t", first.codes[:0], True), second,
     ]  # fmt: skip
-    assert list(match_exact(pattern_set(patterns), chunks, device="cpu")) == oracle.exact(
-        patterns, texts
+    found = match_exact(pattern_set(patterns), chunks, device="cpu", block_symbols=size)
+    assert list(found) == oracle.exact(patterns, texts)
+    found = match_approximate(
+        pattern_set(patterns), chunks, max_distance=1, device="cpu", block_symbols=size
     )
-    found = match_approximate(pattern_set(patterns), chunks, max_distance=1, device="cpu")
     assert rows(found) == oracle.approximate(
         patterns, texts, oracle_costs(EditCosts(), "dna"), max_distance=1
     )
@@ -309,9 +309,8 @@ def test_bad_input():
 
 @pytest.mark.parametrize("alphabet", ["dna", "bytes"])
 @pytest.mark.parametrize("seed", range(6))
-def test_few_patterns_in_long_texts(seed, alphabet, monkeypatch):
+def test_few_patterns_in_long_texts(seed, alphabet):
     rng = np.random.default_rng(400 + seed)
-    monkeypatch.setattr("gpu_tools.matching.cpu.exact._HITS", 3)
     letters = "ACGTN" if alphabet == "dna" else "ab\xff"
     text = text_of(rng, letters, 400)
     patterns = {}

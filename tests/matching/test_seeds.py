@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from gpu_tools.matching import ALPHABETS, match_approximate, seeds
-from gpu_tools.matching import pieces as pieces_room
-from gpu_tools.matching.ends import Finder
 from gpu_tools.model.scoring import EditCosts
 from tests.matching.test_api import (
     LETTERS,
@@ -19,16 +17,21 @@ from tests.matching.test_api import (
 from tests.oracles import matching as oracle
 
 
+def chosen(patterns, errors):
+    """Return the seeds that a CPU takes for patterns."""
+    times = seeds.SCAN_TIMES["cpu"]
+    return seeds.choose(patterns.probes(), patterns.matches, errors, times)
+
+
 @pytest.mark.parametrize("alphabet", LETTERS)
 @pytest.mark.parametrize("kind", ["unit", "weighted"])
 @pytest.mark.parametrize("seed", range(8))
-def test_seeds_miss_nothing(seed, kind, alphabet, monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.seeds.CPU", seeds.SeedPace(0, 1))  # seeds for all
-    monkeypatch.setattr(pieces_room, "SYMBOLS_PER_PIECE", 50 if seed % 2 else 10_000)
+def test_seeds_miss_nothing(seed, kind, alphabet):
     rng = np.random.default_rng(300 + seed)
     costs = EditCosts() if kind == "unit" else EditCosts(2, 1, 3)
-    letters, plain = LETTERS[alphabet][0], LETTERS[alphabet][0].replace("N", "")
-    patterns = {f"p{k}": text_of(rng, plain, int(rng.integers(5, 20))) for k in range(4)}
+    letters = LETTERS[alphabet][0]
+    plain = "".join(letter for letter in letters if letter not in "NX*")
+    patterns = {f"p{k}": text_of(rng, plain, int(rng.integers(18, 26))) for k in range(4)}
     texts = {"t": text_of(rng, letters, 30), "u": text_of(rng, letters, 30)}
     for pattern in patterns.values():
         copied = list(pattern)
@@ -37,9 +40,11 @@ def test_seeds_miss_nothing(seed, kind, alphabet, monkeypatch):
         del copied[int(rng.integers(len(copied)))]
         texts["t"] += "".join(copied) + text_of(rng, letters, int(rng.integers(3)))
     texts["u"] += patterns["p0"]
+    searched = pattern_set(patterns, alphabet, alphabet == "dna")
+    assert not chosen(searched, 2).others
     found = match_approximate(
-        pattern_set(patterns, alphabet, alphabet == "dna"), encoded(texts, alphabet),
-        max_distance=2, costs=costs, device="cpu",
+        searched, encoded(texts, alphabet), max_distance=2, costs=costs, device="cpu",
+        block_symbols=50 if seed % 2 else 10_000,
     )  # fmt: skip
     terms = oracle_costs(costs, alphabet)
     assert rows(found) == oracle.approximate(patterns, texts, terms, 2, alphabet, alphabet == "dna")
@@ -47,19 +52,13 @@ def test_seeds_miss_nothing(seed, kind, alphabet, monkeypatch):
     check_cigars(found, patterns, texts, terms, alphabet)
 
 
-def test_seeds_are_used_where_they_pay(monkeypatch):
+def test_seeds_are_used_where_they_pay():
     rng = np.random.default_rng(5)
     patterns = {f"p{k}": text_of(rng, "ACGT", 40) for k in range(8)}
     patterns["short"] = "ACGTAC"
     texts = encoded({"t": patterns["p3"][:20] + "A" + patterns["p3"][20:]}, "dna")
-    scanned = []
-    real = Finder.parts
-    monkeypatch.setattr(
-        Finder, "parts",
-        lambda self, piece, numbers: scanned.append(list(numbers)) or real(self, piece, numbers),
-    )  # fmt: skip
     found = match_approximate(pattern_set(patterns), texts, max_distance=3, device="cpu")
-    assert scanned == [[8]]
+    assert chosen(pattern_set(patterns), 3).others == [8]
     assert {match.pattern for match in found} == {"p3", "short"}
 
 

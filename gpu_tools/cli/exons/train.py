@@ -8,8 +8,8 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.exons.reading import annotated_sequences
 from gpu_tools.exons.training import train
+from gpu_tools.exons.training.reading import annotated_sequences
 from gpu_tools.formats.coding import read_coding
 from gpu_tools.formats.codons import read_codon_usage
 from gpu_tools.formats.fasta import read_fasta

@@ -65,8 +65,8 @@ class Augustus:
         printed = output_for(codes, self._command)
         lines = enumerate(printed.splitlines(), start=1)
         found = parse_augustus(f"what {self.program} printed", lines)
-        kept = found.take(found.probabilities >= self.min_probability)
-        return replace(kept, scores=log_odds(kept.probabilities, self.samples))
+        retained = found.take(found.probabilities >= self.min_probability)
+        return replace(retained, scores=log_odds(retained.probabilities, self.samples))
 
     def _command(self, fasta: str) -> list[str]:
         choices = (f"--species={self.species}", f"--sample={self.samples}")

@@ -28,7 +28,7 @@ class Genscan:
         best parse are candidates whatever their probability.
     window, overlap : int
         A sequence longer than `window` is split into windows of that size that overlap by at
-        least `overlap` bases; see `gpu_tools.exons.providers.windows.join_windows`.
+        least `overlap` nucleotides; see `gpu_tools.exons.providers.windows.join_windows`.
     """
 
     matrix: str

@@ -15,8 +15,8 @@ from gpu_tools.formats.fasta import write_fasta
 from gpu_tools.model.sequences import Sequence as BaseSequence
 
 NAME = "sequence"
-"""What every sequence is called in what programs are given: names of files may be anything."""
-_SHOWN = 200
+"""Name of the sequence in every input of a program: names of files may be anything."""
+_SHOWN_LETTERS = 200
 
 
 def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]) -> str:
@@ -27,7 +27,7 @@ def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]
     codes : ndarray of uint8, shape (n,)
         Encoded nucleotides; the program gets them in capitals, every ambiguity code as N.
     command : callable
-        Given the path of a FASTA file, returns the program and its arguments.
+        Takes the path of a FASTA file and returns the program and its arguments.
 
     Returns
     -------
@@ -68,4 +68,4 @@ def _ending(code: int) -> str:
 def _last_words(done: subprocess.CompletedProcess) -> str:
     """Return the last line that a program wrote, of its errors if there are any."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return f": {lines[-1][:_SHOWN]}" if lines else ""
+    return f": {lines[-1][:_SHOWN_LETTERS]}" if lines else ""

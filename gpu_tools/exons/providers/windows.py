@@ -20,7 +20,7 @@ def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
     size : int
         Of a window at most, more than `overlap`.
     overlap : int
-        Bases, at least, that a window has in common with the next.
+        Nucleotides, at least, that a window has in common with the next.
 
     Returns
     -------
@@ -47,14 +47,14 @@ def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]]) -> ExonSet:
     ExonSet
         Sorted by strand (+ first), start, end and type, of which no two are equal: of equal
         exons the one from the window in which it lies farthest from an end stays, because a
-        program sees most of its surroundings there; on equal distances the first given.
+        program sees most of its surroundings there; on equal distances the first in `parts`.
     """
     exons = ExonSet.concatenate(
         replace(found, starts=found.starts + window[0], ends=found.ends + window[0])
         for window, found in parts
     )
     # an end of the sequence is no harm, but may count as an end of a window: of two windows with
-    # an exon, the one that reaches an end of the sequence keeps it either way
+    # an exon, the one that reaches an end of the sequence retains it in either case
     depths = [np.minimum(found.starts, b - a - found.ends) for (a, b), found in parts]
     depth = np.concatenate([np.zeros(0, dtype=np.int64), *depths])
     keys = np.stack([exons.reverse, exons.starts, exons.ends, exons.types]).astype(np.int64)

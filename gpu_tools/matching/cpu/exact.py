@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
@@ -10,9 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.matching.ends import split
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.matching.cpu.ends import split
 from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, indexes
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.text_blocks import TextBlock
 
 FEW_PROBES = 8
 """Probes up to which it is faster to compare the text with each one."""
@@ -38,18 +38,18 @@ def _verify(codes, at, key, index, library, span, hits, count):
     slots, bounds = index[6], library[1]
     window_bits = np.uint32(index[0] * index[2])
     whole = np.uint32(np.uint64(2**32 - 1) >> np.uint64(32 - window_bits))
-    place = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(index[5]))
-    while slots[place, 1] != 0:
-        if (key ^ slots[place, 0]) & slots[place, 1] & whole == 0:
-            probe = np.int64(slots[place, 2])
-            start = at - np.int64(slots[place, 3])
+    slot = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(index[5]))
+    while slots[slot, 1] != 0:
+        if (key ^ slots[slot, 0]) & slots[slot, 1] & whole == 0:
+            probe = np.int64(slots[slot, 2])
+            start = at - np.int64(slots[slot, 3])
             length = bounds[probe + 1] - bounds[probe]
             inside = span[0] <= start < span[1] and start + length <= span[2]
             if inside and _occurs(codes, start, probe, library):
                 if count < len(hits):
                     hits[count, 0], hits[count, 1] = start, probe
                 count += 1
-        place += 1
+        slot += 1
     return count
 
 
@@ -132,7 +132,7 @@ def scan_one(codes, symbols, span, hits):
     head, zero = min(m, COMPARED), simd.splat(np.uint8(0))
     start, count = span[0], 0
     while start < stop:
-        ahead = min(start + simd.VECTOR_BYTES, stop)
+        following = min(start + simd.VECTOR_BYTES, stop)
         if start + simd.VECTOR_BYTES + head <= len(codes):
             differ = simd.bit_xor(simd.load(codes, start), simd.splat(symbols[0]))
             for k in range(1, head):
@@ -140,14 +140,14 @@ def scan_one(codes, symbols, span, hits):
                 differ = simd.bit_or(differ, other)
             # a lane of 0 is equal; those that look negative are only looked at in vain
             if not simd.any_at_most(differ, zero):
-                start = ahead
+                start = following
                 continue
-        for place in range(start, ahead):
-            if _all_equal(codes, place, symbols):
+        for position in range(start, following):
+            if _all_equal(codes, position, symbols):
                 if count < len(hits):
-                    hits[count] = place
+                    hits[count] = position
                 count += 1
-        start = ahead
+        start = following
     return count
 
 
@@ -170,15 +170,14 @@ class Searcher:
         """Indexes that together hold all probes."""
         return indexes(self.library)
 
-    def find(self, piece: Piece) -> NDArray[np.int64]:
-        """Return rows of start (in the piece) and probe, in any order."""
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return rows of start (in the text block) and probe, in any order."""
         spans = [
-            (begin, end, min(end + self.reach, segment.stop))
-            for segment in piece.segments
-            for begin, end in split(segment.begin, segment.end, self.threads)
+            (begin, end, min(end + self.reach, text_range.stop))
+            for text_range in text_block.ranges
+            for begin, end in split(text_range.begin, text_range.end, self.threads)
         ]
-        with ThreadPoolExecutor(self.threads) as pool:
-            found = list(pool.map(lambda span: self._scan(piece.codes, span), spans))
+        found = map_on_threads(self.threads, lambda span: self._scan(text_block.codes, span), spans)
         return np.concatenate([np.empty((0, 2), np.int64), *found])
 
     def _scan(self, codes, span) -> NDArray[np.int64]:

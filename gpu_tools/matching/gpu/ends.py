@@ -1,4 +1,4 @@
-"""Where approximate matches end in a piece of text, with GPUs: who looks at which part of it."""
+"""Where approximate matches end in a text block, on GPUs: which warp scans which part of it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.matching.cpu.ends import Finder, ScanTask
 from gpu_tools.matching.cpu.scan import NUCLEOTIDE_CODES
-from gpu_tools.matching.ends import Finder, Hits, Part
 from gpu_tools.matching.gpu import scan as cuda
 from gpu_tools.matching.gpu.scan import CODES, Probes, UnitKernels
 from gpu_tools.matching.gpu.weighted_scan import CostKernels, CostProbes
-from gpu_tools.matching.pieces import Piece
+from gpu_tools.matching.hits import Hits
+from gpu_tools.matching.text_blocks import TextBlock
 
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
-QUERIES_PER_LAUNCH = 4096
+PROBES_PER_LAUNCH = 4096
 LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
-HITS = 1 << 20
+HITS = 8 if simulated() else 1 << 20
 
 
 class DeviceFinder:
@@ -40,44 +41,45 @@ class DeviceFinder:
         self.finder, self.ordinals = finder, ordinals
         costs, symbols = finder.costs, np.unique(np.concatenate(self._symbols(finder.numbers)))
         pairs = costs.pair_costs(finder.matches)
-        self.recode, kept = kinds(finder.matches if costs.unit else pairs, symbols)
-        few = len(kept) < CODES[-1]
+        self.recode, chosen = kinds(finder.matches if costs.unit else pairs, symbols)
+        few = len(chosen) < CODES[-1]
         if few:
-            matches, pairs = finder.matches[:, kept], pairs[:, kept]
+            matches, pairs = finder.matches[:, chosen], pairs[:, chosen]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
         self.numbers, self.others, self.bounded = [], [], False
         for number in finder.numbers:
             fits = few and self.kernels.fits(len(finder.probes[number].symbols))
             (self.numbers if fits else self.others).append(number)
 
-    def find(self, piece: Piece) -> list[Hits]:
-        """Return the hits of a piece that are within the limits after it."""
-        found = self._found(piece) if self.numbers else []
+    def find(self, text_block: TextBlock) -> list[Hits]:
+        """Return the hits of a text block that are within the limits after it."""
+        found = self._found(text_block) if self.numbers else []
         if self.others:
-            found += self.finder.scan(piece.codes, self.finder.parts(piece, self.others))
-        return self.finder.still_within(found)
+            found += self.finder.scan(text_block.codes, self.finder.tasks(text_block, self.others))
+        return self.finder.limits.within(found, self.finder.probes)
 
-    def _found(self, piece: Piece) -> list[Hits]:
+    def _found(self, text_block: TextBlock) -> list[Hits]:
         """Return what the GPUs find."""
         if not self.bounded:
-            self._bound(piece)
+            self._bound(text_block)
             self.bounded = True
-        total = sum(segment.end - segment.begin for segment in piece.segments)
-        codes = piece.codes if self.recode is None else self.recode[piece.codes]
-        search = partial(self._run, codes, piece, list(self._plans(total)))
+        total = sum(text_range.end - text_range.begin for text_range in text_block.ranges)
+        codes = text_block.codes if self.recode is None else self.recode[text_block.codes]
+        search = partial(self._run, codes, text_block, list(self._plans(total)))
         found = map_gpus(self.ordinals, search, range(len(self.ordinals)))
         return [hits for many in found for hits in many]
 
-    def _bound(self, piece: Piece) -> None:
+    def _bound(self, text_block: TextBlock) -> None:
         """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
-        segment, limits = piece.segments[0], self.finder.limits
+        text_range, limits = text_block.ranges[0], self.finder.limits
         falling = [
             k for k in self.numbers
             if limits.floor[self.finder.probes[k].pattern]
             < limits.current[self.finder.probes[k].pattern]
         ]  # fmt: skip
-        end = min(segment.end, segment.begin + sample(len(falling)))
-        self.finder.scan(piece.codes, [Part(segment, segment.begin, end, (k,)) for k in falling])
+        end = min(text_range.end, text_range.begin + sample(len(falling)))
+        tasks = [ScanTask(text_range, text_range.begin, end, (k,)) for k in falling]
+        self.finder.scan(text_block.codes, tasks)
 
     def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
         """Yield probes of about one length, and the length of the parts they look at."""
@@ -86,8 +88,8 @@ class DeviceFinder:
             m = len(self.finder.probes[number].symbols)
             by_length.setdefault(m.bit_length(), []).append(number)
         for numbers in by_length.values():
-            for first in range(0, len(numbers), QUERIES_PER_LAUNCH):
-                yield self._plan(numbers[first : first + QUERIES_PER_LAUNCH], total)
+            for first in range(0, len(numbers), PROBES_PER_LAUNCH):
+                yield self._plan(numbers[first : first + PROBES_PER_LAUNCH], total)
 
     def _plan(self, numbers: list[int], total: int):
         symbols = self._symbols(numbers)
@@ -100,15 +102,15 @@ class DeviceFinder:
     def _symbols(self, numbers):
         return [self.finder.probes[k].symbols for k in numbers]
 
-    def _run(self, codes, piece: Piece, plans, share: int) -> list[Hits]:
+    def _run(self, codes, text_block: TextBlock, plans, share: int) -> list[Hits]:
         """Return what the current GPU finds in a share of the parts."""
         found, count, text = [], len(self.ordinals), cuda.resident(codes)
         for probes, length in plans:
-            parts = _parts(piece, length)
+            parts = _parts(text_block, length)
             own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
             if len(own):
                 rows = self._launched(text, np.ascontiguousarray(own[:, 1:]), probes)
-                found += _by_segment(piece, probes.numbers, rows)
+                found += _by_range(text_block, probes.numbers, rows)
         return found
 
     def _launched(self, text, parts: NDArray[np.int64], probes) -> NDArray[np.int64]:
@@ -145,17 +147,17 @@ def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
     -------
     recode : ndarray of uint8, shape (C,), or None
         The kind of each code; None for the few of nucleotides, which stay as they are.
-    kept : ndarray of int64
+    chosen : ndarray of int64
         A code of each kind.
     """
     if table.shape[1] == NUCLEOTIDE_CODES:
         return None, np.arange(NUCLEOTIDE_CODES)
-    _, kept, recode = np.unique(table[symbols], axis=1, return_index=True, return_inverse=True)
-    return recode.ravel().astype(np.uint8), kept
+    _, chosen, recode = np.unique(table[symbols], axis=1, return_index=True, return_inverse=True)
+    return recode.ravel().astype(np.uint8), chosen
 
 
 def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[np.int64]:
-    """Run the kernel until all that it finds has room; return rows of query, end and distance."""
+    """Return rows of query, end and distance; the kernel runs again if its buffer is too small."""
     capacity = HITS
     while True:
         hits = numba_cuda.device_array((capacity, 3), np.int64)
@@ -167,15 +169,15 @@ def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[n
         capacity = found
 
 
-def _by_segment(piece: Piece, numbers: tuple[int, ...], rows) -> list[Hits]:
-    """Return rows of query, end and distance as hits of a probe in a segment."""
-    begins = np.array([segment.begin for segment in piece.segments])
-    places = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
-    order = np.lexsort((rows[:, 1], places, rows[:, 0]))
-    rows, keys = rows[order], np.column_stack((rows[:, 0], places))[order]
+def _by_range(text_block: TextBlock, numbers: tuple[int, ...], rows) -> list[Hits]:
+    """Return rows of query, end and distance as hits of a probe in a range."""
+    begins = np.array([text_range.begin for text_range in text_block.ranges])
+    numbers_of = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
+    order = np.lexsort((rows[:, 1], numbers_of, rows[:, 0]))
+    rows, keys = rows[order], np.column_stack((rows[:, 0], numbers_of))[order]
     cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
     return [
-        Hits(numbers[many[0, 0]], piece.segments[key[0, 1]], many[:, 1:])
+        Hits(numbers[many[0, 0]], text_block.ranges[key[0, 1]], many[:, 1:])
         for many, key in zip(np.split(rows, cuts), np.split(keys, cuts), strict=True)
         if len(many)
     ]
@@ -202,7 +204,7 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     sizes = kernels.sizes[: enough + 1] if enough >= 0 else kernels.sizes
     possible = [size for size in sizes if kernels.lanes_for(m, size) <= cuda.WARP]
     for size in reversed(possible):
-        # rounded up: one part more than there is room for at once would double the time
+        # rounded up: with one part more than run at once the time would double
         length = -(-load * kernels.lanes_for(m, size) // (cuda.WARP * kernels.parts))
         if length >= 2 * warm:
             break
@@ -210,12 +212,12 @@ def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
     return size, -(-length // cuda.BLOCK) * cuda.BLOCK
 
 
-def _parts(piece: Piece, length: int) -> NDArray[np.int64]:
-    """Return rows of segment, where its text begins, and first and last position (exclusive)."""
+def _parts(text_block: TextBlock, length: int) -> NDArray[np.int64]:
+    """Return rows of a range's number, where it begins, and first and last position (exclusive)."""
     rows = []
-    for k, segment in enumerate(piece.segments):
-        begins = np.arange(segment.begin, segment.end, length)
-        ends = np.minimum(begins + length, segment.end)
-        fixed = np.full((2, len(begins)), [[k], [segment.start]])
+    for k, text_range in enumerate(text_block.ranges):
+        begins = np.arange(text_range.begin, text_range.end, length)
+        ends = np.minimum(begins + length, text_range.end)
+        fixed = np.full((2, len(begins)), [[k], [text_range.start]])
         rows.append(np.vstack((fixed, begins, ends)).T)
     return np.concatenate(rows)

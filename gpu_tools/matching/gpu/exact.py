@@ -34,16 +34,14 @@ from gpu_tools.matching.index import (
     in_bytes,
     indexes,
 )
-from gpu_tools.matching.pieces import SYMBOLS_PER_PIECE, Piece
+from gpu_tools.matching.text_blocks import TextBlock
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
 BLOCKS_PER_MULTIPROCESSOR = {FEW_CODE_BITS: 6, BYTE_BITS: 5}
 REGISTERS = {FEW_CODE_BITS: 40, BYTE_BITS: 48}
 """Both by bits of a symbol: as many registers as so many blocks can have."""
-HITS = 1 << 20
-SYMBOLS_OF_ROOM = 1 << 8 if simulated() else SYMBOLS_PER_PIECE + SYMBOLS_PER_PIECE // 8
-"""A piece has some more symbols than it aims at: the last chunk's, and those around its cuts."""
+HITS = 16 if simulated() else 1 << 20
 REGIONS, COUNTER = 8, 64
 """Parts of the hits, by block, and elements from one's counter to the next one's: where there are
 many hits, a counter that all share, or that lie close to each other, would hold them up."""
@@ -113,7 +111,7 @@ def _record(place, shown, hashed, table, library, text, found, bits):
     """
     (own, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
     bounds, few = library[1], bits == FEW_CODE_BITS
-    region, room = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
+    region, capacity = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
     slot = int64(funnel(hashed, uint32(0), slot_shift))
     key, care, probe, offset = load4(slots, slot * 4)
     while care != 0:
@@ -124,9 +122,9 @@ def _record(place, shown, hashed, table, library, text, found, bits):
                 whole = unknown == 0 and int32(cuda.popc(care)) == bits * length
                 if whole or _occurs(library, text, start, probe, few):
                     mine = cuda.atomic.add(counts, region * COUNTER, 1)
-                    if mine < room:
-                        hits[region * room + mine, 0] = start
-                        hits[region * room + mine, 1] = probe
+                    if mine < capacity:
+                        hits[region * capacity + mine, 0] = start
+                        hits[region * capacity + mine, 1] = probe
         slot += 1
         key, care, probe, offset = load4(slots, slot * 4)
 
@@ -207,18 +205,6 @@ class DeviceIndex(NamedTuple):
     arrays: tuple
 
 
-class ResultBuffer(NamedTuple):
-    """Memory of a device for a text and for what is found in it: it outlives a piece."""
-
-    text: object
-    hits: object
-
-    @classmethod
-    def of(cls, symbols: int, hits: int) -> ResultBuffer:
-        """Return room for so many symbols and hits on the current device."""
-        return cls(cuda.device_array(symbols, np.uint8), cuda.device_array((hits, 2), np.int64))
-
-
 class DeviceSearcher:
     """All probes of a search, ready for GPUs.
 
@@ -226,43 +212,42 @@ class DeviceSearcher:
     ----------
     searcher : Searcher
     ordinals : tuple of int
-        GPUs; each gets as many symbols of a piece.
+        GPUs; each gets as many symbols of a text block.
     """
 
     def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
         self.searcher, self.ordinals = searcher, ordinals
         self.indexes: list[list[DeviceIndex]] = []
-        self.rooms: list[ResultBuffer] = []
+        self.hits = []
         for ordinal in ordinals:
             with cuda.gpus[ordinal]:
                 self.indexes.append(on_device(searcher))
-                self.rooms.append(ResultBuffer.of(SYMBOLS_OF_ROOM, HITS))
+                self.hits.append(cuda.device_array((HITS, 2), np.int64))
 
-    def find(self, piece: Piece) -> NDArray[np.int64]:
-        """Return rows of start (in the piece) and probe, in any order."""
-        codes, recode = piece.codes, self.searcher.library.recode
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return rows of start (in the text block) and probe, in any order."""
+        codes, recode = text_block.codes, self.searcher.library.recode
         if has_few_codes(self.searcher.library) and len(recode) > FEW_CODES + 1:
             codes = np.minimum(recode, FEW_CODES)[codes]
         shares = range(len(self.ordinals))
         found = map_gpus(self.ordinals, partial(self._run, codes), shares)
-        return self._within(piece, np.concatenate(found))
+        return self._within(text_block, np.concatenate(found))
 
     def _run(self, codes, share: int) -> NDArray[np.int64]:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
-        room = self.rooms[share]
-        text = resident(codes[begin : end + reach], 2 * BLOCK, room.text)
-        found = np.concatenate([search(text, index, room.hits) for index in self.indexes[share]])
+        text, hits = resident(codes[begin : end + reach], 2 * BLOCK), self.hits[share]
+        found = np.concatenate([search(text, index, hits) for index in self.indexes[share]])
         found[:, 0] += begin
         return found[found[:, 0] < end]
 
-    def _within(self, piece: Piece, rows) -> NDArray[np.int64]:
-        """Return the rows that lie within one segment and begin where the piece answers."""
-        table = np.array([(s.start, s.begin, s.end, s.stop) for s in piece.segments])
-        segments = table[np.searchsorted(table[:, 0], rows[:, 0], side="right") - 1]
+    def _within(self, text_block: TextBlock, rows) -> NDArray[np.int64]:
+        """Return the rows that lie within one range and begin where the block reports."""
+        table = np.array([(s.start, s.begin, s.end, s.stop) for s in text_block.ranges])
+        ranges = table[np.searchsorted(table[:, 0], rows[:, 0], side="right") - 1]
         ends = rows[:, 0] + np.diff(self.searcher.library.bounds)[rows[:, 1]]
-        kept = (rows[:, 0] >= segments[:, 1]) & (rows[:, 0] < segments[:, 2])
-        return rows[kept & (ends <= segments[:, 3])]
+        inside = (rows[:, 0] >= ranges[:, 1]) & (rows[:, 0] < ranges[:, 2])
+        return rows[inside & (ends <= ranges[:, 3])]
 
 
 def has_few_codes(library: Library) -> bool:
@@ -300,8 +285,8 @@ def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
     if counts.max() > len(hits) // REGIONS:
         hits = cuda.device_array((REGIONS * int(counts.max()), 2), np.int64)
         counts = launch(text, index, hits)
-    room = len(hits) // REGIONS
-    found = [hits[k * room : k * room + n].copy_to_host() for k, n in enumerate(counts) if n]
+    size = len(hits) // REGIONS
+    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(counts) if n]
     return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 

@@ -81,7 +81,7 @@ def lower(limits, query, limit, least):
 
 @cuda.jit(device=True)
 def append(hits, count, query, end, distance):
-    """Record an end, as far as there is room."""
+    """Record an end, as long as the buffer is not full."""
     own = cuda.atomic.add(count, 0, 1)
     if own < len(hits):
         hits[own, 0], hits[own, 1], hits[own, 2] = query, end, distance
@@ -259,7 +259,7 @@ class UnitKernels:
             Where the part's text begins, its first position, and the one after its last.
         probes : Probes
         found : tuple of device arrays
-            MatchLimits, hits and count of the kernel.
+            Limits, hits and count of the kernel.
         """
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm
         grid = (-(-len(parts) // (WARP // probes.lanes)), len(probes.queries))
@@ -268,7 +268,7 @@ class UnitKernels:
         return lambda: find(text, *arrays, longest // BLOCK + 2, *found)
 
 
-def resident(codes: NDArray[np.uint8], multiple: int = BLOCK, room=None):
+def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
     """Return a text on the device, 8 codes a word, padded by the code 4.
 
     Parameters
@@ -277,12 +277,8 @@ def resident(codes: NDArray[np.uint8], multiple: int = BLOCK, room=None):
         Of nucleotides 0 to 3, and 4 for what matches nothing.
     multiple : int
         Pad to a multiple of so many symbols, itself one of 8.
-    room : device array of uint8, optional
-        Where to put it, if it is large enough.
     """
-    size = -(-len(codes) // multiple) * multiple
-    fits = room is not None and len(room) >= size
-    text = room[:size] if fits else cuda.device_array(size, np.uint8)
+    text = cuda.device_array(-(-len(codes) // multiple) * multiple, np.uint8)
     whole = len(codes) // multiple * multiple
     if whole:
         text[:whole].copy_to_device(np.ascontiguousarray(codes[:whole]))

@@ -35,7 +35,7 @@ _ROWS = (1, 2, 4, 8, 16, 32)
 _ROW_CODES = 1024
 """Rows of a lane times codes, at most: the table of 32 lanes must fit into shared memory."""
 _DEAREST = 127
-_COLUMNS = 4
+_STEP_SYMBOLS = 4
 """Text symbols of a block, which a lane takes in a step."""
 _RING = 4
 """Blocks for each lane in shared memory: two that come and two that have been, for later lanes."""
@@ -121,7 +121,7 @@ def _cell(diagonal, cost, up, left, insertion):
 def _record(bottoms, half, position, part, query, limit, found):
     """Record the ends within the limit in half of the words, which may fall by them."""
     limits, hits, count = found
-    for k in range(_COLUMNS):
+    for k in range(_STEP_SYMBOLS):
         distance = int32(permute(bottoms[k], int32(0), int32(0xBB32 if half else 0x9910)))
         if distance <= limit and part[_BEGIN] <= position + k < part[_END]:
             append(hits, count, query, position + k + 1, distance)
@@ -176,9 +176,9 @@ def find_costs(rows: int, codes: int):
         for step in range(steps):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
-                ahead = _COLUMNS * step + BLOCK * own
+                offset = _STEP_SYMBOLS * step + BLOCK * own
                 place = places + (uint32(step + 2 * own) & wrap)
-                at = start_a + ahead, start_b + ahead
+                at = start_a + offset, start_b + offset
                 _stage(ring, place, text, at, (of_a, of_b), few, codes)
                 sync_lanes()
             four = ring[places + (uint32(step - own) & wrap)]
@@ -199,10 +199,10 @@ def find_costs(rows: int, codes: int):
                 u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
             least = min2(min2(n0, n1), min2(n2, n3))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
-                bottoms, ahead = (n0, n1, n2, n3), _COLUMNS * (step - own)
+                bottoms, offset = (n0, n1, n2, n3), _STEP_SYMBOLS * (step - own)
                 found = limits, hits, count
-                limit = _record(bottoms, False, start_a + ahead, of_a, query, limit, found)
-                limit = _record(bottoms, True, start_b + ahead, of_b, query, limit, found)
+                limit = _record(bottoms, False, start_a + offset, of_a, query, limit, found)
+                limit = _record(bottoms, True, start_b + offset, of_b, query, limit, found)
                 lift = _both(-limit - 1)
 
     return find_costs_warp
@@ -266,7 +266,7 @@ class CostKernels:
         """As `gpu_tools.matching.gpu.scan.UnitKernels.prepared`."""
         parts = _paired(parts)
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm + BLOCK
-        steps = -(-longest // _COLUMNS) + probes.lanes
+        steps = -(-longest // _STEP_SYMBOLS) + probes.lanes
         numbers = (probes.lanes, probes.warm, steps, probes.insertion)
         grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.costs))
         find = find_costs(probes.rows, self.codes)[grid, WARP]

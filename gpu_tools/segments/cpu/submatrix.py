@@ -6,14 +6,13 @@ pair of panels is read straight through.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numba import int64, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.segments import recurrence as core
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle, sums_by_sign
 
@@ -56,9 +55,12 @@ def panels_of(oriented: Oriented, scale, threads: int) -> NDArray:
     n_panels = oriented.n_lines // width + 1
     panels = np.empty((n_panels, oriented.n_steps, width), dtype)
     bounds = [oriented.n_steps * k // threads for k in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda a, b: fill_panels(oriented.steps, scale, panels, a, b),
-                      bounds[:-1], bounds[1:]))  # fmt: skip
+    map_on_threads(
+        threads,
+        lambda a, b: fill_panels(oriented.steps, scale, panels, a, b),
+        bounds[:-1],
+        bounds[1:],
+    )
     return panels
 
 
@@ -77,7 +79,7 @@ def group_best(low, first, high, scratch):
     low, high : array, shape (steps, two vectors)
         Panels.
     first : int
-        Place of the group's first line in `low`.
+        Column of the group's first line in `low`.
     scratch : array
         One vector.
     """
@@ -108,7 +110,7 @@ def group_best(low, first, high, scratch):
 
 @njit(nogil=True)
 def group_best_within(panel, first, scratch):
-    """Return the same for a group and its own panel, where a lane counts behind the line only."""
+    """Return the same for a group and its own panel, where only the lanes behind the line count."""
     zero = simd.splat(scratch.dtype.type(0))
     one = simd.splat(scratch.dtype.type(1))
     best = zero
@@ -162,8 +164,9 @@ def best_rectangle(
     panels = panels_of(oriented, scale, threads)
     n_panels, _, width = panels.shape
     bests = np.zeros((n_panels * width // GROUP, n_panels), panels.dtype)
-    with ThreadPoolExecutor(threads) as pool:  # the last panel has the most pairs: first
-        list(pool.map(lambda upper: panel_bests(panels, upper, bests), reversed(range(n_panels))))
+    # the last panel has the most pairs, so it comes first
+    uppers = reversed(range(n_panels))
+    map_on_threads(threads, lambda upper: panel_bests(panels, upper, bests), uppers)
     best = int(bests.max())
     if best <= 0:
         return None
@@ -178,5 +181,5 @@ def best_rectangle(
 
 
 def _columns(panels: NDArray, first: int, count: int) -> NDArray[np.int64]:
-    panel, place = divmod(first, panels.shape[2])
-    return panels[panel, :, place : place + count].astype(np.int64)
+    panel, column = divmod(first, panels.shape[2])
+    return panels[panel, :, column : column + count].astype(np.int64)

@@ -1,6 +1,7 @@
-"""The best segment on GPUs: four numbers a tile, one block a tile; the host finds the positions.
+"""The best segment on GPUs: the sums of each tile, from which the host finds its position.
 
-A thread owns a run of neighbouring values (`gpu_tools.segments.gpu.staging`).
+A thread block is a warp and owns a tile. Each lane owns a run of neighbouring values of the tile.
+The runs pass through shared memory stage by stage, so that the lanes read whole lines of memory.
 """
 
 from __future__ import annotations
@@ -11,24 +12,18 @@ import numpy as np
 from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.segments import recurrence as core
-from gpu_tools.segments.gpu.staging import (
-    PIECE,
-    PIECES,
-    RUN,
-    STAGED,
-    STRIDE,
-    THREADS,
-    TILE,
-    fetch,
-    put,
-)
 
-NARROW = 2**30 // RUN
-"""Values below this magnitude cannot overflow 32 bits within a run."""
-_RUNS = (4, THREADS)
-_PIECE = int32(PIECE)
+STAGE = 32
+"""Values of a run that are in shared memory at a time; a line of 128 bytes holds 32 of 4 bytes."""
+RUN = STAGE * (2 if simulated() else 8)
+TILE = WARP * RUN
+_STRIDE = STAGE + 1  # runs begin in different banks of shared memory
+_STAGED = WARP * _STRIDE
+_RUNS = (4, WARP)
 
 to_units = cuda.jit(device=True)(core.to_units)
 extend = cuda.jit(device=True)(core.extend)
@@ -36,103 +31,67 @@ join = cuda.jit(device=True)(core.join)
 
 
 @cuda.jit(device=True)
-def _join_block(four, runs):
-    """Join the four numbers of all threads' runs; the result is valid in thread 0."""
-    thread = cuda.threadIdx.x
+def _fill_stage(stage, values, first):
+    """Bring the next values of all runs to shared memory, zeros behind the last value.
+
+    `first` is the place of the first of them.
+    """
+    cuda.syncthreads()
+    for k in range(cuda.threadIdx.x, WARP * STAGE, WARP):
+        at = first + k // STAGE * RUN + k % STAGE
+        value = values[at] if at < len(values) else values.dtype.type(0)
+        stage[k // STAGE * _STRIDE + k % STAGE] = value
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def _join_warp(four, runs):
+    """Join the four numbers of all lanes' runs; the result is valid in lane 0."""
+    lane = cuda.threadIdx.x
     for k in range(4):
-        runs[k, thread] = four[k]
+        runs[k, lane] = four[k]
     width = 1
-    while width < THREADS:
+    while width < WARP:
         cuda.syncthreads()
-        if thread % (2 * width) == 0:
-            other = thread + width
+        if lane % (2 * width) == 0:
+            other = lane + width
             right = (runs[0, other], runs[1, other], runs[2, other], runs[3, other])
             four = join(four, right)
             for k in range(4):
-                runs[k, thread] = four[k]
+                runs[k, lane] = four[k]
         width *= 2
     return four
 
 
-@cuda.jit(device=True)
-def _run_from_memory(values, scale, begin):
-    """Return the four numbers of a run in 64 bits, read where it lies."""
-    total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
-    for k in range(begin, min(begin + RUN, len(values))):
-        value = to_units(values[k], scale)
-        total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
-    return total, prefix, suffix, best
-
-
-@cuda.jit
-def summarise_narrow_block(values, scale, summaries):
-    """Write the four numbers of one tile of int32 a block, shape (tiles, 4).
-
-    Runs are summed up in 32 bits; a thread that meets too large a value sums its run up again.
-    """
-    stage = cuda.shared.array(STAGED, int32)
-    runs = cuda.shared.array(_RUNS, int64)
-    thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-    whole = first + TILE <= len(values)
-    total, prefix, suffix, best = int32(0), int32(0), int32(0), int32(0)
-    largest = int32(0)
-    fetched, begin = fetch(values, first, whole), int32(thread * STRIDE)
-    for piece in range(1, PIECES + 1):
-        put(stage, fetched)
-        if piece < PIECES:
-            fetched = fetch(values, first + piece * PIECE, whole)
-        for k in range(_PIECE):
-            value = int32(stage[begin + k])
-            largest = max(largest, max(value, int32(-value - int32(1))))
-            total = int32(total + value)
-            prefix = max(prefix, total)
-            suffix = max(int32(suffix + value), int32(0))
-            best = max(best, suffix)
-    if largest < NARROW:
-        four = (int64(total), int64(prefix), int64(suffix), int64(best))
-    else:
-        four = _run_from_memory(values, scale, first + thread * RUN)
-    four = _join_block(four, runs)
-    if thread == 0:
-        for k in range(4):
-            summaries[cuda.blockIdx.x, k] = four[k]
-
-
-def _wide_kernel(dtype):
+def _kernel(dtype):
     @cuda.jit
-    def summarise_wide_block(values, scale, summaries):
-        """Write the four numbers of one tile a block, shape (tiles, 4), in 64 bits throughout."""
-        stage = cuda.shared.array(STAGED, dtype)
+    def summarise_warp(values, scale, summaries):
+        """Write the four numbers of one tile a warp, shape (tiles, 4)."""
+        stage = cuda.shared.array(_STAGED, dtype)
         runs = cuda.shared.array(_RUNS, int64)
-        thread, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-        whole = first + TILE <= len(values)
+        lane, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
         total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
-        fetched, begin = fetch(values, first, whole), int32(thread * STRIDE)
-        for piece in range(1, PIECES + 1):
-            put(stage, fetched)
-            if piece < PIECES:
-                fetched = fetch(values, first + piece * PIECE, whole)
-            for k in range(_PIECE):
-                value = to_units(stage[begin + k], scale)
+        for begin in range(0, RUN, STAGE):
+            _fill_stage(stage, values, first + begin)
+            for k in range(lane * _STRIDE, lane * _STRIDE + STAGE):
+                value = to_units(stage[k], scale)
                 total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
-        four = _join_block((total, prefix, suffix, best), runs)
-        if thread == 0:
+        four = _join_warp((total, prefix, suffix, best), runs)
+        if lane == 0:
             for k in range(4):
                 summaries[cuda.blockIdx.x, k] = four[k]
 
-    return summarise_wide_block
+    return summarise_warp
 
 
-KERNELS = {np.dtype(np.int32): summarise_narrow_block} | {
-    np.dtype(str(kind)): _wide_kernel(kind) for kind in (int64, float32, float64)
-}
+KERNELS = {np.dtype(str(kind)): _kernel(kind) for kind in (int32, int64, float32, float64)}
 
 
 def summarise(values, scale):
     """Launch the kernel for an array on the current GPU; return the tiles' numbers, there too."""
     tiles = -(-len(values) // TILE)
     found = cuda.device_array((tiles, 4), np.int64)
-    KERNELS[values.dtype][tiles, THREADS](values, scale, found)
+    KERNELS[values.dtype][tiles, WARP](values, scale, found)
     return found
 
 

@@ -34,7 +34,7 @@ STEPS = 2 if simulated() else 16
 SCAN_THREADS = 4 if simulated() else 256
 LIMIT_FLOAT32 = 2**24
 _LIMITS = {} if simulated() else {"max_registers": 128}
-"""With more a multiprocessor would have room for one block only."""
+"""With more registers a multiprocessor holds only one thread block."""
 _ROW = 2 * WIDTH
 _STAGED = STEPS * _ROW
 _ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
@@ -42,12 +42,22 @@ _ALIGNMENT = None if simulated() else 16  # bytes; the simulator knows none
 to_units = cuda.jit(device=True)(core.to_units)
 
 
-class OnGpu(NamedTuple):
-    """A matrix on one GPU, cells' types to try, and room there for prefix sums of the first."""
+class LoadedMatrix(NamedTuple):
+    """A matrix on one GPU.
+
+    Attributes
+    ----------
+    steps : device array
+        The values.
+    cells : list of dtype
+        Types of cells to try, in this order.
+    prefix : device array
+        Memory for the prefix sums in cells of the first type.
+    """
 
     steps: object
     cells: list[np.dtype]
-    room: object
+    prefix: object
 
 
 def cell_types(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> list[np.dtype]:
@@ -109,7 +119,7 @@ def _put_sums(prefix, line, value, before, cell_scale, lines):
 def prefix_warp(steps, scale, cell_scale, prefix):
     """Write the prefix sums of one step a block, and behind the last line the smallest of them.
 
-    No pair gains by a line of these. Four lines of memory are on their way at once.
+    No pair gains by a line of these. Four lines of memory are loaded at once.
     """
     lane, lines, total, smallest = cuda.threadIdx.x, steps.shape[1], int64(0), int64(0)
     if lane == 0:
@@ -118,14 +128,14 @@ def prefix_warp(steps, scale, cell_scale, prefix):
         one, two = _units_at(steps, scale, line), _units_at(steps, scale, line + WARP)
         three = _units_at(steps, scale, line + 2 * WARP)
         four = _units_at(steps, scale, line + 3 * WARP)
-        own, total = _put_sums(prefix, line, one, total, cell_scale, lines)
-        smallest = min(smallest, own)
-        own, total = _put_sums(prefix, line + WARP, two, total, cell_scale, lines)
-        smallest = min(smallest, own)
-        own, total = _put_sums(prefix, line + 2 * WARP, three, total, cell_scale, lines)
-        smallest = min(smallest, own)
-        own, total = _put_sums(prefix, line + 3 * WARP, four, total, cell_scale, lines)
-        smallest = min(smallest, own)
+        value, total = _put_sums(prefix, line, one, total, cell_scale, lines)
+        smallest = min(smallest, value)
+        value, total = _put_sums(prefix, line + WARP, two, total, cell_scale, lines)
+        smallest = min(smallest, value)
+        value, total = _put_sums(prefix, line + 2 * WARP, three, total, cell_scale, lines)
+        smallest = min(smallest, value)
+        value, total = _put_sums(prefix, line + 3 * WARP, four, total, cell_scale, lines)
+        smallest = min(smallest, value)
     scratch = cuda.shared.array(WARP, int64)
     for other in range(WARP):
         smallest = min(smallest, shuffle(smallest, other, scratch))
@@ -136,8 +146,8 @@ def prefix_warp(steps, scale, cell_scale, prefix):
 @cuda.jit(device=True)
 def _fetch_four(prefix, begin, part, first_low, first_high):
     """Return four neighbouring prefix sums of the thread's `part` of the next steps."""
-    place = 4 * int32(cuda.threadIdx.x + part * THREADS)
-    step, column = begin + place // _ROW, place % _ROW
+    at = 4 * int32(cuda.threadIdx.x + part * THREADS)
+    step, column = begin + at // _ROW, at % _ROW
     column += first_low if column < WIDTH else first_high - WIDTH
     return load4(prefix[min(step, prefix.shape[0] - 1)], column)
 
@@ -171,13 +181,13 @@ def _put_rows(stage, fetched):
 def tile_groups(number, groups):
     """Return which groups of `WIDTH` line indices a tile pairs, the lower and the upper one.
 
-    Tiles of a group with itself, with half the pairs, come last: a GPU runs out of work in small
-    steps.
+    A tile that pairs a group with itself has half the pairs. These tiles come last, so that all
+    multiprocessors finish at about the same time.
     """
     low = number - groups * (groups - 1) // 2
     if low >= 0:
         return low, low
-    high = int(math.sqrt(2.0 * number + 0.25) + 0.5)  # high (high - 1) / 2 tiles are before its own
+    high = int(math.sqrt(2.0 * number + 0.25) + 0.5)  # high (high - 1) / 2 tiles come before
     return number - high * (high - 1) // 2, high
 
 
@@ -203,7 +213,7 @@ def _kernel(cell):
         first_low, first_high = int32(low_group * WIDTH), int32(high_group * WIDTH)
         at_low = int32((thread // GROUPS) * CELLS)
         at_high = int32((thread % GROUPS) * CELLS)
-        ahead = (first_high + at_high) - (first_low + at_low)
+        distance = (first_high + at_high) - (first_low + at_low)
         at_high = int32(at_high + WIDTH)
         none = cell(0)
         two = (none, none)
@@ -217,15 +227,15 @@ def _kernel(cell):
             cuda.syncthreads()
             _put_rows(stage, fetched)
             cuda.syncthreads()
-            if begin + STEPS < n_steps:  # on their way while these are worked on
+            if begin + STEPS < n_steps:  # loaded while the present ones are worked on
                 fetched = _fetch_rows(prefix, int32(begin + STEPS), first_low, first_high)
             for row in range(min(STEPS, n_steps - begin)):
                 low, high = int32(row * _ROW + at_low), int32(row * _ROW + at_high)
-                if ahead > 0:
+                if distance > 0:
                     lows = load4(stage, low) + load4(stage, low + 4)
                     highs = load4(stage, high) + load4(stage, high + 4)
                     running, best = kadane(running, best, lows, highs)
-                elif ahead == 0:
+                elif distance == 0:
                     lows = load4(stage, low) + load4(stage, low + 4)
                     running, best = kadane_above(running, best, lows, lows)
         largest = best[0]
@@ -255,20 +265,21 @@ def tiles_of(n_lines: int) -> range:
     return range(groups * (groups + 1) // 2)
 
 
-def measure(steps, scale) -> OnGpu:
-    """Choose cells for a matrix on the current GPU, and reserve room for its prefix sums."""
+def measure(steps, scale) -> LoadedMatrix:
+    """Choose cells for a matrix on the current GPU, and reserve memory for its prefix sums."""
     n_steps, n_lines = steps.shape
     sums = cuda.device_array((n_steps, 2), np.int64)
     sums_by_sign_block[n_steps, SCAN_THREADS](steps, scale, sums)
     cells = cell_types(*sums.copy_to_host().T)
     width = (n_lines // WIDTH + 1) * WIDTH
-    return OnGpu(steps, cells, cuda.device_array((n_steps, width), cells[0]))
+    return LoadedMatrix(steps, cells, cuda.device_array((n_steps, width), cells[0]))
 
 
-def prefix_of(gpu: OnGpu, scale, cell: np.dtype):
+def prefix_of(gpu: LoadedMatrix, scale, cell: np.dtype):
     """Return the prefix sums across the lines as cells, on the current GPU."""
-    room = gpu.room
-    prefix = room if room.dtype == cell else cuda.device_array(room.shape, cell)
+    prefix = gpu.prefix
+    if prefix.dtype != cell:
+        prefix = cuda.device_array(prefix.shape, cell)
     prefix_warp[gpu.steps.shape[0], WARP](gpu.steps, scale, cell_scale(cell), prefix)
     return prefix
 
@@ -294,11 +305,11 @@ def largest_block(bests, largest):
         largest[block] = parts[0]
 
 
-class LinePairs(NamedTuple):
-    """What one GPU found in its tiles, in cells.
+class TileSums(NamedTuple):
+    """The largest sums that one GPU found in its tiles, in cells.
 
-    On that GPU are the prefix sums and ``bests``, the largest sums of the threads' pairs, shape
-    (tiles, threads); ``largest`` are the tiles' ones, on the host.
+    On that GPU are the prefix sums and ``bests``, shape (tiles, threads), the largest sums of the
+    threads' pairs. ``largest``, shape (tiles,), lies on the host.
     """
 
     tiles: range
@@ -307,18 +318,18 @@ class LinePairs(NamedTuple):
     largest: NDArray
 
 
-def search_tiles(gpu: OnGpu, tiles: range, scale, cell: np.dtype) -> LinePairs:
+def search_tiles(gpu: LoadedMatrix, tiles: range, scale, cell: np.dtype) -> TileSums:
     """Search some tiles on the current GPU."""
     prefix = prefix_of(gpu, scale, cell)
     bests = cuda.device_array((len(tiles), THREADS), cell)
     largest = cuda.device_array(len(tiles), cell)
     KERNELS[cell][len(tiles), THREADS](prefix, (tiles.start, tiles.step), bests)
     largest_block[len(tiles), THREADS](bests, largest)
-    return LinePairs(tiles, prefix, bests, largest.copy_to_host())
+    return TileSums(tiles, prefix, bests, largest.copy_to_host())
 
 
 def shares_of(n_lines: int, n_gpus: int) -> list[range]:
-    """Deal the tiles out to GPUs in turn, at most one GPU a tile."""
+    """Assign the tiles to GPUs in turn, at least one tile to each."""
     tiles = tiles_of(n_lines)
     n_gpus = min(n_gpus, len(tiles))
     return [tiles[k::n_gpus] for k in range(n_gpus)]
@@ -347,7 +358,7 @@ def best_rectangle(
     return search(oriented, loaded, scale, ordinals)
 
 
-def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, ...]):
+def search(oriented: Oriented, loaded: list[LoadedMatrix], scale, ordinals: tuple[int, ...]):
     """Search a matrix that has been loaded onto each of some GPUs; see `best_rectangle`."""
     shares = shares_of(oriented.n_lines, len(loaded))
     for cell in loaded[0].cells:
@@ -363,7 +374,7 @@ def search(oriented: Oriented, loaded: list[OnGpu], scale, ordinals: tuple[int, 
     return total, first_rectangle([tile for part in tiles for tile in part], oriented, total)
 
 
-def _tiles_with(share: LinePairs, best) -> list[Tile]:
+def _tiles_with(share: TileSums, best) -> list[Tile]:
     """Return the threads' tiles that reach `best`."""
     found, groups = [], share.prefix.shape[1] // WIDTH
     for block in np.flatnonzero(share.largest == best).tolist():

@@ -12,9 +12,7 @@ from gpu_tools.local.gpu import packed as local_packed
 from gpu_tools.local.gpu import score_pass32 as local_wide
 from gpu_tools.matching.gpu.scan import find_words
 from gpu_tools.matching.gpu.weighted_scan import find_costs
-from gpu_tools.segments.gpu import maximal_kernels
-from gpu_tools.segments.gpu.maximal_merge_kernels import merge_lists_warp
-from gpu_tools.segments.gpu.maximal_write_kernels import write_tile_block
+from gpu_tools.segments.gpu import maximal_segments
 from gpu_tools.segments.gpu.submatrix import KERNELS
 
 INT32, INT64 = array(types.int32), array(types.int64)
@@ -58,22 +56,12 @@ def test_submatrix(cell, to_ptx):
     assert ("add.sat.f32" in ptx) == (cell == "float32")
 
 
-@pytest.mark.parametrize("cell", ["int32", "float64"])
-def test_listing_of_maximal_segments(cell, to_ptx):
-    """Lists are in shared memory, the rest in registers."""
-    narrow = cell == "int32"
-    scale, sums = types.int64 if narrow else types.float64, TABLE32 if narrow else TABLE64
-    deep = array(types.int32 if narrow else types.int64, 3)
-    kernel = maximal_kernels.LIST_NARROW
-    if not narrow:
-        kernel = maximal_kernels.LIST_WIDE[np.dtype(cell)]
-    given = array(getattr(types, cell)), scale, array(types.uint16, 2), sums, TABLE64
-    shared = array(types.int64, 3), TABLE64, INT64
-    assert ".local" not in to_ptx(kernel, *given, *shared, deep)
-
-
-def test_merging_and_writing_of_maximal_segments(to_ptx):
-    rows, level = array(types.int64, 3), types.UniTuple(types.int64, 3)
-    assert ".local" not in to_ptx(merge_lists_warp, TABLE64, rows, TABLE64, INT64, level)
-    given = array(types.uint16, 2), TABLE32, TABLE64, TABLE64, INT64, INT64
-    assert ".local" not in to_ptx(write_tile_block, *given)
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_listing_of_maximal_segments(dtype, to_ptx):
+    """Lists and sums lie in the memory of the GPU, all else in registers."""
+    scale = types.int64 if dtype == "int32" else types.float64
+    lists = array(types.int16, 3)
+    given = array(getattr(types, dtype)), scale, TABLE64, lists, INT64, INT64
+    assert ".local" not in to_ptx(maximal_segments.list_runs_thread, *given)
+    given = TABLE64, lists, INT64, INT64, TABLE32, TABLE64
+    assert ".local" not in to_ptx(maximal_segments.collect_runs_thread, *given)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.hardware.device import Device, list_gpus, simulated
+from gpu_tools.hardware.device import list_gpus, simulated
 from gpu_tools.matching import (
     ALPHABETS,
     Pattern,
@@ -12,6 +12,9 @@ from gpu_tools.matching import (
     match_exact,
     seeds,
 )
+from gpu_tools.matching.approximate import first_limits
+from gpu_tools.matching.cpu.ends import Finder
+from gpu_tools.matching.gpu.ends import DeviceFinder
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
 
@@ -93,18 +96,19 @@ def test_rows_over_many_lanes(length, costs):
 
 
 @pytest.mark.parametrize("seed", range(4 if SMALL else 16))
-def test_occurrences_are_equal(seed, monkeypatch):
+def test_occurrences_are_equal(seed):
     rng = np.random.default_rng(200 + seed)
-    if rng.integers(2):
-        monkeypatch.setattr("gpu_tools.matching.gpu.exact.HITS", 3)
-        monkeypatch.setattr("gpu_tools.matching.pieces.SYMBOLS_PER_PIECE", 90)
+    size = 90 if rng.integers(2) else 1 << 24
     patterns, texts = random_search(rng, 24, 200 if SMALL else 3000, 9)
-    cpu, cuda = (list(match_exact(patterns, texts, device=device)) for device in ("cpu", "cuda"))
+    cpu, cuda = (
+        list(match_exact(patterns, texts, device=device, block_symbols=size))
+        for device in ("cpu", "cuda")
+    )
     assert cuda == cpu
     assert cpu
 
 
-def test_many_patterns(monkeypatch):
+def test_many_patterns():
     rng = np.random.default_rng(7)
     codes = rng.integers(0, 4, 600 if SMALL else 200_000).astype(np.uint8)
     count = 50 if SMALL else 20_000
@@ -149,7 +153,7 @@ OTHER_LETTERS = {
 
 @pytest.mark.parametrize("alphabet", sorted(OTHER_LETTERS))
 @pytest.mark.parametrize("seed", range(1 if SMALL else 8))
-def test_occurrences_in_other_alphabets(seed, alphabet, monkeypatch):
+def test_occurrences_in_other_alphabets(seed, alphabet):
     rng = np.random.default_rng(300 + seed)
     letters, drawn = OTHER_LETTERS[alphabet]
     text = "".join(rng.choice(list(letters), 130 if SMALL else 5000)) + 2 * drawn[0]
@@ -163,7 +167,6 @@ def test_occurrences_in_other_alphabets(seed, alphabet, monkeypatch):
     )
     texts = [Sequence("t", ALPHABETS[alphabet].encode_text(text.encode("latin-1")))]
     cpu = list(match_exact(patterns, texts, device="cpu"))
-    monkeypatch.setattr("gpu_tools.matching.cpu.exact.Searcher.find", None)
     assert list(match_exact(patterns, texts, device="cuda")) == cpu
     assert cpu
 
@@ -183,20 +186,17 @@ def protein_search(rng, n, m, alphabet):
 @pytest.mark.parametrize("alphabet", ["protein", "bytes"])
 @pytest.mark.parametrize("costs", KINDS)
 @pytest.mark.parametrize("m", (5,) if SMALL else (5, 33, 60, 120))
-def test_other_alphabets_are_searched_by_kernels(m, costs, alphabet, monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.ends.Finder.parts", None)  # what the CPU would need
+def test_other_alphabets_have_equal_matches(m, costs, alphabet):
     rng = np.random.default_rng(m)
     patterns, texts = protein_search(rng, 30 if SMALL else 5000, m, alphabet)
     found = match_approximate(patterns, texts, device="cuda", costs=COSTS[costs])
-    monkeypatch.undo()
     assert found == match_approximate(patterns, texts, device="cpu", costs=COSTS[costs])
     assert found
 
 
 @pytest.mark.parametrize("costs", KINDS[:1] if SMALL else KINDS)
 @pytest.mark.parametrize("options", [{}, {"max_distance": 2}], ids=["best", "within"])
-def test_matches_everywhere(options, costs, monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.gpu.ends.HITS", 3)
+def test_matches_everywhere(options, costs):
     text = np.tile([0, 0, 0, 1], 3 if SMALL else 600).astype(np.uint8)
     texts = [Sequence("t", text), Sequence("u", text[:5])]
     patterns = PatternSet([Pattern("p", np.array([1, 1, 1], dtype=np.uint8))])
@@ -221,16 +221,34 @@ def test_differences_behind_the_window_and_n():
     assert found == [("0", "whole", 10, 40, "+")]
 
 
-def test_several_shares_of_a_text(monkeypatch):
+def test_several_shares_of_a_text():
+    """Three shares, as on three GPUs."""
+    from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu.exact import DeviceSearcher
+    from gpu_tools.matching.index import library
+    from gpu_tools.matching.text_blocks import Context, text_blocks
+
     rng = np.random.default_rng(12)
     patterns, texts = random_search(rng, 6, 40 if SMALL else 20_000, 3)
-    cpu = list(match_exact(patterns, texts, device="cpu"))
-    near = match_approximate(patterns, texts, device="cpu")
-    shares = Device("cuda", (0, 0, 0))
-    monkeypatch.setattr("gpu_tools.matching.api.resolve", lambda device: shares)
-    assert list(match_exact(patterns, texts)) == cpu
-    assert match_approximate(patterns, texts) == near
-    assert cpu
+    probes = patterns.probes()
+    (text_block,) = text_blocks(texts, Context(after=5), [])
+    searcher = Searcher(library(probes, patterns.matches), 1)
+    expected = sorted(searcher.find(text_block).tolist())
+    assert sorted(DeviceSearcher(searcher, (0, 0, 0)).find(text_block).tolist()) == expected
+    assert expected
+    found = [finder_of(patterns).find(text_block)]
+    found.append(DeviceFinder(finder_of(patterns), (0, 0, 0)).find(text_block))
+    rows = [
+        sorted((hits.probe, *row) for hits in some for row in hits.rows.tolist()) for some in found
+    ]
+    assert rows[0] == rows[1]
+
+
+def finder_of(patterns):
+    """Return what looks for the best matches on a CPU."""
+    probes, costs = patterns.probes(), EditCosts()
+    limits = first_limits(probes, len(patterns.names), costs, None)
+    return Finder(probes, patterns.matches, costs, limits, 1)
 
 
 def test_two_gpus():
@@ -244,14 +262,20 @@ def test_two_gpus():
         )
 
 
-def test_seeds_on_a_gpu(monkeypatch):
-    monkeypatch.setattr("gpu_tools.matching.seeds.GPU", seeds.SeedPace(0, 1))  # seeds for all
+def test_seeds_on_a_gpu():
     rng = np.random.default_rng(14)
-    patterns, texts = random_search(rng, 12 if SMALL else 40, 60 if SMALL else 30_000, 4)
-    patterns = PatternSet([p for p in patterns.patterns if len(p) > 3])
-    cpu, cuda = both(patterns, texts, max_distance=2)
+    codes = rng.integers(0, 4, 130 if SMALL else 30_000).astype(np.uint8)
+    patterns = []
+    for k in range(4):
+        symbols = 1 << codes[20 * k : 20 * k + 50]
+        symbols[[7, 33]] = 1, 8
+        patterns.append(Pattern(f"p{k}", symbols.astype(np.uint8)))
+    patterns = PatternSet(patterns)
+    times = seeds.SCAN_TIMES["cuda"]
+    assert not seeds.choose(patterns.probes(), patterns.matches, 2, times).others
+    cpu, cuda = both(patterns, [Sequence("t", codes)], max_distance=2)
     assert cuda == cpu
-    assert cpu
+    assert {match.pattern for match in cpu} == {"p0", "p1", "p2", "p3"}
 
 
 @pytest.mark.parametrize("m", [20, 100, 250, 600])

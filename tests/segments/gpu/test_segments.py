@@ -50,7 +50,7 @@ def test_all_segments_of_several_parts(seed, parts):
     from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
     values = long_values(seed, "int32")
-    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts)
+    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts, 2)
     expected = max_segments(values, device="cpu")
     columns = (expected.starts, expected.ends, expected.scores)
     assert all(map(np.array_equal, found, columns))
@@ -62,7 +62,7 @@ def test_one_segment_across_all_parts():
     n = 600 if simulated() else 100_000
     values = np.ones(n, np.int32)
     values[[0, 1, n - 1]] = [1, -5, -5]
-    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0))
+    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0), 2)
     assert [column.tolist() for column in found] == [[0, 2], [1, n - 1], [1, n - 3]]
 
 
@@ -104,105 +104,8 @@ def test_tiles_pair_all_groups_of_lines_once(groups):
     assert [low == high for low, high in tiles[-groups:]] == [True] * groups
 
 
-@pytest.mark.parametrize("last", [[-20, 19, 5], [20, -1, 1]], ids=["closed", "merged"])
-def test_values_that_take_several_steps(last):
-    """Four segments are closed at one value, or merged: also with what follows."""
-    values = [10, -8, 7, -6, 5, -4, 3, *last]
-    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
-
-
-def values_with_long_lists(dtype):
-    """Return values among which some tiles have more open segments in a run than fit."""
-    from gpu_tools.segments.gpu.staging import RUN, TILE
-
-    rng = np.random.default_rng(23)
-    tiles, length = (3, 20) if simulated() else (5, 60)
-    values = rng.integers(-9, 9, tiles * TILE + 3).astype(dtype)
-    open_ones = np.arange(length, 0, -1) * np.resize(
-        [1, -1], length
-    )  # none outgrows the one before
-    for first in (0, TILE + RUN, 2 * TILE + RUN - length // 3, (tiles - 1) * TILE + 2 * RUN):
-        values[first : first + length] = open_ones
-    return values
-
-
-@pytest.mark.parametrize(
-    ("dtype", "few"),
-    [("int32", {}), ("int32", {"long": 2}), ("int32", {"opened": 1}), ("float64", {"long": 1})],
-)
-def test_lists_too_long_for_shared_memory(dtype, few):
-    """They go on in memory, of which more is taken where it does not suffice."""
-    from numba import cuda
-
-    from gpu_tools.segments.gpu import maximal_kernels
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
-
-    values = values_with_long_lists(dtype)
-    on_gpu = cuda.to_device(values)
-    part = maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu)._replace(**few))
-    scale = np.int64(1) if dtype == "int32" else np.float64(1)
-    found = maximal_cuda.search(part, scale).copy_to_host()
-    expected = max_segments(values, device="cpu")
-    assert all(map(np.array_equal, found, (expected.starts, expected.ends, expected.scores)))
-    if not few:
-        assert part.counters[maximal_kernels.LONG] >= 3
-
-
-def test_long_lists_and_a_value_too_large_for_narrow_sums():
-    values = values_with_long_lists("int32")
-    values[-1] = 2**31 - 1
-    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
-
-
-def part_with_little_room(values):
-    """Return a part with room for one open segment."""
-    from numba import cuda
-
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
-
-    on_gpu = cuda.to_device(values)
-    return maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu)._replace(opened=1))
-
-
-def test_search_with_little_room_takes_more():
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
-
-    values = long_values(9, "int32")
-    part = part_with_little_room(values)
-    found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
-    assert np.array_equal(found[0], max_segments(values, device="cpu").starts)
-
-
-def test_room_for_results_is_used_again_and_need_not_be_enough():
-    from numba import cuda
-
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
-
-    values = np.tile(np.array([3, -4], np.int32), 50)
-    on_gpu = cuda.to_device(values)
-    for room in (49, 50):
-        part = maximal_cuda.new_part(on_gpu, maximal_cuda.Sizes.usual(on_gpu, room))
-        for _ in range(2):
-            found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
-            assert found.tolist() == [[*range(0, 100, 2)], [*range(1, 100, 2)], [3] * 50]
-
-
-def test_little_room_for_values_too_large_for_narrow_sums():
-    """Those of too large values are no segments at first; there is too little room afterwards."""
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
-
-    steps = np.arange(1, 128) << 24
-    values = np.repeat(np.where(steps % 2**25, steps, -steps), 2).astype(np.int32)
-    part = part_with_little_room(values)
-    found = maximal_cuda.search(part, np.int64(1)).copy_to_host()
-    expected = max_segments(values, device="cpu")
-    assert expected.scores.max() > 2**31
-    columns = (expected.starts, expected.ends, expected.scores)
-    assert all(map(np.array_equal, found, columns))
-
-
 @pytest.mark.parametrize("large", [2**24, 2**31 - 1, -(2**31)])
-def test_values_too_large_for_narrow_sums(large):
+def test_sums_that_need_64_bits(large):
     values = np.tile(np.array([3, -2, 5, -9], np.int32), 20)
     values[[17, 50]] = large, 7
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
@@ -215,7 +118,7 @@ def test_edge_cases(values):
 
 
 def test_segments_that_stay_open():
-    """More open segments than there is room for at first."""
+    """Every segment may grow beyond the end of its run."""
     steps = np.arange(1, 250 if simulated() else 200_000)
     values = np.append(np.where(steps % 2, steps, -steps), [2 * len(steps)])
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
@@ -241,22 +144,18 @@ def test_submatrix(shape, factor, dtype):
     assert max_submatrix(matrix, device="cuda") == max_submatrix(matrix, device="cpu")
 
 
-def test_sums_beyond_float32_are_searched_in_integers(monkeypatch):
+def test_sums_beyond_float32_are_searched_in_integers():
     """A sum of 2^24 and more saturates; the search is then done again, in int32."""
+    from numba import cuda
+
     from gpu_tools.segments.gpu import submatrix as submatrix_cuda
 
-    tried = []
-    original = submatrix_cuda.prefix_of
-    monkeypatch.setattr(
-        submatrix_cuda, "prefix_of", lambda *given: tried.append(given[2]) or original(*given)
-    )
     matrix = np.full((3, 3), 2**22)
+    on_gpu = submatrix_cuda.measure(cuda.to_device(matrix), np.int64(1))
+    assert on_gpu.cells == [np.float32, np.int32]
     assert max_submatrix(matrix, device="cuda").score == 9 * 2**22
-    assert tried == [np.float32, np.int32]
-    tried.clear()
     matrix = np.diag([2**24 - 2, 0, 1])
     assert max_submatrix(matrix, device="cuda").score == 2**24 - 1
-    assert tried == [np.float32]
 
 
 def test_no_positive_value():
@@ -273,7 +172,7 @@ def test_the_kernels_do_the_work(monkeypatch):
     called = []
     for module, name in (
         (cuda, "summarise"),
-        (maximal_cuda, "search"),
+        (maximal_cuda, "list_runs"),
         (submatrix_cuda, "search"),
     ):
         original = getattr(module, name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.design import Design
 from gpu_tools.exons.features import gc_classes, words_before
 from gpu_tools.exons.model import GC_CLASSES
+from gpu_tools.exons.training.design import Design
 from gpu_tools.model.annotated_strands import ReadingStrand
 from gpu_tools.model.sequences import encode
 from gpu_tools.model.translation import STOP_CODONS
@@ -20,7 +20,7 @@ RARE = 1e-6
 def estimate_composition(
     strands: list[ReadingStrand], design: Design, usage: Frequencies | None = None
 ) -> tuple[Frequencies, Frequencies]:
-    """Estimate the frequency of each base given the bases before it, where half are G or C.
+    """Estimate the frequency of each nucleotide after those before it, where half are G or C.
 
     Interpolated Markov chains: the frequencies behind a context are smoothed by those behind the
     next shorter one or, where codons say as much, by the codon usage. An observation counts for
@@ -38,7 +38,7 @@ def estimate_composition(
     Returns
     -------
     coding : ndarray of float64, shape (3, 4 ** (order + 1))
-        By position in the codon and word of context and base; each context adds up to 1.
+        By position in the codon and word of context and nucleotide; each context adds up to 1.
     other : ndarray of float64, shape (1, 4 ** (order + 1))
         The same outside coding segments, both strands.
     """
@@ -58,7 +58,7 @@ def estimate_composition(
 
 
 def _observations(strand: ReadingStrand, design: Design) -> tuple[NDArray, NDArray]:
-    """Return which reading position each base has (3: none), and its weight in each row of counts.
+    """Return each nucleotide's position in a codon (3: none), and its weight in the counts.
 
     A frequency that G+C around multiplies by a factor is divided by it.
     """
@@ -87,12 +87,12 @@ def _counts(strand: ReadingStrand, row, weight, order: int) -> tuple[Frequencies
 
 
 def _longer(frequencies: Frequencies, order: int) -> Frequencies:
-    """Return frequencies of words of one more base, the first of which does not matter."""
+    """Return frequencies of words of one more nucleotide, the first of which does not matter."""
     return frequencies if order == 0 else np.tile(frequencies, (1, 4))
 
 
 def _from_usage(usage: Frequencies, position: int, order: int) -> Frequencies:
-    """Return what the codon usage says of a base at a position given `order` bases before it."""
+    """Return the frequency of a nucleotide at a position after `order` others, by codon usage."""
     codons = np.array(usage, dtype=np.float64)
     codons[[encode(stop) @ (16, 4, 1) for stop in STOP_CODONS]] = 0.0
     codons = codons.reshape(4, 4, 4) + RARE * codons.sum()

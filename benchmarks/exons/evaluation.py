@@ -14,7 +14,7 @@ from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 INTERNAL = EXON_TYPES.index("Intr")
-UNKNOWN = 0
+NO_TYPE = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def segment_types(record: AnnotatedSequence) -> dict[tuple[bool, int, int], int]
         last = len(coding.segments) - 1
         for k, segment in enumerate(coding.segments):
             name = "Sngl" if last == 0 else {0: "Init", last: "Term"}.get(k, "Intr")
-            code = UNKNOWN if segment.partial else EXON_TYPES.index(name)
+            code = NO_TYPE if segment.partial else EXON_TYPES.index(name)
             key = (coding.strand == "-", segment.start, segment.end)
             types[key] = INTERNAL if INTERNAL in (code, types.get(key)) else code
     return types

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.composition import estimate_composition
-from gpu_tools.exons.design import Design
 from gpu_tools.exons.lattice import FIRST_OF_PHASE, N_INTRONS
-from gpu_tools.exons.model import FORMAT, VERSION
+from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION
+from gpu_tools.exons.training.composition import estimate_composition
+from gpu_tools.exons.training.design import Design
 from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.translation import STOP_CODONS
-from gpu_tools.splicing.site_estimation import Window, _rounded, dependent_matrix, site_matrix
-
-__all__ = ["Design", "Window", "estimate", "site_matrix", "strands_of"]
+from gpu_tools.splicing.site_estimation import dependent_matrix, rounded, site_matrix
 
 UNNAMED = "unnamed"
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000,
@@ -54,8 +52,8 @@ def estimate(
     strands = [strand for record in records for strand in strands_of(record)]
     weights = design.site_weight, design.pair_weight, design.site_cutoff
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": EXON_FORMAT,
+        "version": EXON_VERSION,
         "name": UNNAMED,
         "source": UNNAMED,
         "units": "bits",
@@ -82,8 +80,8 @@ def _coding(strands: list[ReadingStrand], design: Design, usage) -> dict[str, An
         "weight": design.coding_weight,
         "gc": 0.5,
         "gc_shifts": list(design.gc_shifts),
-        "coding": _rounded(np.log2(coding)),
-        "other": _rounded(np.log2(other)),
+        "coding": rounded(np.log2(coding)),
+        "other": rounded(np.log2(other)),
     }
 
 
@@ -111,7 +109,7 @@ def exon_lengths(strands: list[ReadingStrand], design: Design) -> dict[str, list
     for name, own in zip(EXON_TYPES[1:], seen[1:], strict=True):
         weight = len(own) / (len(own) + design.length_weight)
         density = weight * _density(own, at, design) + (1 - weight) * every
-        lengths[name] = _rounded(np.log2(density))
+        lengths[name] = rounded(np.log2(density))
     return lengths
 
 
@@ -149,9 +147,9 @@ def gene_states(strands: list[ReadingStrand], design: Design) -> dict[str, Any]:
     weight = design.state_weight
     n_genes, n_introns = first + weight, len(introns) + weight * USUAL_INTRONS
     lengths = [end - start for start, end, _ in introns]
-    bases = sum(len(s.codes) for s in strands) / 2
+    nucleotides = sum(len(s.codes) for s in strands) / 2
     return {
-        "between": round(max(bases / (first + single + 1), 2.0), 1),
+        "between": round(max(nucleotides / (first + single + 1), 2.0), 1),
         "intron": round(max(float(np.median(lengths) / np.log(2)), 2.0), 1),
         "shortest_intron": min(design.shortest_intron, *lengths),
         "single": round((single + weight * USUAL_SINGLE) / (single + first + weight), 4),

@@ -47,16 +47,16 @@ def annotated_sequences(
         if name not in by_name:
             raise InputError("annotated, but not among the sequences", record=name)
     records = [_sound(sequence, coding.get(name, ())) for name, sequence in by_name.items()]
-    kept = [record for record in records if record.coding]
-    given, left = (sum(map(len, c)) for c in (coding.values(), [r.coding for r in kept]))
-    if not kept:
+    retained = [record for record in records if record.coding]
+    annotated, sound = (sum(map(len, c)) for c in (coding.values(), [r.coding for r in retained]))
+    if not retained:
         raise InputError(
-            f"none of {given} coding sequences reads from ATG to a stop codon",
+            f"none of {annotated} coding sequences reads from ATG to a stop codon",
             expected="features CDS with phase, the stop codon included, of these sequences",
         )
-    _warn(len(by_name) - len(kept), "sequences have no coding sequence that reads through")
-    _warn(given - left, "coding sequences do not read from ATG to a stop codon")
-    return kept
+    _warn(len(by_name) - len(retained), "sequences have no coding sequence that reads through")
+    _warn(annotated - sound, "coding sequences do not read from ATG to a stop codon")
+    return retained
 
 
 def _warn(count: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Training of exon models from annotated sequences."""
+"""Trains exon models: checks the records, estimates the model, leaves records out in turn."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.design import Design
-from gpu_tools.exons.estimation import estimate
 from gpu_tools.exons.model import ExonModel, model_from_dict
+from gpu_tools.exons.training.design import Design
+from gpu_tools.exons.training.estimation import estimate
 from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence
 
@@ -34,7 +34,7 @@ def train(
     design : Design, optional
         Choices that are not estimated.
     usage : ndarray of float64, shape (64,), optional
-        Codon usage, see `gpu_tools.exons.estimation.estimate`.
+        Codon usage, see `gpu_tools.exons.training.estimation.estimate`.
 
     Returns
     -------

@@ -21,21 +21,21 @@ class Design:
     site_weight : float
         Pseudo-observations of the background in each column of a site.
     pair_weight : float
-        Pseudo-observations, in a column behind each base, of the column alone; of a start's
+        Pseudo-observations, in a column behind each nucleotide, of the column alone; of a start's
         columns no pairs are formed.
     site_cutoff : float
         Smallest score of a site in bits.
     order : int
-        Bases of context of coding and other sequence.
+        Nucleotides of context of coding and other sequence.
     context_weight : float
         Pseudo-observations of the next shorter context.
     usage_weight : float
         Pseudo-observations of the codon usage, where there is one.
     coding_weight : float
-        Factor of the coding scores: neighbouring words, and the bases of one region, are not
+        Factor of the coding scores: neighbouring words, and the nucleotides of one region, are not
         independent, and the whole sum would outweigh the sites.
     gc_window : int
-        Bases, around a base, whose G and C count.
+        Nucleotides, around a nucleotide, whose G and C count.
     gc_shifts : tuple of float
         What the logit of the frequency of G or C gains for each unit of the logit of the share
         of G+C around: at the three positions of a codon, and in other sequence.
@@ -48,7 +48,7 @@ class Design:
     min_length, max_length : int
         Shortest and longest exon.
     shortest_intron : int
-        Fewest bases of an intron.
+        Fewest nucleotides of an intron.
     min_probability : float
         Smallest posterior probability of a candidate.
     """

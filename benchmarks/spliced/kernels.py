@@ -1,0 +1,41 @@
+"""List mode's kernels on a GPU: the one module of its benchmarks that uses what is not public."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.timing import kernel_ms
+from gpu_tools import Case, SplicedScoring, case_columns
+from gpu_tools.hardware.device import cpu_threads
+
+
+def kernels(cases: list[Case]) -> dict:
+    """Time the sweep with the search for best ends, and the traceback of chains after it.
+
+    Cases are one batch, and all fit 16-bit cells.
+    """
+    from gpu_tools.hardware.gpu.buffer_pool import borrowed_pools
+
+    with borrowed_pools((0,)) as (pool,):
+        launch = _launch(cases, pool)
+        stream, figures = launch.buffers.stream, {}
+        for name in ("run", "trace"):
+            figures[f"{name}_ms"] = kernel_ms(getattr(launch, name), stream=stream)
+        return figures | {"device_megabytes": round(launch.layout.sizes.bytes / 1e6, 1)}
+
+
+def _launch(cases: list[Case], pool):
+    """Lay cases out in the memory of the GPU."""
+    from gpu_tools.spliced.gpu import schedule
+    from gpu_tools.spliced.gpu.job_table import scoring_table
+    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident
+    from gpu_tools.spliced.gpu.layout import lay_out
+
+    columns, scoring, options = case_columns(cases), SplicedScoring(), schedule.GpuOptions()
+    empty, gpus = pool.resident.pinned, (0,)
+    work = schedule.prepare(columns, scoring, gpus, cpu_threads(None), empty, options)
+    resident = Resident.copy(work.graphs, columns, scoring_table(scoring), pool.resident)
+    jobs = schedule.jobs_of(columns, np.arange(len(cases)))
+    limits = schedule._block_limits(work.apart, schedule.count_multiprocessors(gpus))
+    layout = lay_out(work.graphs.table, jobs, limits)
+    return ListLaunch(resident, layout, work.apart, pool.batches[0])

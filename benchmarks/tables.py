@@ -1,0 +1,318 @@
+"""Write the tables of pages from the records in benchmarks/results/.
+
+Run ``python -m benchmarks.tables``; with ``--check`` nothing is changed, and the program exits with
+1 if a table is out of date. In benchmarks/README.md and in every page below docs/, the table that
+follows ``<!-- table: NAME -->`` is replaced by the one that `TABLES` has by that name. So a page
+gets a table by a line with its name, and no figure is typed. A table of another name stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+MARKED = re.compile(r"(?<=<!-- table: )(.*?) -->\n(?:\|.*\n)*")
+Row = tuple[str, ...]
+
+
+class Table(NamedTuple):
+    """A table: the record it is made from, its titles, and what makes rows of the figures."""
+
+    record: str
+    titles: Row
+    rows: Callable[[dict], Iterator[Row]]
+
+
+def ms(value: float | None) -> str:
+    """Return a time with three digits that count; nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:,.0f} ms" if value >= 100 else f"{float(f'{value:.3g}'):g} ms"
+
+
+def seconds(value: float) -> str:
+    """Return a time in seconds, as milliseconds below one second."""
+    return ms(1e3 * value) if value < 1 else f"{float(f'{value:.3g}'):g} s"
+
+
+def number(value: float) -> str:
+    """Return a number with three digits that count, or all of an integer's."""
+    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"
+
+
+def _rates(names: dict[str, str], rate: str) -> Callable[[dict], Iterator[Row]]:
+    """Return a function that yields a row for each named figure of time and rate."""
+
+    def rows(figures: dict) -> Iterator[Row]:
+        for name in filter(figures.__contains__, names):
+            own = figures[name]
+            if rate in own:
+                yield names[name], seconds(own["seconds"]), number(own[rate])
+
+    return rows
+
+
+SPLICED = {
+    "gpu_kernel": "sweep alone, case set",
+    "gpu_kernel_large_case": "sweep alone, case like IL1RAPL1",
+    "gpu_spliced_scores": "`spliced_scores`, case set",
+    "gpu_spliced_scores_of_columns": "the same, of prepared columns",
+    "gpu_spliced_align_many": "`spliced_align_many`, case set",
+    "gpu_spliced_align_many_of_columns": "the same, of prepared columns",
+    "gpu_spliced_align": "`spliced_align`, case set",
+    "gpu_large_case": "`spliced_align`, case like IL1RAPL1",
+    "gpu_large_case_scores": "`spliced_scores`, case like IL1RAPL1",
+    "accelerator_2_kernel": "published accelerator 2, every 20th case",
+    "accelerator_2_large_case": "published accelerator 2, case like IL1RAPL1",
+    "library_all_cores": "CPU, all cores: `spliced_align`, case set",
+}
+SITES = {
+    "case_set_library": "GPU: case set, both strands",
+    "long_gene_library": "GPU: a gene of 50 exons in 511,368 bases",
+    "some_cases_cuda": "GPU: 101 cases of the set, both strands",
+    "some_cases_cpu": "CPU, all cores: the same",
+}
+LOCAL = {
+    "gpu_score_pass": "score pass alone, 500,000 x 500,000",
+    "gpu_score_pass_fourfold": "score pass alone, 2,000,000 x 2,000,000",
+    "gpu_k_1": "call, 500,000 x 500,000, k = 1",
+    "gpu_k_10": "call, 500,000 x 500,000, k = 10",
+    "gpu_k_100": "call, 500,000 x 500,000, k = 100",
+    "gpu_small_k_10": "call, 10,000 x 10,000, k = 10",
+    "gpu_double_k_10": "call, 1,000,000 x 1,000,000, k = 10",
+    "gpu_related_k_1": "call, related 1,000,000 x 1,000,000, k = 1",
+    "gpu_4000_pairs": "call, 4,000 pairs of 2,000 x 2,000, k = 1",
+    "published_forward": "published forward pass, 10,000 x 10,000",
+    "several_gpus": "score pass with transfers, 2,000,000 x 2,000,000 on two GPUs",
+    "several_gpus_call": "call, 2,000,000 x 2,000,000 on all GPUs, k = 1",
+}
+LOCAL_CPU = {
+    "one_core_k_10": "40,000 x 40,000, k = 10",
+    "one_core_large_k_10": "500,000 x 500,000, k = 10",
+    "one_core_large_k_100": "500,000 x 500,000, k = 100",
+    "one_core_large_related_k_1": "related 500,000 x 500,000, k = 1",
+    "one_core_small_k_100": "10,000 x 10,000, k = 100",
+    "memory_double_k_1": "1,000,000 x 1,000,000, k = 1",
+}
+
+
+def spliced_several(figures: dict) -> Iterator[Row]:
+    """Yield a row a function: the time on one GPU, on two, and so on."""
+    for function in ("spliced_scores", "spliced_align_many"):
+        own = [v["seconds"] for name, v in figures.items() if name.startswith(function)]
+        yield f"`{function}`", *map(seconds, own)
+
+
+def spliced_threads(figures: dict) -> Iterator[Row]:
+    """Yield a row for each number of threads: the case set's scores, and its chains."""
+    for name in figures:
+        if found := re.fullmatch(r"cpu_spliced_scores_(\d+)_threads", name):
+            other = figures[f"cpu_spliced_align_many_{found[1]}_threads"]
+            yield (
+                found[1], seconds(figures[name]["seconds"]), number(figures[name]["nominal_gcups"]),
+                seconds(other["seconds"]), number(other["nominal_gcups"]),
+            )  # fmt: skip
+
+
+def published(figures: dict) -> Iterator[Row]:
+    """Yield a row for each published design on the case set."""
+    for name, own in figures["published_shape"].items():
+        if not name.endswith("_wall"):
+            yield (
+                name.removesuffix("_kernel"),
+                number(own["total_gcups"]),
+                number(own["best_gcups"]),
+            )
+
+
+def sites(figures: dict) -> Iterator[Row]:
+    """Yield rows of site mode on both devices."""
+    some = figures["some_cases_library"]
+    cpu = some.get("cpu") or some["cpu_all_cores"]
+    named = figures | {"some_cases_cuda": some["cuda"], "some_cases_cpu": cpu}
+    yield from _rates(SITES, "gcups")(named)
+
+
+def accuracy(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: exon F1 by divergence."""
+    rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = {row["divergence"]: row for row in rows if row["method"] == method}
+        values = (f"{own[d]['exon_f1']:.3f}" for d in (5, 15, 25, 35, 45, 50))
+        yield f"{method} ({own[5]['genes']} genes)", *values
+
+
+def chains(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: exon F1 by divergence, seconds a gene at 25 %."""
+    rows = figures["chains"]
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = {row["divergence"]: row for row in rows if row["method"] == method}
+        values = (f"{own[d]['exon_f1']:.3f}" for d in (15, 25, 35))
+        yield method, *values, f"{own[25]['seconds_a_gene']:.3f}"
+
+
+def matching_approximate(figures: dict) -> Iterator[Row]:
+    """Yield a row a problem of approximate matching: the plan that a search chooses."""
+    for name, own in figures.items():
+        if name.startswith(("unit", "weighted")):
+            size, length = own["chosen"]
+            plan = own["plans"][f"size {size}, parts of {length}"]
+            costs = "unit costs" if name.startswith("unit") else "costs 2, 3, 4"
+            what = f"{costs}, m = {own['m']:,}, n = 2^{own['n'].bit_length() - 1}"
+            others = (ms(own.get("published", {}).get(d)) for d in ("O-ASM", "w-SCAN", "w-Shuffle"))
+            yield what, ms(plan["kernel_ms"]), f"{plan['tcups']:.1f}", *others
+
+
+def matching_exact(figures: dict) -> Iterator[Row]:
+    """Yield a row a problem of exact matching."""
+    for name, own in figures.items():
+        if name.startswith("exact"):
+            what = f"{own['patterns']:,} patterns, {own['symbols']} symbols"
+            others = (ms(own.get("published", {}).get(d)) for d in ("rolling", "prefix sums"))
+            yield what, f"{own['matches']:,}", ms(own["kernel_ms"]), *others
+
+
+def matching_cpu(figures: dict) -> Iterator[Row]:
+    """Yield a row a problem on one core: own time and the fastest peer's."""
+    for name, own in figures.items():
+        if "own_ms" in own:
+            peers = {k.removesuffix("_ms"): v for k, v in own.items() if k.endswith("_ms")}
+            mine = peers.pop("own")
+            others = ", ".join(f"{peer} {ms(value)}" for peer, value in peers.items())
+            yield name, ms(mine), others
+
+
+def segments(figures: dict) -> Iterator[Row]:
+    """Yield rows of the best and of all segments of 10^8 values on a GPU."""
+    for kind in ("even", "falling"):
+        own = figures.get(f"segments, {kind}") or figures["segments_gpu"][kind]
+        kernel, five = own["best_segment_kernel_ms"], own["five_numbers_kernel_ms"]
+        call, every = own.get("best_segment_ms"), own.get("all_segments_ms")
+        yield f"best segment, {kind}", ms(kernel), ms(call), ms(five), f"{five / kernel:.1f}"
+        if every:
+            yield f"all {own['all_segments']:,} segments, {kind}", "", ms(every), "", ""
+
+
+def submatrices(figures: dict) -> Iterator[Row]:
+    """Yield a row for each size of a matrix on a GPU."""
+    sizes = dict(figures.get("submatrix_gpu", {}))
+    sizes |= {k.split()[1]: v for k, v in figures.items() if k.startswith("submatrix ")}
+    for size, own in sizes.items():
+        call, pairs = own.get("resident_ms", own.get("call_ms")), own["pair_a_thread_kernel_ms"]
+        yield f"{int(size):,} x {int(size):,}", ms(call), ms(pairs), f"{pairs / call:.1f}"
+
+
+def exons(figures: dict) -> Iterator[Row]:
+    """Yield a row an annotated record, judged by a model of the others."""
+    for row in figures["exons"]["at_cutoff"]:
+        yield row["record"], f"{row['segments']}", f"{row['sensitivity']:.3f}", f"{row['density']}"
+
+
+def compare(figures: dict) -> Iterator[Row]:
+    """Yield a row a call of two versions."""
+    for name, own in figures["calls"].items():
+        if "ratio" in own:
+            equal = "yes" if own["equal"] else "no"
+            yield name, ms(own["base_ms"]), ms(own["new_ms"]), f"{own['ratio']:.2f}", equal
+
+
+TABLES = {
+    "list-mode": Table(
+        "spliced-h200", ("list mode", "time", "GCUPS"), _rates(SPLICED, "nominal_gcups")
+    ),
+    "list-mode-gpus": Table(
+        "spliced-several-h200", ("40,000 cases", "one GPU", "two", "three", "four"), spliced_several
+    ),
+    "list-mode-threads": Table(
+        "spliced-h200", ("threads", "scores", "GCUPS", "chains", "GCUPS"), spliced_threads
+    ),
+    "published": Table("published-h200", ("design", "GCUPS", "best case"), published),
+    "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
+    "accuracy": Table(
+        "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), accuracy
+    ),
+    "chains": Table("chains-cpu", ("exon F1", "15 %", "25 %", "35 %", "s a gene, 25 %"), chains),
+    "matching-approximate": Table(
+        "matching-h200",
+        ("approximate", "kernel", "TCUPS", "O-ASM", "w-SCAN", "w-Shuffle"),
+        matching_approximate,
+    ),
+    "matching-exact": Table(
+        "matching-h200",
+        ("exact, 2^27 symbols", "matches", "kernel", "rolling", "prefix sums"),
+        matching_exact,
+    ),
+    "matching-cpu": Table("matching-cpu", ("2^23 symbols", "time", "others"), matching_cpu),
+    "segments": Table(
+        "segments-h200",
+        ("10^8 int32", "kernel", "call, from host memory", "five numbers", "ratio"),
+        segments,
+    ),
+    "submatrices": Table(
+        "segments-h200", ("int32 on the GPU", "call", "one pair a thread", "ratio"), submatrices
+    ),
+    "local-h200": Table("local-h200", ("local alignment", "time", "GCUPS"), _rates(LOCAL, "gcups")),
+    "local-cpu": Table("local-cpu", ("one core", "time", "GCUPS"), _rates(LOCAL_CPU, "gcups")),
+    "exons": Table("exons-cpu", ("record", "segments", "sensitivity", "per kb"), exons),
+    "compare": Table("compare-h200", ("call", "before", "now", "ratio", "equal"), compare),
+}
+
+
+def text_of(name: str) -> str:
+    """Return a table in Markdown; its first title says where the figures come from."""
+    table = TABLES[name]
+    path = RESULTS / f"{table.record}.json"
+    if not path.exists():
+        return f"| {table.titles[0]} (no record `{table.record}.json` yet) |\n| --- |\n"
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    titles = (f"{table.titles[0]} ({source_of(table.record, recorded)})", *table.titles[1:])
+    lines = [titles, ("---",) * len(titles)]
+    for row in table.rows(recorded["figures"]):
+        lines.append((*row, *("",) * (len(titles) - len(row))))
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def source_of(name: str, recorded: dict) -> str:
+    """Return the record's name, machine, commit and day."""
+    gpus, cpu = recorded["gpus"], recorded["cpu"]
+    machine = f"{len(gpus)} x {gpus[0].split(',')[0]}, {cpu}" if gpus else cpu
+    return f"`{name}.json`: {machine}, {recorded['commit']}, {recorded['date'][:10]}"
+
+
+def updated(page: str) -> str:
+    """Return a page with its tables made anew."""
+
+    def replaced(found: re.Match) -> str:
+        name = found[1]
+        return f"{name} -->\n{text_of(name)}" if name in TABLES else found[0]
+
+    return MARKED.sub(replaced, page)
+
+
+def pages() -> list[Path]:
+    """Return the pages that may have tables."""
+    return [ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrite or check the pages; return the exit code."""
+    changed = False
+    for path in pages():
+        page = path.read_text(encoding="utf-8")
+        new = updated(page)
+        if new != page:
+            changed = True
+            print(f"{path.relative_to(ROOT)} is out of date")
+            if arguments != ["--check"]:
+                path.write_text(new, encoding="utf-8")
+    return int(changed and arguments == ["--check"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

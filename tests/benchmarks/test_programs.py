@@ -1,0 +1,157 @@
+"""Every benchmark program runs at a tiny size, on the CPU; tests of GPUs are in gpu/."""
+
+import gzip
+import importlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import compare, public_calls, record, tables
+from benchmarks.accuracy.cases import annotated_records, genes
+from benchmarks.accuracy.species import ANNOTATIONS
+from gpu_tools.model.sequences import decode
+
+FOLDER = Path(record.__file__).parent
+SOURCES = {
+    ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts): path.read_text("utf-8")
+    for path in FOLDER.rglob("*.py")
+}
+WITH_FOLDER = sorted(name for name, text in SOURCES.items() if "needs_folder=True)" in text)
+ON_GPUS = ["benchmarks.published.measure"]
+PROGRAMS = sorted(
+    name for name, text in SOURCES.items()
+    if "record.main(measure" in text and name not in [*WITH_FOLDER, *ON_GPUS]
+)  # fmt: skip
+OTHERS = {
+    "benchmarks.accuracy.figure", "benchmarks.compare", "benchmarks.exons.figure",
+    "benchmarks.public_calls", "benchmarks.tables",
+}  # fmt: skip
+
+
+def numbers(value):
+    """Yield the numbers of a figure."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from numbers(item)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def check(measured, path):
+    """Check that figures are there and are finite, and that a record of them can be written."""
+    found = dict(measured)
+    assert found
+    for name, figure in found.items():
+        assert np.isfinite(list(numbers(figure))).all(), name
+    record.write(path, found)
+    assert json.loads(path.read_text())["figures"].keys() == found.keys()
+    return found
+
+
+def test_every_program_is_known():
+    """A new program is run by one of the tests below, or is listed here with its own test."""
+    started = {name for name, text in SOURCES.items() if '__name__ == "__main__"' in text}
+    assert started == {*PROGRAMS, *WITH_FOLDER, *ON_GPUS, *OTHERS}
+    assert len(PROGRAMS) >= 9
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_at_a_tiny_size(name, tmp_path):
+    check(importlib.import_module(name).measure(tiny=True), tmp_path / "record.json")
+
+
+def test_files_of_matching_at_a_tiny_size(tmp_path):
+    from benchmarks.matching.bench_matching import measure_files
+
+    check(measure_files(tiny=True), tmp_path / "record.json")
+
+
+@pytest.fixture(scope="module")
+def species(tmp_path_factory):
+    """A folder like augustus-doc's with the shortest gene of man, and mutated ones of others."""
+    folder, rng = tmp_path_factory.mktemp("cgp"), np.random.default_rng(1)
+    gene = min(genes(annotated_records()), key=lambda gene: len(gene.codes))
+    for name, (assembly, annotation) in ANNOTATIONS.items():
+        codes = gene.codes.copy()
+        if name != "human":
+            codes[::20] = rng.integers(0, 4, len(codes[::20]))
+        with gzip.open(folder / f"{assembly}.fa.gz", "wt") as stream:
+            stream.write(f">chr\n{decode(codes)}\n")
+        first, last = gene.exons[0][0], gene.exons[-1][1]
+        features = [("CDS", *exon) for exon in gene.exons]
+        features += [("start_codon", first, first + 3), ("stop_codon", last - 3, last)]
+        (folder / annotation).write_text("".join(
+            f'chr\tx\t{kind}\t{start + 1}\t{end}\t.\t+\t.\ttranscript_id "t1";\n'
+            for kind, start, end in features
+        ))  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("name", WITH_FOLDER)
+def test_program_with_a_folder_at_a_tiny_size(name, species, tmp_path):
+    check(importlib.import_module(name).measure(species, tiny=True), tmp_path / "record.json")
+
+
+def test_chains_of_a_short_gene_are_found():
+    from benchmarks.spliced.bench_chains import measure
+
+    found = dict(measure(tiny=True))
+    assert min(row["nucleotide_f1"] for row in found["chains"]) > 0.8
+    assert found["candidates"][0]["sensitivity"] > 0.9
+
+
+@pytest.mark.parametrize("group", public_calls.GROUPS)
+def test_public_calls_at_a_tiny_size(group):
+    """`compare` starts these in other processes; a second call finds the same."""
+    for name, call in public_calls.GROUPS[group](compare.inputs_of(tiny=True), "cpu"):
+        first, second = (public_calls.measured(call, 1, 1) for _ in range(2))
+        assert first["digest"] == second["digest"], name
+        assert len(first["times"]) == 1
+
+
+def test_comparison_of_two_trees(tmp_path):
+    """Rounds go on while there is time; a group that fails is reported and the others go on."""
+
+    def run(tree, inputs, group, device, timeout, repeats=3):
+        if group == "broken":
+            raise RuntimeError("no such function")
+        return {group: {"first": 9.0, "times": [tree, tree], "digest": "same"}}
+
+    made = compare.Comparison({"base": 4.0, "new": 1.0}, tmp_path, ["cpu"], deadline=np.inf)
+    made.tasks = [("broken", "cpu", run), ("calls", "cpu", run)]
+    assert made.round()
+    assert made.round()
+    (figures,) = made.figures().values()
+    assert figures["ratios"] == [0.25, 0.25]
+    assert figures["equal"]
+    assert figures["base_ms"] == 4000
+    assert {error["group"] for error in made.errors} == {"broken"}
+    made.deadline = 0
+    assert not made.round()
+
+
+def test_digests_tell_results_apart():
+    values = [1, 2.0, None, "a", np.arange(3), np.arange(4), [1, [2]], [[1], 2]]
+    assert len({public_calls.digest_of(value) for value in values}) == len(values)
+
+
+def test_pages_have_the_tables_of_the_records():
+    assert tables.main(["--check"]) == 0, "run make tables"
+
+
+def test_every_table_is_on_a_page():
+    text = "".join(page.read_text("utf-8") for page in tables.pages())
+    assert set(re.findall("<!-- table: (.*?) -->", text)) >= set(tables.TABLES)
+
+
+def test_the_table_after_a_mark_is_replaced():
+    other = "<!-- table: of another name -->\n| old |\n"
+    page = tables.updated(f"before\n<!-- table: exons -->\n| old |\n\nafter\n{other}")
+    assert page.startswith("before\n<!-- table: exons -->\n| record (`exons-cpu.json`: ")
+    assert page.endswith(f"|\n\nafter\n{other}")
+    assert page.count("old") == 1
