@@ -107,9 +107,9 @@ class DeviceFinder:
         found, count, text = [], len(self.ordinals), cuda.resident(codes)
         for probes, length in plans:
             parts = _parts(text_block, length)
-            own = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
-            if len(own):
-                rows = self._launched(text, np.ascontiguousarray(own[:, 1:]), probes)
+            assigned = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
+            if len(assigned):
+                rows = self._launched(text, np.ascontiguousarray(assigned[:, 1:]), probes)
                 found += _by_range(text_block, probes.numbers, rows)
         return found
 

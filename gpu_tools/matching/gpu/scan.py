@@ -82,9 +82,9 @@ def lower(limits, query, limit, least):
 @cuda.jit(device=True)
 def append(hits, count, query, end, distance):
     """Record an end, as long as the buffer is not full."""
-    own = cuda.atomic.add(count, 0, 1)
-    if own < len(hits):
-        hits[own, 0], hits[own, 1], hits[own, 2] = query, end, distance
+    at = cuda.atomic.add(count, 0, 1)
+    if at < len(hits):
+        hits[at, 0], hits[at, 1], hits[at, 2] = query, end, distance
 
 
 @cuda.jit(device=True)
@@ -130,16 +130,16 @@ def find_words(words: int, codes: int):
         lane = int32(cuda.threadIdx.x)
         query = cuda.blockIdx.y
         lanes, m = queries[query, _LANES], queries[query, _M]
-        own = int32(lane % lanes)
+        member = int32(lane % lanes)
         number = int32(cuda.blockIdx.x * (WARP // lanes) + lane // lanes)
         part = min(number, int32(len(parts) - 1))
         first, begin, end = parts[part, _FIRST], parts[part, _BEGIN], parts[part, _END]
         start = (begin - queries[query, _WARM]) >> 3 << 3
         pad = lanes * words * ROWS - m
         for w in range(words):
-            row = (own * words + w) * ROWS
+            row = (member * words + w) * ROWS
             for code in range(codes):
-                word = queries[query, _OFFSET] + own * words + w
+                word = queries[query, _OFFSET] + member * words + w
                 table[(w * codes + code) * WARP + lane] = peq[word * codes + code]
             # rows above the probe's first match anything: they stay 0
             real = min(max(row + ROWS - pad, 0), ROWS)
@@ -147,15 +147,15 @@ def find_words(words: int, codes: int):
             pv[w] = full if real > 0 else uint32(0)
             mv[w] = uint32(0)
         cuda.syncthreads()
-        answers = own == lanes - 1 and number < len(parts)
+        answers = member == lanes - 1 and number < len(parts)
         score, carry, limit = int32(m), int32(0), limits[query, _CURRENT]
         one = uint32(1)
         for step in range(blocks + lanes - 1):
             arriving = uint32(shuffle_up(carry, scratch))
-            if own == 0:
+            if member == 0:
                 arriving = uint32(0)
-            position = start + (step - own) * BLOCK
-            if step < own or position >= end:
+            position = start + (step - member) * BLOCK
+            if step < member or position >= end:
                 continue
             symbols = symbols_at(text, position, first, end)
             leaving, before, best = uint32(0), score, int32(_FAR)
@@ -233,14 +233,14 @@ class UnitKernels:
         lanes = self.lanes_for(max(map(len, symbols)), size)
         rows = lanes * size * ROWS
         bits = np.ones((len(symbols), rows, self.codes), dtype=bool)
-        for k, own in enumerate(symbols):
-            bits[k, rows - len(own) :] = False
-            bits[k, rows - len(own) :, : self.matches.shape[1]] = self.matches[own]
+        for k, each in enumerate(symbols):
+            bits[k, rows - len(each) :] = False
+            bits[k, rows - len(each) :, : self.matches.shape[1]] = self.matches[each]
         grouped = bits.reshape(len(symbols), rows // ROWS, ROWS, self.codes)
         packed = np.packbits(grouped, axis=2, bitorder="little").transpose(0, 1, 3, 2)
         peq = np.ascontiguousarray(packed).view("<u4").astype(np.uint32).ravel()
         queries = np.array([
-            (lanes, warm, len(own), k * rows // ROWS) for k, own in enumerate(symbols)
+            (lanes, warm, len(each), k * rows // ROWS) for k, each in enumerate(symbols)
         ], dtype=np.int32)  # fmt: skip
         return Probes(tuple(numbers), size, self.codes, lanes, warm, queries, peq)
 

@@ -154,39 +154,39 @@ def find_costs(rows: int, codes: int):
         query = cuda.blockIdx.y
         lanes, warm, steps = numbers[0], numbers[1], numbers[2]
         insertion = int32(numbers[3] * 0x10001)
-        own = int32(lane % lanes)
+        member = int32(lane % lanes)
         number = int32(cuda.blockIdx.x * (WARP // lanes) + lane // lanes)
         first = min(2 * number, int32(len(parts) - 2))
         of_a, of_b = parts[first], parts[first + 1]
         start_a, start_b = (of_a[_BEGIN] >> 3 << 3) - warm, (of_b[_BEGIN] >> 3 << 3) - warm
         for r in range(rows):
             column[r] = 0
-            near[r] = costs[query, own * rows + r, 0]
-            far[r] = costs[query, own * rows + r, 1]
+            near[r] = costs[query, member * rows + r, 0]
+            far[r] = costs[query, member * rows + r, 1]
         for k in range(0 if few else rows * codes):
-            four = costs[query, own * rows + k // codes, (k % codes) >> 2]
+            four = costs[query, member * rows + k // codes, (k % codes) >> 2]
             table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
-        places, wrap = uint32((lane - own) * _RING), uint32(lanes * _RING - 1)
+        places, wrap = uint32((lane - member) * _RING), uint32(lanes * _RING - 1)
         for k in range(_RING):
             ring[lane * _RING + k] = uint64(outside)
-        answers = own == lanes - 1 and 2 * number < len(parts)
+        answers = member == lanes - 1 and 2 * number < len(parts)
         limit = limits[query, _CURRENT]
         lift = _both(-limit - 1)
         above, n0, n1, n2, n3 = int32(0), int32(0), int32(0), int32(0), int32(0)
         for step in range(steps):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
-                offset = _STEP_SYMBOLS * step + BLOCK * own
-                place = places + (uint32(step + 2 * own) & wrap)
+                offset = _STEP_SYMBOLS * step + BLOCK * member
+                place = places + (uint32(step + 2 * member) & wrap)
                 at = start_a + offset, start_b + offset
                 _stage(ring, place, text, at, (of_a, of_b), few, codes)
                 sync_lanes()
-            four = ring[places + (uint32(step - own) & wrap)]
+            four = ring[places + (uint32(step - member) & wrap)]
             s0, s2 = int32(uint32(four)), int32(uint32(four >> uint64(32)))
             s1, s3 = int32(s0 >> 16), int32(s2 >> 16)
             u0, u1 = shuffle_up(n0, scratch), shuffle_up(n1, scratch)
             u2, u3 = shuffle_up(n2, scratch), shuffle_up(n3, scratch)
-            if own == 0:
+            if member == 0:
                 u0, u1, u2, u3 = int32(0), int32(0), int32(0), int32(0)
             diagonal, above = above, u3
             for r in range(rows):
@@ -199,7 +199,7 @@ def find_costs(rows: int, codes: int):
                 u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
             least = min2(min2(n0, n1), min2(n2, n3))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
-                bottoms, offset = (n0, n1, n2, n3), _STEP_SYMBOLS * (step - own)
+                bottoms, offset = (n0, n1, n2, n3), _STEP_SYMBOLS * (step - member)
                 found = limits, hits, count
                 limit = _record(bottoms, False, start_a + offset, of_a, query, limit, found)
                 limit = _record(bottoms, True, start_b + offset, of_b, query, limit, found)
@@ -253,14 +253,14 @@ class CostKernels:
         """Return the tables of probes, given their numbers and symbols."""
         lanes = self.lanes_for(max(map(len, symbols)), size)
         costs = np.full((len(symbols), size * lanes, self.codes), _DEAREST, dtype=np.int8)
-        for k, own in enumerate(symbols):
-            costs[k, : len(own), : self.pairs.shape[1]] = self.pairs[own] - self.costs.deletion
+        for k, each in enumerate(symbols):
+            costs[k, : len(each), : self.pairs.shape[1]] = self.pairs[each] - self.costs.deletion
         words = costs.view("<i4").astype(np.int32)
         return CostProbes(tuple(numbers), size, lanes, warm, words, self.costs.insertion)
 
     def lifts(self, symbols) -> NDArray[np.int64]:
         """Return what to add to the kernel's distances of each probe."""
-        return np.array([len(own) * self.costs.deletion for own in symbols], dtype=np.int64)
+        return np.array([len(each) * self.costs.deletion for each in symbols], dtype=np.int64)
 
     def prepared(self, text, parts: NDArray[np.int64], probes: CostProbes, found) -> Callable:
         """As `gpu_tools.matching.gpu.scan.UnitKernels.prepared`."""
