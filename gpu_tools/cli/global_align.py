@@ -8,8 +8,8 @@ from gpu_tools import global_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
+from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.pairwise import write_alignments
 
 
 @click.command("global-align")

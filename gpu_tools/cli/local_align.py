@@ -8,9 +8,9 @@ from gpu_tools import local_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
-from gpu_tools.formats.dot_plot import check_dot_plot, write_dot_plot
+from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
+from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.pairwise import write_alignments
 from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statistics_of
 
 

@@ -12,7 +12,7 @@ from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow, write_matches
-from gpu_tools.formats.matrices import read_matrix
+from gpu_tools.formats.values.matrices import read_matrix
 from gpu_tools.matching import ALPHABETS, scan_approximate
 from gpu_tools.model.results import ApproximateMatch
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts

@@ -16,12 +16,12 @@ from gpu_tools import max_segment, max_segments
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.numbers import read_values
-from gpu_tools.formats.scales import load_scale
 from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
-from gpu_tools.formats.tracks import is_track, read_tracks
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.values.numbers import read_values
+from gpu_tools.formats.values.scales import load_scale
+from gpu_tools.formats.values.tracks import is_track, read_tracks
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.results import Segments
 from gpu_tools.model.scales import DIGITS, LARGEST, Scale

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from gpu_tools import max_submatrix
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.numbers import read_matrix
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
+from gpu_tools.formats.values.numbers import read_matrix
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.results import Submatrix
 from gpu_tools.model.sequences import OTHER, Sequence, encode, encode_protein

@@ -13,8 +13,9 @@ from gpu_tools import spliced_align
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.cases import CaseFiles, read_cases, read_site_cases
 from gpu_tools.cli.common.progress import progress
-from gpu_tools.formats import intervals, tables
+from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
+from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, SplicedScoring

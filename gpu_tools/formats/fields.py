@@ -17,14 +17,14 @@ _STRANDS = {"+": False, "-": True, ".": False}
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A line of a file, 1-based; every error raised here names it."""
 
     path: str | os.PathLike
     line: int
 
     def error(self, problem: str, expected: str | None = None) -> InputError:
-        """Return an error at this place."""
+        """Return an error at this location."""
         return InputError(problem, path=self.path, line=self.line, expected=expected)
 
     def integer(self, text: str, what: str) -> int:

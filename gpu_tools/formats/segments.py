@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
+from gpu_tools.formats.exons.gff import SOURCE, escape_seqid
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.gff import SOURCE, escape_seqid
 from gpu_tools.formats.tables import write_table
 
 COLUMNS = ("sequence", "rank", "start", "end", "score")

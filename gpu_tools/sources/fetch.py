@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tools.errors import FetchError, InputError
-from gpu_tools.formats.fasta import iterate_fasta, write_fasta
 from gpu_tools.formats.files import check_writable, open_binary
+from gpu_tools.formats.sequences.fasta import iterate_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.sources.http import TemporaryError, shown
 from gpu_tools.sources.services import Settings, client_of, is_permanent, request_of

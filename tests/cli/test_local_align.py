@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools.cli.common.pairwise import COLUMNS
 from gpu_tools.cli.main import main
-from gpu_tools.formats.dot_plot import path_of
+from gpu_tools.formats.alignments.dot_plot import path_of
 from gpu_tools.model.results import PairwiseAlignment
 
 HEADER = "\t".join(COLUMNS) + "\n"

@@ -7,9 +7,9 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
-from gpu_tools.formats import chunks as chunks_room
-from gpu_tools.formats.chunks import stream_bytes, stream_fasta
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences import chunks as chunks_room
+from gpu_tools.formats.sequences.chunks import stream_bytes, stream_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS
 from tests.oracles import matching as oracle
 

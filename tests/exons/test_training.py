@@ -25,9 +25,9 @@ from gpu_tools.exons.evaluation import (
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.exons.reading import annotated_sequences, reads_through
 from gpu_tools.exons.training import folds, train, trained_on
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.codons import read_codon_usage
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.resources import resource_path

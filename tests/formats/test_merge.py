@@ -7,8 +7,8 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import write_alignments
-from gpu_tools.formats.fasta import read_fasta, write_fasta
 from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3, merge_methods, merge_tables
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.sequences import decode
 from gpu_tools.sources import parse_source
 from gpu_tools.sources.pace import Pace

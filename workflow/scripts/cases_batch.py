@@ -4,9 +4,9 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.merge import concatenate, merge_gff3
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.hardware.batches import even_batches
 from gpu_tools.model.exon_set import ExonSet

@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import read_exons_and_format
+from gpu_tools.formats.exons.intervals import read_exons_and_format
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence

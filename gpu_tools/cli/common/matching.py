@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.chunks import read_byte_lines, stream_bytes, stream_fasta
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.chunks import read_byte_lines, stream_bytes, stream_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 

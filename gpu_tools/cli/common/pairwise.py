@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 import click
 
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.formats import dot_plot
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.matrices import SHIPPED, load_matrix
-from gpu_tools.formats.pairwise import SUFFIXES, cigar_text
+from gpu_tools.formats.alignments import dot_plot
+from gpu_tools.formats.alignments.pairwise import SUFFIXES, cigar_text
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence, encode_protein

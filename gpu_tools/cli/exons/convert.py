@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.formats import intervals
+from gpu_tools.formats.exons import intervals
 
 
 @click.command("convert")

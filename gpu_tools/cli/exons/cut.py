@@ -10,9 +10,9 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.sequences.cut import flank, locus
 from gpu_tools.errors import InputError
-from gpu_tools.formats.annotation import read_coding_segments
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import AUTO, read_exons_and_format, write_exons
+from gpu_tools.formats.exons.annotation import read_coding_segments
+from gpu_tools.formats.exons.intervals import AUTO, read_exons_and_format, write_exons
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
 

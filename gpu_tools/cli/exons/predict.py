@@ -12,8 +12,8 @@ from gpu_tools.cli.common.progress import progress
 from gpu_tools.exons.providers.augustus import Augustus
 from gpu_tools.exons.providers.builtin import Builtin
 from gpu_tools.exons.providers.genscan import Genscan
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import write_exons
+from gpu_tools.formats.exons.intervals import write_exons
+from gpu_tools.formats.sequences.fasta import read_fasta
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
 PROBABILITY = click.FloatRange(0, 1)

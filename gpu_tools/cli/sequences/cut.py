@@ -9,7 +9,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import cut_locus, read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import cut_locus, read_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence
 
 _LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")

@@ -8,7 +8,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.model.translation import longest_protein
 

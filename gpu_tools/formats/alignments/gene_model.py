@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_tools.formats.alignments.walk import AlignedExon, aligned_exons
+from gpu_tools.formats.exons.gff import SOURCE, escape_attribute, escape_seqid, format_number
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.gff import SOURCE, escape_attribute, escape_seqid, format_number
 from gpu_tools.model.results import SplicedAlignment
 
 

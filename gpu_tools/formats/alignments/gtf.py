@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.exons.gff import SOURCE
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.gff import SOURCE
 from gpu_tools.model.results import SplicedAlignment
 
 _CODON = 3

@@ -4,8 +4,8 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import write_alignments
-from gpu_tools.formats.annotation import read_annotated_exons
-from tests.formats.alignment_cases import BASE_LENGTH, HAND_MADE, alignment, sequences, write_one
+from gpu_tools.formats.exons.annotation import read_annotated_exons
+from tests.formats.alignments.cases import BASE_LENGTH, HAND_MADE, alignment, sequences, write_one
 
 CODING = {
     "+": alignment(

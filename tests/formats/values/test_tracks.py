@@ -8,7 +8,7 @@ import pytest
 
 from gpu_tools import InputError, max_segment
 from gpu_tools.cli.main import main
-from gpu_tools.formats.tracks import is_track, read_tracks
+from gpu_tools.formats.values.tracks import is_track, read_tracks
 
 BEDGRAPH = """track type=bedGraph
 # a comment

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 
 BINARY_SUFFIX = ".npy"
@@ -65,14 +65,14 @@ def read_matrix(path: str | os.PathLike) -> NDArray:
     for line, text in read_lines(path):
         if not text.strip():
             continue
-        fields, place = text.split("\t"), Place(path, line)
+        fields, location = text.split("\t"), Location(path, line)
         if rows and len(fields) != len(rows[0]):
-            raise place.error(
+            raise location.error(
                 f"row {len(rows) + 1} has {len(fields)} columns", f"{len(rows[0])} as in row 1"
             )
         where = f"row {len(rows) + 1}, column"
         rows.append(
-            [place.whole_or_number(word, f"{where} {k}:") for k, word in enumerate(fields, 1)]
+            [location.whole_or_number(word, f"{where} {k}:") for k, word in enumerate(fields, 1)]
         )
     if not rows:
         raise InputError("no numbers", path=path, expected="at least one number")

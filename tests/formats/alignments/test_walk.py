@@ -12,7 +12,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import SUFFIXES, check_suffix, write_alignments
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence, decode, reverse_complement
-from tests.formats.alignment_cases import (
+from tests.formats.alignments.cases import (
     BASE_LENGTH,
     HAND_MADE,
     NO_CHAIN,

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from gpu_tools.formats.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Place
-from gpu_tools.formats.gff import format_number
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.exons.gff import format_number
+from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12
@@ -24,41 +24,43 @@ def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict
     exons = ExonCollector()
     for number, line in lines:
         if not _NOT_DATA.match(line):
-            _add_line(exons, Place(path, number), line)
+            _add_line(exons, Location(path, number), line)
     return exons.sets()
 
 
-def _add_line(exons: ExonCollector, place: Place, line: str) -> None:
+def _add_line(exons: ExonCollector, location: Location, line: str) -> None:
     fields = line.split("\t") if "\t" in line else line.split()
     if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
-        raise place.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
+        raise location.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
     if not fields[0].strip():
-        raise place.error("the sequence's name is empty")
-    interval = place.half_open_interval(fields[1], fields[2])
+        raise location.error("the sequence's name is empty")
+    interval = location.half_open_interval(fields[1], fields[2])
     name, score, strand = (fields[3:6] + [None] * 3)[:3]
-    values = (place.strand(strand), place.score(score), exon_type_code(name))
-    for block in _blocks(place, interval, fields[9:]):
+    values = (location.strand(strand), location.score(score), exon_type_code(name))
+    for block in _blocks(location, interval, fields[9:]):
         exons.add(fields[0], block, *values)
 
 
-def _blocks(place: Place, interval: tuple[int, int], fields: list[str]) -> list[tuple[int, int]]:
+def _blocks(
+    location: Location, interval: tuple[int, int], fields: list[str]
+) -> list[tuple[int, int]]:
     if len(fields) < 3:
         return [interval]
     start, end = interval
-    count = place.integer(fields[0], "block count")
-    sizes, offsets = (_integers(place, text) for text in fields[1:])
+    count = location.integer(fields[0], "block count")
+    sizes, offsets = (_integers(location, text) for text in fields[1:])
     if not len(sizes) == len(offsets) == count > 0:
-        raise place.error(f"{len(sizes)} block sizes and {len(offsets)} block starts",
+        raise location.error(f"{len(sizes)} block sizes and {len(offsets)} block starts",
                           f"{count} of each")  # fmt: skip
     blocks = [(start + o, start + o + n) for o, n in zip(offsets, sizes, strict=True)]
     if min(sizes) < 1 or min(offsets) != 0 or max(b for _, b in blocks) != end:
-        raise place.error("the blocks do not span the interval",
+        raise location.error("the blocks do not span the interval",
                           f"blocks from {start} to {end}")  # fmt: skip
     return blocks
 
 
-def _integers(place: Place, text: str) -> list[int]:
-    return [place.integer(word, "block value") for word in text.strip().rstrip(",").split(",")]
+def _integers(location: Location, text: str) -> list[int]:
+    return [location.integer(word, "block value") for word in text.strip().rstrip(",").split(",")]
 
 
 def write_bed(

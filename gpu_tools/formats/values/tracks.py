@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 
 BIGWIG_SUFFIXES = (".bw", ".bigwig")
@@ -94,7 +94,7 @@ def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
     tracks: dict[str, list[tuple]] = {}
     for number, line in read_lines(path):
         if not _NOT_DATA.match(line):
-            name, interval = _interval(Place(path, number), line)
+            name, interval = _interval(Location(path, number), line)
             tracks.setdefault(name, []).append((*interval, number))
     if not tracks:
         raise InputError("no intervals", path=path, expected="bedGraph: name, start, end, value")
@@ -102,12 +102,12 @@ def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
         yield name, _filled(path, sorted(intervals))
 
 
-def _interval(place: Place, line: str) -> tuple[str, tuple]:
+def _interval(location: Location, line: str) -> tuple[str, tuple]:
     fields = line.split("\t") if "\t" in line else line.split()
     if len(fields) != 4:
-        raise place.error(f"{len(fields)} columns", "4: name, start, end, value")
-    start, end = place.half_open_interval(fields[1], fields[2])
-    return fields[0], (start, end, place.whole_or_number(fields[3], "value"))
+        raise location.error(f"{len(fields)} columns", "4: name, start, end, value")
+    start, end = location.half_open_interval(fields[1], fields[2])
+    return fields[0], (start, end, location.whole_or_number(fields[3], "value"))
 
 
 def _filled(path, intervals: list[tuple]) -> NDArray:
@@ -116,7 +116,7 @@ def _filled(path, intervals: list[tuple]) -> NDArray:
     reached = 0
     for start, end, value, line in intervals:
         if start < reached:
-            raise Place(path, line).error(
+            raise Location(path, line).error(
                 f"the interval from {start} overlaps another one", "one value for each position"
             )
         values[start:end] = value

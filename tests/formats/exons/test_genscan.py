@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Place
-from gpu_tools.formats.genscan import format_feature, parse_feature
-from gpu_tools.formats.intervals import read_exons, write_exons
+from gpu_tools.formats.exons.genscan import format_feature, parse_feature
+from gpu_tools.formats.exons.intervals import read_exons, write_exons
+from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import ExonSet
 
 REAL = Path("../shared/data/genscan")
@@ -126,7 +126,7 @@ def test_lines_are_formatted_as_they_were_read():
     lines = [line for line in (PREDICTED + SUBOPTIMAL).splitlines() if re.search(r"\w [+-] ", line)]
     assert len(lines) == 7
     for line in lines:
-        assert format_feature(parse_feature(line, Place("x", 1))) == line
+        assert format_feature(parse_feature(line, Location("x", 1))) == line
 
 
 def changed(old, new):
@@ -199,7 +199,7 @@ def test_positions_of_a_whole_chromosome(tmp_path):
         (248900300, 248900400, True, -14.46, 3, 0.111),
     ]
     for line in LONG.splitlines():
-        assert format_feature(parse_feature(line, Place("x", 1))) == line
+        assert format_feature(parse_feature(line, Location("x", 1))) == line
 
 
 def test_a_gene_without_its_first_and_last_exon(tmp_path):
@@ -262,7 +262,7 @@ def test_real_lines_are_formatted_as_they_were_read():
     lines = (REAL / "bioperl/genomic-seq.genscan").read_text().splitlines()
     lines = [line for line in lines if re.match(r" \d\.\d\d \w{4} [+-] ", line)]
     assert len(lines) == 42
-    assert [format_feature(parse_feature(line, Place("x", 1))) for line in lines] == lines
+    assert [format_feature(parse_feature(line, Location("x", 1))) for line in lines] == lines
 
 
 @needs_real

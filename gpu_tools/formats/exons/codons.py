@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.sequences import OTHER, encode
 
@@ -37,32 +37,32 @@ def read_codon_usage(path: str | os.PathLike) -> NDArray[np.float64]:
     """
     usage = np.full(N_CODONS, np.nan)
     for line, row in read_table(path, ("codon", "frequency")):
-        place = Place(path, line)
-        codon = _codon(place, row["codon"].strip())
+        location = Location(path, line)
+        codon = _codon(location, row["codon"].strip())
         if not np.isnan(usage[codon]):
-            raise place.error(f"codon {row['codon'].strip()!r} occurs twice")
-        usage[codon] = _frequency(place, row["frequency"])
+            raise location.error(f"codon {row['codon'].strip()!r} occurs twice")
+        usage[codon] = _frequency(location, row["frequency"])
     usage = np.nan_to_num(usage, nan=0.0)
     if not usage.any():
         raise InputError("no codon of a frequency above 0", path=path, expected="a codon usage")
     return usage
 
 
-def _codon(place: Place, text: str) -> int:
+def _codon(location: Location, text: str) -> int:
     try:
         codes = encode(text)
     except InputError:
         codes = np.full(1, OTHER)
     if len(codes) != 3 or OTHER in codes:
-        raise place.error(f"{text!r} is no codon", "three of the letters A, C, G, T or U")
+        raise location.error(f"{text!r} is no codon", "three of the letters A, C, G, T or U")
     return int(codes @ (16, 4, 1))
 
 
-def _frequency(place: Place, text: str) -> float:
+def _frequency(location: Location, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise place.error(f"frequency {text.strip()!r}", "a number of at least 0")
+        raise location.error(f"frequency {text.strip()!r}", "a number of at least 0")
     return value

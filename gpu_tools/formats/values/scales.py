@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.scales import DIGITS, LARGEST, Scale
@@ -51,24 +51,24 @@ def read_scale(path: str | os.PathLike, name: str) -> Scale:
     """Read a scale from a table; see `load_scale`."""
     scores: dict[str, Decimal] = {}
     for line, row in read_table(path, ("symbol", "score")):
-        place, symbol = Place(path, line), row["symbol"].upper()
+        location, symbol = Location(path, line), row["symbol"].upper()
         if not symbol.isascii() or len(symbol) not in (1, 2):
-            raise place.error(f"symbol {symbol!r}", "a letter or a pair of letters")
+            raise location.error(f"symbol {symbol!r}", "a letter or a pair of letters")
         if scores and len(symbol) != len(next(iter(scores))):
-            raise place.error(f"symbol {symbol!r}", "either letters or pairs, not both")
+            raise location.error(f"symbol {symbol!r}", "either letters or pairs, not both")
         if symbol in scores:
-            raise place.error(f"symbol {symbol!r} occurs twice")
-        scores[symbol] = _score(place, row["score"])
+            raise location.error(f"symbol {symbol!r} occurs twice")
+        scores[symbol] = _score(location, row["score"])
     if not scores:
         raise InputError("no symbol", path=path, expected="at least one row of symbol and score")
     return Scale(name, scores)
 
 
-def _score(place: Place, text: str) -> Decimal:
-    place.number(text, "score")
+def _score(location: Location, text: str) -> Decimal:
+    location.number(text, "score")
     score = Decimal(text)
     if abs(score) > LARGEST or -score.normalize().as_tuple().exponent > DIGITS:
-        raise place.error(
+        raise location.error(
             f"score {text} is out of range",
             f"-{LARGEST} to {LARGEST} with at most {DIGITS} decimal places",
         )

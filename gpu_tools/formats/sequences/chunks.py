@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import parse_header
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary
+from gpu_tools.formats.sequences.fasta import parse_header
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.model.sequences import SequenceChunk
@@ -35,7 +35,7 @@ def stream_fasta(
 ) -> Iterator[SequenceChunk]:
     """Yield the records of a FASTA file in chunks of at most 16 MiB.
 
-    What a record is and what is wrong with one is as in `gpu_tools.formats.fasta.read_fasta`.
+    What a record is and what is wrong with one is as in `fasta.read_fasta`.
 
     Parameters
     ----------

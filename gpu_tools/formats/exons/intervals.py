@@ -13,12 +13,12 @@ from typing import TextIO
 import numpy as np
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.bed import parse_bed, write_bed
-from gpu_tools.formats.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.exons.bed import parse_bed, write_bed
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
+from gpu_tools.formats.exons.gff import format_number, parse_gff3, parse_gtf, write_gff3
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, read_lines
-from gpu_tools.formats.genscan import parse_genscan, write_genscan
-from gpu_tools.formats.gff import format_number, parse_gff3, parse_gtf, write_gff3
 from gpu_tools.formats.tables import MISSING, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
@@ -166,21 +166,21 @@ def _judge_by_suffix(path) -> str:
 def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
     exons = ExonCollector()
     for number, row in parse_table(path, lines, _REQUIRED, _OPTIONAL):
-        place = Place(path, number)
+        location = Location(path, number)
         exons.add(
             row["base"],
-            place.closed_interval(row["start"], row["end"]),
-            place.strand(row["strand"]),
-            place.score(row["score"]),
-            _exon_type(place, row["exon_type"]),
-            place.probability(row["probability"]),
+            location.closed_interval(row["start"], row["end"]),
+            location.strand(row["strand"]),
+            location.score(row["score"]),
+            _exon_type(location, row["exon_type"]),
+            location.probability(row["probability"]),
         )
     return exons.sets()
 
 
-def _exon_type(place: Place, name: str | None) -> int:
+def _exon_type(location: Location, name: str | None) -> int:
     if name not in (None, *EXON_TYPES[1:]):
-        raise place.error(f"unknown exon type {name!r}", f"{', '.join(EXON_TYPES[1:])} or .")
+        raise location.error(f"unknown exon type {name!r}", f"{', '.join(EXON_TYPES[1:])} or .")
     return exon_type_code(name)
 
 

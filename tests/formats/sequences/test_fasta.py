@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.fasta import cut_locus, read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import cut_locus, read_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence, decode
 
 

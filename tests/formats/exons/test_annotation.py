@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.annotation import read_coding_segments
+from gpu_tools.formats.exons.annotation import read_coding_segments
 
 
 def gff3(tmp_path, *features, version="##gff-version 3\n"):

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.collect import ExonCollector
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.exons.collect import ExonCollector
+from gpu_tools.formats.exons.gff import parse_gff3
+from gpu_tools.formats.exons.intervals import parse_exons
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
-from gpu_tools.formats.gff import parse_gff3
-from gpu_tools.formats.intervals import parse_exons
 from gpu_tools.model.exon_set import ExonSet
 
 CODING_FEATURES = ("CDS", "SO:0000316")
@@ -98,18 +98,18 @@ def _gtf_transcripts(path, lines) -> dict[tuple[str, bool, str], dict[str, list[
     """Return the intervals by feature of each transcript (sequence, reverse, name)."""
     transcripts = defaultdict(lambda: defaultdict(list))
     for number, line in lines:
-        place = Place(path, number)
+        location = Location(path, number)
         if not line.strip() or line.startswith("#"):
             continue
         fields = line.split("\t")
         if len(fields) != 9:
-            raise place.error(f"{len(fields)} columns", "9 tab-separated columns")
+            raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
         transcript = _TRANSCRIPT.search(fields[8])
         if fields[2] in ("CDS", "stop_codon") and not transcript:
-            raise place.error(f"a {fields[2]} without transcript_id", 'transcript_id "NAME"')
+            raise location.error(f"a {fields[2]} without transcript_id", 'transcript_id "NAME"')
         if fields[2] in ("CDS", "stop_codon"):
-            key = (fields[0], place.strand(fields[6]), transcript[1])
-            transcripts[key][fields[2]].append(place.closed_interval(fields[3], fields[4]))
+            key = (fields[0], location.strand(fields[6]), transcript[1])
+            transcripts[key][fields[2]].append(location.closed_interval(fields[3], fields[4]))
     return transcripts
 
 

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from gpu_tools.formats.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 SOURCE = "gpu-tools"
@@ -42,7 +42,7 @@ def parse_gff3(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dic
     for number, line in lines:
         if line.startswith((">", "##FASTA")):
             break
-        _add_feature(exons, Place(path, number), line, unquote)
+        _add_feature(exons, Location(path, number), line, unquote)
     return exons.sets()
 
 
@@ -50,27 +50,27 @@ def parse_gtf(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict
     """Return the features ``exon`` and ``CDS`` of GTF lines, by sequence."""
     exons = ExonCollector()
     for number, line in lines:
-        _add_feature(exons, Place(path, number), line, str)
+        _add_feature(exons, Location(path, number), line, str)
     return exons.sets()
 
 
-def _add_feature(exons: ExonCollector, place: Place, line: str, unescape) -> None:
+def _add_feature(exons: ExonCollector, location: Location, line: str, unescape) -> None:
     if not line.strip() or line.startswith("#"):
         return
     fields = line.split("\t")
     if len(fields) != 9:
-        raise place.error(f"{len(fields)} columns", "9 tab-separated columns")
+        raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
     if not fields[0].strip():
-        raise place.error("the sequence's name is empty")
+        raise location.error("the sequence's name is empty")
     if fields[2] in EXON_FEATURES:
         attributes = dict(_ATTRIBUTE.findall(fields[8]))
         exons.add(
             unescape(fields[0]),
-            place.closed_interval(fields[3], fields[4]),
-            place.strand(fields[6]),
-            place.score(fields[5]),
+            location.closed_interval(fields[3], fields[4]),
+            location.strand(fields[6]),
+            location.score(fields[5]),
             exon_type_code(attributes.get("exon_type")),
-            place.probability(attributes.get("probability")),
+            location.probability(attributes.get("probability")),
         )
 
 

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from urllib.parse import unquote
 
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
@@ -43,41 +43,43 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
             break
         fields = line.split("\t")
         if line.strip() and not line.startswith("#"):
-            _add_line(segments, Place(path, number), fields)
+            _add_line(segments, Location(path, number), fields)
     coding: dict[str, list[CodingSequence]] = defaultdict(list)
     for (record, name), parts in segments.items():
         coding[record].append(_joined(name, parts))
     return {record: tuple(several) for record, several in coding.items()}
 
 
-def _add_line(segments, place: Place, fields: list[str]) -> None:
+def _add_line(segments, location: Location, fields: list[str]) -> None:
     if len(fields) != 9:
-        raise place.error(f"{len(fields)} columns", "9 tab-separated columns")
+        raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
     if fields[2] not in CODING_FEATURES:
         return
-    strand, segment = _segment(place, fields)
-    for name in _transcripts(place, fields[8]):
+    strand, segment = _segment(location, fields)
+    for name in _transcripts(location, fields[8]):
         parts = segments[unquote(fields[0]), name]
         if parts and parts[0][0] != strand:
-            raise place.error(f"coding sequence {name!r} is on both strands")
+            raise location.error(f"coding sequence {name!r} is on both strands")
         parts.append((strand, segment))
 
 
-def _segment(place: Place, fields: list[str]) -> tuple[str, CodingSegment]:
+def _segment(location: Location, fields: list[str]) -> tuple[str, CodingSegment]:
     strand, phase = fields[6], fields[7]
     if strand not in _STRANDS:
-        raise place.error(f"strand {strand!r} of a coding segment", "+ or -")
+        raise location.error(f"strand {strand!r} of a coding segment", "+ or -")
     if phase not in _PHASES:
-        raise place.error(f"phase {phase!r} of a coding segment", "0, 1 or 2")
+        raise location.error(f"phase {phase!r} of a coding segment", "0, 1 or 2")
     partial = _attributes(fields[8]).get("partial") == "true"
-    return strand, CodingSegment(*place.closed_interval(fields[3], fields[4]), int(phase), partial)
+    return strand, CodingSegment(
+        *location.closed_interval(fields[3], fields[4]), int(phase), partial
+    )
 
 
-def _transcripts(place: Place, text: str) -> list[str]:
+def _transcripts(location: Location, text: str) -> list[str]:
     attributes = _attributes(text)
     names = attributes.get("Parent") or attributes.get("ID")
     if not names:
-        raise place.error("a coding segment without transcript", "the attribute Parent or ID")
+        raise location.error("a coding segment without transcript", "the attribute Parent or ID")
     return [unquote(name) for name in names.split(",")]
 
 

@@ -6,8 +6,8 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gpu_tools.formats.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import ExonSet
 
 TYPES = {"initial": "Init", "internal": "Intr", "terminal": "Term", "single": "Sngl"}
@@ -41,7 +41,7 @@ def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) ->
     by_frame = {}
     for number, line in lines:
         if line.strip() and not line.startswith("#"):
-            by_frame |= _exon(Place(path, number), line)
+            by_frame |= _exon(Location(path, number), line)
     totals = defaultdict(float)
     for (*exon, _), probability in by_frame.items():
         totals[tuple(exon)] += probability
@@ -52,16 +52,16 @@ def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) ->
     return collector.sets().get("", ExonSet.empty())
 
 
-def _exon(place: Place, line: str) -> dict[tuple, float]:
+def _exon(location: Location, line: str) -> dict[tuple, float]:
     """Return the probability of an exon by strand, interval, type and frame; {} for no exon."""
     fields = line.split("\t")
     if len(fields) != 9:
-        raise place.error(f"{len(fields)} columns", "9 tab-separated columns")
+        raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
     if fields[2] in _OTHER_FEATURES:
         return {}
     if fields[2] not in TYPES:
-        raise place.error(f"unknown feature {fields[2]!r}", ", ".join(TYPES))
+        raise location.error(f"unknown feature {fields[2]!r}", ", ".join(TYPES))
     if fields[5] == ".":
-        raise place.error("an exon without a probability", "0 to 1, from sampling")
-    key = (*place.closed_interval(fields[3], fields[4]), exon_type_code(TYPES[fields[2]]))
-    return {(place.strand(fields[6]), *key, fields[7]): place.probability(fields[5])}
+        raise location.error("an exon without a probability", "0 to 1, from sampling")
+    key = (*location.closed_interval(fields[3], fields[4]), exon_type_code(TYPES[fields[2]]))
+    return {(location.strand(fields[6]), *key, fields[7]): location.probability(fields[5])}

@@ -11,8 +11,8 @@ from typing import TextIO
 import numpy as np
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 SIGNALS = ("Prom", "PlyA")
@@ -110,7 +110,7 @@ def format_feature(feature: GenscanFeature) -> str:
     return f"{start} {sites} {f.probability:5.3f} {f.score:6.2f}"
 
 
-def parse_feature(line: str, place: Place) -> GenscanFeature:
+def parse_feature(line: str, location: Location) -> GenscanFeature:
     """Read a feature line by its white space.
 
     Raises
@@ -121,29 +121,29 @@ def parse_feature(line: str, place: Place) -> GenscanFeature:
     words = line.split()
     n_fields = 7 if words[1:2] and words[1] in SIGNALS else 13
     if len(words) != n_fields or words[1] not in _TYPES:
-        raise place.error("not a GENSCAN feature line",
+        raise location.error("not a GENSCAN feature line",
                           "13 columns for an exon, 7 for a promoter or poly-A signal")  # fmt: skip
-    begin, end = _oriented(place, words[2], words[3:5])
-    length = place.integer(words[5], "length")
+    begin, end = _oriented(location, words[2], words[3:5])
+    length = location.integer(words[5], "length")
     if length != abs(end - begin) + 1:
-        raise place.error(f"length {length} is not that of {begin} to {end}")
-    score = place.number(words[-1], "score")
-    sites = [place.integer(word, "column") for word in words[6:-2]]
-    probability = [place.probability(words[-2])] if sites else []
+        raise location.error(f"length {length} is not that of {begin} to {end}")
+    score = location.number(words[-1], "score")
+    sites = [location.integer(word, "column") for word in words[6:-2]]
+    probability = [location.probability(words[-2])] if sites else []
     return GenscanFeature(*words[:3], begin, end, score, *sites, *probability)
 
 
-def _oriented(place: Place, strand: str, words: list[str]) -> tuple[int, int]:
+def _oriented(location: Location, strand: str, words: list[str]) -> tuple[int, int]:
     if strand not in ("+", "-"):
-        raise place.error(f"unknown strand {strand!r}", "+ or -")
-    begin, end = (place.integer(word, "position") for word in words)
+        raise location.error(f"unknown strand {strand!r}", "+ or -")
+    begin, end = (location.integer(word, "position") for word in words)
     if min(begin, end) < 1 or (begin > end if strand == "+" else begin < end):
-        raise place.error(f"positions {begin} to {end} do not fit strand {strand}",
+        raise location.error(f"positions {begin} to {end} do not fit strand {strand}",
                           "begin <= end on +, begin >= end on -")  # fmt: skip
     return begin, end
 
 
-def parse_suboptimal(line: str, place: Place) -> GenscanFeature:
+def parse_suboptimal(line: str, location: Location) -> GenscanFeature:
     """Read a line of the suboptimal section: what stands around the essential columns may vary.
 
     Raises
@@ -155,10 +155,10 @@ def parse_suboptimal(line: str, place: Place) -> GenscanFeature:
     words = line.split()
     k = next((k for k, word in enumerate(words) if word in _TYPES), None)
     if k is None or len(words) < k + 6:
-        raise place.error("not a suboptimal GENSCAN exon",
+        raise location.error("not a suboptimal GENSCAN exon",
                           "number, type, strand, begin, end, ..., probability, score")  # fmt: skip
-    begin, end = _oriented(place, words[k + 1], words[k + 2 : k + 4])
-    probability, score = place.probability(words[-2]), place.number(words[-1], "score")
+    begin, end = _oriented(location, words[k + 1], words[k + 2 : k + 4])
+    probability, score = location.probability(words[-2]), location.number(words[-1], "score")
     return GenscanFeature(
         "".join(words[:k]), words[k], words[k + 1], begin, end, score, probability=probability
     )
@@ -198,7 +198,7 @@ def _read(path, lines: Iterable[tuple[int, str]]) -> _ReportReader:
     reader = _ReportReader(path)
     for number, line in lines:
         if line.strip():
-            reader.read(Place(path, number), line.strip())
+            reader.read(Location(path, number), line.strip())
     reader.finish()
     return reader
 
@@ -208,12 +208,12 @@ class _ReportReader:
 
     def __init__(self, path):
         self.exons = ExonCollector()
-        self.place = Place(path, 1)
+        self.location = Location(path, 1)
         self.name, self.length, self.section = None, 0, None
         self.seen, self.n_sequences = False, 0
 
-    def read(self, place: Place, line: str) -> None:
-        self.place, self.seen = place, True
+    def read(self, location: Location, line: str) -> None:
+        self.location, self.seen = location, True
         if line.startswith(_TITLE):
             self.check_complete()
             self.name, self.section = None, _TITLE
@@ -233,16 +233,16 @@ class _ReportReader:
 
     def start_section(self, heading: str) -> None:
         if self.name is None:
-            raise self.place.error(
+            raise self.location.error(
                 f"{heading!r} without a sequence", "'Sequence NAME : N bp' first"
             )
         self.section = heading
 
     def read_feature(self, line: str) -> None:
         parse = parse_feature if self.section == _PREDICTED else parse_suboptimal
-        feature = parse(line, self.place)
+        feature = parse(line, self.location)
         if feature.interval[1] > self.length:
-            raise self.place.error(
+            raise self.location.error(
                 f"position {feature.interval[1]} lies after the sequence",
                 f"positions 1 to {self.length}",
             )
@@ -254,13 +254,13 @@ class _ReportReader:
     def check_complete(self) -> None:
         """Raise if the report that was read last is cut short."""
         if self.section not in (None, _REST):
-            raise self.place.error("the report is cut short", f"a section {_REST!r} at its end")
+            raise self.location.error("the report is cut short", f"a section {_REST!r} at its end")
 
     def finish(self) -> None:
         """Raise if the file ends within a report or holds none."""
         self.check_complete()
         if self.seen and self.name is None:
-            raise self.place.error("no GENSCAN report", "a line 'Sequence NAME : N bp'")
+            raise self.location.error("no GENSCAN report", "a line 'Sequence NAME : N bp'")
 
 
 def write_genscan(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.intervals import WRITTEN_FORMATS, read_exons, write_exons
+from gpu_tools.formats.exons.intervals import WRITTEN_FORMATS, read_exons, write_exons
 from gpu_tools.model.exon_set import ExonSet
 from tests.programs import require
 
