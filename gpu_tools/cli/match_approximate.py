@@ -65,7 +65,7 @@ def command(
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     with progress("searching", size(texts), quiet) as done:
         found = scan_approximate(
-            patterns, stream_texts(texts, alphabet, threads), max_distance=max_distance,
+            patterns, stream_texts(texts, alphabet), max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
         write_matches(output, COLUMNS, _rows(found), bed)

@@ -33,7 +33,7 @@ def command(
     with progress("searching", size(texts), quiet) as done:
         found = scan_exact(
             patterns,
-            stream_texts(texts, alphabet, threads),
+            stream_texts(texts, alphabet),
             device=device,
             threads=threads,
             progress=done,

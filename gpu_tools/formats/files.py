@@ -34,10 +34,10 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """
     try:
         with _raw(path) as raw:
-            compressed = raw.peek(2)[:2] == _GZIP_MAGIC
-            if compressed:
+            compression = compression_of(raw)
+            if compression == "bgzip" and raw.seekable():
                 _check_bgzip_end(raw)
-            with gzip.open(raw) if compressed else nullcontext(raw) as stream:
+            with nullcontext(raw) if compression == "none" else gzip.open(raw) as stream:
                 yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -47,16 +47,22 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
 
 
+def compression_of(stream: BinaryIO) -> str:
+    """Return none, gzip or bgzip by the first bytes of a stream, which stay to be read."""
+    head = stream.peek(_BGZIP_HEAD)[:_BGZIP_HEAD]
+    if head[:2] != _GZIP_MAGIC:
+        return "none"
+    is_bgzip = len(head) == _BGZIP_HEAD and head[3] & 4 and head[12:14] == b"BC"
+    return "bgzip" if is_bgzip else "gzip"
+
+
 def _check_bgzip_end(raw: BinaryIO) -> None:
     """Raise EOFError for bgzip cut between two blocks, which gzip takes for complete."""
-    head = raw.peek(_BGZIP_HEAD)[:_BGZIP_HEAD]
-    is_bgzip = len(head) == _BGZIP_HEAD and head[3] & 4 and head[12:14] == b"BC"
-    if is_bgzip and raw.seekable():
-        raw.seek(-len(_BGZIP_END), os.SEEK_END)
-        end = raw.read()
-        raw.seek(0)
-        if end != _BGZIP_END:
-            raise EOFError("bgzip's end-of-file block is missing")
+    raw.seek(-len(_BGZIP_END), os.SEEK_END)
+    end = raw.read()
+    raw.seek(0)
+    if end != _BGZIP_END:
+        raise EOFError("bgzip's end-of-file block is missing")
 
 
 def _raw(path):

@@ -7,7 +7,6 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
-from gpu_tools.formats.sequences import chunks as chunks_room
 from gpu_tools.formats.sequences.chunks import stream_bytes, stream_fasta
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS
@@ -36,12 +35,11 @@ def files(tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_chunks_join_to_the_records(size, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
+def test_chunks_join_to_the_records(size, tmp_path):
     path = tmp_path / "text.fa.gz"
     path.write_bytes(gzip.compress(TEXT.encode()))
     joined, ended = {}, []
-    for chunk in stream_fasta(path, TABLE, "letters"):
+    for chunk in stream_fasta(path, TABLE, "letters", size):
         joined.setdefault(chunk.name, []).append(chunk.codes)
         ended += [chunk.name] if chunk.last else []
     records = read_fasta(path)
@@ -52,49 +50,20 @@ def test_chunks_join_to_the_records(size, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize(("text", "message"), BAD)
-def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
+def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path):
     path = tmp_path / "bad.fa"
     path.write_text(text)
     with pytest.raises(InputError, match=message) as streamed:
-        list(stream_fasta(path, TABLE, "IUPAC nucleotide letters"))
+        list(stream_fasta(path, TABLE, "IUPAC nucleotide letters", size))
     with pytest.raises(InputError) as whole:
         read_fasta(path)
     assert str(streamed.value) == str(whole.value)
 
 
-def _lines(rng, kind):
-    """Letters in lines of one length, or with one that is a multiple of it, or of any lengths."""
-    width, count = int(rng.integers(1, 9)), int(rng.integers(1, 30))
-    sizes = np.full(count, width)
-    if kind == "one long line":
-        sizes[int(rng.integers(count))] *= 3
-    if kind == "any lengths":
-        sizes = rng.integers(0, 9, count)
-    end = "\r\n" if rng.random() < 0.3 else "\n"
-    lines = ["".join(rng.choice(list("ACGTN"), size)) for size in sizes]
-    return end.join(lines) + (end if rng.random() < 0.5 else "")
-
-
-@pytest.mark.parametrize("kind", ["one length", "one long line", "any lengths"])
-@pytest.mark.parametrize("seed", range(20))
-def test_lines_become_codes(seed, kind):
-    rng = np.random.default_rng(seed)
-    table = TABLE.copy()
-    table[[10, 13]] = 254
-    body = _lines(rng, kind)[int(rng.integers(4)) :]
-    codes = chunks_room.encode_lines(
-        np.frombuffer(body.encode(), np.uint8), chunks_room.table_of_pairs(table)
-    )
-    expected = ["ACGTN".index(letter) for letter in body if letter not in "\r\n"]
-    assert codes.tolist() == expected
-
-
-def test_bytes_are_one_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", 3)
+def test_bytes_are_one_text(tmp_path):
     path = tmp_path / "any.bin"
     path.write_bytes(bytes(range(8)))
-    found = list(stream_bytes(path))
+    found = list(stream_bytes(path, size=3))
     assert {chunk.name for chunk in found} == {"any.bin"}
     assert np.concatenate([chunk.codes for chunk in found]).tolist() == list(range(8))
 

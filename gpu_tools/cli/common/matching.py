@@ -71,15 +71,13 @@ def _read_lines(path: str, alphabet: str) -> list[Pattern]:
     return patterns
 
 
-def stream_texts(
-    paths: tuple[str, ...], alphabet: str, threads: int | None = None
-) -> Iterator[SequenceChunk]:
+def stream_texts(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:
     """Yield the texts of all files, chunk by chunk."""
     if alphabet == "bytes":
         return chain.from_iterable(map(stream_bytes, paths))
     known = ALPHABETS[alphabet]
     return chain.from_iterable(
-        stream_fasta(path, known.text_table, known.expected, threads) for path in paths
+        stream_fasta(path, known.text_table, known.expected) for path in paths
     )
 
 

@@ -9,7 +9,8 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.sequences.fasta import cut_locus, read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
+from gpu_tools.formats.sequences.locus import cut_locus, record_lengths
 from gpu_tools.model.sequences import Sequence
 
 _LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")
@@ -64,7 +65,7 @@ def command(fasta, record, locus, flank, name, output, quiet) -> None:
 
 
 def _only(fasta: str) -> str:
-    names = [sequence.name for sequence in read_fasta(fasta)]
+    names = list(record_lengths(fasta))
     if len(names) != 1:
         raise InputError(f"{len(names)} records", path=fasta, expected="one, or --record")
     return names[0]

@@ -1,6 +1,5 @@
 import gzip
 import io
-import os
 import sys
 
 import numpy as np
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.sequences.fasta import cut_locus, read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence, decode
 
 
@@ -107,6 +106,42 @@ def test_errors_name_line_record_and_position(tmp_path, data, message):
     assert str(caught.value) == f"{path}{message}"
 
 
+FASTQ = b"@a first read\nACgu\n+\nIIII\n@b\nTN\n+b\n@>\n"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_fastq_is_read_without_its_qualities(tmp_path, monkeypatch, pack):
+    first, second = read_fasta(saved(tmp_path, pack(FASTQ), "x.fastq"))
+    assert (first.name, first.description, decode(first.codes)) == ("a", "first read", "ACGT")
+    assert (second.name, second.description, decode(second.codes)) == ("b", "", "TN")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(FASTQ)))))
+    assert same(read_fasta("-"), [first, second])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"@a\nACGT\n+\nII\n", ": broken FASTQ in the first record; expected a quality"),
+        (b"@a\nACGT\n", ": broken FASTQ in or behind record a; expected a quality"),
+        (b"@a\nAC!T\n+\nIIII\n", ", record a, position 3: illegal symbol '!'"),
+        (b"@a\nA\n+\nI\n@a\nA\n+\nI\n", ", record a: duplicate name"),
+        (b"@a\n\n+\n\n", ", record a: no symbols"),
+        (b"@\nA\n+\nI\n", ": record without a name"),
+    ],
+)
+def test_errors_of_fastq(tmp_path, data, message):
+    path = saved(tmp_path, data)
+    with pytest.raises(InputError) as caught:
+        read_fasta(path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_cut_off_fastq(tmp_path):
+    data = gzip.compress(b"".join(b"@r%d\nACGTACGT\n+\nIIIIIIII\n" % k for k in range(5000)))
+    with pytest.raises(InputError, match="broken"):
+        read_fasta(saved(tmp_path, data[: len(data) // 2]))
+
+
 @pytest.mark.parametrize("keep", [5, 30, -4])
 def test_truncated_compression(tmp_path, keep):
     data = gzip.compress(b">a\n" + decode(random_sequence().codes).encode())
@@ -124,86 +159,6 @@ def test_corrupt_compression(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(InputError, match=r"none.fa: cannot be read .No such file"):
         read_fasta(tmp_path / "none.fa")
-
-
-LAYOUTS = ["plain", "plain with index", "bgzip", "gzip", "CR LF with index", "stale index"]
-
-
-def laid_out(tmp_path, layout, sequences):
-    path = tmp_path / ("x.fa.gz" if layout == "bgzip" else "x.fa")
-    write_fasta(path, sequences)
-    if layout == "gzip":
-        path.write_bytes(gzip.compress(path.read_bytes()))
-    if layout == "CR LF with index":
-        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    if "index" in layout:
-        pysam.faidx(str(path))
-    if layout == "stale index":
-        write_fasta(path, sequences[::-1])
-        os.utime(f"{path}.fai", (0, 0))
-    return path
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_locus_is_cut_with_flanks_that_end_with_the_record(tmp_path, layout):
-    sequence = random_sequence(length=1000)
-    path = laid_out(tmp_path, layout, [random_sequence("other", 77, 1), sequence])
-    for start, end, flank in [(100, 200, 0), (100, 200, 50), (20, 21, 30), (0, 1000, 5),
-                              (999, 1000, 1), (0, 1, 10_000)]:  # fmt: skip
-        cut = cut_locus(path, "chr", start, end, flank)
-        low, high = max(0, start - flank), min(1000, end + flank)
-        assert cut.name == f"chr:{low + 1}-{high}"
-        assert np.array_equal(cut.codes, sequence.codes[low:high])
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
-    ("record", "start", "end", "message"),
-    [
-        ("chrX", 0, 1, ": no record named 'chrX'"),
-        ("chr", 900, 1001, ", record chr: locus 901-1001 does not lie within the sequence; "
-                           "expected positions 1 to 1000, start not after end"),
-        ("chr", -1, 5, ", record chr: locus 0-5 does not lie within the sequence; "
-                       "expected positions 1 to 1000, start not after end"),
-        ("chr", 5, 5, ", record chr: locus 6-5 does not lie within the sequence; "
-                      "expected positions 1 to 1000, start not after end"),
-    ],
-)  # fmt: skip
-def test_a_locus_that_is_not_there(tmp_path, layout, record, start, end, message):
-    path = laid_out(tmp_path, layout, [random_sequence()])
-    with pytest.raises(InputError) as caught:
-        cut_locus(path, record, start, end, 10)
-    assert str(caught.value) == f"{path}{message}"
-
-
-def test_the_index_is_used(tmp_path):
-    # only a reader that goes by the index can overlook an illegal symbol elsewhere
-    path = saved(tmp_path, b">a\n!CGT\nACGT\n>b\nA\n")
-    pysam.faidx(str(path))
-    assert decode(cut_locus(path, "a", 4, 8).codes) == "ACGT"
-    with pytest.raises(InputError, match="record a, position 1: illegal symbol '!'"):
-        cut_locus(path, "a", 0, 2)
-
-
-def test_blanks_in_indexed_lines_do_not_shift_the_locus(tmp_path):
-    path = saved(tmp_path, b">a\nAC GT\nAC GT\n")
-    pysam.faidx(str(path))
-    with pytest.raises(InputError, match="line 2, record a, position 3: illegal symbol ' '"):
-        cut_locus(path, "a", 4, 8)
-
-
-def test_an_index_of_another_file(tmp_path):
-    path = saved(tmp_path, b">a\nACGT\n")
-    saved(tmp_path, b"a\t400\t3\t60\t61\n", "x.fa.fai")
-    with pytest.raises(InputError, match=r"x.fa, record a: does not agree with its index"):
-        cut_locus(path, "a", 100, 200)
-
-
-@pytest.mark.parametrize("junk", [b"\xff\n", b"a\tx\ty\tz\t1\n", b"a\n", b""])
-def test_an_index_that_is_none_is_not_used(tmp_path, junk):
-    path = saved(tmp_path, b">a\nACGT\n")
-    saved(tmp_path, junk, "x.fa.fai")
-    assert decode(cut_locus(path, "a", 1, 3).codes) == "CG"
 
 
 def test_a_bgzip_that_cannot_be_written_leaves_nothing(tmp_path):
