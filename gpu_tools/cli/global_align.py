@@ -15,7 +15,7 @@ from gpu_tools.formats.files import check_writable
 @click.command("global-align")
 @pairwise.options
 @options.output
-@options.device
+@options.device_unless(lambda requested: "alignments of whole sequences")
 @options.common
 def command(query, subject, alignments, output, device, threads, quiet, **scores) -> None:
     """Align the whole of each query with the whole of each subject, exactly.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
@@ -56,12 +55,6 @@ class Wanted(NamedTuple):
         return segments.take(keep).ranked()
 
 
-def _finite(context: click.Context, parameter: click.Parameter, value: float | None):
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number")
-    return value
-
-
 def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> Decimal:
     try:
         number = Decimal(text)
@@ -96,7 +89,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     help="All maximal scoring segments after Ruzzo and Tompa.  [default: the best one]",
 )  # fmt: skip
 @click.option(
-    "--min-score", type=float, callback=_finite, metavar="X",
+    "--min-score", type=float, callback=options.finite, metavar="X",
     help="Keep segments that score X or more.",
 )  # fmt: skip
 @click.option(

@@ -12,7 +12,7 @@ from gpu_tools.cli.sequences.cut import flank, locus
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import read_coding_segments
 from gpu_tools.formats.exons.intervals import AUTO, read_exons_and_format, write_exons
-from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
 
@@ -59,17 +59,10 @@ def command(exons, kind, base, record, locus, flank, output, quiet) -> None:
     GFF3 in the locus's own, named by BASE; exons that do not lie within it are left out, with a
     warning that counts them.
     """
-    sequence = _only_record(base)
+    sequence = read_one(base, expected="one, the locus")
     first = max(locus[0] - flank, 0) if locus else 0
     chosen = _shifted(_of_record(KINDS[kind](exons, record), exons, record), first, sequence)
     write_exons(output, {sequence.name: chosen}, "gff3", {sequence.name: len(sequence)})
-
-
-def _only_record(path: str) -> Sequence:
-    sequences = read_fasta(path)
-    if len(sequences) != 1:
-        raise InputError(f"{len(sequences)} records", path=path, expected="one, the locus")
-    return sequences[0]
 
 
 def _of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:

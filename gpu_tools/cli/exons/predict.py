@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields
 
 import click
@@ -19,12 +18,6 @@ PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
 PROBABILITY = click.FloatRange(0, 1)
 
 
-def _finite(context: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number")
-    return value
-
-
 @click.command("predict")
 @click.option(
     "--base", required=True, metavar="FILE", help="Genomic sequences, FASTA; - is standard input."
@@ -38,7 +31,7 @@ def _finite(context: click.Context, param: click.Parameter, value: float | None)
     help="builtin: a shipped model, or one in JSON.  [default: vertebrate]",
 )  # fmt: skip
 @click.option(
-    "--min-score", type=float, callback=_finite, metavar="X",
+    "--min-score", type=float, callback=options.finite, metavar="X",
     help="builtin: smallest score of a candidate, in bits.  [default: none]",
 )  # fmt: skip
 @click.option(

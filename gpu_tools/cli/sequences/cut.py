@@ -9,15 +9,14 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
-from gpu_tools.formats.sequences.locus import cut_locus, record_lengths
-from gpu_tools.model.sequences import Sequence
+from gpu_tools.formats.sequences.fasta import write_fasta
+from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
 
 _LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")
 
 
 class LocusType(click.ParamType):
-    """START-END, 1-based and inclusive; given on as a 0-based half-open interval."""
+    """START-END, 1-based and inclusive; becomes a 0-based half-open interval."""
 
     name = "locus"
 
@@ -60,7 +59,7 @@ def command(fasta, record, locus, flank, name, output, quiet) -> None:
         sequence = cut_locus(fasta, record, *locus, flank=flank)
         sequence = replace(sequence, description=sequence.name)
     else:
-        sequence = _whole(fasta, record)
+        sequence = read_record(fasta, record)
     write_fasta(output, [replace(sequence, name=name or record)])
 
 
@@ -69,10 +68,3 @@ def _only(fasta: str) -> str:
     if len(names) != 1:
         raise InputError(f"{len(names)} records", path=fasta, expected="one, or --record")
     return names[0]
-
-
-def _whole(fasta: str, record: str) -> Sequence:
-    for sequence in read_fasta(fasta):
-        if sequence.name == record:
-            return sequence
-    raise InputError(f"no record named {record!r}", path=fasta)

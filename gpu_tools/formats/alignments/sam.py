@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import pysam
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.model.resources import installed_version
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
@@ -72,7 +72,7 @@ def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
     return pysam.AlignmentHeader.from_dict({
         "HD": {"VN": "1.6", "SO": "coordinate"},
         "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
-        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": _version()}],
+        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": installed_version()}],
     })  # fmt: skip
 
 
@@ -81,13 +81,6 @@ def check_query_name(name: str) -> None:
     if not _QUERY_NAME.fullmatch(name):
         raise InputError("the name cannot stand in SAM", record=name,
                          expected="at most 254 printable characters without @")  # fmt: skip
-
-
-def _version() -> str:
-    try:
-        return version("gpu-tools")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
 
 
 def _records(alignments, targets, header) -> list[pysam.AlignedSegment]:

@@ -6,16 +6,16 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.collect import ExonCollector
-from gpu_tools.formats.exons.gff import parse_gff3
+from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, exons_of, features
 from gpu_tools.formats.exons.intervals import parse_exons
-from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
 
-CODING_FEATURES = ("CDS", "SO:0000316")
+_CODING_COLUMN = [[name] for name in CODING_FEATURES]
 _TRANSCRIPT = re.compile(r'transcript_id\s+"?([^";]+)"?')
 Interval = tuple[int, int]
 
@@ -39,7 +39,8 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
         If the file cannot be read.
     """
     lines = list(read_lines(path))
-    if any(_feature(line) in CODING_FEATURES for _, line in lines):
+    # any format but GFF3 and GTF lacks the columns, and has no feature CDS
+    if any(line.split("\t", 3)[2:3] in _CODING_COLUMN for _, line in lines):
         return _coding_segments(path, lines)
     return parse_exons(path, lines)[0]
 
@@ -70,47 +71,33 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
 
 
 def _coding_segments(path, lines: list[tuple[int, str]]) -> dict[str, ExonSet]:
-    is_gff3 = bool(lines) and lines[0][1].split()[:2] == ["##gff-version", "3"]
-    segments = (_gff3_segments if is_gff3 else _gtf_segments)(path, lines)
+    found = features(path, lines)
+    if bool(lines) and lines[0][1].split()[:2] == ["##gff-version", "3"]:
+        segments = exons_of(found, unquote, CODING_FEATURES)
+    else:
+        segments = _gtf_segments(found)
     if not segments:
         raise InputError("no CDS", path=path, expected="an annotation with features CDS")
     return segments
 
 
-def _gff3_segments(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
-    kept = ((n, line) for n, line in lines if line[:1] in "#>" or _feature(line) in CODING_FEATURES)
-    return parse_gff3(path, kept)
-
-
-def _feature(line: str) -> str:
-    return (line.split("\t", 3) + [""] * 3)[2]
-
-
-def _gtf_segments(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+def _gtf_segments(found: Iterable[Feature]) -> dict[str, ExonSet]:
+    transcripts = defaultdict(lambda: {"CDS": [], "stop_codon": []})
+    for feature in found:
+        if feature.type in ("CDS", "stop_codon"):
+            transcript = _TRANSCRIPT.search(feature.attributes)
+            if not transcript:
+                raise feature.location.error(
+                    f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
+                )
+            reverse = feature.location.strand(feature.strand)
+            intervals = transcripts[feature.seqid, reverse, transcript[1]]
+            intervals[feature.type].append(feature.interval)
     exons = ExonCollector()
-    for (name, reverse, _), parts in _gtf_transcripts(path, lines).items():
-        for interval in _with_stop(parts["CDS"], parts["stop_codon"]):
+    for (name, reverse, _), intervals in transcripts.items():
+        for interval in _with_stop(intervals["CDS"], intervals["stop_codon"]):
             exons.add(name, interval, reverse)
     return exons.sets()
-
-
-def _gtf_transcripts(path, lines) -> dict[tuple[str, bool, str], dict[str, list[Interval]]]:
-    """Return the intervals by feature of each transcript (sequence, reverse, name)."""
-    transcripts = defaultdict(lambda: defaultdict(list))
-    for number, line in lines:
-        location = Location(path, number)
-        if not line.strip() or line.startswith("#"):
-            continue
-        fields = line.split("\t")
-        if len(fields) != 9:
-            raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
-        transcript = _TRANSCRIPT.search(fields[8])
-        if fields[2] in ("CDS", "stop_codon") and not transcript:
-            raise location.error(f"a {fields[2]} without transcript_id", 'transcript_id "NAME"')
-        if fields[2] in ("CDS", "stop_codon"):
-            key = (fields[0], location.strand(fields[6]), transcript[1])
-            transcripts[key][fields[2]].append(location.closed_interval(fields[3], fields[4]))
-    return transcripts
 
 
 def _with_stop(segments: list[Interval], stops: list[Interval]) -> Iterator[Interval]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.exons.gff import Feature, features
 from gpu_tools.model.exon_set import ExonSet
 
 TYPES = {"initial": "Init", "internal": "Intr", "terminal": "Term", "single": "Sngl"}
@@ -39,9 +39,8 @@ def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) ->
         For a line that is neither a gene, a transcript nor an exon with a probability.
     """
     by_frame = {}
-    for number, line in lines:
-        if line.strip() and not line.startswith("#"):
-            by_frame |= _exon(Location(path, number), line)
+    for feature in features(path, lines):
+        by_frame |= _exon(feature)
     totals = defaultdict(float)
     for (*exon, _), probability in by_frame.items():
         totals[tuple(exon)] += probability
@@ -52,16 +51,14 @@ def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) ->
     return collector.sets().get("", ExonSet.empty())
 
 
-def _exon(location: Location, line: str) -> dict[tuple, float]:
+def _exon(feature: Feature) -> dict[tuple, float]:
     """Return the probability of an exon by strand, interval, type and frame; {} for no exon."""
-    fields = line.split("\t")
-    if len(fields) != 9:
-        raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
-    if fields[2] in _OTHER_FEATURES:
+    location = feature.location
+    if feature.type in _OTHER_FEATURES:
         return {}
-    if fields[2] not in TYPES:
-        raise location.error(f"unknown feature {fields[2]!r}", ", ".join(TYPES))
-    if fields[5] == ".":
+    if feature.type not in TYPES:
+        raise location.error(f"unknown feature {feature.type!r}", ", ".join(TYPES))
+    if feature.score == ".":
         raise location.error("an exon without a probability", "0 to 1, from sampling")
-    key = (*location.closed_interval(fields[3], fields[4]), exon_type_code(TYPES[fields[2]]))
-    return {(location.strand(fields[6]), *key, fields[7]): location.probability(fields[5])}
+    exon = (location.strand(feature.strand), *feature.interval, exon_type_code(TYPES[feature.type]))
+    return {(*exon, feature.phase): location.probability(feature.score)}

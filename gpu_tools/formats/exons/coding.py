@@ -6,11 +6,10 @@ import os
 from collections import defaultdict
 from urllib.parse import unquote
 
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, features
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
-CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
 _PHASES = ("0", "1", "2")
 _STRANDS = ("+", "-")
 
@@ -38,48 +37,40 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
         or a coding sequence on both strands.
     """
     segments: dict[tuple[str, str], list[tuple[str, CodingSegment]]] = defaultdict(list)
-    for number, line in read_lines(path):
-        if line.startswith((">", "##FASTA")):
-            break
-        fields = line.split("\t")
-        if line.strip() and not line.startswith("#"):
-            _add_line(segments, Location(path, number), fields)
+    for feature in features(path, read_lines(path)):
+        if feature.type in CODING_FEATURES:
+            _add(segments, feature)
     coding: dict[str, list[CodingSequence]] = defaultdict(list)
     for (record, name), parts in segments.items():
         coding[record].append(_joined(name, parts))
     return {record: tuple(several) for record, several in coding.items()}
 
 
-def _add_line(segments, location: Location, fields: list[str]) -> None:
-    if len(fields) != 9:
-        raise location.error(f"{len(fields)} columns", "9 tab-separated columns")
-    if fields[2] not in CODING_FEATURES:
-        return
-    strand, segment = _segment(location, fields)
-    for name in _transcripts(location, fields[8]):
-        parts = segments[unquote(fields[0]), name]
+def _add(segments, feature: Feature) -> None:
+    strand, segment = feature.strand, _segment(feature)
+    for name in _transcripts(feature):
+        parts = segments[unquote(feature.seqid), name]
         if parts and parts[0][0] != strand:
-            raise location.error(f"coding sequence {name!r} is on both strands")
+            raise feature.location.error(f"coding sequence {name!r} is on both strands")
         parts.append((strand, segment))
 
 
-def _segment(location: Location, fields: list[str]) -> tuple[str, CodingSegment]:
-    strand, phase = fields[6], fields[7]
-    if strand not in _STRANDS:
-        raise location.error(f"strand {strand!r} of a coding segment", "+ or -")
-    if phase not in _PHASES:
-        raise location.error(f"phase {phase!r} of a coding segment", "0, 1 or 2")
-    partial = _attributes(fields[8]).get("partial") == "true"
-    return strand, CodingSegment(
-        *location.closed_interval(fields[3], fields[4]), int(phase), partial
-    )
+def _segment(feature: Feature) -> CodingSegment:
+    if feature.strand not in _STRANDS:
+        raise feature.location.error(f"strand {feature.strand!r} of a coding segment", "+ or -")
+    if feature.phase not in _PHASES:
+        raise feature.location.error(f"phase {feature.phase!r} of a coding segment", "0, 1 or 2")
+    partial = _attributes(feature.attributes).get("partial") == "true"
+    return CodingSegment(*feature.interval, int(feature.phase), partial)
 
 
-def _transcripts(location: Location, text: str) -> list[str]:
-    attributes = _attributes(text)
+def _transcripts(feature: Feature) -> list[str]:
+    attributes = _attributes(feature.attributes)
     names = attributes.get("Parent") or attributes.get("ID")
     if not names:
-        raise location.error("a coding segment without transcript", "the attribute Parent or ID")
+        raise feature.location.error(
+            "a coding segment without transcript", "the attribute Parent or ID"
+        )
     return [unquote(name) for name in names.split(",")]
 
 

@@ -153,14 +153,14 @@ def _judge(path, head: list[tuple[int, str]]) -> str | None:
 
 
 def _judge_by_suffix(path) -> str:
-    name = PurePath(path)
-    suffix = name.with_suffix("").suffix if name.suffix.lower() == ".gz" else name.suffix
-    if suffix.lower() not in _SUFFIXES:
+    name = str(path).lower().removesuffix(".gz").removesuffix(".bgz")
+    suffix = PurePath(name).suffix
+    if suffix not in _SUFFIXES:
         raise InputError(
             "the format cannot be told from content or suffix", path=path,
             expected=f"--exons-format (in exons convert: --from) {'|'.join(FORMATS)}",
         )  # fmt: skip
-    return _SUFFIXES[suffix.lower()]
+    return _SUFFIXES[suffix]
 
 
 def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:

@@ -48,6 +48,24 @@ def read_fasta(
     return list(iterate_fasta(path, encode))
 
 
+def read_one(
+    path: str | os.PathLike,
+    encode: Callable[[bytes], NDArray[np.uint8]] = encode,
+    expected: str = "one",
+) -> Sequence:
+    """Read a file of exactly one record; `expected` is for the error that there are more.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, or if there is another number of records.
+    """
+    records = read_fasta(path, encode)
+    if len(records) != 1:
+        raise InputError(f"{len(records)} records", path=path, expected=expected)
+    return records[0]
+
+
 def iterate_fasta(
     path: str | os.PathLike, encode: Callable[[bytes], NDArray[np.uint8]] = encode
 ) -> Iterator[Sequence]:

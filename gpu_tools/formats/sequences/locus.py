@@ -95,9 +95,26 @@ def cut_locus(
             except _UNFIT_INDEX:
                 continue
             return _locus(path, record, first, symbols)
-    whole = _read_one(path, record)
+    whole = read_record(path, record)
     first, last = _bounds(path, record, len(whole), (start, end, flank))
     return Sequence(f"{record}:{first + 1}-{last}", whole.codes[first:last].copy())
+
+
+def read_record(path: str | os.PathLike, name: str) -> Sequence:
+    """Read one record of a FASTA or FASTQ file, which is read to its end.
+
+    Raises
+    ------
+    InputError
+        If the record is unknown, or the file is bad; symbols of other records are not looked at.
+    """
+    found = None
+    for record in whole_records(path):  # to the end: a name may stand twice
+        if record.name == name:
+            found = encoded(path, record)
+    if found is None:
+        raise InputError(f"no record named {name!r}", path=path)
+    return found
 
 
 def record_lengths(path: str | os.PathLike) -> dict[str, int]:
@@ -132,16 +149,6 @@ def _locus(path, record: str, first: int, symbols: str) -> Sequence:
     except InputError as error:
         error.position += first
         raise error.located(path=path, record=record) from None
-
-
-def _read_one(path, name: str) -> Sequence:
-    found = None
-    for record in whole_records(path):  # to the end of the file: what is broken later must show
-        if record.name == name:
-            found = encoded(path, record)
-    if found is None:
-        raise InputError(f"no record named {name!r}", path=path)
-    return found
 
 
 def _indexed_files(path) -> Iterator[IndexedFile]:

@@ -80,12 +80,13 @@ def test_tsv(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["x.bed.gz", "x.BED", "x.bed"])
+@pytest.mark.parametrize("name", ["x.bed.gz", "x.BED", "x.bed", "x.gff3.gz", "x.gff3", "x.gff",
+                                  "x.gff.gz", "x.gtf.gz", "x.bed.bgz", "x.GTF.GZ"])  # fmt: skip
 def test_suffix_before_gz_and_in_capitals(tmp_path, name):
     path = tmp_path / name
-    data = b"c\t0\t5\n"
-    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    assert len(read_exons(path)["c"]) == 1
+    data = b"c\t0\t9\n" if "bed" in name.lower() else feature().encode()
+    path.write_bytes(gzip.compress(data) if name.lower().endswith("gz") else data)
+    assert read_exons(path)["c"].ends.tolist() == [9]
 
 
 def test_content_goes_before_suffix(tmp_path):
