@@ -66,7 +66,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @click.option(
     "--exons-format", default=intervals.AUTO, show_default=True,
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
-    help="Format of the exons; auto tells it from content, then suffix.",
+    help="Format of the exons; auto recognises it by content, then suffix.",
 )  # fmt: skip
 @click.option("--match", type=int, default=1, show_default=True, help="Score of equal nucleotides.")
 @click.option(

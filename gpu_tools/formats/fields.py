@@ -11,7 +11,7 @@ from gpu_tools.errors import InputError
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_DIGITS = 19  # of the largest integer of 64 bits
+_INT64_DIGITS = 19  # of the largest integer of 64 bits
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _STRANDS = {"+": False, "-": True, ".": False}
 
@@ -44,7 +44,7 @@ class Location:
         word = text.strip()
         if not _WHOLE.fullmatch(word):
             return self.number(word, what)
-        if len(word.lstrip("+-0")) > _DIGITS or not -(2**63) <= int(word) < 2**63:
+        if len(word.lstrip("+-0")) > _INT64_DIGITS or not -(2**63) <= int(word) < 2**63:
             raise self.error(f"{what} {text!r} is out of range", "an integer of 64 bits")
         return int(word)
 

@@ -57,7 +57,7 @@ def compression_of(stream: BinaryIO) -> str:
 
 
 def _check_bgzip_end(raw: BinaryIO) -> None:
-    """Raise EOFError for bgzip cut between two blocks, which gzip takes for complete."""
+    """Raise EOFError for bgzip cut between two blocks, which is no error to the module gzip."""
     raw.seek(-len(_BGZIP_END), os.SEEK_END)
     end = raw.read()
     raw.seek(0)
@@ -111,10 +111,10 @@ def _check_writable(path: Path) -> None:
 
 @contextmanager
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path beside `path`; it takes `path`'s name when the block ends well.
+    """Give a temporary path beside `path`; it is renamed to `path` when the block ends well.
 
     When the block raises, the temporary file is removed and `path` stays as it was. A device or
-    a pipe, which cannot be replaced, is given itself; a symbolic link stays one.
+    a pipe cannot be replaced: its own path is given. A symbolic link stays one.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        _take_name(temporary, target)
+        _rename(temporary, target)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
@@ -144,13 +144,13 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
 
 def _is_stream(path: str | os.PathLike) -> bool:
     path = Path(path)
-    if str(path).startswith(_OPEN_STREAMS):  # perhaps redirected to a file, but still a stream
+    if str(path).startswith(_OPEN_STREAMS):  # a stream, even where it is redirected to a file
         return True
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
-def _take_name(temporary: Path, path: Path) -> None:
-    # mkstemp makes private files; give the result the permissions of any new file
+def _rename(temporary: Path, path: Path) -> None:
+    # mkstemp makes private files; the result gets the permissions of any new file
     mask = os.umask(0)
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)

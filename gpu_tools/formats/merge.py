@@ -16,12 +16,12 @@ from gpu_tools.formats.files import open_output, read_lines, replaced_when_compl
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
-_REGION = "##sequence-region"
+_SEQUENCE_REGION = "##sequence-region"
 _MODEL_ID = re.compile(r"([\t;](?:ID|Parent)=mRNA)(\d+)")
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write files one after another; bgzip files stay a bgzip file.
+    """Write files one after another; bgzip files make a bgzip file.
 
     Parameters
     ----------
@@ -145,7 +145,9 @@ def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
         If an input does not begin with GFF3's version line.
     """
     bodies = [_gff3_body(path) for path in inputs]
-    regions = dict.fromkeys(line for body in bodies for line in body if line.startswith(_REGION))
+    regions = dict.fromkeys(
+        line for body in bodies for line in body if line.startswith(_SEQUENCE_REGION)
+    )
     with open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions))
         n_models = 0

@@ -39,7 +39,7 @@ class Annotation:
     feature : str
         Type of the features in GFF3, a term of the Sequence Ontology.
     lengths : sequence of (str, int)
-        Names and lengths of all sequences, which GFF3 tells beforehand.
+        Names and lengths of all sequences, for the head of GFF3.
     """
 
     bed: str | os.PathLike | None = None

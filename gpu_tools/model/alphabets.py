@@ -16,8 +16,8 @@ from gpu_tools.model.sequences import OTHER, encode, encode_symbols, encoding_ta
 
 _IUPAC = "-ACMGRSVTWYHKDBN"
 """Letters by the set of nucleotides that they stand for, A 1, C 2, G 4, T 8."""
-_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWYUO"
-_AMINO_CLASSES = {"B": "DN", "J": "IL", "Z": "EQ", "X": _AMINO_ACIDS}
+_SINGLE_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWYUO"
+_AMINO_CLASSES = {"B": "DN", "J": "IL", "Z": "EQ", "X": _SINGLE_AMINO_ACIDS}
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Alphabet:
         costs : ndarray of int, shape (len(letters), len(letters))
             Of aligning a pattern's letter, the row, to a text's, the column.
         other : int
-            Cost of a pair that is not given and does not match.
+            Cost of a pair that `costs` lacks and that does not match.
 
         Returns
         -------
@@ -127,7 +127,7 @@ def _dna() -> Alphabet:
 
 
 def _protein() -> Alphabet:
-    singles = {letter: code for code, letter in enumerate(_AMINO_ACIDS + "*")}
+    singles = {letter: code for code, letter in enumerate(_SINGLE_AMINO_ACIDS + "*")}
     other = len(singles)
     codes = singles | dict.fromkeys(_AMINO_CLASSES, other)
     symbols = singles | {letter: other + k for k, letter in enumerate(_AMINO_CLASSES)}

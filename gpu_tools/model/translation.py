@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.sequences import OTHER, encode_protein
 
-_AMINO_ACIDS = b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLFX"
+_GENETIC_CODE = b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLFX"
 """The standard code in the order AAA, AAC, AAG, AAT, ACA ...; X for a codon of unknown bases."""
-_CODE = encode_protein(_AMINO_ACIDS)
-_UNKNOWN = 64
+_CODE = encode_protein(_GENETIC_CODE)
+_UNKNOWN_CODON = 64
 _STOP, _START = encode_protein(b"*M")
 
 
@@ -29,7 +29,7 @@ def translate(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """
     codons = codes[: len(codes) // 3 * 3].reshape(-1, 3).astype(np.int64)
     numbers = codons @ np.array([16, 4, 1])
-    numbers[(codons == OTHER).any(axis=1)] = _UNKNOWN
+    numbers[(codons == OTHER).any(axis=1)] = _UNKNOWN_CODON
     return _CODE[numbers]
 
 

@@ -1,4 +1,4 @@
-"""The public function: get a source, check it, write it as indexed FASTA, tell what it was."""
+"""Fetching: gets the sequences of a source, checks them, and writes them as indexed FASTA."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _PAGE = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 class Provenance:
     """What was fetched.
 
-    `source` is the text asked for; `address` the file or URL, without keys; `retrieved` the time
-    in UTC; `size` the bytes received and `sha256` their sum; `records` and `symbols` what they
+    `source` is the text of the source; `address` the file or URL, without keys; `retrieved` the
+    time in UTC; `size` the bytes received and `sha256` their sum; `records` and `symbols` what they
     hold.
     """
 
@@ -70,15 +70,15 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
         If the text is no source, or what was got is no FASTA of nucleotides.
     FetchError
         If the source cannot be reached after all attempts, does not exist, or gives something
-        else than what was asked for: an HTML page, an error text, another length or checksum.
+        other than the requested sequence: an HTML page, an error text, another length or checksum.
     OutputError
         If the output cannot be written.
 
     Notes
     -----
-    Of several orthologues in the species the one with the highest identity is taken; on equal
-    identity the one whose identifier comes first. Wait times are in `Patience`; NCBI is asked
-    three times a second at most, ten times with a key in ``NCBI_API_KEY``.
+    Of several orthologues in the species the one with the highest identity is fetched; on equal
+    identity the one whose identifier comes first. Wait times are in `Patience`; NCBI gets
+    three requests a second at most, ten with a key in ``NCBI_API_KEY``.
     """
     source, settings = parse_source(text), settings or Settings()
     check_writable(output)

@@ -82,7 +82,7 @@ def stream_texts(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChun
 
 
 def size(paths: tuple[str, ...]) -> int:
-    """Return about how many symbols files hold; 0 if that cannot be told before reading."""
+    """Return about how many symbols files hold; 0 if that is not known before reading."""
     if any(not Path(path).is_file() or path.endswith(".gz") for path in paths):
         return 0
     return sum(Path(path).stat().st_size for path in paths)

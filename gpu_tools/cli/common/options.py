@@ -22,7 +22,7 @@ class DeviceType(click.ParamType):
     name = "device"
 
     def convert(self, value, param, context):
-        """Return `value` if it is well formed; whether the device is there is asked later."""
+        """Return `value` if it is well formed; whether the device exists is checked later."""
         if not is_specification(value):
             self.fail(f"{value!r} is not one of auto, cpu, cuda, cuda:0, cuda:0,1", param, context)
         return value
@@ -66,7 +66,7 @@ output = output_of("Table")
 
 _device = click.option(
     "--device", type=DeviceType(), default="auto", show_default=True,
-    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto takes a GPU that no other job holds, "
+    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
     "else the CPU.",
 )  # fmt: skip
 _threads = click.option(

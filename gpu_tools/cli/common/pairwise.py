@@ -8,10 +8,10 @@ import click
 
 from gpu_tools.cli.common.options import one_of_suffixes
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.formats.alignments.pairwise import SUFFIXES, cigar_text
+from gpu_tools.formats.alignments.pairwise import SUFFIXES
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
-from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.results import PairwiseAlignment, cigar_text
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence, encode_protein
 

@@ -17,7 +17,7 @@ from gpu_tools.formats.exons import intervals
 @click.option(
     "--from", "from_format", default=intervals.AUTO, show_default=True,
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
-    help="Format of IN; auto tells it from content, then suffix.",
+    help="Format of IN; auto recognises it by content, then suffix.",
 )  # fmt: skip
 @options.output_of("File")
 @options.common

@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 def _candidates(path: str, record: str, format: str = AUTO) -> dict[str, ExonSet]:
     sets, format = read_exons_and_format(path, format)
     if format == "genscan" and len(sets) == 1 and record not in sets:
-        ((theirs, only),) = sets.items()
-        _log.warning("%s: sequence %s is taken for %s", path, theirs, record)
+        ((reported_name, only),) = sets.items()
+        _log.warning("%s: sequence %s is taken for %s", path, reported_name, record)
         return {record: only}
     return sets
 
@@ -56,8 +56,8 @@ def command(exons, kind, base, record, locus, flank, output, quiet) -> None:
     """Move the exons of a record onto a locus that `gpu-tools sequences cut` made of it.
 
     EXONS is GFF3, GTF, BED, TSV or a GENSCAN report in the record's coordinates. The output is
-    GFF3 in the locus's own, named by BASE; exons that do not lie within it are left out, with a
-    warning that counts them.
+    GFF3 in the locus's coordinates, named by BASE; exons that do not lie within it are left out,
+    with a warning that counts them.
     """
     sequence = read_one(base, expected="one, the locus")
     first = max(locus[0] - flank, 0) if locus else 0

@@ -34,7 +34,7 @@ locus = click.option(
 )  # fmt: skip
 flank = click.option(
     "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-    help="Bases to keep on either side of the locus, as far as the record goes.",
+    help="Nucleotides to add on either side of the locus, as far as the record goes.",
 )  # fmt: skip
 
 

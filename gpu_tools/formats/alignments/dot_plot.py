@@ -1,4 +1,4 @@
-"""Dot plots: where the alignments of pairs of sequences lie, for people who would rather look."""
+"""Dot plots: the positions of the alignments of pairs of sequences as lines in an image."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_dot_plot(
         ``.svg`` or ``.png``. The file appears only when complete; the same alignments make the
         same file.
     alignments : iterable of PairwiseAlignment
-        The better, the stronger the line; those of the other strand run the other way.
+        The better an alignment, the thicker its line. Lines of the two strands slope differently.
     lengths : dict
         By names of query and subject their lengths, in the order of the panels.
 
@@ -54,7 +54,7 @@ def check_dot_plot(path: str | os.PathLike, pairs: int) -> None:
     """
     if PurePath(path).suffix.lower() not in SUFFIXES:
         raise InputError(
-            "the suffix tells no image format", path=path,
+            "the suffix is that of no image format", path=path,
             expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
         )  # fmt: skip
     if pairs > MOST_PANELS:
@@ -97,8 +97,8 @@ def _draw(alignments: list[PairwiseAlignment], lengths):
     for panel in panels[len(lengths) :]:
         panel.set_axis_off()
     for panel, ((query, subject), (rows, columns)) in zip(panels, lengths.items(), strict=False):
-        own = [a for a in alignments if (a.query, a.subject) == (query, subject)]
-        _draw_panel(panel, own)
+        panel_alignments = [a for a in alignments if (a.query, a.subject) == (query, subject)]
+        _draw_panel(panel, panel_alignments)
         panel.set(xlabel=subject, ylabel=query, xlim=(0, columns), ylim=(rows, 0))
         panel.tick_params(labelsize="small")
     return figure

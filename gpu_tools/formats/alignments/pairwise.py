@@ -9,9 +9,9 @@ from pathlib import PurePath
 import pysam
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.sam import OPERATIONS, check_query_name, header
+from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY, header, make_record, write_sorted
 from gpu_tools.formats.files import open_output, replaced_when_complete
-from gpu_tools.model.results import CigarOperation, PairwiseAlignment
+from gpu_tools.model.results import PairwiseAlignment, cigar_text
 from gpu_tools.model.sequences import (
     ProteinSequence,
     Sequence,
@@ -21,12 +21,6 @@ from gpu_tools.model.sequences import (
 )
 
 _WIDTH = 60
-_UNKNOWN_QUALITY = 255
-
-
-def cigar_text(cigar: Iterable[CigarOperation]) -> str:
-    """Return a CIGAR as it is written."""
-    return "".join(f"{n}{operation}" for operation, n in cigar)
 
 
 def write_alignments(
@@ -57,7 +51,7 @@ def write_alignments(
     write = _WRITERS.get(PurePath(path).suffix.lower())
     if write is None:
         raise InputError(
-            "the suffix tells no alignment format", path=path,
+            "the suffix is that of no alignment format", path=path,
             expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
         )  # fmt: skip
     pairs = list(pairs)
@@ -72,7 +66,7 @@ def _write_paf(path, alignments, queries, subjects) -> None:
 def _paf_line(a: PairwiseAlignment) -> str:
     columns = (
         a.query, a.query_length, a.query_start, a.query_end, a.strand, a.subject, a.subject_length,
-        a.subject_start, a.subject_end, a.matches, a.columns, _UNKNOWN_QUALITY,
+        a.subject_start, a.subject_end, a.matches, a.columns, UNKNOWN_QUALITY,
         f"NM:i:{a.columns - a.matches}", f"AS:i:{a.score}", f"cg:Z:{cigar_text(a.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"
@@ -88,26 +82,17 @@ def _write_sam(path, alignments, queries, subjects) -> None:
         _sam_record(a, queries[a.query], head, secondary=a is not primary[a.query])
         for a in alignments
     ]
-    records.sort(key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name))
     with replaced_when_complete(path) as temporary:
-        with pysam.AlignmentFile(str(temporary), "wh", header=head) as stream:
-            for record in records:
-                stream.write(record)
+        write_sorted(temporary, "wh", head, records)
 
 
 def _sam_record(
     a: PairwiseAlignment, query: Sequence, head, secondary: bool
 ) -> pysam.AlignedSegment:
-    check_query_name(a.query)
-    record = pysam.AlignedSegment(head)
-    record.query_name, record.reference_name = a.query, a.subject
-    record.reference_start = a.subject_start
-    record.is_reverse, record.is_secondary = a.strand == "-", secondary
-    record.mapping_quality = _UNKNOWN_QUALITY
-    record.query_sequence = decode(_along_subject(a, query))
     start, end = _range_along_subject(a)
-    runs = [("S", start), *a.cigar, ("S", a.query_length - end)]
-    record.cigartuples = [(OPERATIONS[operation], n) for operation, n in runs if n]
+    cigar = [("S", start), *a.cigar, ("S", a.query_length - end)]
+    position = a.subject, a.subject_start, a.strand
+    record = make_record(head, a.query, query, position, cigar, secondary)
     record.set_tags([("AS", a.score, "i"), ("NM", a.columns - a.matches, "i")])
     return record
 
@@ -136,15 +121,15 @@ def _text(a: PairwiseAlignment, query: Sequence, subject: Sequence) -> Iterator[
     )
     upper, middle, lower = _lines(a, query, subject)
     steps = [1, 1] if a.strand == "+" else [-1, 1]
-    places = [a.query_start + 1 if a.strand == "+" else a.query_end, a.subject_start + 1]
+    positions = [a.query_start + 1 if a.strand == "+" else a.query_end, a.subject_start + 1]
     margin = max(len(a.query), len(a.subject))
     for first in range(0, len(upper), _WIDTH):
         yield ""
         parts = [line[first : first + _WIDTH] for line in (upper, middle, lower)]
         for part, row, name in ((parts[0], 0, a.query), (parts[2], 1, a.subject)):
             symbols = len(part) - part.count("-")
-            begin, places[row] = places[row], places[row] + steps[row] * symbols
-            last = places[row] - steps[row] if symbols else begin
+            begin, positions[row] = positions[row], positions[row] + steps[row] * symbols
+            last = positions[row] - steps[row] if symbols else begin
             yield f"{name:<{margin}} {begin:>9} {part} {last}"
             if row == 0:
                 yield f"{'':<{margin}} {'':>9} {parts[1]}".rstrip()

@@ -18,8 +18,9 @@ _OTHER_FEATURES = ("gene", "transcript")
 def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> ExonSet:
     """Return the exons of the one sequence that AUGUSTUS was run on.
 
-    An exon stands in every transcript that has it, each time with the same probability; it is
-    returned once. The probabilities of its reading frames, which exclude each other, are added.
+    AUGUSTUS prints an exon in every transcript that has it, each time with the same probability;
+    here it is returned once. The probabilities of its reading frames, which exclude each other,
+    are added.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")
 def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
     """Return the intervals of BED lines by sequence; of 12 columns, the blocks.
 
-    A name (column 4) that is an exon type, as `write_bed` gives it, is kept as such.
+    A name (column 4) that is an exon type, as `write_bed` writes it, is read as the type.
     """
     exons = ExonCollector()
     for number, line in lines:
@@ -68,7 +68,7 @@ def write_bed(
 ) -> None:
     """Write candidates as BED of 6 columns, named by their type.
 
-    The score is the candidate's own, not fitted to 0..1000: it must read back unchanged.
+    The score is not fitted to 0..1000, so that it reads back unchanged.
     """
     for name, exons in sets.items():
         for k in range(len(exons)):

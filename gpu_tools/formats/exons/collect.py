@@ -17,7 +17,7 @@ def exon_type_code(name: str | None) -> int:
 
 
 class ExonCollector:
-    """Exons by sequence name; sequences keep the order in which they were first named."""
+    """Exons by sequence name; in the order in which the sequences were first named."""
 
     def __init__(self):
         self._rows: dict[str, list[tuple]] = {}

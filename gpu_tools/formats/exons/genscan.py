@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
@@ -25,7 +24,7 @@ _HEADINGS = (_PREDICTED, _SUBOPTIMAL, _REST)
 _SEQUENCE = re.compile(r"Sequence\s+(\S.*?)\s+:\s+([0-9]{1,18})\s+bp\b")
 _NO_FEATURE = re.compile(r"(Gn\.Ex|Exnum)\s+Type\b|-+(\s+-+)*$|NO EXONS")
 _TYPES = (*EXON_TYPES[1:], *SIGNALS)
-_HEAD = """GENSCAN 1.0\tDate run: none\tTime: none
+_REPORT_HEAD = """GENSCAN 1.0\tDate run: none\tTime: none
 
 Sequence {name} : {length} bp : 0.00% C+G : Isochore 0 (0 - 100 C+G%)
 
@@ -44,7 +43,7 @@ Exnum Type S .Begin ...End .Len Fr Ph B/Ac Do/T CodRg P.... Tscr..
 ----- ---- - ------ ------ ---- -- -- ---- ---- ----- ----- ------
 
 """
-_TAIL = """
+_REPORT_END = """
 
 Predicted peptide sequence(s):
 
@@ -53,121 +52,64 @@ NO PEPTIDES PREDICTED
 """
 
 
-@dataclass(frozen=True)
-class GenscanFeature:
-    """One feature line of a report, with the figures as the report has them.
+class GenscanFeature(NamedTuple):
+    """What a line of a report says about a feature; the interval is 0-based half-open."""
 
-    Attributes
-    ----------
-    number : str
-        ``gene.exon``, or ``S.nnn`` for a suboptimal exon.
-    type : str
-        Init, Intr, Term, Sngl, Prom or PlyA.
-    strand : {"+", "-"}
-        Strand.
-    begin, end : int
-        1-based inclusive; `begin` is the higher one on ``-``.
-    score : float
-        The column ``Tscr..``.
-    frame, phase, acceptor, donor, coding : int
-        The columns ``Fr Ph I/Ac Do/T CodRg``; 0 for signals, which lack them.
-    probability : float
-        The column ``P....``; NaN for signals.
-    """
-
-    number: str
     type: str
     strand: str
-    begin: int
-    end: int
+    interval: tuple[int, int]
     score: float
-    frame: int = 0
-    phase: int = 0
-    acceptor: int = 0
-    donor: int = 0
-    coding: int = 0
     probability: float = np.nan
 
-    @property
-    def interval(self) -> tuple[int, int]:
-        """The feature on the forward strand, 0-based half-open."""
-        return min(self.begin, self.end) - 1, max(self.begin, self.end)
 
-    @property
-    def is_exon(self) -> bool:
-        """Whether the feature is an exon, not a promoter or poly-A signal."""
-        return self.type not in SIGNALS
-
-
-def format_feature(feature: GenscanFeature) -> str:
-    """Return a feature as GENSCAN prints it, without a line end."""
-    f = feature
-    length = abs(f.end - f.begin) + 1
-    start = f"{f.number:>5} {f.type:>4} {f.strand} {f.begin:6d} {f.end:6d} {length:4d}"
-    if not f.is_exon:
-        return f"{start} {f.score:34.2f}"
-    sites = f"{f.frame:2d} {f.phase:2d} {f.acceptor:4d} {f.donor:4d} {f.coding:5d}"
-    return f"{start} {sites} {f.probability:5.3f} {f.score:6.2f}"
-
-
-def parse_feature(line: str, location: Location) -> GenscanFeature:
-    """Read a feature line by its white space.
-
-    Raises
-    ------
-    InputError
-        If the line has not the fields of its type, or they contradict each other.
-    """
+def _parse_predicted(line: str, location: Location) -> GenscanFeature:
     words = line.split()
-    n_fields = 7 if words[1:2] and words[1] in SIGNALS else 13
-    if len(words) != n_fields or words[1] not in _TYPES:
-        raise location.error("not a GENSCAN feature line",
-                          "13 columns for an exon, 7 for a promoter or poly-A signal")  # fmt: skip
-    begin, end = _oriented(location, words[2], words[3:5])
+    is_signal = words[1:2] and words[1] in SIGNALS
+    if len(words) != (7 if is_signal else 13) or words[1] not in _TYPES:
+        raise location.error(
+            "not a GENSCAN feature line",
+            "13 columns for an exon, 7 for a promoter or poly-A signal",
+        )
+    start, end = _interval(location, words[2], words[3:5])
     length = location.integer(words[5], "length")
-    if length != abs(end - begin) + 1:
-        raise location.error(f"length {length} is not that of {begin} to {end}")
+    if length != end - start:
+        raise location.error(f"length {length} is not that of {words[3]} to {words[4]}")
+    for word in words[6:-2]:  # scores of sites, which nobody uses
+        location.integer(word, "column")
+    probability = np.nan if is_signal else location.probability(words[-2])
     score = location.number(words[-1], "score")
-    sites = [location.integer(word, "column") for word in words[6:-2]]
-    probability = [location.probability(words[-2])] if sites else []
-    return GenscanFeature(*words[:3], begin, end, score, *sites, *probability)
+    return GenscanFeature(words[1], words[2], (start, end), score, probability)
 
 
-def _oriented(location: Location, strand: str, words: list[str]) -> tuple[int, int]:
+def _parse_suboptimal(line: str, location: Location) -> GenscanFeature:
+    """Read a suboptimal exon: the columns around the essential ones differ between reports."""
+    words = line.split()
+    k = next((k for k, word in enumerate(words) if word in _TYPES), None)
+    if k is None or len(words) < k + 6:
+        raise location.error(
+            "not a suboptimal GENSCAN exon",
+            "number, type, strand, begin, end, ..., probability, score",
+        )
+    interval = _interval(location, words[k + 1], words[k + 2 : k + 4])
+    probability, score = location.probability(words[-2]), location.number(words[-1], "score")
+    return GenscanFeature(words[k], words[k + 1], interval, score, probability)
+
+
+def _interval(location: Location, strand: str, words: list[str]) -> tuple[int, int]:
+    """Return a forward interval from 1-based inclusive ends, the higher one first on -."""
     if strand not in ("+", "-"):
         raise location.error(f"unknown strand {strand!r}", "+ or -")
     begin, end = (location.integer(word, "position") for word in words)
     if min(begin, end) < 1 or (begin > end if strand == "+" else begin < end):
         raise location.error(f"positions {begin} to {end} do not fit strand {strand}",
-                          "begin <= end on +, begin >= end on -")  # fmt: skip
-    return begin, end
-
-
-def parse_suboptimal(line: str, location: Location) -> GenscanFeature:
-    """Read a line of the suboptimal section: what stands around the essential columns may vary.
-
-    Raises
-    ------
-    InputError
-        If the line has no type, strand, begin and end, followed by at least the probability
-        and the score.
-    """
-    words = line.split()
-    k = next((k for k, word in enumerate(words) if word in _TYPES), None)
-    if k is None or len(words) < k + 6:
-        raise location.error("not a suboptimal GENSCAN exon",
-                          "number, type, strand, begin, end, ..., probability, score")  # fmt: skip
-    begin, end = _oriented(location, words[k + 1], words[k + 2 : k + 4])
-    probability, score = location.probability(words[-2]), location.number(words[-1], "score")
-    return GenscanFeature(
-        "".join(words[:k]), words[k], words[k + 1], begin, end, score, probability=probability
-    )
+                             "begin <= end on +, begin >= end on -")  # fmt: skip
+    return min(begin, end) - 1, max(begin, end)
 
 
 def parse_genscan(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
     """Return the exons of all reports in a file, predicted before suboptimal ones, by sequence.
 
-    Sequences without any exon are kept with an empty set unless all are.
+    A sequence without any exon has an empty set. If no sequence has an exon, the result is empty.
 
     Raises
     ------
@@ -239,14 +181,14 @@ class _ReportReader:
         self.section = heading
 
     def read_feature(self, line: str) -> None:
-        parse = parse_feature if self.section == _PREDICTED else parse_suboptimal
+        parse = _parse_predicted if self.section == _PREDICTED else _parse_suboptimal
         feature = parse(line, self.location)
         if feature.interval[1] > self.length:
             raise self.location.error(
                 f"position {feature.interval[1]} lies after the sequence",
                 f"positions 1 to {self.length}",
             )
-        if feature.is_exon:
+        if feature.type not in SIGNALS:
             code, reverse = exon_type_code(feature.type), feature.strand == "-"
             values = (feature.score, code, feature.probability)
             self.exons.add(self.name, feature.interval, reverse, *values)
@@ -275,27 +217,28 @@ def write_genscan(
     """
     for name, exons in sets.items():
         length = (lengths or {}).get(name, int(exons.ends.max(initial=0)))
-        stream.write(_HEAD.format(name=name, length=length))
-        stream.writelines(f"{format_feature(_feature(exons, k))}\n" for k in range(len(exons)))
+        stream.write(_REPORT_HEAD.format(name=name, length=length))
+        stream.writelines(_line(exons, k) for k in range(len(exons)))
         stream.write(
-            _TAIL if len(exons) else f"NO EXONS FOUND AT GIVEN PROBABILITY CUTOFF\n{_TAIL}"
+            _REPORT_END
+            if len(exons)
+            else f"NO EXONS FOUND AT GIVEN PROBABILITY CUTOFF\n{_REPORT_END}"
         )
 
 
-def _feature(exons: ExonSet, k: int) -> GenscanFeature:
+def _line(exons: ExonSet, k: int) -> str:
     low, high = int(exons.starts[k]) + 1, int(exons.ends[k])
-    strand = "-" if exons.reverse[k] else "+"
-    begin, end = (high, low) if strand == "-" else (low, high)
-    name = EXON_TYPES[exons.types[k]] or "Intr"
-    return GenscanFeature(
-        f"S.{k + 1:03d}", name, strand, begin, end, float(exons.scores[k]),
-        frame=_frame(name, strand, low, high), phase=(high - low + 1) % 3,
-        probability=float(np.nan_to_num(exons.probabilities[k])),
-    )  # fmt: skip
+    strand, begin, end = ("-", high, low) if exons.reverse[k] else ("+", low, high)
+    name, length = EXON_TYPES[exons.types[k]] or "Intr", high - low + 1
+    frame, probability = _frame(name, strand, low, high), np.nan_to_num(exons.probabilities[k])
+    return (
+        f"S.{k + 1:03d} {name:>4} {strand} {begin:6d} {end:6d} {length:4d} {frame:2d} "
+        f"{length % 3:2d}    0    0     0 {probability:5.3f} {exons.scores[k]:6.2f}\n"
+    )
 
 
 def _frame(exon_type: str, strand: str, low: int, high: int) -> int:
-    """Return the highest coordinate of any codon modulo 3, where the type tells the codons."""
+    """Return the highest coordinate of any codon modulo 3, where the type determines the codons."""
     if exon_type == "Intr":
         return 0
     codons_end_high = (exon_type == "Term") == (strand == "+")

@@ -30,13 +30,13 @@ WRITTEN_FORMATS = ("gff3", "bed", "tsv", "genscan")
 
 _REQUIRED = ("base", "start", "end")
 _OPTIONAL = ("strand", "score", "exon_type", "probability")
-_LINES_TO_JUDGE = 100
+_LINES_TO_RECOGNISE = 100
 _GENSCAN_TITLE = re.compile(r"\s*GENSCAN\s+\d")
 _SUFFIXES = {
     ".genscan": "genscan", ".gff3": "gff3", ".gff": "gtf", ".gtf": "gtf", ".bed": "bed",
     ".tsv": "tsv",
 }  # fmt: skip
-# a name that would be read back as another one, as a comment or as more than one field
+# other names would be read back as another name, as a comment or as more than one field
 _NAMES = {
     "gff3": re.compile(r"(?s:.+)"), "bed": re.compile(r"(?!#|(track|browser)$)\S+"),
     "tsv": re.compile(r"(?!#)\S([^\t\r\n]*\S)?"), "genscan": re.compile(r"\S+"),
@@ -54,7 +54,7 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
     format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
         ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
         table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
-        the directive is taken for GTF.
+        the directive is GTF.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
     Raises
     ------
     InputError
-        If the format cannot be told, or a line is not what the format asks for.
+        If the format cannot be recognised, or a line is not what the format asks for.
     """
     return read_exons_and_format(path, format)[0]
 
@@ -87,7 +87,7 @@ def read_exons_and_format(
     dict of str to ExonSet
         By sequence name.
     str or None
-        The format, None for an empty file whose format was to be told.
+        The format, None for an empty file whose format was to be recognised.
     """
     return parse_exons(path, read_lines(path), format)
 
@@ -98,8 +98,8 @@ def parse_exons(
     """Parse numbered lines as `read_exons_and_format` does; `path` is named in errors."""
     lines = iter(lines)
     if format == AUTO:
-        head = list(islice(lines, _LINES_TO_JUDGE))
-        format, lines = _judge(path, head), chain(head, lines)
+        head = list(islice(lines, _LINES_TO_RECOGNISE))
+        format, lines = _recognised(path, head), chain(head, lines)
     exons = _PARSERS[format](path, lines) if format else {}
     if not exons:
         _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
@@ -121,7 +121,7 @@ def write_exons(
     sets : mapping of str to ExonSet
         Exons by sequence name.
     format : {"gff3", "bed", "tsv", "genscan"}
-        Format to write. GENSCAN has places for less, see `genscan.write_genscan`.
+        Format to write. GENSCAN holds less, see `genscan.write_genscan`.
     lengths : mapping of str to int, optional
         Lengths of sequences, for GFF3's regions and GENSCAN's heads.
 
@@ -137,7 +137,7 @@ def write_exons(
         _WRITERS[format](stream, sets, lengths)
 
 
-def _judge(path, head: list[tuple[int, str]]) -> str | None:
+def _recognised(path, head: list[tuple[int, str]]) -> str | None:
     """Return the format of a file that begins with the lines `head`, None if it has none."""
     if not any(line.strip() for _, line in head):
         return None
@@ -149,15 +149,15 @@ def _judge(path, head: list[tuple[int, str]]) -> str | None:
     first = next((line for _, line in head if line.strip() and line[0] != "#"), "")
     if set(_REQUIRED) <= set(first.split("\t")):
         return "tsv"
-    return _judge_by_suffix(path)
+    return _format_of_suffix(path)
 
 
-def _judge_by_suffix(path) -> str:
+def _format_of_suffix(path) -> str:
     name = str(path).lower().removesuffix(".gz").removesuffix(".bgz")
     suffix = PurePath(name).suffix
     if suffix not in _SUFFIXES:
         raise InputError(
-            "the format cannot be told from content or suffix", path=path,
+            "the format cannot be recognised by content or suffix", path=path,
             expected=f"--exons-format (in exons convert: --from) {'|'.join(FORMATS)}",
         )  # fmt: skip
     return _SUFFIXES[suffix]

@@ -85,7 +85,7 @@ def _map(path: str | os.PathLike, dimensions: int, expected: str) -> NDArray:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
-    except Exception:  # numpy reads the header as Python, which fails in many ways
+    except Exception:  # numpy parses the header as Python and raises many kinds of errors
         raise InputError("not an array of numbers", path=path, expected="a .npy file") from None
     if array.ndim != dimensions:
         raise InputError(f"{array.ndim} dimensions", path=path, expected=expected)

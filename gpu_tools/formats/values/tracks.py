@@ -20,7 +20,7 @@ _NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")
 
 
 def is_track(path: str | os.PathLike) -> bool:
-    """Tell by its name whether a file is bigWig, or bedGraph, plain or gzip."""
+    """Return, judging by its name, whether a file is bigWig, or bedGraph, plain or gzip."""
     return _is_bigwig(path) or _stem(path).endswith(BEDGRAPH_SUFFIXES)
 
 
@@ -79,7 +79,7 @@ def _open_bigwig(path: str | os.PathLike):
             expected="an installation of gpu-tools[tracks]",
         ) from None  # fmt: skip
     try:
-        with open(path, "rb"):  # its own error does not say why
+        with open(path, "rb"):  # the error of pyBigWig does not say why
             file = pyBigWig.open(str(Path(path)))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None

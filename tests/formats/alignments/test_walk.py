@@ -299,8 +299,8 @@ def test_unknown_suffix(tmp_path, name):
     with pytest.raises(InputError) as caught:
         write_alignments(tmp_path / name, [], {}, {})
     assert str(caught.value) == (
-        f"{tmp_path / name}: the suffix tells no alignment format; expected a name that ends in "
-        "one of .gff3, .gtf, .bed, .paf, .sam, .bam"
+        f"{tmp_path / name}: the suffix is that of no alignment format; expected a name that "
+        "ends in one of .gff3, .gtf, .bed, .paf, .sam, .bam"
     )
     assert check_suffix("x.BAM") == ".bam"
 

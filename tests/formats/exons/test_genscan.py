@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.genscan import format_feature, parse_feature
 from gpu_tools.formats.exons.intervals import read_exons, write_exons
-from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import ExonSet
 
 REAL = Path("../shared/data/genscan")
@@ -122,13 +120,6 @@ def test_suboptimal_lines_may_vary(tmp_path, line):
     assert rows(read_exons(written(tmp_path, text))["locus1"]) == [EXONS[3]]
 
 
-def test_lines_are_formatted_as_they_were_read():
-    lines = [line for line in (PREDICTED + SUBOPTIMAL).splitlines() if re.search(r"\w [+-] ", line)]
-    assert len(lines) == 7
-    for line in lines:
-        assert format_feature(parse_feature(line, Location("x", 1))) == line
-
-
 def changed(old, new):
     assert REPORT.count(old) == 1
     return REPORT.replace(old, new)
@@ -198,8 +189,6 @@ def test_positions_of_a_whole_chromosome(tmp_path):
         (248000000, 248012000, False, 4.46, 1, 0.585),
         (248900300, 248900400, True, -14.46, 3, 0.111),
     ]
-    for line in LONG.splitlines():
-        assert format_feature(parse_feature(line, Location("x", 1))) == line
 
 
 def test_a_gene_without_its_first_and_last_exon(tmp_path):
@@ -255,14 +244,6 @@ def test_frames_follow_from_the_type(tmp_path, exon_type, reverse, low, high, be
     exons = ExonSet(*(np.array([x]) for x in (low - 1, high, reverse, 0.0, exon_type)))
     write_exons(tmp_path / "x", {"a": exons}, "genscan")
     assert f"{begin_to_phase}    0    0     0 0.000   0.00\n" in (tmp_path / "x").read_text()
-
-
-@needs_real
-def test_real_lines_are_formatted_as_they_were_read():
-    lines = (REAL / "bioperl/genomic-seq.genscan").read_text().splitlines()
-    lines = [line for line in lines if re.match(r" \d\.\d\d \w{4} [+-] ", line)]
-    assert len(lines) == 42
-    assert [format_feature(parse_feature(line, Location("x", 1))) for line in lines] == lines
 
 
 @needs_real

@@ -98,7 +98,7 @@ def test_format_that_cannot_be_told(tmp_path):
     with pytest.raises(InputError) as caught:
         read_exons(path)
     assert str(caught.value) == (
-        f"{path}: the format cannot be told from content or suffix; expected --exons-format "
+        f"{path}: the format cannot be recognised by content or suffix; expected --exons-format "
         "(in exons convert: --from) genscan|gff3|gtf|bed|tsv"
     )
     assert len(read_exons(path, "bed")["c"]) == 1
