@@ -122,7 +122,7 @@ def check(path: Path, source: Source) -> None:
 def _no_fasta(path: Path) -> str | None:
     with open_binary(path) as stream:
         head = stream.read(_HEAD)
-    if head.lstrip()[:1] == b">":
+    if head.lstrip()[:1] in (b">", b"@"):  # FASTA or FASTQ
         return None
     if not head.strip():
         return "an empty answer instead of FASTA"

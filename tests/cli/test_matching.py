@@ -133,7 +133,7 @@ def test_substitution_table(files, tmp_path, capsys):
     (" A N\nA 0 1\nN 1 0\n", "costs.txt: letter N stands for no single symbol of dna"),
     (" A Q\nA 0 1\nQ 1 0\n", "costs.txt: letter Q stands for no single symbol of dna"),
     (" A C\nA 0 1\n", "costs.txt: no row for letter C"),
-    (" A\nA x\n", "costs.txt, line 2: score 'x'"),
+    (" A\nA x\n", "costs.txt, line 2: score 'x' is not an integer"),
 ])  # fmt: skip
 def test_bad_substitution_table(text, message, files, tmp_path, capsys):
     table = tmp_path / "costs.txt"

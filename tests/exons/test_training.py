@@ -328,7 +328,7 @@ def test_annotation_that_does_not_fit_is_named(coding, message):
         ("codon\tfrequency\nAAN\t1", "line 2: 'AAN' is no codon; expected three of the letters"),
         ("codon\tfrequency\nAA\t1", "line 2: 'AA' is no codon"),
         ("codon\tfrequency\nAA!\t1", "line 2: 'AA!' is no codon"),
-        ("codon\tfrequency\nAAA\t-1", "line 2: frequency '-1'; expected a number of at least 0"),
+        ("codon\tfrequency\nAAA\t-1", "line 2: frequency '-1' is negative; expected 0 or more"),
         ("codon\tfrequency\nAAA\tmuch", "line 2: frequency 'much'"),
         ("codon\tfrequency\nAAA\tinf", "line 2: frequency 'inf'"),
         ("codon\tfrequency\nUUU\t1\nttt\t2", "line 3: codon 'ttt' occurs twice"),

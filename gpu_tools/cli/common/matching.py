@@ -17,11 +17,11 @@ from gpu_tools.model.sequences import SequenceChunk
 _OPTIONS = (
     click.option(
         "--patterns", "patterns_path", required=True, metavar="FILE",
-        help="Patterns, FASTA; with --alphabet bytes one a line, named by the line's number.",
+        help="Patterns, FASTA or FASTQ; with --alphabet bytes one a line, named by its number.",
     ),
     click.option(
         "--text", "texts", required=True, multiple=True, metavar="FILE",
-        help="Texts, FASTA; with --alphabet bytes any file. May be given several times.",
+        help="Texts, FASTA or FASTQ; with --alphabet bytes any file. Repeatable.",
     ),
     click.option(
         "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,

@@ -39,7 +39,9 @@ flank = click.option(
 
 
 @click.command("cut")
-@click.option("--fasta", required=True, metavar="FILE", help="FASTA; plain, gzip or bgzip.")
+@click.option(
+    "--fasta", required=True, metavar="FILE", help="FASTA or FASTQ; plain, gzip or bgzip."
+)
 @click.option(
     "--record", metavar="NAME", help="Record to cut from.  [default: the only one of the file]"
 )
@@ -49,10 +51,11 @@ flank = click.option(
 @options.output_of("FASTA")
 @options.common
 def command(fasta, record, locus, flank, name, output, quiet) -> None:
-    """Cut a locus with its flanks out of a FASTA record, or take all of it.
+    """Cut a locus with its flanks out of a FASTA record, or copy all of it.
 
-    The record is checked: only IUPAC nucleotides, ambiguity codes become N. An output that ends
-    in .gz is compressed with bgzip and indexed (.fai and .gzi).
+    The record is checked: only IUPAC nucleotides, ambiguity codes become N. A locus is cut by the
+    index beside the file; a missing index is made. An output that ends in .gz is compressed with
+    bgzip and indexed (.fai and .gzi).
     """
     record = record or _only(fasta)
     if locus:

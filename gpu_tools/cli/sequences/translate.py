@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 @click.command("translate")
 @click.option(
     "--fasta", required=True, multiple=True, metavar="FILE",
-    help="cDNAs, FASTA; plain, gzip or bgzip. May be given several times.",
+    help="cDNAs, FASTA or FASTQ; plain, gzip or bgzip. May be given several times.",
 )  # fmt: skip
 @options.output_of("FASTA")
 @options.common

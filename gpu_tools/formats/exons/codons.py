@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 
 import numpy as np
@@ -41,7 +40,9 @@ def read_codon_usage(path: str | os.PathLike) -> NDArray[np.float64]:
         codon = _codon(location, row["codon"].strip())
         if not np.isnan(usage[codon]):
             raise location.error(f"codon {row['codon'].strip()!r} occurs twice")
-        usage[codon] = _frequency(location, row["frequency"])
+        usage[codon] = location.number(row["frequency"].strip(), "frequency")
+        if usage[codon] < 0:
+            raise location.error(f"frequency {row['frequency'].strip()!r} is negative", "0 or more")
     usage = np.nan_to_num(usage, nan=0.0)
     if not usage.any():
         raise InputError("no codon of a frequency above 0", path=path, expected="a codon usage")
@@ -56,13 +57,3 @@ def _codon(location: Location, text: str) -> int:
     if len(codes) != 3 or OTHER in codes:
         raise location.error(f"{text!r} is no codon", "three of the letters A, C, G, T or U")
     return int(codes @ (16, 4, 1))
-
-
-def _frequency(location: Location, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise location.error(f"frequency {text.strip()!r}", "a number of at least 0")
-    return value

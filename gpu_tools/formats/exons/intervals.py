@@ -73,21 +73,9 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
 def read_exons_and_format(
     path: str | os.PathLike, format: str = AUTO
 ) -> tuple[dict[str, ExonSet], str | None]:
-    """Read candidate exons as `read_exons` does, and also return the format they were in.
+    """Read candidate exons as `read_exons` does, and also return their format.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
-    format : str
-        As for `read_exons`.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        By sequence name.
-    str or None
-        The format, None for an empty file whose format was to be recognised.
+    It is None for an empty file whose format was to be recognised.
     """
     return parse_exons(path, read_lines(path), format)
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 import numpy as np
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.scoring import LIMIT_INT32, SubstitutionMatrix
@@ -61,7 +62,7 @@ def read_matrix(path: str | os.PathLike) -> SubstitutionMatrix:
                 f"row {letter} with {len(scores)} scores", path=path, line=number,
                 expected=f"one row for each letter, with {len(letters)} scores",
             )  # fmt: skip
-        rows[letter.upper()] = [_score(path, number, text) for text in scores]
+        rows[letter.upper()] = [_score(Location(path, number), text) for text in scores]
     missing = [letter for letter in letters if letter not in rows]
     if missing:
         raise InputError(f"no row for letter {missing[0]}", path=path)
@@ -78,13 +79,8 @@ def _check_letters(path, number: int | None, letters: list[str]) -> None:
         )  # fmt: skip
 
 
-def _score(path, number: int, text: str) -> int:
-    try:
-        score = int(text)
-    except ValueError:
-        score = LIMIT_INT32
+def _score(location: Location, text: str) -> int:
+    score = location.integer(text, "score")
     if abs(score) >= LIMIT_INT32:
-        raise InputError(
-            f"score {text!r}", path=path, line=number, expected="an integer, less than 2^30"
-        )
+        raise location.error(f"score {text!r} is out of range", "an integer, less than 2^30")
     return score
