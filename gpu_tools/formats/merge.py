@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 
 import pysam
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.sam import header, write_indexed
 from gpu_tools.formats.files import open_output, read_lines, replaced_when_complete
 
 PathLike = str | os.PathLike
@@ -169,7 +169,7 @@ def _renumbered(feature: str, n_before: int) -> str:
 
 
 def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write sorted BAM files as one sorted BAM file, and its index ``.bai`` beside it.
+    """Write the records of BAM files as one sorted BAM file, and its index beside it.
 
     Each query's alignment of the highest score stays primary, of equal scores the one on the
     reference that the headers name first; its others become secondary.
@@ -177,7 +177,7 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     Parameters
     ----------
     inputs : sequence of path-like
-        BAM files sorted by coordinate whose records carry the score as ``AS``.
+        BAM files as the tools write them; records carry the score as ``AS``.
     output : path-like
         BAM file to write.
 
@@ -186,38 +186,31 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     InputError
         If an input cannot be read as BAM.
     """
-    with replaced_when_complete(f"{os.fspath(output)}.bai") as index:
-        with replaced_when_complete(output) as flagged:
-            with tempfile.TemporaryDirectory(dir=Path(output).parent) as folder:
-                merged = f"{folder}/merged.bam"
-                _samtools(pysam.merge, "-c", "-p", "--no-PG", merged, *map(os.fspath, inputs))
-                _flag_secondary(merged, flagged)
-            _samtools(pysam.index, "-o", str(index), str(flagged))
+    lengths, texts = {}, []
+    for path in inputs:
+        with _bam(path) as source:
+            lengths |= dict(zip(source.references, source.lengths, strict=True))
+            texts += [record.to_dict() for record in source]
+    head = header(lengths)
+    records = [pysam.AlignedSegment.from_dict(text, head) for text in texts]
+    best: dict[str, tuple[int, int, int]] = {}
+    for record in records:
+        best[record.query_name] = max(_rank(record), best.get(record.query_name, _rank(record)))
+    for record in records:
+        record.is_secondary = best[record.query_name] != _rank(record)
+    write_indexed(output, head, records)
 
 
-def _samtools(command, *arguments: str) -> None:
+@contextmanager
+def _bam(path: PathLike) -> Iterator[pysam.AlignmentFile]:
+    verbosity = pysam.set_verbosity(0)  # htslib prints errors besides raising them
     try:
-        command(*arguments)
-    except pysam.SamtoolsError as error:
-        raise InputError(" ".join(str(error).split()), expected="sorted BAM") from None
-
-
-def _flag_secondary(merged: str, output: PathLike) -> None:
-    primary = _primary_scores(merged)
-    with pysam.AlignmentFile(merged) as source:
-        with pysam.AlignmentFile(str(output), "wb", header=source.header) as target:
-            for record in source:
-                record.is_secondary = primary.get(record.query_name) != _rank(record)
-                target.write(record)
-
-
-def _primary_scores(path: str) -> dict[str, tuple[int, int, int]]:
-    best = {}
-    with pysam.AlignmentFile(path) as source:
-        for record in source:
-            rank = _rank(record)
-            best[record.query_name] = max(rank, best.get(record.query_name, rank))
-    return best
+        with pysam.AlignmentFile(os.fspath(path), "rb") as source:
+            yield source
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read as BAM ({error})", path=path) from None
+    finally:
+        pysam.set_verbosity(verbosity)
 
 
 def _rank(record: pysam.AlignedSegment) -> tuple[int, int, int]:

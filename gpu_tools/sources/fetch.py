@@ -144,49 +144,37 @@ def _check_record(path: Path, source: Source) -> None:
 
 def _written(source: Source, text: str, address: str, path: Path, output) -> Provenance:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    size, sums = _sums(path)
-    _check_sum(source, address, sums)
-    count = _Count()
+    sha256 = _digest(path, "sha256")
+    _check_sum(source, address, path)
+    lengths: list[int] = []
     try:
-        write_fasta(output, count.each(iterate_fasta(path)))
+        write_fasta(output, _counted(iterate_fasta(path), lengths))
     except InputError as error:
-        error = InputError(error.problem, line=error.line, record=error.record,
-                           position=error.position, expected=error.expected)  # fmt: skip
+        error.path = None
         raise error.located(path=address) from None
-    return Provenance(text, address, now, size, sums["sha256"], count.records, count.symbols)
+    size = path.stat().st_size
+    return Provenance(text, address, now, size, sha256, len(lengths), sum(lengths))
 
 
-def _sums(path: Path) -> tuple[int, dict[str, str]]:
-    """Return the size and the sums of a file as it lies there."""
-    methods = {"sha256": hashlib.sha256(), "md5": hashlib.md5(usedforsecurity=False)}
-    size = 0
+def _digest(path: Path, method: str) -> str:
     try:
         with open(path, "rb") as stream:
-            while chunk := stream.read(1 << 20):
-                size += len(chunk)
-                for method in methods.values():
-                    method.update(chunk)
+            return hashlib.file_digest(stream, method).hexdigest()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-    return size, {name: method.hexdigest() for name, method in methods.items()}
 
 
-def _check_sum(source: Source, address: str, sums: dict[str, str]) -> None:
+def _check_sum(source: Source, address: str, path: Path) -> None:
     if source.checksum is None:
         return
     method, expected = source.checksum
-    if sums[method] != expected:
-        raise FetchError(f"{address}: {method} is {sums[method]}; expected {expected}")
+    found = _digest(path, method)
+    if found != expected:
+        raise FetchError(f"{address}: {method} is {found}; expected {expected}")
 
 
-class _Count:
-    """Counts the records that pass."""
-
-    def __init__(self):
-        self.records = self.symbols = 0
-
-    def each(self, sequences: Iterator[Sequence]) -> Iterator[Sequence]:
-        for sequence in sequences:
-            self.records += 1
-            self.symbols += len(sequence)
-            yield sequence
+def _counted(sequences: Iterator[Sequence], lengths: list[int]) -> Iterator[Sequence]:
+    """Yield sequences and append their lengths to a list."""
+    for sequence in sequences:
+        lengths.append(len(sequence))
+        yield sequence

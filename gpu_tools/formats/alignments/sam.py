@@ -26,28 +26,29 @@ _REFERENCE_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;
 
 def write_sam(path, alignments, bases, targets) -> None:
     """Write SAM sorted by coordinate."""
+    head = header(bases)
     with replaced_when_complete(path) as temporary:
-        _write(temporary, "wh", alignments, bases, targets)
+        write_sorted(temporary, "wh", head, _records(alignments, targets, head))
 
 
 def write_bam(path, alignments, bases, targets) -> None:
-    """Write BAM sorted by coordinate, and its index: .bai, or .csi for bases that need it."""
-    needs_csi = max(bases.values(), default=0) > _LONGEST_FOR_BAI
+    """Write BAM sorted by coordinate, and its index."""
+    head = header(bases)
+    write_indexed(path, head, _records(alignments, targets, head))
+
+
+def write_indexed(path, head: pysam.AlignmentHeader, records) -> None:
+    """Write records as sorted BAM, and its index: .bai, or .csi for references that need it."""
+    needs_csi = max(head.lengths, default=0) > _LONGEST_FOR_BAI
     kind, option = (".csi", "-c") if needs_csi else (".bai", "-b")
-    # the data take their name before the index does: an index is never newer than data it
-    # does not describe
+    # the records get their final name before the index: no index is newer than the wrong file
     with replaced_when_complete(f"{path}{kind}") as index:
         with replaced_when_complete(path) as temporary:
-            _write(temporary, "wb", alignments, bases, targets)
+            write_sorted(temporary, "wb", head, records)
             try:
                 pysam.index(option, "-o", str(index), str(temporary))
             except pysam.SamtoolsError:
                 raise OutputError(f"{path}: cannot be indexed") from None
-
-
-def _write(path, mode: str, alignments, bases, targets) -> None:
-    head = header(bases)
-    write_sorted(path, mode, head, _records(alignments, targets, head))
 
 
 def write_sorted(path, mode: str, head: pysam.AlignmentHeader, records) -> None:
