@@ -24,7 +24,7 @@ from gpu_tools.formats.files import STANDARD_STREAM, compression_of, replaced_wh
 from gpu_tools.formats.sequences.fasta import encoded, whole_records
 from gpu_tools.model.sequences import Sequence, encode
 
-_LONGEST_HEADER = 1 << 16
+_LONGEST_HEADER = 1 << 12
 _LOOKED_AT = 64
 """Bytes behind a record in which line ends and the next header are looked for."""
 _GZIP_SUFFIXES = (".gz", ".bgz")
@@ -129,7 +129,10 @@ def record_lengths(path: str | os.PathLike) -> dict[str, int]:
     """
     with closing(_indexed_files(path)) as files:
         for file in files:
-            return dict(file.lengths)
+            with suppress(*_UNFIT_INDEX):
+                for name in file.lengths:
+                    file.check(name)
+                return dict(file.lengths)
     return {record.name: len(record.symbols) for record in whole_records(path)}
 
 

@@ -91,6 +91,9 @@ def test_an_index_that_does_not_fit_is_made_anew(tmp_path, other):
     path = saved(tmp_path, b">a\n" + b"CATGA\n" * 40)
     pysam.faidx(saved(tmp_path, OTHER_FILES[other], "other").as_posix())
     (tmp_path / "x.fa.fai").write_bytes((tmp_path / "other.fai").read_bytes())
+    stale = (tmp_path / "x.fa.fai").read_bytes()
+    assert record_lengths(path) == {"a": 200}
+    (tmp_path / "x.fa.fai").write_bytes(stale)
     symbols = "CATGA" * 40
     for start, end in [(0, 3), (101, 108), (190, 200)]:
         assert decode(cut_locus(path, "a", start, end).codes) == symbols[start:end]
