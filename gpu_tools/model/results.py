@@ -49,7 +49,7 @@ class SplicedAlignment:
     exon_scores : tuple of float
         The candidates' own scores, in the order of `chain`.
     phases : tuple of int
-        Of a chain that translates, by exon: bases before the first whole codon. Else empty.
+        Of a chain that translates, by exon: nucleotides before the first whole codon. Else empty.
     start_codon, stop_codon : bool
         Whether a chain that translates begins with ATG, and whether it ends with a stop codon.
     """

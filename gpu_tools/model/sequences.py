@@ -173,7 +173,7 @@ class Sequence:
         Returns
         -------
         Sequence
-            The encoded record, of the class that is asked.
+            The encoded record; of `ProteinSequence` one of that class.
 
         Raises
         ------

@@ -24,7 +24,7 @@ from gpu_tools.formats.exons import intervals
 def command(exons: str, to_format: str, from_format: str, output: str, quiet: bool) -> None:
     """Convert the candidate exons of IN (- is standard input) to another format.
 
-    All candidates are kept, the suboptimal ones of a GENSCAN report included; promoters and
+    All candidates are converted, the suboptimal ones of a GENSCAN report included; promoters and
     poly-A signals are not exons.
     """
     intervals.write_exons(output, intervals.read_exons(exons, from_format), to_format)
