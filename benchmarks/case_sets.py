@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from gpu_tools import Case, ExonSet, Sequence
 from gpu_tools.exons import load_model, predict_exons
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.resources import resource_path
 
 SHARED_START, SHARED_END = 0.38, 0.22

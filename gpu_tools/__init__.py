@@ -64,16 +64,16 @@ _PUBLIC = {
         "spliced_scores",
     ),
 }
-_ROOMS = {name: room for room, names in _PUBLIC.items() for name in names}
+_MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 
-__all__ = sorted(_ROOMS)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: a family brings the compiler along."""
-    if name not in _ROOMS:
+    """Import a public name on its first use, since most of them import numba's compiler."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_ROOMS[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

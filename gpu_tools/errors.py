@@ -57,12 +57,12 @@ class InputError(GpuToolsError):
             None if self.record is None else f"record {self.record}",
             None if self.position is None else f"position {self.position}",
         ]
-        place = ", ".join(part for part in where if part)
-        text = f"{place}: {self.problem}" if place else self.problem
+        location = ", ".join(part for part in where if part)
+        text = f"{location}: {self.problem}" if location else self.problem
         return f"{text}; expected {self.expected}" if self.expected else text
 
     def located(self, **where) -> InputError:
-        """Return the same error with the missing parts of its place filled in from `where`."""
+        """Return the same error with the missing parts of its location filled in from `where`."""
         known = {
             key: getattr(self, key) for key in ("path", "record", "line", "position", "expected")
         }
@@ -83,7 +83,7 @@ class ScoringError(GpuToolsError, ValueError):
 
 
 class FetchError(GpuToolsError):
-    """A source could not be fetched, or what it gave is not what it should be."""
+    """A source could not be fetched, or its answer is not what it should be."""
 
 
 class ProgramError(GpuToolsError):

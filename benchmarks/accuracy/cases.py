@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
 from gpu_tools.model.sequences import decode_protein, reverse_complement
 from gpu_tools.model.translation import translate

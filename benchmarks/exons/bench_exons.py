@@ -31,9 +31,9 @@ from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.parse import parse
 from gpu_tools.exons.training import folds, trained_on
 from gpu_tools.exons.training.design import Design
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.codons import read_codon_usage
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.resources import resource_path
 from gpu_tools.spliced.case import Case

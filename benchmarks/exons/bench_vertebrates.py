@@ -21,7 +21,7 @@ from benchmarks.exons.bench_exons import held_out_models
 from benchmarks.exons.evaluation import rank_probabilities
 from gpu_tools import Sequence, SiteCase, load_sites, site_align, tables_of
 from gpu_tools.exons import load_model
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement

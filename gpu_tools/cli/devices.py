@@ -6,7 +6,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.formats import tables
-from gpu_tools.hardware.device import list_gpus
+from gpu_tools.hardware.device import Gpu, list_gpus
 
 COLUMNS = ("device", "name", "compute_capability", "memory_bytes", "cuda_driver")
 
@@ -20,8 +20,9 @@ def command(output: str, quiet: bool) -> None:
     Without a usable GPU the exit code is 1 and the reason is on standard error; the tools then
     run on the CPU.
     """
-    rows = (
-        (f"cuda:{gpu.ordinal}", gpu.name, gpu.compute_capability, gpu.memory, gpu.driver)
-        for gpu in list_gpus()
-    )
-    tables.write_table(output, COLUMNS, rows)
+    tables.write_table(output, COLUMNS, map(row, list_gpus()))
+
+
+def row(gpu: Gpu) -> tuple:
+    """Return a GPU's row of the table."""
+    return f"cuda:{gpu.ordinal}", gpu.name, gpu.compute_capability, gpu.memory, gpu.driver

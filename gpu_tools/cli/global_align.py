@@ -8,14 +8,14 @@ from gpu_tools import global_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
+from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.pairwise import write_alignments
 
 
 @click.command("global-align")
 @pairwise.options
 @options.output
-@options.device
+@options.device_unless(lambda requested: "alignments of whole sequences")
 @options.common
 def command(query, subject, alignments, output, device, threads, quiet, **scores) -> None:
     """Align the whole of each query with the whole of each subject, exactly.

@@ -8,9 +8,10 @@ from gpu_tools import local_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
-from gpu_tools.formats.dot_plot import check_dot_plot, write_dot_plot
+from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
+from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
+from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.pairwise import write_alignments
 from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statistics_of
 
 
@@ -33,7 +34,7 @@ from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statisti
     help="Add the columns bits and evalue, for scorings whose parameters are known.",
 )  # fmt: skip
 @click.option(
-    "--dot-plot", metavar="FILE", callback=pairwise.known_image,
+    "--dot-plot", metavar="FILE", callback=options.one_of_suffixes(IMAGES),
     help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
 )  # fmt: skip
 @options.output

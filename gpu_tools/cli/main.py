@@ -1,4 +1,4 @@
-"""The entry point: finds the subcommand, and turns errors into one line and an exit code."""
+"""The command ``gpu-tools``: finds the subcommand; errors become a line and an exit code."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 
 import click
 
 from gpu_tools.cli.common.lazy import LazyGroup
 from gpu_tools.errors import GpuToolsError
+from gpu_tools.model.resources import installed_version
 
 COMMANDS = {
     "devices": "gpu_tools.cli.devices",
@@ -30,17 +31,10 @@ COMMANDS = {
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 
-def _version() -> str:
-    try:
-        return version("gpu-tools")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
-
-
 @click.group(
     cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.version_option(_version(), prog_name="gpu-tools")
+@click.version_option(installed_version(), prog_name="gpu-tools")
 def cli() -> None:
     """Exact sequence algorithms on a GPU, or without one, with the same answer."""
 
@@ -60,6 +54,8 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
     int
         0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted.
     """
+    # numba tells programmers of kernels that do not fill a GPU; a user can do nothing about it
+    warnings.filterwarnings("ignore", "Grid size .* low occupancy")
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with _ended_as_interrupted():

@@ -12,9 +12,9 @@ from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow, write_matches
-from gpu_tools.formats.matrices import read_matrix
+from gpu_tools.formats.values.matrices import read_matrix
 from gpu_tools.matching import ALPHABETS, scan_approximate
-from gpu_tools.model.results import ApproximateMatch
+from gpu_tools.model.results import ApproximateMatch, cigar_text
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
 COLUMNS = ("pattern", "text", "start", "end", "strand", "distance", "cigar")
@@ -54,8 +54,8 @@ def command(
     """Find where patterns occur with errors, exactly.
 
     For each end position one match is reported, the longest of the least distance. IUPAC codes in
-    a pattern stand for their bases; in a text they match nothing. Files may be compressed, and
-    larger than memory. The table is sorted by text, end and pattern, with 1-based inclusive
+    a pattern stand for their nucleotides; in a text they match nothing. Files may be compressed,
+    and larger than memory. The table is sorted by text, end and pattern, with 1-based inclusive
     positions on the forward strand; CIGARs run along the text.
     """
     if best == (max_distance is not None):
@@ -65,7 +65,7 @@ def command(
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     with progress("searching", size(texts), quiet) as done:
         found = scan_approximate(
-            patterns, stream_texts(texts, alphabet, threads), max_distance=max_distance,
+            patterns, stream_texts(texts, alphabet), max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
         write_matches(output, COLUMNS, _rows(found), bed)
@@ -89,8 +89,7 @@ def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCost
 def _rows(found: Iterable[list[ApproximateMatch]]) -> Iterator[MatchRow]:
     for part in found:
         for match in part:
-            cigar = "".join(f"{n}{letter}" for letter, n in match.cigar)
             yield MatchRow(
                 match.pattern, match.text, match.start, match.end, match.strand, match.distance,
-                (match.distance, cigar),
+                (match.distance, cigar_text(match.cigar)),
             )  # fmt: skip

@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Find every occurrence of every pattern, overlapping ones included.
 
-    IUPAC codes in a pattern stand for their bases; in a text they match nothing. Files may be
+    IUPAC codes in a pattern stand for their nucleotides; in a text they match nothing. Files may be
     compressed, and larger than memory. The table is sorted by text, start and pattern, with 1-based
     inclusive positions on the forward strand; a palindrome is reported on both strands.
     """
@@ -33,7 +33,7 @@ def command(
     with progress("searching", size(texts), quiet) as done:
         found = scan_exact(
             patterns,
-            stream_texts(texts, alphabet, threads),
+            stream_texts(texts, alphabet),
             device=device,
             threads=threads,
             progress=done,

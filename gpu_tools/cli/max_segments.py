@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
@@ -16,19 +15,19 @@ from gpu_tools import max_segment, max_segments
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.numbers import read_values
-from gpu_tools.formats.scales import load_scale
 from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
-from gpu_tools.formats.tracks import is_track, read_tracks
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.values.numbers import read_values
+from gpu_tools.formats.values.scales import load_scale
+from gpu_tools.formats.values.tracks import is_track, read_tracks
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.results import Segments
-from gpu_tools.model.scales import DIGITS, LARGEST, Scale
+from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale
 from gpu_tools.segments.significance import statistics
 
 SHORT = 1 << 16
-"""Records with fewer values are searched on the CPU: they are not worth a launch."""
+"""Records with fewer values are searched on the CPU: a launch on a GPU takes longer."""
 LARGEST_WHOLE = 2**62
 """Integers below this magnitude stay within 64 bits when a constant is subtracted."""
 
@@ -41,14 +40,14 @@ class Record(NamedTuple):
     path: str
 
 
-class Wanted(NamedTuple):
+class SegmentFilter(NamedTuple):
     """Which segments are written: those of at least that score and that length."""
 
     min_score: float | None
     min_length: int
 
     def of(self, segments: Segments, scale: Scale | None) -> Segments:
-        """Return the wanted ones of a sequence's segments, ranked."""
+        """Return the segments to write of a sequence's segments, ranked."""
         keep = segments.ends - segments.starts >= self.min_length
         if self.min_score is not None:
             limit = self.min_score if scale is None else scale.smallest(self.min_score)
@@ -56,21 +55,16 @@ class Wanted(NamedTuple):
         return segments.take(keep).ranked()
 
 
-def _finite(context: click.Context, parameter: click.Parameter, value: float | None):
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number")
-    return value
-
-
 def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> Decimal:
     try:
         number = Decimal(text)
-        if abs(number) <= LARGEST and -number.normalize().as_tuple().exponent <= DIGITS:
+        if abs(number) <= LARGEST and -number.normalize().as_tuple().exponent <= DECIMAL_PLACES:
             return number
     except InvalidOperation:
         pass
     raise click.BadParameter(
-        f"{text!r} is not a number from -{LARGEST} to {LARGEST} with at most {DIGITS} places"
+        f"{text!r} is not a number from -{LARGEST} to {LARGEST} "
+        f"with at most {DECIMAL_PLACES} places"
     )
 
 
@@ -96,7 +90,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     help="All maximal scoring segments after Ruzzo and Tompa.  [default: the best one]",
 )  # fmt: skip
 @click.option(
-    "--min-score", type=float, callback=_finite, metavar="X",
+    "--min-score", type=float, callback=options.finite, metavar="X",
     help="Keep segments that score X or more.",
 )  # fmt: skip
 @click.option(
@@ -137,10 +131,10 @@ def command(
             where = device if len(record.values) >= SHORT else "cpu"
             found.append(_search(search, record, where, threads))
             done(len(record.values))
-    wanted = Wanted(min_score, min_length)
-    kept = [wanted.of(segments, used) for segments in found]
+    wanted = SegmentFilter(min_score, min_length)
+    chosen = [wanted.of(segments, used) for segments in found]
     annotation = Annotation(bed, gff3, feature, [(r.name, len(r.values)) for r in records])
-    write_segments(output, _rows(records, kept, used, significance), annotation, significance)
+    write_segments(output, _rows(records, chosen, used, significance), annotation, significance)
 
 
 def _check_usage(sequence, scale, values, significance: bool) -> None:

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from gpu_tools import max_submatrix
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.numbers import read_matrix
+from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.formats.tables import write_table
+from gpu_tools.formats.values.numbers import read_matrix
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.results import Submatrix
-from gpu_tools.model.sequences import OTHER, Sequence, encode, encode_protein
+from gpu_tools.model.sequences import OTHER, encode, encode_protein
 from gpu_tools.segments.dot_plot import LARGEST, dot_plot
 
 COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
@@ -62,14 +62,8 @@ def command(matrix, fastas, match, mismatch, alphabet, output, device, threads, 
 
 def _dot_plot(fastas: tuple[str, str], match: int, mismatch: int, alphabet: str) -> NDArray:
     read, never = ALPHABETS[alphabet]
-    rows, columns = (_only(read_fasta(path, read), path) for path in fastas)
+    rows, columns = (read_one(path, read) for path in fastas)
     return dot_plot(rows.codes, columns.codes, match, mismatch, never)
-
-
-def _only(records: list[Sequence], path: str) -> Sequence:
-    if len(records) != 1:
-        raise InputError(f"{len(records)} records", path=path, expected="one")
-    return records[0]
 
 
 def _row(found: Submatrix) -> tuple:

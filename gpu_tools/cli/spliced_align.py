@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -13,8 +12,9 @@ from gpu_tools import spliced_align
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.cases import CaseFiles, read_cases, read_site_cases
 from gpu_tools.cli.common.progress import progress
-from gpu_tools.formats import intervals, tables
+from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
+from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, SplicedScoring
@@ -25,17 +25,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _known_suffixes(context, parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    for path in paths:
-        if not path.lower().endswith(SUFFIXES):
-            raise click.BadParameter(f"{path!r} does not end in one of {', '.join(SUFFIXES)}")
-    return paths
-
-
-def _finite(context, parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number")
-    return value
+def _runs_on_cpu(requested: dict) -> str | None:
+    """Return which work it is that no GPU does, None if a GPU can do it."""
+    if requested["site_model"] or not (requested["coding"] or requested["ends"] == "free"):
+        return None
+    return "listed candidates with free ends or that translate"
 
 
 @click.command("spliced-align")
@@ -72,7 +66,7 @@ def _finite(context, parameter, value: float | None) -> float | None:
 @click.option(
     "--exons-format", default=intervals.AUTO, show_default=True,
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
-    help="Format of the exons; auto tells it from content, then suffix.",
+    help="Format of the exons; auto recognises it by content, then suffix.",
 )  # fmt: skip
 @click.option("--match", type=int, default=1, show_default=True, help="Score of equal nucleotides.")
 @click.option(
@@ -82,7 +76,7 @@ def _finite(context, parameter, value: float | None) -> float | None:
     "--gap", type=int, default=-2, show_default=True, help="Score added for each gap symbol."
 )
 @click.option(
-    "--exon-weight", type=float, callback=_finite, metavar="W",
+    "--exon-weight", type=float, callback=options.finite, metavar="W",
     help="Add round(W * candidate's own score) for each exon of the chain; with --site-model W is "
     "points per bit of a splice site.  [default: 0, or the model's]",
 )  # fmt: skip
@@ -96,14 +90,12 @@ def _finite(context, parameter, value: float | None) -> float | None:
     "enter its first exon and leave its last one anywhere.",
 )  # fmt: skip
 @click.option(
-    "--alignments", multiple=True, metavar="FILE", callback=_known_suffixes,
+    "--alignments", multiple=True, metavar="FILE", callback=options.one_of_suffixes(SUFFIXES),
     help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format. "
     "May be given several times.",
 )  # fmt: skip
 @options.output
-@options.device_unless(
-    lambda given: not given["site_model"] and (given["coding"] or given["ends"] == "free")
-)
+@options.device_unless(_runs_on_cpu)
 @options.common
 def command(
     base, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
@@ -150,8 +142,7 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict) -> None
 
 def _with_candidates(files: CaseFiles, scores: dict, reading: str):
     """Return cases, scoring and function for listed candidates."""
-    given = {name: value for name, value in scores.items() if value is not None}
-    scoring = SplicedScoring(**given)
+    scoring = SplicedScoring(**{name: n for name, n in scores.items() if n is not None})
     return read_cases(files), scoring, partial(spliced_align, reading=reading)
 
 

@@ -11,20 +11,20 @@ from gpu_tools.errors import InputError
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_DIGITS = 19  # of the largest integer of 64 bits
+_INT64_DIGITS = 19  # of the largest integer of 64 bits
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _STRANDS = {"+": False, "-": True, ".": False}
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A line of a file, 1-based; every error raised here names it."""
 
     path: str | os.PathLike
     line: int
 
     def error(self, problem: str, expected: str | None = None) -> InputError:
-        """Return an error at this place."""
+        """Return an error at this location."""
         return InputError(problem, path=self.path, line=self.line, expected=expected)
 
     def integer(self, text: str, what: str) -> int:
@@ -44,7 +44,7 @@ class Place:
         word = text.strip()
         if not _WHOLE.fullmatch(word):
             return self.number(word, what)
-        if len(word.lstrip("+-0")) > _DIGITS or not -(2**63) <= int(word) < 2**63:
+        if len(word.lstrip("+-0")) > _INT64_DIGITS or not -(2**63) <= int(word) < 2**63:
             raise self.error(f"{what} {text!r} is out of range", "an integer of 64 bits")
         return int(word)
 

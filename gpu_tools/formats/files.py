@@ -34,10 +34,10 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """
     try:
         with _raw(path) as raw:
-            compressed = raw.peek(2)[:2] == _GZIP_MAGIC
-            if compressed:
+            compression = compression_of(raw)
+            if compression == "bgzip" and raw.seekable():
                 _check_bgzip_end(raw)
-            with gzip.open(raw) if compressed else nullcontext(raw) as stream:
+            with nullcontext(raw) if compression == "none" else gzip.open(raw) as stream:
                 yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -47,16 +47,22 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
 
 
-def _check_bgzip_end(raw: BinaryIO) -> None:
-    """Raise EOFError for bgzip cut between two blocks, which gzip takes for complete."""
-    head = raw.peek(_BGZIP_HEAD)[:_BGZIP_HEAD]
+def compression_of(stream: BinaryIO) -> str:
+    """Return none, gzip or bgzip by the first bytes of a stream, which stay to be read."""
+    head = stream.peek(_BGZIP_HEAD)[:_BGZIP_HEAD]
+    if head[:2] != _GZIP_MAGIC:
+        return "none"
     is_bgzip = len(head) == _BGZIP_HEAD and head[3] & 4 and head[12:14] == b"BC"
-    if is_bgzip and raw.seekable():
-        raw.seek(-len(_BGZIP_END), os.SEEK_END)
-        end = raw.read()
-        raw.seek(0)
-        if end != _BGZIP_END:
-            raise EOFError("bgzip's end-of-file block is missing")
+    return "bgzip" if is_bgzip else "gzip"
+
+
+def _check_bgzip_end(raw: BinaryIO) -> None:
+    """Raise EOFError for bgzip cut between two blocks, which is no error to the module gzip."""
+    raw.seek(-len(_BGZIP_END), os.SEEK_END)
+    end = raw.read()
+    raw.seek(0)
+    if end != _BGZIP_END:
+        raise EOFError("bgzip's end-of-file block is missing")
 
 
 def _raw(path):
@@ -105,10 +111,10 @@ def _check_writable(path: Path) -> None:
 
 @contextmanager
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path beside `path`; it takes `path`'s name when the block ends well.
+    """Give a temporary path beside `path`; it is renamed to `path` when the block ends well.
 
     When the block raises, the temporary file is removed and `path` stays as it was. A device or
-    a pipe, which cannot be replaced, is given itself; a symbolic link stays one.
+    a pipe cannot be replaced: its own path is given. A symbolic link stays one.
 
     Raises
     ------
@@ -129,7 +135,7 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        _take_name(temporary, target)
+        _rename(temporary, target)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
@@ -138,13 +144,13 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
 
 def _is_stream(path: str | os.PathLike) -> bool:
     path = Path(path)
-    if str(path).startswith(_OPEN_STREAMS):  # perhaps redirected to a file, but still a stream
+    if str(path).startswith(_OPEN_STREAMS):  # a stream, even where it is redirected to a file
         return True
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
-def _take_name(temporary: Path, path: Path) -> None:
-    # mkstemp makes private files; give the result the permissions of any new file
+def _rename(temporary: Path, path: Path) -> None:
+    # mkstemp makes private files; the result gets the permissions of any new file
     mask = os.umask(0)
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 
 import pysam
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.sam import header, write_indexed
 from gpu_tools.formats.files import open_output, read_lines, replaced_when_complete
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
-_REGION = "##sequence-region"
+_SEQUENCE_REGION = "##sequence-region"
 _MODEL_ID = re.compile(r"([\t;](?:ID|Parent)=mRNA)(\d+)")
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write files one after another; bgzip files stay a bgzip file.
+    """Write files one after another; bgzip files make a bgzip file.
 
     Parameters
     ----------
@@ -145,7 +145,9 @@ def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
         If an input does not begin with GFF3's version line.
     """
     bodies = [_gff3_body(path) for path in inputs]
-    regions = dict.fromkeys(line for body in bodies for line in body if line.startswith(_REGION))
+    regions = dict.fromkeys(
+        line for body in bodies for line in body if line.startswith(_SEQUENCE_REGION)
+    )
     with open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions))
         n_models = 0
@@ -167,7 +169,7 @@ def _renumbered(feature: str, n_before: int) -> str:
 
 
 def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write sorted BAM files as one sorted BAM file, and its index ``.bai`` beside it.
+    """Write the records of BAM files as one sorted BAM file, and its index beside it.
 
     Each query's alignment of the highest score stays primary, of equal scores the one on the
     reference that the headers name first; its others become secondary.
@@ -175,7 +177,7 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     Parameters
     ----------
     inputs : sequence of path-like
-        BAM files sorted by coordinate whose records carry the score as ``AS``.
+        BAM files as the tools write them; records carry the score as ``AS``.
     output : path-like
         BAM file to write.
 
@@ -184,38 +186,31 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     InputError
         If an input cannot be read as BAM.
     """
-    with replaced_when_complete(f"{os.fspath(output)}.bai") as index:
-        with replaced_when_complete(output) as flagged:
-            with tempfile.TemporaryDirectory(dir=Path(output).parent) as folder:
-                merged = f"{folder}/merged.bam"
-                _samtools(pysam.merge, "-c", "-p", "--no-PG", merged, *map(os.fspath, inputs))
-                _flag_secondary(merged, flagged)
-            _samtools(pysam.index, "-o", str(index), str(flagged))
+    lengths, texts = {}, []
+    for path in inputs:
+        with _bam(path) as source:
+            lengths |= dict(zip(source.references, source.lengths, strict=True))
+            texts += [record.to_dict() for record in source]
+    head = header(lengths)
+    records = [pysam.AlignedSegment.from_dict(text, head) for text in texts]
+    best: dict[str, tuple[int, int, int]] = {}
+    for record in records:
+        best[record.query_name] = max(_rank(record), best.get(record.query_name, _rank(record)))
+    for record in records:
+        record.is_secondary = best[record.query_name] != _rank(record)
+    write_indexed(output, head, records)
 
 
-def _samtools(command, *arguments: str) -> None:
+@contextmanager
+def _bam(path: PathLike) -> Iterator[pysam.AlignmentFile]:
+    verbosity = pysam.set_verbosity(0)  # htslib prints errors besides raising them
     try:
-        command(*arguments)
-    except pysam.SamtoolsError as error:
-        raise InputError(" ".join(str(error).split()), expected="sorted BAM") from None
-
-
-def _flag_secondary(merged: str, output: PathLike) -> None:
-    primary = _primary_scores(merged)
-    with pysam.AlignmentFile(merged) as source:
-        with pysam.AlignmentFile(str(output), "wb", header=source.header) as target:
-            for record in source:
-                record.is_secondary = primary.get(record.query_name) != _rank(record)
-                target.write(record)
-
-
-def _primary_scores(path: str) -> dict[str, tuple[int, int, int]]:
-    best = {}
-    with pysam.AlignmentFile(path) as source:
-        for record in source:
-            rank = _rank(record)
-            best[record.query_name] = max(rank, best.get(record.query_name, rank))
-    return best
+        with pysam.AlignmentFile(os.fspath(path), "rb") as source:
+            yield source
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read as BAM ({error})", path=path) from None
+    finally:
+        pysam.set_verbosity(verbosity)
 
 
 def _rank(record: pysam.AlignedSegment) -> tuple[int, int, int]:

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
+from gpu_tools.formats.exons.gff import escape_seqid, feature_line, gff3_head
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.gff import SOURCE, escape_seqid
 from gpu_tools.formats.tables import write_table
 
 COLUMNS = ("sequence", "rank", "start", "end", "score")
@@ -39,7 +39,7 @@ class Annotation:
     feature : str
         Type of the features in GFF3, a term of the Sequence Ontology.
     lengths : sequence of (str, int)
-        Names and lengths of all sequences, which GFF3 tells beforehand.
+        Names and lengths of all sequences, for the head of GFF3.
     """
 
     bed: str | os.PathLike | None = None
@@ -71,15 +71,9 @@ def write_segments(
         bed = files.enter_context(open_output(annotation.bed)) if annotation.bed else None
         gff3 = files.enter_context(open_output(annotation.gff3)) if annotation.gff3 else None
         if gff3:
-            _write_head(gff3, annotation.lengths)
+            gff3.writelines(gff3_head(dict(annotation.lengths)))
         columns = (*COLUMNS, "evalue") if evalues else COLUMNS
         write_table(path, columns, _written(rows, bed, gff3, annotation.feature, len(columns)))
-
-
-def _write_head(stream: TextIO, lengths: Sequence[tuple[str, int]]) -> None:
-    stream.write("##gff-version 3\n")
-    for name, length in lengths:
-        stream.write(f"##sequence-region {escape_seqid(name)} 1 {length}\n")
 
 
 def _written(rows, bed: TextIO | None, gff3: TextIO | None, feature, width) -> Iterator[tuple]:
@@ -93,8 +87,5 @@ def _written(rows, bed: TextIO | None, gff3: TextIO | None, feature, width) -> I
 
 def _feature(row: SegmentRow, feature: str) -> str:
     attributes = f"rank={row.rank}" + (f";evalue={row.evalue}" if row.evalue else "")
-    columns = (
-        escape_seqid(row.sequence), SOURCE, feature, row.start + 1, row.end, row.score, ".", ".",
-        attributes,
-    )  # fmt: skip
-    return "\t".join(map(str, columns)) + "\n"
+    interval = row.start, row.end
+    return feature_line(escape_seqid(row.sequence), feature, interval, attributes, score=row.score)

@@ -1,7 +1,7 @@
 """What symbols a text and a pattern may hold, and which of them match.
 
-Text symbols become codes, pattern symbols become symbols of their own: a pattern may hold classes,
-say R for A or G, while an ambiguity code in the text matches nothing.
+Symbols of texts become codes, those of patterns become numbers of their own: a pattern may hold
+classes, say R for A or G, while an ambiguity code in the text matches nothing.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.model import sequences
+from gpu_tools.model.sequences import OTHER, encode, encode_symbols, encoding_table
 
-_ILLEGAL = 255
 _IUPAC = "-ACMGRSVTWYHKDBN"
-"""Nucleotide letters by the set of bases, A 1, C 2, G 4, T 8."""
-_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWYUO"
-_AMINO_CLASSES = {"B": "DN", "J": "IL", "Z": "EQ", "X": _AMINO_ACIDS}
+"""Letters by the set of nucleotides that they stand for, A 1, C 2, G 4, T 8."""
+_SINGLE_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWYUO"
+_AMINO_CLASSES = {"B": "DN", "J": "IL", "Z": "EQ", "X": _SINGLE_AMINO_ACIDS}
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Alphabet:
     name : {"dna", "protein", "bytes"}
         As on the command line.
     matches : ndarray of bool, shape (S, C)
-        Whether pattern symbol s matches text code c. dna: s is a set of bases, A 1, C 2, G 4,
+        Whether pattern symbol s matches text code c. dna: s is a set of nucleotides, A 1, C 2, G 4,
         T 8, and c is 0 to 3 for A, C, G, T and 4 for every other letter.
     text_table, pattern_table : ndarray of uint8, shape (256,)
         Code and pattern symbol of each byte; 255 for an illegal one, except in ``bytes``.
@@ -54,11 +53,17 @@ class Alphabet:
 
     def encode_text(self, symbols: str | bytes) -> NDArray[np.uint8]:
         """Return the codes of text symbols; an illegal one raises `InputError`."""
-        return self._encode(self.text_table, symbols)
+        return self._encode(symbols, self.text_table)
 
     def encode_pattern(self, symbols: str | bytes) -> NDArray[np.uint8]:
         """Return the pattern symbols of letters; an illegal one raises `InputError`."""
-        return self._encode(self.pattern_table, symbols)
+        return self._encode(symbols, self.pattern_table)
+
+    def _encode(self, symbols: str | bytes, table) -> NDArray[np.uint8]:
+        if self.name == "bytes":  # any byte is legal, 255 too
+            raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
+            return np.frombuffer(bytearray(raw), dtype=np.uint8)
+        return encode_symbols(symbols, table, self.expected)
 
     def pair_costs(self, letters: str, costs: NDArray[np.int64], other: int) -> NDArray[np.int64]:
         """Return the costs of all pairs, for `EditCosts`, from those of letters.
@@ -70,7 +75,7 @@ class Alphabet:
         costs : ndarray of int, shape (len(letters), len(letters))
             Of aligning a pattern's letter, the row, to a text's, the column.
         other : int
-            Cost of a pair that is not given and does not match.
+            Cost of a pair that `costs` lacks and that does not match.
 
         Returns
         -------
@@ -103,43 +108,26 @@ class Alphabet:
                 table[symbol] = of_code[members].min(axis=0)
         return table
 
-    def _encode(self, table, symbols: str | bytes) -> NDArray[np.uint8]:
-        raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-        codes = table[np.frombuffer(raw, dtype=np.uint8)]
-        illegal = np.flatnonzero(codes == _ILLEGAL) if self.name != "bytes" else codes[:0]
-        if illegal.size:
-            first = int(illegal[0])
-            raise InputError(
-                f"illegal symbol {_shown(raw[first])}", position=first + 1, expected=self.expected
-            )
-        return codes
-
-
-def _shown(byte: int) -> str:
-    return repr(chr(byte)) if 32 <= byte < 127 else f"0x{byte:02x}"
-
-
-def _table(letters: dict[str, int]) -> NDArray[np.uint8]:
-    table = np.full(256, _ILLEGAL, dtype=np.uint8)
-    for letter, code in letters.items():
-        table[ord(letter)] = table[ord(letter.lower())] = code
-    return table
-
 
 def _dna() -> Alphabet:
     sets = {letter: mask for mask, letter in enumerate(_IUPAC) if mask} | {"U": 8}
-    codes = {letter: int(sequences.encode(letter)[0]) for letter in sets}
+    codes = {letter: int(encode(letter)[0]) for letter in sets}
     masks = np.arange(16)
-    matches = np.zeros((16, sequences.OTHER + 1), dtype=bool)
+    matches = np.zeros((16, OTHER + 1), dtype=bool)
     matches[:, :4] = masks[:, None] >> np.arange(4) & 1
-    complement = sum((masks >> base & 1) << (3 - base) for base in range(4)).astype(np.uint8)
+    complement = sum((masks >> code & 1) << (3 - code) for code in range(4)).astype(np.uint8)
     return Alphabet(
-        "dna", matches, _table(codes), _table(sets), complement, "IUPAC nucleotide letters"
+        "dna",
+        matches,
+        encoding_table(codes),
+        encoding_table(sets),
+        complement,
+        "IUPAC nucleotide letters",
     )
 
 
 def _protein() -> Alphabet:
-    singles = {letter: code for code, letter in enumerate(_AMINO_ACIDS + "*")}
+    singles = {letter: code for code, letter in enumerate(_SINGLE_AMINO_ACIDS + "*")}
     other = len(singles)
     codes = singles | dict.fromkeys(_AMINO_CLASSES, other)
     symbols = singles | {letter: other + k for k, letter in enumerate(_AMINO_CLASSES)}
@@ -148,7 +136,11 @@ def _protein() -> Alphabet:
         matches[symbols[letter]] = False
         matches[symbols[letter], [singles[member] for member in members]] = True
     return Alphabet(
-        "protein", matches, _table(codes), _table(symbols), expected="letters of amino acids"
+        "protein",
+        matches,
+        encoding_table(codes),
+        encoding_table(symbols),
+        expected="letters of amino acids",
     )
 
 

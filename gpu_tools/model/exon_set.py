@@ -75,7 +75,7 @@ class ExonSet:
         Returns
         -------
         ExonSet
-            The exons in the order given.
+            The exons in the order of `intervals`.
         """
         pairs = np.array(list(intervals), dtype=np.int64).reshape(-1, 2)
         reverse = np.full(len(pairs), strand == "-")
@@ -114,7 +114,7 @@ class ExonSet:
     def unique(self) -> ExonSet:
         """Return the set sorted by strand (+ first), start and end, equal intervals once.
 
-        Of equal intervals the one of the highest score stays; of equal scores the first given.
+        Of equal intervals the one of the highest score stays; of equal scores the first.
         """
         return self._unique
 

@@ -77,7 +77,7 @@ def model_to_json(content: dict[str, Any]) -> str:
     Parameters
     ----------
     content : dict
-        As `model_from_dict` takes it.
+        Values by key, as `ModelReader` reads them.
 
     Returns
     -------
@@ -113,29 +113,29 @@ class ModelReader:
     ----------
     content : object
         The parsed JSON.
-    place : str
-        What goes before the keys in messages.
+    prefix : str
+        Text before the keys in messages.
     """
 
-    def __init__(self, content: Any, place: str):
+    def __init__(self, content: Any, prefix: str):
         if not isinstance(content, dict):
-            raise InputError(f"{place.rstrip('.') or 'the file'} is no JSON object")
+            raise InputError(f"{prefix.rstrip('.') or 'the file'} is no JSON object")
         self.content = content
-        self.place = place
+        self.prefix = prefix
 
     def wrong(self, key: str, expected: str) -> InputError:
         """Return the error of a key whose value is not what it must be."""
-        return InputError(f"wrong value of {self.place}{key}", expected=expected)
+        return InputError(f"wrong value of {self.prefix}{key}", expected=expected)
 
     def value(self, key: str) -> Any:
         """Return any value of a key that must be there."""
         if key not in self.content:
-            raise InputError(f"no key {self.place}{key}", expected="a complete model")
+            raise InputError(f"no key {self.prefix}{key}", expected="a complete model")
         return self.content[key]
 
     def inner(self, key: str) -> ModelReader:
         """Return a reader of the object under a key."""
-        return ModelReader(self.value(key), f"{self.place}{key}.")
+        return ModelReader(self.value(key), f"{self.prefix}{key}.")
 
     def literal(self, key: str, expected: str | int) -> None:
         """Demand one value."""

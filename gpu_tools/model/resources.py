@@ -1,7 +1,8 @@
-"""Where the data shipped with the project lies."""
+"""The data shipped with the project, and the project's version."""
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _HERE = Path(__file__).parent.parent
@@ -14,3 +15,11 @@ def resource_path(*parts: str) -> Path:
     """
     inside = _HERE.joinpath("data", *parts)
     return inside if inside.exists() else _HERE.parent.joinpath("resources", *parts)
+
+
+def installed_version() -> str:
+    """Return the version of gpu-tools, ``unknown`` in a checkout that is not installed."""
+    try:
+        return version("gpu-tools")
+    except PackageNotFoundError:
+        return "unknown"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 
 CigarOperation = tuple[str, int]
 """One run of an alignment: operation letter and length."""
+
+
+def cigar_text(cigar: Iterable[CigarOperation]) -> str:
+    """Return a CIGAR as it is written."""
+    return "".join(f"{n}{operation}" for operation, n in cigar)
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class SplicedAlignment:
     score : int or None
         Score of the best chain; None if the case has no candidate exon.
     n_exons : int or None
-        Candidates of the strand that won, equal intervals counted once; None if they were never
+        Candidates of the strand of the chain, equal intervals counted once; None if they were never
         listed.
     cells : int
         Nominal cells, sum of exon lengths times target length over both strands; without a list,
@@ -44,7 +49,7 @@ class SplicedAlignment:
     exon_scores : tuple of float
         The candidates' own scores, in the order of `chain`.
     phases : tuple of int
-        Of a chain that translates, by exon: bases before the first whole codon. Else empty.
+        Of a chain that translates, by exon: nucleotides before the first whole codon. Else empty.
     start_codon, stop_codon : bool
         Whether a chain that translates begins with ATG, and whether it ends with a stop codon.
     """
@@ -186,7 +191,7 @@ class ApproximateMatch:
 class ExactMatches:
     """Occurrences of patterns in texts, as columns sorted by text, start and pattern.
 
-    On equal places ``+`` comes before ``-``. Iteration gives a tuple (pattern, text, start, end,
+    At equal positions ``+`` comes before ``-``. Iteration gives a tuple (pattern, text, start, end,
     strand) for each, with names.
 
     Parameters

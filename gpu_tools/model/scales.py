@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 
-DIGITS = 6
+DECIMAL_PLACES = 6
 """Decimal places that a score may have."""
 LARGEST = 1000
 """Largest magnitude of a score: with all places a score still fits into 32 bits."""

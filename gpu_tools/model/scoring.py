@@ -92,9 +92,9 @@ class EditCosts:
     Parameters
     ----------
     insertion : int
-        Cost of a text symbol that the pattern lacks; at least 1, else a match could go on for ever.
+        Cost of a text symbol that the pattern lacks; at least 1, so that a match ends somewhere.
     deletion : int
-        Cost of a pattern symbol that the text lacks; at least 1, else anything would match.
+        Cost of a pattern symbol that the text lacks; at least 1, so that not everything matches.
     substitution : int
         Cost of a pattern symbol aligned to a text symbol that it does not match; at least 0.
     table : array_like of int, shape (S, C), optional
@@ -178,8 +178,8 @@ class SubstitutionMatrix:
 
     def table(self) -> NDArray[np.int32]:
         """Return the scores by code of `AMINO_ACIDS`, 0 where a letter is unknown; (27, 27)."""
-        places = [self.letters.find(self._letter(letter)) for letter in AMINO_ACIDS]
-        scores = np.asarray(self.scores, dtype=np.int32)[np.ix_(places, places)]
+        columns = [self.letters.find(self._letter(letter)) for letter in AMINO_ACIDS]
+        scores = np.asarray(self.scores, dtype=np.int32)[np.ix_(columns, columns)]
         return scores * np.outer(self.known, self.known)
 
     def _letter(self, letter: str) -> str:

@@ -7,7 +7,9 @@ other symbol is an error.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,29 +18,34 @@ from gpu_tools.errors import InputError
 
 OTHER = 4
 _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
-_IUPAC = b"NRYSWKMBDHV"
 AMINO_ACIDS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 """Letters of proteins in the order of their codes."""
-_ILLEGAL = 255
+ILLEGAL = 255
+"""Code of a symbol that an alphabet lacks."""
 
 
-def _encoding_table() -> NDArray[np.uint8]:
-    table = np.full(256, _ILLEGAL, dtype=np.uint8)
-    for symbols, code in ((b"A", 0), (b"C", 1), (b"G", 2), (b"TU", 3), (_IUPAC, OTHER)):
-        for symbol in symbols + symbols.lower():
-            table[symbol] = code
-    return table
+def encoding_table(codes: Mapping[str, int]) -> NDArray[np.uint8]:
+    """Return the code of each byte, letters in either case; `ILLEGAL` where `codes` has none.
 
+    Parameters
+    ----------
+    codes : mapping of str to int
+        Codes by upper-case letter.
 
-def _protein_table() -> NDArray[np.uint8]:
-    table = np.full(256, _ILLEGAL, dtype=np.uint8)
-    for code, letter in enumerate(AMINO_ACIDS):
+    Returns
+    -------
+    ndarray of uint8, shape (256,)
+    """
+    table = np.full(256, ILLEGAL, dtype=np.uint8)
+    for letter, code in codes.items():
         table[ord(letter)] = table[ord(letter.lower())] = code
     return table
 
 
-_ENCODING = _encoding_table()
-_PROTEIN_ENCODING = _protein_table()
+_ENCODING = encoding_table(
+    {"A": 0, "C": 1, "G": 2, "T": 3, "U": 3} | dict.fromkeys("NRYSWKMBDHV", OTHER)
+)
+_PROTEIN_ENCODING = encoding_table({letter: k for k, letter in enumerate(AMINO_ACIDS)})
 _PROTEIN_LETTERS = np.frombuffer(AMINO_ACIDS.encode("ascii"), dtype=np.uint8)
 COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
 """Code of the complementary nucleotide of each code."""
@@ -62,7 +69,7 @@ def encode(symbols: str | bytes) -> NDArray[np.uint8]:
     InputError
         For any other symbol; its ``position`` is 1-based.
     """
-    return _encode(symbols, _ENCODING, "IUPAC nucleotide letters")
+    return encode_symbols(symbols, _ENCODING, "IUPAC nucleotide letters")
 
 
 def encode_protein(symbols: str | bytes) -> NDArray[np.uint8]:
@@ -73,24 +80,45 @@ def encode_protein(symbols: str | bytes) -> NDArray[np.uint8]:
     InputError
         For any other symbol; its ``position`` is 1-based.
     """
-    return _encode(symbols, _PROTEIN_ENCODING, "letters of amino acids")
+    return encode_symbols(symbols, _PROTEIN_ENCODING, "letters of amino acids")
 
 
-def _encode(symbols: str | bytes, table: NDArray[np.uint8], expected: str) -> NDArray[np.uint8]:
+def encode_symbols(
+    symbols: str | bytes, table: NDArray[np.uint8], expected: str
+) -> NDArray[np.uint8]:
+    """Look up the code of each symbol.
+
+    Parameters
+    ----------
+    symbols : str or bytes
+        Letters.
+    table : ndarray of uint8, shape (256,)
+        Code of each byte, see `encoding_table`.
+    expected : str
+        The legal symbols, in words for an error.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n,)
+
+    Raises
+    ------
+    InputError
+        For a symbol whose code is `ILLEGAL`; its ``position`` is 1-based.
+    """
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
     codes = table[np.frombuffer(raw, dtype=np.uint8)]
-    illegal = np.flatnonzero(codes == _ILLEGAL)
+    illegal = np.flatnonzero(codes == ILLEGAL)
     if illegal.size:
         first = int(illegal[0])
         raise InputError(
-            f"illegal symbol {_shown(raw[first])}",
-            position=first + 1,
-            expected=expected,
+            f"illegal symbol {shown_symbol(raw[first])}", position=first + 1, expected=expected
         )
     return codes
 
 
-def _shown(byte: int) -> str:
+def shown_symbol(byte: int) -> str:
+    """Return a symbol as messages show it: in quotes, or in hexadecimal if it cannot be printed."""
     return repr(chr(byte)) if 32 <= byte < 127 else f"0x{byte:02x}"
 
 
@@ -126,9 +154,11 @@ class Sequence:
     name: str
     codes: NDArray[np.uint8] = field(repr=False)
     description: str = ""
+    _encode: ClassVar[Callable] = staticmethod(encode)
+    _decode: ClassVar[Callable] = staticmethod(decode)
 
     @classmethod
-    def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> Sequence:
+    def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> Self:
         """Encode the symbols of a record.
 
         Parameters
@@ -136,14 +166,14 @@ class Sequence:
         name : str
             Identifier of the record.
         symbols : str or bytes
-            IUPAC nucleotide letters, see `encode`.
+            IUPAC nucleotide letters, see `encode`; of a protein `encode_protein`'s.
         description : str
             The rest of its header.
 
         Returns
         -------
         Sequence
-            The encoded record.
+            The encoded record; of `ProteinSequence` one of that class.
 
         Raises
         ------
@@ -151,7 +181,7 @@ class Sequence:
             For an illegal symbol; it names the record and the 1-based position.
         """
         try:
-            return cls(name, encode(symbols), description)
+            return cls(name, cls._encode(symbols), description)
         except InputError as error:
             raise error.located(record=name) from None
 
@@ -159,8 +189,8 @@ class Sequence:
         return len(self.codes)
 
     def letters(self) -> str:
-        """Return the upper-case symbols; every ambiguity code is N."""
-        return decode(self.codes)
+        """Return the upper-case symbols; every ambiguity code of a nucleotide is N."""
+        return self._decode(self.codes)
 
 
 @dataclass(frozen=True)
@@ -177,42 +207,13 @@ class ProteinSequence(Sequence):
         The rest of the header.
     """
 
-    @classmethod
-    def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> ProteinSequence:
-        """Encode the symbols of a record.
-
-        Parameters
-        ----------
-        name : str
-            Identifier of the record.
-        symbols : str or bytes
-            Letters of amino acids, see `encode_protein`.
-        description : str
-            The rest of its header.
-
-        Returns
-        -------
-        ProteinSequence
-            The encoded record.
-
-        Raises
-        ------
-        InputError
-            For an illegal symbol; it names the record and the 1-based position.
-        """
-        try:
-            return cls(name, encode_protein(symbols), description)
-        except InputError as error:
-            raise error.located(record=name) from None
-
-    def letters(self) -> str:
-        """Return the upper-case symbols."""
-        return decode_protein(self.codes)
+    _encode: ClassVar[Callable] = staticmethod(encode_protein)
+    _decode: ClassVar[Callable] = staticmethod(decode_protein)
 
 
 @dataclass(frozen=True)
 class SequenceChunk:
-    """The next part of a sequence that comes piece by piece.
+    """The next part of a sequence that comes in parts.
 
     Parameters
     ----------

@@ -7,29 +7,29 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.sequences import OTHER, encode_protein
 
-_AMINO_ACIDS = b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLFX"
-"""The standard code in the order AAA, AAC, AAG, AAT, ACA ...; X for a codon of unknown bases."""
-_CODE = encode_protein(_AMINO_ACIDS)
-_UNKNOWN = 64
+_GENETIC_CODE = b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLFX"
+"""The standard code in the order AAA, AAC, AAG, AAT, ACA ...; X for an ambiguous codon."""
+_CODE = encode_protein(_GENETIC_CODE)
+_UNKNOWN_CODON = 64
 _STOP, _START = encode_protein(b"*M")
 
 
 def translate(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Translate a sequence from its first base on.
+    """Translate a sequence from its first nucleotide on.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides; bases behind the last whole codon are left out.
+        Encoded nucleotides; those behind the last whole codon are left out.
 
     Returns
     -------
     ndarray of uint8, shape (n // 3,)
-        Encoded amino acids, ``*`` for a stop, X for a codon with an ambiguous base.
+        Encoded amino acids, ``*`` for a stop, X for a codon with an ambiguity code.
     """
     codons = codes[: len(codes) // 3 * 3].reshape(-1, 3).astype(np.int64)
     numbers = codons @ np.array([16, 4, 1])
-    numbers[(codons == OTHER).any(axis=1)] = _UNKNOWN
+    numbers[(codons == OTHER).any(axis=1)] = _UNKNOWN_CODON
     return _CODE[numbers]
 
 

@@ -1,4 +1,4 @@
-"""The public function: get a source, check it, write it as indexed FASTA, tell what it was."""
+"""Fetching: gets the sequences of a source, checks them, and writes them as indexed FASTA."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tools.errors import FetchError, InputError
-from gpu_tools.formats.fasta import iterate_fasta, write_fasta
 from gpu_tools.formats.files import check_writable, open_binary
+from gpu_tools.formats.sequences.fasta import iterate_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.sources.http import TemporaryError, shown
 from gpu_tools.sources.services import Settings, client_of, is_permanent, request_of
@@ -27,8 +27,8 @@ _PAGE = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 class Provenance:
     """What was fetched.
 
-    `source` is the text asked for; `address` the file or URL, without keys; `retrieved` the time
-    in UTC; `size` the bytes received and `sha256` their sum; `records` and `symbols` what they
+    `source` is the text of the source; `address` the file or URL, without keys; `retrieved` the
+    time in UTC; `size` the bytes received and `sha256` their sum; `records` and `symbols` what they
     hold.
     """
 
@@ -70,15 +70,15 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
         If the text is no source, or what was got is no FASTA of nucleotides.
     FetchError
         If the source cannot be reached after all attempts, does not exist, or gives something
-        else than what was asked for: an HTML page, an error text, another length or checksum.
+        other than the requested sequence: an HTML page, an error text, another length or checksum.
     OutputError
         If the output cannot be written.
 
     Notes
     -----
-    Of several orthologues in the species the one with the highest identity is taken; on equal
-    identity the one whose identifier comes first. Wait times are in `Patience`; NCBI is asked
-    three times a second at most, ten times with a key in ``NCBI_API_KEY``.
+    Of several orthologues in the species the one with the highest identity is fetched; on equal
+    identity the one whose identifier comes first. Wait times are in `Patience`; NCBI gets
+    three requests a second at most, ten with a key in ``NCBI_API_KEY``.
     """
     source, settings = parse_source(text), settings or Settings()
     check_writable(output)
@@ -122,7 +122,7 @@ def check(path: Path, source: Source) -> None:
 def _no_fasta(path: Path) -> str | None:
     with open_binary(path) as stream:
         head = stream.read(_HEAD)
-    if head.lstrip()[:1] == b">":
+    if head.lstrip()[:1] in (b">", b"@"):  # FASTA or FASTQ
         return None
     if not head.strip():
         return "an empty answer instead of FASTA"
@@ -144,49 +144,37 @@ def _check_record(path: Path, source: Source) -> None:
 
 def _written(source: Source, text: str, address: str, path: Path, output) -> Provenance:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    size, sums = _sums(path)
-    _check_sum(source, address, sums)
-    count = _Count()
+    sha256 = _digest(path, "sha256")
+    _check_sum(source, address, path)
+    lengths: list[int] = []
     try:
-        write_fasta(output, count.each(iterate_fasta(path)))
+        write_fasta(output, _counted(iterate_fasta(path), lengths))
     except InputError as error:
-        error = InputError(error.problem, line=error.line, record=error.record,
-                           position=error.position, expected=error.expected)  # fmt: skip
+        error.path = None
         raise error.located(path=address) from None
-    return Provenance(text, address, now, size, sums["sha256"], count.records, count.symbols)
+    size = path.stat().st_size
+    return Provenance(text, address, now, size, sha256, len(lengths), sum(lengths))
 
 
-def _sums(path: Path) -> tuple[int, dict[str, str]]:
-    """Return the size and the sums of a file as it lies there."""
-    methods = {"sha256": hashlib.sha256(), "md5": hashlib.md5(usedforsecurity=False)}
-    size = 0
+def _digest(path: Path, method: str) -> str:
     try:
         with open(path, "rb") as stream:
-            while chunk := stream.read(1 << 20):
-                size += len(chunk)
-                for method in methods.values():
-                    method.update(chunk)
+            return hashlib.file_digest(stream, method).hexdigest()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-    return size, {name: method.hexdigest() for name, method in methods.items()}
 
 
-def _check_sum(source: Source, address: str, sums: dict[str, str]) -> None:
+def _check_sum(source: Source, address: str, path: Path) -> None:
     if source.checksum is None:
         return
     method, expected = source.checksum
-    if sums[method] != expected:
-        raise FetchError(f"{address}: {method} is {sums[method]}; expected {expected}")
+    found = _digest(path, method)
+    if found != expected:
+        raise FetchError(f"{address}: {method} is {found}; expected {expected}")
 
 
-class _Count:
-    """Counts the records that pass."""
-
-    def __init__(self):
-        self.records = self.symbols = 0
-
-    def each(self, sequences: Iterator[Sequence]) -> Iterator[Sequence]:
-        for sequence in sequences:
-            self.records += 1
-            self.symbols += len(sequence)
-            yield sequence
+def _counted(sequences: Iterator[Sequence], lengths: list[int]) -> Iterator[Sequence]:
+    """Yield sequences and append their lengths to a list."""
+    for sequence in sequences:
+        lengths.append(len(sequence))
+        yield sequence

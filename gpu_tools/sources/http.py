@@ -1,4 +1,4 @@
-"""HTTP with patience: retries, back-off, resumed downloads, answers that are checked."""
+"""HTTP requests that are repeated with back-off, resumed downloads, and checked answers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gpu_tools.sources.pace import Pace
 _log = logging.getLogger(__name__)
 _CHUNK = 1 << 16
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
-_SHOWN = 120
+_SHOWN_CHARACTERS = 120
 
 
 class TemporaryError(FetchError):
-    """A failure that may pass; `retry_after` are the seconds that the server asks to wait."""
+    """A failure that may pass. `retry_after` is the wait in seconds that the server demands."""
 
     def __init__(self, problem: str, retry_after: float | None = None):
         super().__init__(problem)
@@ -32,7 +32,7 @@ class TemporaryError(FetchError):
 
 
 class _NothingLeftError(TemporaryError):
-    """The part asked for lies behind the end."""
+    """The requested part lies behind the end."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Request:
 class Patience:
     """How often to try, and how long to wait, in seconds.
 
-    `timeout` is for a connection and for each further piece of an answer; `first_wait` doubles
-    with each retry, up to `longest_wait`. A server that asks for more than `longest_wait` is
-    not asked again.
+    `timeout` is for a connection and for each further part of an answer; `first_wait` doubles
+    with each retry, up to `longest_wait`. After a server that demands more than
+    `longest_wait` there is no further attempt.
     """
 
     attempts: int = 5
@@ -90,7 +90,7 @@ class Client:
         FetchError
             If there is none, after as many attempts as patience allows.
         """
-        return self._patiently(request, lambda: self._json_once(request))
+        return self._patiently(request, lambda: self._json_attempt(request))
 
     def download(self, request: Request, path: Path, check: Callable[[Path], None]) -> None:
         """Write an answer to a file, going on where an earlier attempt left off.
@@ -99,11 +99,11 @@ class Client:
         ----------
         request : Request
         path : Path
-            File to write. What an earlier call left there is kept if the server says that it is
-            a part of the same answer; a small file beside it remembers how to ask.
+            File to write. What an earlier call left there is continued if the server says that
+            it is a part of the same answer; a small file beside it remembers the request.
         check : callable
             Called with the path when the answer is complete; it raises `TemporaryError` for what is
-            worth another attempt and `FetchError` for what is not.
+            to be repeated and `FetchError` for what is not.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Client:
         """
         part = _Part(path)
 
-        def once() -> None:
+        def attempt() -> None:
             self._receive(request, part)
             try:
                 check(path)
@@ -121,39 +121,39 @@ class Client:
                 path.unlink(missing_ok=True)
                 raise
 
-        self._patiently(request, once)
+        self._patiently(request, attempt)
         part.forget()
 
-    def _patiently(self, request: Request, once: Callable):
+    def _patiently(self, request: Request, attempt: Callable):
         patience = self.patience
         attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(self._worth_a_retry),
+            retry=tenacity.retry_if_exception(self._is_temporary),
             stop=tenacity.stop_after_attempt(patience.attempts),
             wait=self._seconds_to_wait,
-            before_sleep=lambda state: _tell(request, state),
+            before_sleep=lambda state: _log_retry(request, state),
             sleep=time.sleep,
             reraise=True,
         )
         try:
-            return attempts(once)
+            return attempts(attempt)
         except FetchError as error:
             raise FetchError(f"{request.address}: {error}") from None
 
-    def _worth_a_retry(self, error: BaseException) -> bool:
+    def _is_temporary(self, error: BaseException) -> bool:
         if not isinstance(error, TemporaryError):
             return False
         return (error.retry_after or 0) <= self.patience.longest_wait
 
     def _seconds_to_wait(self, state: tenacity.RetryCallState) -> float:
-        asked = state.outcome.exception().retry_after
-        if asked is not None:
-            return asked
+        demanded = state.outcome.exception().retry_after
+        if demanded is not None:
+            return demanded
         exponential = tenacity.wait_exponential(
             multiplier=self.patience.first_wait, max=self.patience.longest_wait
         )
         return exponential(state)
 
-    def _json_once(self, request: Request):
+    def _json_attempt(self, request: Request):
         with self._answer(request, {}) as response:
             text = b"".join(_chunks(response))
         try:
@@ -173,7 +173,7 @@ class Client:
             goes_on = response.status_code == 206 and part.continues(response)
             if response.status_code == 206 and not goes_on:
                 part.forget()
-                raise TemporaryError("another part than the one asked for")
+                raise TemporaryError("another part than the requested one")
             part.remember(request.address, response)
             with part.path.open("ab" if goes_on else "wb") as stream:
                 for chunk in _chunks(response):
@@ -193,7 +193,7 @@ class Client:
             ) as response:
                 _check_status(response)
                 yield response
-        # the texts of requests' own errors may hold the secrets
+        # the texts of the errors of requests may hold the secrets
         except requests.Timeout:
             raise TemporaryError(f"no answer within {self.patience.timeout:g} s") from None
         except requests.exceptions.ChunkedEncodingError:
@@ -204,7 +204,7 @@ class Client:
             problem = f"no answer within {seconds} s" if slow else "no connection, or it broke"
             raise TemporaryError(problem) from None
         except requests.RequestException as error:
-            raise FetchError(f"cannot be asked for ({type(error).__name__})") from None
+            raise FetchError(f"cannot be requested ({type(error).__name__})") from None
 
 
 class _Part:
@@ -231,7 +231,7 @@ class _Part:
         return response.headers.get("Content-Range", "").startswith(begin)
 
     def remember(self, address: str, response: requests.Response) -> None:
-        """Note what tells this version of the answer from another one."""
+        """Note what identifies this version of the answer."""
         tag = response.headers.get("ETag", "")
         # a weak tag does not promise equal bytes
         validator = (
@@ -240,7 +240,7 @@ class _Part:
         self.note.write_text(json.dumps({"address": address, "validator": validator}))
 
     def forget(self) -> None:
-        """Drop the note: what lies in the file cannot be gone on with."""
+        """Drop the note: the file cannot be continued."""
         self.note.unlink(missing_ok=True)
 
 
@@ -255,8 +255,8 @@ def _check_status(response: requests.Response) -> None:
     problem = f"the server answers {status} {response.reason}".rstrip()
     if status in _BUSY:
         seconds = _retry_after(response)
-        asked = "" if seconds is None else f" and asks to wait {seconds:g} s"
-        raise TemporaryError(problem + asked, seconds)
+        demand = "" if seconds is None else f" and asks to wait {seconds:g} s"
+        raise TemporaryError(problem + demand, seconds)
     if status == 416:
         raise _NothingLeftError(problem, 0.0)
     detail = next(_chunks(response), b"")
@@ -277,7 +277,7 @@ def _retry_after(response: requests.Response) -> float | None:
         return None
 
 
-def _tell(request: Request, state: tenacity.RetryCallState) -> None:
+def _log_retry(request: Request, state: tenacity.RetryCallState) -> None:
     error = state.outcome.exception()
     seconds = state.next_action.sleep
     _log.warning("%s: %s; trying again in %.1f s", request.address, error, seconds)
@@ -285,5 +285,5 @@ def _tell(request: Request, state: tenacity.RetryCallState) -> None:
 
 def shown(text: bytes) -> str:
     """Return the beginning of a text in one line and in quotes."""
-    line = " ".join(text[: 4 * _SHOWN].decode("utf-8", "replace").split())
-    return repr(line[:_SHOWN] + ("..." if len(line) > _SHOWN else ""))
+    line = " ".join(text[: 4 * _SHOWN_CHARACTERS].decode("utf-8", "replace").split())
+    return repr(line[:_SHOWN_CHARACTERS] + ("..." if len(line) > _SHOWN_CHARACTERS else ""))

@@ -1,4 +1,4 @@
-"""No more requests a second than a service allows, over all processes of this user."""
+"""Limits the requests a second to one service, over all processes of a user."""
 
 from __future__ import annotations
 

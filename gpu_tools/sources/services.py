@@ -1,4 +1,4 @@
-"""NCBI's E-utilities and Ensembl's REST service: what to ask for, and in which steps."""
+"""NCBI's E-utilities and Ensembl's REST service: the requests that fetch a source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FASTA = "text/x-fasta"
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the services are, how patient to be, and the bases to add around a gene."""
+    """Where the services are, how patient to be, and the nucleotides to add around a gene."""
 
     ncbi_url: str = NCBI_URL
     ensembl_url: str = ENSEMBL_URL
@@ -35,7 +35,7 @@ class Settings:
 
 
 def client_of(source: Source, settings: Settings) -> Client:
-    """Return a client that keeps to the limits of the source's service."""
+    """Return a client that observes the limits of the source's service."""
     if source.kind == "url":
         return Client(settings.patience)
     if source.kind != "ncbi":
@@ -45,7 +45,7 @@ def client_of(source: Source, settings: Settings) -> Client:
 
 
 def request_of(source: Source, settings: Settings, client: Client) -> Request:
-    """Return the request whose answer is the source's FASTA; Ensembl may be asked on the way."""
+    """Return the request whose answer is the source's FASTA; this may need requests to Ensembl."""
     return _REQUESTS[source.kind](source, settings, client)
 
 
@@ -75,8 +75,8 @@ def _ncbi(source: Source, settings: Settings, client: Client) -> Request:
 def _region(source: Source, settings: Settings, client: Client) -> Request:
     fields = source.fields
     strand = -1 if fields.get("strand") == "-" else 1
-    place = f"{fields['name']}:{fields['start']}..{fields['end']}:{strand}"
-    return _ensembl(settings, f"sequence/region/{fields['species']}/{place}", accept=_FASTA)
+    region = f"{fields['name']}:{fields['start']}..{fields['end']}:{strand}"
+    return _ensembl(settings, f"sequence/region/{fields['species']}/{region}", accept=_FASTA)
 
 
 def _gene(source: Source, settings: Settings, client: Client) -> Request:
@@ -94,9 +94,9 @@ def _cdna(source: Source, settings: Settings, client: Client) -> Request:
 def _homologue(source: Source, settings: Settings, client: Client) -> Request:
     """Ask for the orthologue's canonical cDNA: of several, of the one most like the gene."""
     gene, species = source.fields["id"], source.fields["species"]
-    own = _lookup(gene, settings, client)["species"]
+    gene_species = _lookup(gene, settings, client)["species"]
     found = client.json(_ensembl(
-        settings, f"homology/id/{own}/{_unversioned(gene)}",
+        settings, f"homology/id/{gene_species}/{_unversioned(gene)}",
         {"target_species": species, "type": "orthologues", "sequence": "none"},
     ))  # fmt: skip
     targets = [h["target"] for entry in found["data"] for h in entry["homologies"]]
@@ -116,7 +116,7 @@ def _cdna_of(name: str, settings: Settings, client: Client) -> Request:
 def _lookup(name: str, settings: Settings, client: Client) -> dict:
     found = client.json(_ensembl(settings, f"lookup/id/{_unversioned(name)}"))
     if not {"object_type", "species"} <= found.keys():
-        raise FetchError(f"Ensembl says nothing about {name} that can be used: {found}")
+        raise FetchError(f"Ensembl has no usable entry of {name}: {found}")
     return found
 
 

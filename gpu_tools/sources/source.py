@@ -70,12 +70,12 @@ def parse_source(text: str) -> Source:
         If the text has none of the forms, an interval ends before it starts, or a checksum has
         not as many digits as its method gives.
     """
-    place, checksum = _without_checksum(text)
+    address, checksum = _without_checksum(text)
     for kind, pattern in _KINDS.items():
-        match = pattern.fullmatch(place)
+        match = pattern.fullmatch(address)
         if match:
             fields = {name: value for name, value in match.groupdict().items() if value}
-            source = Source(place, kind, fields, checksum)
+            source = Source(address, kind, fields, checksum)
             if source.length is not None and source.length < 1:
                 raise InputError(f"{text!r} ends before it starts", expected="START-END")
             return source

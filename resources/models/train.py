@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks.exons.evaluation import Ranking, rank_probabilities
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.exons.training import folds, train, trained_on
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.codons import read_codon_usage
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
 

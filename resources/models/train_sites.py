@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
 from gpu_tools.sites.training import train_sites

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpu_tools import Sequence, SiteCase, load_sites, site_align, tables_of
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import decode, encode
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools.cli.common.pairwise import COLUMNS
 from gpu_tools.cli.main import main
-from gpu_tools.formats.dot_plot import path_of
+from gpu_tools.formats.alignments.dot_plot import path_of
 from gpu_tools.model.results import PairwiseAlignment
 
 HEADER = "\t".join(COLUMNS) + "\n"
@@ -189,7 +189,7 @@ def test_bad_input_is_one_line_and_leaves_no_file(files, capsys, name, text, say
         ("  A C\nA 1 2\nC 1\n", "m.txt, line 3: row C with 1 scores; expected one row"),
         ("  A C\nA 1 2\nA 1 2\n", "m.txt, line 3: row A"),
         ("  A C\nA 1 2\n", "m.txt: no row for letter C"),
-        ("  A C\nA 1 x\n", "m.txt, line 2: score 'x'; expected an integer"),
+        ("  A C\nA 1 x\n", "m.txt, line 2: score 'x' is not an integer"),
         ("  M K\nM 1 2\nK 1 2\n", "record p, position 3: the matrix m.txt has no scores for 'V'"),
     ],
 )

@@ -1,30 +1,13 @@
-"""``gpu-tools match-exact`` and ``match-approximate``, and the chunks that they read."""
-
-import gzip
+"""``gpu-tools match-exact`` and ``match-approximate``."""
 
 import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.errors import InputError
-from gpu_tools.formats import chunks as chunks_room
-from gpu_tools.formats.chunks import stream_bytes, stream_fasta
-from gpu_tools.formats.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS
 from tests.oracles import matching as oracle
 
-TABLE = ALPHABETS["dna"].text_table
 TEXT = ">t one\nACGTAC\nGTRN\n\n>u\r\nttacgaa\r\n>v\nACG"
-BAD = [
-    ("ACG\n>x\nA\n", "line 1: text before the first record"),
-    (">x\nAC\nA!T\n", "line 3, record x, position 4: illegal symbol '!'"),
-    (">x\n>y\nA\n", "line 1, record x: no symbols"),
-    (">x\nA\n>y\n\n", "line 3, record y: no symbols"),
-    (">x\nA\n>x\nA\n", "line 3, record x: duplicate name"),
-    ("> x\nA\n", "line 1: record without a name"),
-    ("\n\n", "no record"),
-    ("", "no record"),
-]
 
 
 @pytest.fixture
@@ -33,70 +16,6 @@ def files(tmp_path):
     text.write_bytes(TEXT.encode())
     patterns.write_text(">p\nACG\n>q\nRY\n")
     return ["--patterns", str(patterns), "--text", str(text), "--quiet", "--device", "cpu"]
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_chunks_join_to_the_records(size, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
-    path = tmp_path / "text.fa.gz"
-    path.write_bytes(gzip.compress(TEXT.encode()))
-    joined, ended = {}, []
-    for chunk in stream_fasta(path, TABLE, "letters"):
-        joined.setdefault(chunk.name, []).append(chunk.codes)
-        ended += [chunk.name] if chunk.last else []
-    records = read_fasta(path)
-    assert list(joined) == ended == [record.name for record in records]
-    for record in records:
-        assert (np.concatenate(joined[record.name]) == record.codes).all()
-
-
-@pytest.mark.parametrize("size", [1, 3, 1000])
-@pytest.mark.parametrize(("text", "message"), BAD)
-def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", size)
-    path = tmp_path / "bad.fa"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message) as streamed:
-        list(stream_fasta(path, TABLE, "IUPAC nucleotide letters"))
-    with pytest.raises(InputError) as whole:
-        read_fasta(path)
-    assert str(streamed.value) == str(whole.value)
-
-
-def _lines(rng, kind):
-    """Letters in lines of one length, or with one that is a multiple of it, or of any lengths."""
-    width, count = int(rng.integers(1, 9)), int(rng.integers(1, 30))
-    sizes = np.full(count, width)
-    if kind == "one long line":
-        sizes[int(rng.integers(count))] *= 3
-    if kind == "any lengths":
-        sizes = rng.integers(0, 9, count)
-    end = "\r\n" if rng.random() < 0.3 else "\n"
-    lines = ["".join(rng.choice(list("ACGTN"), size)) for size in sizes]
-    return end.join(lines) + (end if rng.random() < 0.5 else "")
-
-
-@pytest.mark.parametrize("kind", ["one length", "one long line", "any lengths"])
-@pytest.mark.parametrize("seed", range(20))
-def test_lines_become_codes(seed, kind):
-    rng = np.random.default_rng(seed)
-    table = TABLE.copy()
-    table[[10, 13]] = 254
-    body = _lines(rng, kind)[int(rng.integers(4)) :]
-    codes = chunks_room.encode_lines(
-        np.frombuffer(body.encode(), np.uint8), chunks_room.table_of_pairs(table)
-    )
-    expected = ["ACGTN".index(letter) for letter in body if letter not in "\r\n"]
-    assert codes.tolist() == expected
-
-
-def test_bytes_are_one_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_room, "BYTES_PER_CHUNK", 3)
-    path = tmp_path / "any.bin"
-    path.write_bytes(bytes(range(8)))
-    found = list(stream_bytes(path))
-    assert {chunk.name for chunk in found} == {"any.bin"}
-    assert np.concatenate([chunk.codes for chunk in found]).tolist() == list(range(8))
 
 
 def test_exact_table_and_bed(files, tmp_path, capsys):
@@ -164,7 +83,7 @@ def test_substitution_table(files, tmp_path, capsys):
     (" A N\nA 0 1\nN 1 0\n", "costs.txt: letter N stands for no single symbol of dna"),
     (" A Q\nA 0 1\nQ 1 0\n", "costs.txt: letter Q stands for no single symbol of dna"),
     (" A C\nA 0 1\n", "costs.txt: no row for letter C"),
-    (" A\nA x\n", "costs.txt, line 2: score 'x'"),
+    (" A\nA x\n", "costs.txt, line 2: score 'x' is not an integer"),
 ])  # fmt: skip
 def test_bad_substitution_table(text, message, files, tmp_path, capsys):
     table = tmp_path / "costs.txt"

@@ -1,14 +1,24 @@
 """``gpu-tools spliced-align`` and ``devices``, run in process."""
 
 import gzip
+import os
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
 
+import click
 import pytest
 
+from gpu_tools.cli import devices
+from gpu_tools.cli.devices import row
 from gpu_tools.cli.main import main
 from gpu_tools.cli.spliced_align import COLUMNS
-from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.device import Gpu
 
+ROOT = str(Path(__file__).parents[2])
+SAID = "gpu-tools: info: listed candidates with free ends or that translate run on the CPU\n"
 HEADER = "\t".join(COLUMNS) + "\n"
 ROW = "s\tt\t+\t3\t9\t5\t5\t3\t1-2,3-4,8-9\t0.8333\t55\n"
 BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
@@ -197,26 +207,50 @@ def test_debug_shows_the_traceback(files):
         run("--debug", base="none.fa")
 
 
-def no_gpu():
-    raise DeviceError("no usable CUDA device: none here")
+def without_gpu(*arguments):
+    """Run the command as a process that sees no GPU."""
+    settings = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0", "PYTHONPATH": ROOT}
+    command = [sys.executable, "-m", "gpu_tools", *arguments]
+    return subprocess.run(command, env=os.environ | settings, capture_output=True, text=True)
 
 
-def test_devices(capsys, monkeypatch):
+def test_cuda_without_a_gpu(files):
+    inputs = ["spliced-align", "--base", "s.fa", "--exons", "e.bed", "--targets", "t.fa"]
+    for more in (["devices"], [*inputs, "--device", "cuda:0"],
+                 [*inputs, "--device", "cuda", "--ends", "free"]):  # fmt: skip
+        found = without_gpu(*more)
+        assert (found.returncode, found.stdout) == (1, "")
+        assert re.fullmatch(r"gpu-tools: error: no usable CUDA device: .*\n", found.stderr)
+    assert without_gpu(*inputs, "--device", "auto").stdout == HEADER + ROW
+
+
+def test_devices():
     gpu = Gpu(1, "NVIDIA H200", "9.0", 150_000_000_000, "13.0", "GPU-1")
-    monkeypatch.setattr("gpu_tools.cli.devices.list_gpus", lambda: [gpu])
-    assert main(["devices"]) == 0
-    header, row = capsys.readouterr().out.splitlines()
-    assert row == "cuda:1\tNVIDIA H200\t9.0\t150000000000\t13.0"
-    assert len(header.split("\t")) == 5
+    assert row(gpu) == ("cuda:1", "NVIDIA H200", "9.0", 150_000_000_000, "13.0")
+    assert len(row(gpu)) == len(devices.COLUMNS)
 
 
-def test_no_device(files, capsys, monkeypatch):
-    monkeypatch.setattr("gpu_tools.cli.devices.list_gpus", no_gpu)
-    assert main(["devices"]) == 1
-    assert capsys.readouterr().err == "gpu-tools: error: no usable CUDA device: none here\n"
+@pytest.mark.cuda
+@pytest.mark.parametrize("options", [["--ends", "free"], ["--coding", "--incomplete"]])
+def test_what_no_gpu_does_reserves_none_and_says_so(files, capsys, monkeypatch, options):
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(files / "locks"))
+    assert run(*options) == 0
+    expected = capsys.readouterr().out
+    for device, says in (("auto", ""), ("cuda", SAID)):
+        assert run(*options, "--device", device, "--log-level", "info") == 0
+        found = capsys.readouterr()
+        assert found.out == expected
+        assert found.err.count("gpu-tools: info:") == bool(says)
+        assert says in found.err
+    assert not (files / "locks").exists()
 
 
-def test_cuda_without_a_gpu(files, capsys, monkeypatch):
-    monkeypatch.setattr("gpu_tools.hardware.device.list_gpus", no_gpu)
-    assert complaint(capsys, "--device", "cuda:0").endswith("no usable CUDA device: none here")
-    assert run("--device", "auto") == 0
+def test_warnings_for_programmers_of_kernels_are_not_shown(recwarn):
+    @click.command("warn")
+    def program():
+        warnings.warn("Grid size 1 will likely result in GPU under-utilization due to low "
+                      "occupancy.", stacklevel=1)  # fmt: skip
+        warnings.warn("another one", stacklevel=1)
+
+    assert main([], program) == 0
+    assert [str(warning.message) for warning in recwarn] == ["another one"]

@@ -25,9 +25,9 @@ from gpu_tools.exons.training.composition import estimate_composition
 from gpu_tools.exons.training.design import Design
 from gpu_tools.exons.training.estimation import exon_lengths, gene_states
 from gpu_tools.exons.training.reading import annotated_sequences, reads_through
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.codons import read_codon_usage
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.resources import resource_path
@@ -328,7 +328,7 @@ def test_annotation_that_does_not_fit_is_named(coding, message):
         ("codon\tfrequency\nAAN\t1", "line 2: 'AAN' is no codon; expected three of the letters"),
         ("codon\tfrequency\nAA\t1", "line 2: 'AA' is no codon"),
         ("codon\tfrequency\nAA!\t1", "line 2: 'AA!' is no codon"),
-        ("codon\tfrequency\nAAA\t-1", "line 2: frequency '-1'; expected a number of at least 0"),
+        ("codon\tfrequency\nAAA\t-1", "line 2: frequency '-1' is negative; expected 0 or more"),
         ("codon\tfrequency\nAAA\tmuch", "line 2: frequency 'much'"),
         ("codon\tfrequency\nAAA\tinf", "line 2: frequency 'inf'"),
         ("codon\tfrequency\nUUU\t1\nttt\t2", "line 3: codon 'ttt' occurs twice"),

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from gpu_tools import AffineScoring, ProteinSequence, Sequence
-from gpu_tools.formats.matrices import load_matrix
+from gpu_tools.formats.values.matrices import load_matrix
 
 
 def random_pair(rng, longest: int, letters: str = "ACGTN") -> tuple[str, str]:

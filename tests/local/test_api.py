@@ -13,7 +13,7 @@ from gpu_tools import (
     global_align,
     local_align,
 )
-from gpu_tools.formats.matrices import SHIPPED, load_matrix
+from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.local import search, tiles, traceback
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.cpu import vectors

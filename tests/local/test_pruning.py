@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring, ProteinSequence, Sequence, local_align
-from gpu_tools.formats.matrices import load_matrix
+from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.local import anchors, schedule
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.cpu import vectors

@@ -10,7 +10,7 @@ from gpu_tools import Case, DeviceError, InputError, Sequence, SplicedScoring, s
 from gpu_tools.cli.main import main
 from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.hardware.device import Gpu
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import decode, encode, reverse_complement

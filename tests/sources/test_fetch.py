@@ -8,10 +8,11 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.sequences import decode
-from gpu_tools.sources import parse_source
+from gpu_tools.sources import Settings, parse_source
 from gpu_tools.sources.pace import Pace
+from gpu_tools.sources.services import client_of
 from tests.sources.faulty_server import cut, cut_chunked, hangs, ok, ranges, serving, status
 
 FASTA = b">NM_1.2 a test\nACGTACGTAC\nGGTTN\n"
@@ -25,7 +26,7 @@ EFETCH = "/efetch.fcgi"
 def server(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.delenv("NCBI_API_KEY", raising=False)
-    monkeypatch.setattr("gpu_tools.sources.http.time.sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with serving() as server:
         yield server
 
@@ -159,7 +160,7 @@ def test_wrong_checksum(server, fetch, tmp_path):
 def test_waits_as_long_as_the_server_asks(server, fetch, monkeypatch, text, wait):
     """Without a word from the server the third wait is the first one doubled twice."""
     waits = []
-    monkeypatch.setattr("gpu_tools.sources.http.time.sleep", waits.append)
+    monkeypatch.setattr(time, "sleep", waits.append)
     if text == "date":
         text = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 30))
     busy = status(503, **({"Retry_After": text} if text else {}))
@@ -327,8 +328,8 @@ def test_wrong_sources(text):
 def test_pace_holds_for_all_who_share_it(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     waits = []
-    monkeypatch.setattr("gpu_tools.sources.pace.time.sleep", waits.append)
-    monkeypatch.setattr("gpu_tools.sources.pace.time.time", lambda: 1000.25)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(time, "time", lambda: 1000.25)
     Pace("ncbi", 0.5).wait()
     Pace("ensembl", 0.5).wait()
     Pace("ncbi", 0.5).wait()
@@ -339,11 +340,9 @@ def test_pace_holds_for_all_who_share_it(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("key", "seconds"), [(None, 1 / 3), ("k", 1 / 10)])
-def test_ncbi_is_asked_as_often_as_it_allows(server, fetch, monkeypatch, key, seconds):
-    paces = []
-    monkeypatch.setattr(Pace, "wait", lambda self: paces.append(self.seconds))
+def test_ncbi_is_asked_as_often_as_it_allows(monkeypatch, key, seconds):
+    monkeypatch.delenv("NCBI_API_KEY", raising=False)
     if key:
         monkeypatch.setenv("NCBI_API_KEY", key)
-    server.play(EFETCH, status(503), ok(FASTA))
-    fetch("ncbi:NM_1.2")
-    assert paces == [pytest.approx(seconds)] * 2
+    client = client_of(parse_source("ncbi:NM_1.2"), Settings())
+    assert client.pace.seconds == pytest.approx(seconds)

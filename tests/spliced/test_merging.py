@@ -207,7 +207,7 @@ def test_tie_in_the_alignment_of_a_merged_exon():
 
 def test_the_demo_is_swept_once_where_its_exons_are_alike():
     from gpu_tools.exons import load_model, predict_exons
-    from gpu_tools.formats.fasta import read_fasta
+    from gpu_tools.formats.sequences.fasta import read_fasta
     from gpu_tools.model.resources import resource_path
 
     model = load_model("vertebrate")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.sequences import decode
 from tests.workflow.folders import BASES, LOCI, ROOT, Folder, demo_rows, write_sheet
 

@@ -19,7 +19,7 @@ MERGE = {".gff3": merge_gff3, ".bed": concatenate, ".bam": merge_bam}
 @click.option("--alignments", **FILES, help="Alignments to write, .gff3, .bed or .bam; repeatable.")
 @options.common
 def command(gff3, bed, bam, alignments, quiet):
-    """Join the alignments of several batches, in the order given."""
+    """Join the alignments of several batches, in their order."""
     inputs = {".gff3": gff3, ".bed": bed, ".bam": bam}
     for path in alignments:
         suffix = Path(path).suffix

@@ -4,9 +4,9 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.merge import concatenate, merge_gff3
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.hardware.batches import even_batches
 from gpu_tools.model.exon_set import ExonSet
@@ -28,13 +28,13 @@ def cells(pairs, bases, targets, candidates):
     exons = {name: found for path in candidates for name, found in read_exons(path).items()}
     found = (exons.get(base, ExonSet.empty()) for base, _ in pairs)
     return [
-        Case(bases[base][0], targets[target][0], own).cells
-        for (base, target), own in zip(pairs, found, strict=True)
+        Case(bases[base][0], targets[target][0], candidate_exons).cells
+        for (base, target), candidate_exons in zip(pairs, found, strict=True)
     ]
 
 
-def once(names, files):
-    """Return the files of names, each once, in order."""
+def distinct(names, files):
+    """Return the files of names in order, without repetitions."""
     return [files[name] for name in dict.fromkeys(names)]
 
 
@@ -63,13 +63,13 @@ def command(bases, candidates, sequences, pair, base, exons, targets, pairs, qui
     loci, genes = by_name(bases), by_name(sequences)
     parts = even_batches(cells(pair, loci, genes, candidates), len(pairs))
     for k, part in enumerate(parts):
-        own = pair[part]
-        names, others = ([pair[i] for pair in own] for i in (0, 1))
-        concatenate(once(names, {name: path for name, (_, path) in loci.items()}), base[k])
-        concatenate(once(others, {name: path for name, (_, path) in genes.items()}), targets[k])
-        write_table(pairs[k], ("base", "target"), own)
+        assigned = pair[part]
+        names, others = ([pair[i] for pair in assigned] for i in (0, 1))
+        concatenate(distinct(names, {name: path for name, (_, path) in loci.items()}), base[k])
+        concatenate(distinct(others, {name: path for name, (_, path) in genes.items()}), targets[k])
+        write_table(pairs[k], ("base", "target"), assigned)
         if candidates:
-            merge_gff3(once(names, dict(zip(loci, candidates, strict=True))), exons[k])
+            merge_gff3(distinct(names, dict(zip(loci, candidates, strict=True))), exons[k])
 
 
 run_rule(command, globals().get("snakemake"))

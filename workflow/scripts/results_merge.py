@@ -21,7 +21,7 @@ METHODS = ("candidates", "sites")
 @options.output
 @options.common
 def command(scores, method, output, quiet):
-    """Join the scores of several batches, in the order given, each case's methods side by side."""
+    """Join the scores of several batches, in their order, each case's methods side by side."""
     if len(scores) % len(method):
         raise click.UsageError("as many --scores for each batch as there are methods")
     batches = zip(*[iter(scores)] * len(method), strict=True)

@@ -15,7 +15,7 @@ from gpu_tools.formats.merge import merge_tables
 @options.output
 @options.common
 def command(fetched, output, quiet):
-    """Join tables of provenance, in the order given."""
+    """Join tables of provenance, in their order."""
     merge_tables(fetched, output)
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Place
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines, replaced_when_complete
 
 REGION = "##sequence-region "
@@ -32,14 +32,14 @@ def read_segments(path):
     """Return the lengths and the segments of the sequences of a GFF3 file, by name."""
     lengths, segments = {}, {}
     for number, line in read_lines(path):
-        place = Place(path, number)
+        location = Location(path, number)
         if line.startswith(REGION):
             name, _, length = line.removeprefix(REGION).split()
-            lengths[unquote(name)] = place.integer(length, "length")
+            lengths[unquote(name)] = location.integer(length, "length")
         elif line and not line.startswith("#"):
             name, start, end, score = (line.split("\t")[k] for k in (0, 3, 4, 5))
-            bounds = place.closed_interval(start, end)
-            segments.setdefault(unquote(name), []).append(Drawn(*bounds, place.score(score)))
+            bounds = location.closed_interval(start, end)
+            segments.setdefault(unquote(name), []).append(Drawn(*bounds, location.score(score)))
     if not segments.keys() <= lengths.keys():
         raise InputError("a sequence without its length", path=path, expected=REGION + "lines")
     return lengths, segments

@@ -4,9 +4,9 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.annotation import read_annotated_exons
+from gpu_tools.formats.exons.annotation import read_annotated_exons
+from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.files import replaced_when_complete
-from gpu_tools.formats.intervals import read_exons
 from gpu_tools.formats.tables import read_table
 
 FILES = {"multiple": True, "metavar": "FILE"}

@@ -1,4 +1,4 @@
-"""From the files of spliced alignment to its cases."""
+"""Reads the cases of spliced alignment from their files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import read_exons_and_format
+from gpu_tools.formats.exons.intervals import read_exons_and_format
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class CaseFiles(NamedTuple):
-    """Where the parts of the cases stand.
+    """The files that hold the parts of the cases.
 
     `pairs` is None if every target meets every base, `exons` in site mode.
     """
@@ -91,7 +91,7 @@ def read_site_cases(
     InputError
         If a file is bad, or a pair names an unknown sequence.
     """
-    # listed candidates do without: what is not imported begins sooner
+    # listed candidates do not need this import, which takes time
     from gpu_tools.sites.api import SiteCase, tables_of
 
     bases, targets, pairs = _sequences_and_pairs(files)
@@ -112,9 +112,15 @@ def _sequences_and_pairs(files: CaseFiles):
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
     exons, format = read_exons_and_format(files.exons, files.exons_format)
     if format == "genscan" and len(exons) == len(bases) == 1 and exons.keys() != bases.keys():
-        (theirs, only), (ours,) = exons.popitem(), bases
-        _log.warning("%s: sequence %s is taken for %s of %s", files.exons, theirs, ours, files.base)
-        exons = {ours: only}
+        (reported_name, only), (base_name,) = exons.popitem(), bases
+        _log.warning(
+            "%s: sequence %s is taken for %s of %s",
+            files.exons,
+            reported_name,
+            base_name,
+            files.base,
+        )
+        exons = {base_name: only}
     for name, found in exons.items():
         if name not in bases:
             raise InputError(

@@ -1,4 +1,4 @@
-"""A group of commands that imports each command's module only when it is asked for."""
+"""A group of commands that imports the module of a command on its first use."""
 
 from __future__ import annotations
 

@@ -9,19 +9,19 @@ from pathlib import Path
 import click
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.chunks import read_byte_lines, stream_bytes, stream_fasta
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.sequences.chunks import read_byte_lines, stream_bytes, stream_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
 _OPTIONS = (
     click.option(
         "--patterns", "patterns_path", required=True, metavar="FILE",
-        help="Patterns, FASTA; with --alphabet bytes one a line, named by the line's number.",
+        help="Patterns, FASTA or FASTQ; with --alphabet bytes one a line, named by its number.",
     ),
     click.option(
         "--text", "texts", required=True, multiple=True, metavar="FILE",
-        help="Texts, FASTA; with --alphabet bytes any file. May be given several times.",
+        help="Texts, FASTA or FASTQ; with --alphabet bytes any file. Repeatable.",
     ),
     click.option(
         "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
@@ -71,20 +71,18 @@ def _read_lines(path: str, alphabet: str) -> list[Pattern]:
     return patterns
 
 
-def stream_texts(
-    paths: tuple[str, ...], alphabet: str, threads: int | None = None
-) -> Iterator[SequenceChunk]:
+def stream_texts(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:
     """Yield the texts of all files, chunk by chunk."""
     if alphabet == "bytes":
         return chain.from_iterable(map(stream_bytes, paths))
     known = ALPHABETS[alphabet]
     return chain.from_iterable(
-        stream_fasta(path, known.text_table, known.expected, threads) for path in paths
+        stream_fasta(path, known.text_table, known.expected) for path in paths
     )
 
 
 def size(paths: tuple[str, ...]) -> int:
-    """Return about how many symbols files hold; 0 if that cannot be told before reading."""
+    """Return about how many symbols files hold; 0 if that is not known before reading."""
     if any(not Path(path).is_file() or path.endswith(".gz") for path in paths):
         return 0
     return sum(Path(path).stat().st_size for path in paths)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 from collections.abc import Callable
 
 import click
 
-from gpu_tools.hardware.device import is_specification
+from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
 
+_log = logging.getLogger(__name__)
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -20,7 +22,7 @@ class DeviceType(click.ParamType):
     name = "device"
 
     def convert(self, value, param, context):
-        """Return `value` if it is well formed; whether the device is there is asked later."""
+        """Return `value` if it is well formed; whether the device exists is checked later."""
         if not is_specification(value):
             self.fail(f"{value!r} is not one of auto, cpu, cuda, cuda:0, cuda:0,1", param, context)
         return value
@@ -31,6 +33,25 @@ def _start_logging(context: click.Context, param: click.Parameter, level: str) -
     logging.addLevelName(logging.WARNING, "warning")
     logging.addLevelName(logging.INFO, "info")
     logging.getLogger("gpu_tools").setLevel(level.upper())
+
+
+def finite(context: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Refuse infinities and what is not a number; a callback of options."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
+
+
+def one_of_suffixes(suffixes: tuple[str, ...]) -> Callable:
+    """Return a callback of options that refuses files of another suffix."""
+
+    def check(context: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None):
+        for path in (value,) if isinstance(value, str) else value or ():
+            if not path.lower().endswith(suffixes):
+                raise click.BadParameter(f"{path!r} does not end in one of {', '.join(suffixes)}")
+        return value
+
+    return check
 
 
 def output_of(what: str) -> Callable:
@@ -45,7 +66,7 @@ output = output_of("Table")
 
 _device = click.option(
     "--device", type=DeviceType(), default="auto", show_default=True,
-    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto takes a GPU that no other job holds, "
+    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
     "else the CPU.",
 )  # fmt: skip
 _threads = click.option(
@@ -67,28 +88,33 @@ def device(function: Callable) -> Callable:
     The command holds its GPUs as long as it runs, so that several jobs on one machine do not
     share one by accident; ``device`` is what it got.
     """
-    return device_unless(lambda options: False)(function)
+    return device_unless(lambda options: None)(function)
 
 
-def device_unless(cpu_only: Callable[[dict], bool]) -> Callable:
-    """Add --device and --threads as `device` does, but hold no GPU where options rule it out.
+def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
+    """Add --device and --threads as `device` does, except for work that no GPU can do.
 
     Parameters
     ----------
-    cpu_only : callable
-        Told all options, it says whether no GPU is to do what they ask for. Then ``device`` is what
-        the user gave, for the library to take as the CPU or to refuse.
+    runs_on_cpu : callable
+        Receives the options by name. It returns None, or which work it is that always runs on
+        the CPU. Then no GPU is reserved and ``device`` is ``cpu``; a CUDA device that cannot be
+        used is an error all the same.
     """
 
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
-        def holding(*arguments, device: str, **options):
-            if cpu_only({**options, "device": device}):
-                return function(*arguments, device=device, **options)
-            with reserved(device) as got:
-                return function(*arguments, device=got, **options)
+        def with_device(*arguments, device: str, **options):
+            what = runs_on_cpu(options)
+            if what is None:
+                with reserved(device) as held:
+                    return function(*arguments, device=held, **options)
+            if device not in ("auto", "cpu"):
+                resolve(device)
+                _log.info("%s run on the CPU", what)
+            return function(*arguments, device="cpu", **options)
 
-        return _device(_threads(holding))
+        return _device(_threads(with_device))
 
     return decorate
 

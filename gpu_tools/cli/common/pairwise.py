@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
+from gpu_tools.cli.common.options import one_of_suffixes
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.formats import dot_plot
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.matrices import SHIPPED, load_matrix
-from gpu_tools.formats.pairwise import SUFFIXES, cigar_text
-from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.formats.alignments.pairwise import SUFFIXES
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
+from gpu_tools.model.results import PairwiseAlignment, cigar_text
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence, encode_protein
 
@@ -20,20 +20,6 @@ COLUMNS = (
     "columns", "gaps", "cigar",
 )  # fmt: skip
 DEFAULT_MATCH, DEFAULT_MISMATCH = 5, -4
-
-
-def _known_suffixes(context, parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    for path in paths:
-        if not path.lower().endswith(SUFFIXES):
-            raise click.BadParameter(f"{path!r} does not end in one of {', '.join(SUFFIXES)}")
-    return paths
-
-
-def known_image(context, parameter, path: str | None) -> str | None:
-    """Check that a path's suffix is that of an image."""
-    if path is not None and not path.lower().endswith(dot_plot.SUFFIXES):
-        raise click.BadParameter(f"{path!r} does not end in one of {', '.join(dot_plot.SUFFIXES)}")
-    return path
 
 
 _OPTIONS = (
@@ -64,7 +50,7 @@ _OPTIONS = (
         help="Penalty of each further symbol; at most --gap-open.",
     ),
     click.option(
-        "--alignments", multiple=True, metavar="FILE", callback=_known_suffixes,
+        "--alignments", multiple=True, metavar="FILE", callback=one_of_suffixes(SUFFIXES),
         help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format; "
         ".sam is for nucleotides. May be given several times.",
     ),

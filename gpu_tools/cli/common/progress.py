@@ -14,7 +14,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @contextmanager
 def progress(label: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told how many more units are done.
+    """Give a function that shows how much is done: it receives the units done since its last call.
 
     Parameters
     ----------

@@ -45,19 +45,19 @@ def job_arguments(snakemake) -> list[str]:
     """Return the command line that a job's inputs, outputs, params and threads stand for."""
     arguments = _unnamed(snakemake.input)
     names = snakemake.params.keys()
-    if "device" in names:  # what takes a device takes threads
+    if "device" in names:  # a command with --device has --threads
         arguments += ["--threads", str(snakemake.threads)]
     for group in (snakemake.input, snakemake.output, snakemake.params):
         for name, value in group.items():
             if name not in NO_OPTIONS:
                 arguments += _option(name, value)
     if snakemake.params.get("device") == "auto" and snakemake.resources.get("gpu") == 0:
-        arguments += ["--device", "cpu"]  # the last one counts: no GPU was given to this job
+        arguments += ["--device", "cpu"]  # the last one counts; this job has no GPU
     return arguments
 
 
 def _unnamed(files) -> list[str]:
-    # Snakemake keeps the unnamed ones first, as in a call
+    # Snakemake lists the unnamed ones first, as in a call
     named = sum(1 if isinstance(value, str) else len(value) for _, value in files.items())
     return [str(file) for file in list(files)[: len(files) - named]]
 

@@ -8,8 +8,8 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.exons.accuracy import Accuracy, compare_exons
-from gpu_tools.formats.annotation import read_annotated_exons
-from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.exons.annotation import read_annotated_exons
+from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.tables import write_table
 
 COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision", "f1")

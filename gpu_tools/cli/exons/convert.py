@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.formats import intervals
+from gpu_tools.formats.exons import intervals
 
 
 @click.command("convert")
@@ -17,14 +17,14 @@ from gpu_tools.formats import intervals
 @click.option(
     "--from", "from_format", default=intervals.AUTO, show_default=True,
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
-    help="Format of IN; auto tells it from content, then suffix.",
+    help="Format of IN; auto recognises it by content, then suffix.",
 )  # fmt: skip
 @options.output_of("File")
 @options.common
 def command(exons: str, to_format: str, from_format: str, output: str, quiet: bool) -> None:
     """Convert the candidate exons of IN (- is standard input) to another format.
 
-    All candidates are kept, the suboptimal ones of a GENSCAN report included; promoters and
+    All candidates are converted, the suboptimal ones of a GENSCAN report included; promoters and
     poly-A signals are not exons.
     """
     intervals.write_exons(output, intervals.read_exons(exons, from_format), to_format)

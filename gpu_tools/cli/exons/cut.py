@@ -10,9 +10,9 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.sequences.cut import flank, locus
 from gpu_tools.errors import InputError
-from gpu_tools.formats.annotation import read_coding_segments
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import AUTO, read_exons_and_format, write_exons
+from gpu_tools.formats.exons.annotation import read_coding_segments
+from gpu_tools.formats.exons.intervals import AUTO, read_exons_and_format, write_exons
+from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
 
@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 def _candidates(path: str, record: str, format: str = AUTO) -> dict[str, ExonSet]:
     sets, format = read_exons_and_format(path, format)
     if format == "genscan" and len(sets) == 1 and record not in sets:
-        ((theirs, only),) = sets.items()
-        _log.warning("%s: sequence %s is taken for %s", path, theirs, record)
+        ((reported_name, only),) = sets.items()
+        _log.warning("%s: sequence %s is taken for %s", path, reported_name, record)
         return {record: only}
     return sets
 
@@ -56,20 +56,13 @@ def command(exons, kind, base, record, locus, flank, output, quiet) -> None:
     """Move the exons of a record onto a locus that `gpu-tools sequences cut` made of it.
 
     EXONS is GFF3, GTF, BED, TSV or a GENSCAN report in the record's coordinates. The output is
-    GFF3 in the locus's own, named by BASE; exons that do not lie within it are left out, with a
-    warning that counts them.
+    GFF3 in the locus's coordinates, named by BASE; exons that do not lie within it are left out,
+    with a warning that counts them.
     """
-    sequence = _only_record(base)
+    sequence = read_one(base, expected="one, the locus")
     first = max(locus[0] - flank, 0) if locus else 0
     chosen = _shifted(_of_record(KINDS[kind](exons, record), exons, record), first, sequence)
     write_exons(output, {sequence.name: chosen}, "gff3", {sequence.name: len(sequence)})
-
-
-def _only_record(path: str) -> Sequence:
-    sequences = read_fasta(path)
-    if len(sequences) != 1:
-        raise InputError(f"{len(sequences)} records", path=path, expected="one, the locus")
-    return sequences[0]
 
 
 def _of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:

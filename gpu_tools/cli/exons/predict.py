@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields
 
 import click
@@ -12,17 +11,11 @@ from gpu_tools.cli.common.progress import progress
 from gpu_tools.exons.providers.augustus import Augustus
 from gpu_tools.exons.providers.builtin import Builtin
 from gpu_tools.exons.providers.genscan import Genscan
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import write_exons
+from gpu_tools.formats.exons.intervals import write_exons
+from gpu_tools.formats.sequences.fasta import read_fasta
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
 PROBABILITY = click.FloatRange(0, 1)
-
-
-def _finite(context: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number")
-    return value
 
 
 @click.command("predict")
@@ -38,7 +31,7 @@ def _finite(context: click.Context, param: click.Parameter, value: float | None)
     help="builtin: a shipped model, or one in JSON.  [default: vertebrate]",
 )  # fmt: skip
 @click.option(
-    "--min-score", type=float, callback=_finite, metavar="X",
+    "--min-score", type=float, callback=options.finite, metavar="X",
     help="builtin: smallest score of a candidate, in bits.  [default: none]",
 )  # fmt: skip
 @click.option(

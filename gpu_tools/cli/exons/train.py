@@ -10,10 +10,10 @@ from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training import train
 from gpu_tools.exons.training.reading import annotated_sequences
-from gpu_tools.formats.coding import read_coding
-from gpu_tools.formats.codons import read_codon_usage
-from gpu_tools.formats.fasta import read_fasta
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.files import open_output
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.json_model import model_to_json
 
 

@@ -9,14 +9,14 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import cut_locus, read_fasta, write_fasta
-from gpu_tools.model.sequences import Sequence
+from gpu_tools.formats.sequences.fasta import write_fasta
+from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
 
 _LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")
 
 
 class LocusType(click.ParamType):
-    """START-END, 1-based and inclusive; given on as a 0-based half-open interval."""
+    """START-END, 1-based and inclusive; becomes a 0-based half-open interval."""
 
     name = "locus"
 
@@ -34,12 +34,14 @@ locus = click.option(
 )  # fmt: skip
 flank = click.option(
     "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-    help="Bases to keep on either side of the locus, as far as the record goes.",
+    help="Nucleotides to add on either side of the locus, as far as the record goes.",
 )  # fmt: skip
 
 
 @click.command("cut")
-@click.option("--fasta", required=True, metavar="FILE", help="FASTA; plain, gzip or bgzip.")
+@click.option(
+    "--fasta", required=True, metavar="FILE", help="FASTA or FASTQ; plain, gzip or bgzip."
+)
 @click.option(
     "--record", metavar="NAME", help="Record to cut from.  [default: the only one of the file]"
 )
@@ -49,29 +51,23 @@ flank = click.option(
 @options.output_of("FASTA")
 @options.common
 def command(fasta, record, locus, flank, name, output, quiet) -> None:
-    """Cut a locus with its flanks out of a FASTA record, or take all of it.
+    """Cut a locus with its flanks out of a FASTA record, or copy all of it.
 
-    The record is checked: only IUPAC nucleotides, ambiguity codes become N. An output that ends
-    in .gz is compressed with bgzip and indexed (.fai and .gzi).
+    The record is checked: only IUPAC nucleotides, ambiguity codes become N. A locus is cut by the
+    index beside the file; a missing index is made. An output that ends in .gz is compressed with
+    bgzip and indexed (.fai and .gzi).
     """
     record = record or _only(fasta)
     if locus:
         sequence = cut_locus(fasta, record, *locus, flank=flank)
         sequence = replace(sequence, description=sequence.name)
     else:
-        sequence = _whole(fasta, record)
+        sequence = read_record(fasta, record)
     write_fasta(output, [replace(sequence, name=name or record)])
 
 
 def _only(fasta: str) -> str:
-    names = [sequence.name for sequence in read_fasta(fasta)]
+    names = list(record_lengths(fasta))
     if len(names) != 1:
         raise InputError(f"{len(names)} records", path=fasta, expected="one, or --record")
     return names[0]
-
-
-def _whole(fasta: str, record: str) -> Sequence:
-    for sequence in read_fasta(fasta):
-        if sequence.name == record:
-            return sequence
-    raise InputError(f"no record named {record!r}", path=fasta)

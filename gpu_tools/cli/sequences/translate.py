@@ -8,7 +8,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fasta import read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.model.translation import longest_protein
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 @click.command("translate")
 @click.option(
     "--fasta", required=True, multiple=True, metavar="FILE",
-    help="cDNAs, FASTA; plain, gzip or bgzip. May be given several times.",
+    help="cDNAs, FASTA or FASTQ; plain, gzip or bgzip. May be given several times.",
 )  # fmt: skip
 @options.output_of("FASTA")
 @options.common

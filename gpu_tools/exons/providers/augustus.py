@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.exons.providers.program import output_for
-from gpu_tools.formats.augustus import parse_augustus
+from gpu_tools.formats.exons.augustus import parse_augustus
 from gpu_tools.model.exon_set import ExonSet
 
 _OPTIONS = (

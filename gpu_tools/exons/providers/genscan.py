@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons.providers.program import output_for
 from gpu_tools.exons.providers.windows import join_windows, windows
-from gpu_tools.formats.genscan import parse_report
+from gpu_tools.formats.exons.genscan import parse_report
 from gpu_tools.model.exon_set import ExonSet
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ProgramError
-from gpu_tools.formats.fasta import write_fasta
+from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.model.sequences import Sequence as BaseSequence
 
 NAME = "sequence"

@@ -32,7 +32,7 @@ def check_suffix(path: str | os.PathLike) -> str:
     suffix = PurePath(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
-            "the suffix tells no alignment format", path=path,
+            "the suffix is that of no alignment format", path=path,
             expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
         )  # fmt: skip
     return suffix

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_tools.formats.alignments.walk import AlignedExon, aligned_exons
+from gpu_tools.formats.exons.gff import (
+    escape_attribute,
+    escape_seqid,
+    feature_line,
+    format_number,
+    gff3_head,
+)
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.gff import SOURCE, escape_attribute, escape_seqid, format_number
 from gpu_tools.model.results import SplicedAlignment
 
 
@@ -17,9 +23,7 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     has no symbol carries no ``Target``. A chain that translates also has ``CDS`` parts with phase.
     """
     with open_output(path) as stream:
-        stream.write("##gff-version 3\n")
-        for name, length in bases.items():
-            stream.write(f"##sequence-region {escape_seqid(name)} 1 {length}\n")
+        stream.writelines(gff3_head(bases))
         for number, alignment in enumerate(alignments, start=1):
             stream.writelines(_model(alignment, f"mRNA{number}"))
 
@@ -51,8 +55,7 @@ def _coding_line(alignment: SplicedAlignment, k: int, parent: str) -> str:
 
 
 def _line(alignment, feature, interval, score, attributes, phase=".") -> str:
-    columns = (
-        escape_seqid(alignment.base), SOURCE, feature, interval[0] + 1, interval[1], score,
-        alignment.strand, phase, ";".join(attributes),
-    )  # fmt: skip
-    return "\t".join(map(str, columns)) + "\n"
+    seqid = escape_seqid(alignment.base)
+    return feature_line(
+        seqid, feature, interval, ";".join(attributes), alignment.strand, score, phase
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.exons.gff import feature_line
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.gff import SOURCE
 from gpu_tools.model.results import SplicedAlignment
 
 _CODON = 3
@@ -56,23 +56,21 @@ def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int],
     for exon, phase in inner:
         yield "CDS", exon, phase
     exon, phase = last
-    kept = exon[1] - exon[0] - _CODON * alignment.stop_codon
-    if kept:
-        yield "CDS", _head(exon, alignment.strand, kept), phase
+    coding = exon[1] - exon[0] - _CODON * alignment.stop_codon
+    if coding:
+        yield "CDS", _head(exon, alignment.strand, coding), phase
     if alignment.stop_codon:
         opposite = "-" if alignment.strand == "+" else "+"
         yield "stop_codon", _head(exon, opposite, _CODON), 0
 
 
 def _head(interval: tuple[int, int], strand: str, length: int) -> tuple[int, int]:
-    """Return the first bases of an interval in a strand's direction."""
+    """Return the first nucleotides of an interval in a strand's direction."""
     start, end = interval
     return (start, start + length) if strand == "+" else (end - length, end)
 
 
 def _line(alignment: SplicedAlignment, feature, interval, score, frame, attributes: str) -> str:
-    columns = (
-        alignment.base, SOURCE, feature, interval[0] + 1, interval[1], score, alignment.strand,
-        frame, attributes.rstrip(),
-    )  # fmt: skip
-    return "\t".join(map(str, columns)) + "\n"
+    return feature_line(
+        alignment.base, feature, interval, attributes.rstrip(), alignment.strand, score, frame
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import open_output
-from gpu_tools.model.results import SplicedAlignment
-
-_UNKNOWN_QUALITY = 255
+from gpu_tools.model.results import SplicedAlignment, cigar_text
 
 
 def write_paf(path, alignments, bases, targets) -> None:
@@ -22,11 +21,11 @@ def write_paf(path, alignments, bases, targets) -> None:
 
 
 def _line(alignment: SplicedAlignment, forward: ForwardAlignment) -> str:
-    cigar = "".join(f"{n}{operation}" for operation, n in forward.cigar)
     columns = (
         alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
         alignment.strand, alignment.base, alignment.base_length, forward.start, forward.end,
-        forward.count("="), forward.count("=XID"), _UNKNOWN_QUALITY,
-        f"NM:i:{forward.count('XID')}", f"AS:i:{alignment.score}", "ts:A:+", f"cg:Z:{cigar}",
+        forward.count("="), forward.count("=XID"), UNKNOWN_QUALITY,
+        f"NM:i:{forward.count('XID')}", f"AS:i:{alignment.score}", "ts:A:+",
+        f"cg:Z:{cigar_text(forward.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"

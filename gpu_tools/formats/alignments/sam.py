@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import pysam
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import replaced_when_complete
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.resources import installed_version
+from gpu_tools.model.results import CigarOperation, SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
-_UNKNOWN_QUALITY = 255
+UNKNOWN_QUALITY = 255
 _LONGEST_FOR_BAI = 2**29
-OPERATIONS = {"I": pysam.CINS, "D": pysam.CDEL, "N": pysam.CREF_SKIP, "=": pysam.CEQUAL,
+_OPERATIONS = {"I": pysam.CINS, "D": pysam.CDEL, "N": pysam.CREF_SKIP, "=": pysam.CEQUAL,
               "X": pysam.CDIFF, "S": pysam.CSOFT_CLIP}  # fmt: skip
 # the SAM specification's sets of characters
 _QUERY_NAME = re.compile(r"[!-?A-~]{1,254}")
@@ -26,31 +26,38 @@ _REFERENCE_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;
 
 def write_sam(path, alignments, bases, targets) -> None:
     """Write SAM sorted by coordinate."""
+    head = header(bases)
     with replaced_when_complete(path) as temporary:
-        _write(temporary, "wh", alignments, bases, targets)
+        write_sorted(temporary, "wh", head, _records(alignments, targets, head))
 
 
 def write_bam(path, alignments, bases, targets) -> None:
-    """Write BAM sorted by coordinate, and its index: .bai, or .csi for bases that need it."""
-    needs_csi = max(bases.values(), default=0) > _LONGEST_FOR_BAI
+    """Write BAM sorted by coordinate, and its index."""
+    head = header(bases)
+    write_indexed(path, head, _records(alignments, targets, head))
+
+
+def write_indexed(path, head: pysam.AlignmentHeader, records) -> None:
+    """Write records as sorted BAM, and its index: .bai, or .csi for references that need it."""
+    needs_csi = max(head.lengths, default=0) > _LONGEST_FOR_BAI
     kind, option = (".csi", "-c") if needs_csi else (".bai", "-b")
-    # the data take their name before the index does: an index is never newer than data it
-    # does not describe
+    # the records get their final name before the index: no index is newer than the wrong file
     with replaced_when_complete(f"{path}{kind}") as index:
         with replaced_when_complete(path) as temporary:
-            _write(temporary, "wb", alignments, bases, targets)
+            write_sorted(temporary, "wb", head, records)
             try:
                 pysam.index(option, "-o", str(index), str(temporary))
             except pysam.SamtoolsError:
                 raise OutputError(f"{path}: cannot be indexed") from None
 
 
-def _write(path, mode: str, alignments, bases, targets) -> None:
-    head = header(bases)
-    records = _records(alignments, targets, head)
-    records.sort(key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name))
+def write_sorted(path, mode: str, head: pysam.AlignmentHeader, records) -> None:
+    """Write records sorted by coordinate; `mode` is that of `pysam.AlignmentFile`."""
+    order = sorted(
+        records, key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name)
+    )
     with pysam.AlignmentFile(str(path), mode, header=head) as stream:
-        for record in records:
+        for record in order:
             stream.write(record)
 
 
@@ -72,22 +79,8 @@ def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
     return pysam.AlignmentHeader.from_dict({
         "HD": {"VN": "1.6", "SO": "coordinate"},
         "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
-        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": _version()}],
+        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": installed_version()}],
     })  # fmt: skip
-
-
-def check_query_name(name: str) -> None:
-    """Raise `InputError` if a query's name cannot stand in SAM."""
-    if not _QUERY_NAME.fullmatch(name):
-        raise InputError("the name cannot stand in SAM", record=name,
-                         expected="at most 254 printable characters without @")  # fmt: skip
-
-
-def _version() -> str:
-    try:
-        return version("gpu-tools")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
 
 
 def _records(alignments, targets, header) -> list[pysam.AlignedSegment]:
@@ -113,26 +106,57 @@ def _primary(alignments: Sequence[SplicedAlignment]) -> set[int]:
 def _record(
     alignment: SplicedAlignment, forward: ForwardAlignment, target: Nucleotides, header, secondary
 ) -> pysam.AlignedSegment:
-    check_query_name(alignment.target)
-    record = pysam.AlignedSegment(header)
-    record.query_name = alignment.target
-    record.reference_name = alignment.base
-    record.reference_start = forward.start
-    record.is_reverse = alignment.strand == "-"
-    record.is_secondary = secondary
-    record.mapping_quality = _UNKNOWN_QUALITY
-    record.query_sequence = decode(
-        reverse_complement(target.codes) if record.is_reverse else target.codes
-    )
-    record.cigartuples = _clipped(alignment, forward)
+    left, right = alignment.target_start, alignment.target_length - alignment.target_end
+    if alignment.strand == "-":
+        left, right = right, left
+    record = make_record(
+        header, alignment.target, target, (alignment.base, forward.start, alignment.strand),
+        [("S", left), *forward.cigar, ("S", right)], secondary,
+    )  # fmt: skip
     record.set_tags([("AS", alignment.score, "i"), ("NM", forward.count("XID"), "i"),
                      ("ts", "+", "A")])  # fmt: skip
     return record
 
 
-def _clipped(alignment: SplicedAlignment, forward: ForwardAlignment) -> list[tuple[int, int]]:
-    left, right = alignment.target_start, alignment.target_length - alignment.target_end
-    if alignment.strand == "-":
-        left, right = right, left
-    runs = [("S", left), *forward.cigar, ("S", right)]
-    return [(OPERATIONS[operation], n) for operation, n in runs if n]
+def make_record(
+    head: pysam.AlignmentHeader,
+    name: str,
+    query: Nucleotides,
+    position: tuple[str, int, str],
+    cigar: Sequence[CigarOperation],
+    secondary: bool,
+) -> pysam.AlignedSegment:
+    """Return a record of an alignment, without tags.
+
+    Parameters
+    ----------
+    head : AlignmentHeader
+        See `header`.
+    name : str
+        The query's name.
+    query : Sequence
+        The whole query on its forward strand.
+    position : (str, int, str)
+        Name of the reference, 0-based start on it, strand.
+    cigar : sequence of (str, int)
+        Along the reference, S for what is not aligned; empty runs are left out.
+    secondary : bool
+        Whether another alignment of the query is its primary one.
+
+    Raises
+    ------
+    InputError
+        If the name cannot stand in SAM.
+    """
+    if not _QUERY_NAME.fullmatch(name):
+        raise InputError("the name cannot stand in SAM", record=name,
+                         expected="at most 254 printable characters without @")  # fmt: skip
+    record = pysam.AlignedSegment(head)
+    record.query_name, (record.reference_name, record.reference_start, strand) = name, position
+    record.is_reverse, record.is_secondary = strand == "-", secondary
+    record.mapping_quality = UNKNOWN_QUALITY
+    record.query_sequence = decode(
+        reverse_complement(query.codes) if record.is_reverse else query.codes
+    )
+    record.cigartuples = [(_OPERATIONS[operation], n) for operation, n in cigar if n]
+    return record

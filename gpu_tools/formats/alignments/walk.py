@@ -52,7 +52,7 @@ class ForwardAlignment:
     cigar: tuple[CigarOperation, ...]
 
     def count(self, operations: str) -> int:
-        """Return the number of columns of the given operations."""
+        """Return the number of columns of some operations."""
         return sum(n for operation, n in self.cigar if operation in operations)
 
 
@@ -91,22 +91,22 @@ def _check_introns(alignment: SplicedAlignment) -> None:
 
 
 def _by_exon(alignment: SplicedAlignment) -> list[list[CigarOperation]]:
-    room = iter([end - start for start, end in alignment.chain])
-    parts, left = [[]], _next(room)
+    lengths = iter([end - start for start, end in alignment.chain])
+    parts, left = [[]], _next(lengths)
     for operation, length in alignment.cigar:
         if operation == "N":
-            parts, left = parts + [[]], _next(room)
+            parts, left = parts + [[]], _next(lengths)
             continue
         while operation in _ON_BASE and length > left:  # a run over exons that touch
             parts[-1] += [(operation, left)] * (left > 0)
-            parts, length, left = parts + [[]], length - left, _next(room)
+            parts, length, left = parts + [[]], length - left, _next(lengths)
         parts[-1].append((operation, length))
         left -= length * (operation in _ON_BASE)
     return parts
 
 
-def _next(room: Iterator[int]) -> int:
-    for length in room:
+def _next(lengths: Iterator[int]) -> int:
+    for length in lengths:
         return length
     raise ValueError("the CIGAR goes on after the chain's last exon")
 
@@ -127,8 +127,8 @@ def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
     middle = runs[paired[0] : paired[-1] + 1]
     start = min(exon.interval[0] for exon in exons) + _count(head, "DN")
     end = start + _count(middle, _ON_BASE + "N")
-    kept = [("I", _count(head, "I")), *middle, ("I", _count(tail, "I"))]
-    return ForwardAlignment(start, end, tuple(merge_runs(kept)))
+    runs = [("I", _count(head, "I")), *middle, ("I", _count(tail, "I"))]
+    return ForwardAlignment(start, end, tuple(merge_runs(runs)))
 
 
 def _forward_runs(exons: Sequence[AlignedExon], step: int) -> Iterator[CigarOperation]:

@@ -7,8 +7,8 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.exons import best_parse, load_model, predict_exons
-from gpu_tools.formats.fasta import read_fasta, write_fasta
-from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.resources import resource_path
 
 LOCI = resource_path("demo", "loci.fa.gz")

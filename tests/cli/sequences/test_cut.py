@@ -4,8 +4,8 @@ import pysam
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.formats.fasta import read_fasta
-from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.sequences import decode
 
 RECORD = "ACGTTGCAAC" * 3  # 30 bases

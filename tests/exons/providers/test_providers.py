@@ -16,9 +16,9 @@ from gpu_tools.errors import InputError, ProgramError
 from gpu_tools.exons.providers.augustus import Augustus, log_odds
 from gpu_tools.exons.providers.genscan import Genscan
 from gpu_tools.exons.providers.windows import join_windows, windows
-from gpu_tools.formats.augustus import parse_augustus
-from gpu_tools.formats.fasta import read_fasta, write_fasta
-from gpu_tools.formats.intervals import read_exons
+from gpu_tools.formats.exons.augustus import parse_augustus
+from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement

@@ -293,7 +293,7 @@ def test_more_than_one_batch(monkeypatch):
 @pytest.mark.parametrize("reading", ["any", "complete", "incomplete"])
 @pytest.mark.parametrize("ends", ["global", "free-target", "free"])
 def test_demo(ends, reading):
-    from gpu_tools.formats.fasta import read_fasta
+    from gpu_tools.formats.sequences.fasta import read_fasta
     from gpu_tools.model.resources import resource_path
 
     model = load_sites("vertebrate")

@@ -215,7 +215,7 @@ def test_sets_of_the_published_shape():
 @pytest.mark.skipif(simulated(), reason="takes days on the simulator")
 def test_demo():
     from gpu_tools.exons import load_model, predict_exons
-    from gpu_tools.formats.fasta import read_fasta
+    from gpu_tools.formats.sequences.fasta import read_fasta
     from gpu_tools.model.resources import resource_path
 
     model = load_model("vertebrate")

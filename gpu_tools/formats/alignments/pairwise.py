@@ -1,0 +1,155 @@
+"""Pairwise alignments to files: PAF, SAM and readable text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+import pysam
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY, header, make_record, write_sorted
+from gpu_tools.formats.files import open_output, replaced_when_complete
+from gpu_tools.model.results import PairwiseAlignment, cigar_text
+from gpu_tools.model.sequences import (
+    ProteinSequence,
+    Sequence,
+    decode,
+    decode_protein,
+    reverse_complement,
+)
+
+_WIDTH = 60
+
+
+def write_alignments(
+    path: str | os.PathLike,
+    alignments: Iterable[PairwiseAlignment],
+    pairs: Iterable[tuple[Sequence, Sequence]],
+) -> None:
+    """Write pairwise alignments in the format that the suffix of `path` chooses.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        ``.paf``: with ``cg``; ``.sam``: nucleotides only, sorted by coordinate, the query soft
+        clipped, all but each query's best secondary; ``.txt``: the sequences one above the
+        other. The file appears only when complete.
+    alignments : iterable of PairwiseAlignment
+        Any order.
+    pairs : iterable of (Sequence, Sequence)
+        Queries and subjects, by whose names the alignments find their symbols.
+
+    Raises
+    ------
+    InputError
+        If the suffix is unknown, or sequences or their names cannot stand in the format.
+    OutputError
+        If the file cannot be written.
+    """
+    write = _WRITERS.get(PurePath(path).suffix.lower())
+    if write is None:
+        raise InputError(
+            "the suffix is that of no alignment format", path=path,
+            expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
+        )  # fmt: skip
+    pairs = list(pairs)
+    write(path, list(alignments), {q.name: q for q, _ in pairs}, {s.name: s for _, s in pairs})
+
+
+def _write_paf(path, alignments, queries, subjects) -> None:
+    with open_output(path) as stream:
+        stream.writelines(_paf_line(alignment) for alignment in alignments)
+
+
+def _paf_line(a: PairwiseAlignment) -> str:
+    columns = (
+        a.query, a.query_length, a.query_start, a.query_end, a.strand, a.subject, a.subject_length,
+        a.subject_start, a.subject_end, a.matches, a.columns, UNKNOWN_QUALITY,
+        f"NM:i:{a.columns - a.matches}", f"AS:i:{a.score}", f"cg:Z:{cigar_text(a.cigar)}",
+    )  # fmt: skip
+    return "\t".join(map(str, columns)) + "\n"
+
+
+def _write_sam(path, alignments, queries, subjects) -> None:
+    for sequence in (*queries.values(), *subjects.values()):
+        if isinstance(sequence, ProteinSequence):
+            raise InputError("SAM holds no proteins", path=path, record=sequence.name)
+    head = header({name: len(subject) for name, subject in subjects.items()})
+    primary = {a.query: a for a in sorted(alignments, key=lambda a: a.score)}  # the best is last
+    records = [
+        _sam_record(a, queries[a.query], head, secondary=a is not primary[a.query])
+        for a in alignments
+    ]
+    with replaced_when_complete(path) as temporary:
+        write_sorted(temporary, "wh", head, records)
+
+
+def _sam_record(
+    a: PairwiseAlignment, query: Sequence, head, secondary: bool
+) -> pysam.AlignedSegment:
+    start, end = _range_along_subject(a)
+    cigar = [("S", start), *a.cigar, ("S", a.query_length - end)]
+    position = a.subject, a.subject_start, a.strand
+    record = make_record(head, a.query, query, position, cigar, secondary)
+    record.set_tags([("AS", a.score, "i"), ("NM", a.columns - a.matches, "i")])
+    return record
+
+
+def _along_subject(a: PairwiseAlignment, query: Sequence):
+    return reverse_complement(query.codes) if a.strand == "-" else query.codes
+
+
+def _range_along_subject(a: PairwiseAlignment) -> tuple[int, int]:
+    if a.strand == "-":
+        return a.query_length - a.query_end, a.query_length - a.query_start
+    return a.query_start, a.query_end
+
+
+def _write_text(path, alignments, queries, subjects) -> None:
+    with open_output(path) as stream:
+        for alignment in alignments:
+            lines = _text(alignment, queries[alignment.query], subjects[alignment.subject])
+            stream.writelines(f"{line}\n" for line in lines)
+
+
+def _text(a: PairwiseAlignment, query: Sequence, subject: Sequence) -> Iterator[str]:
+    yield (
+        f"# {a.query} ({a.strand}) and {a.subject}: rank {a.rank}, score {a.score}, "
+        f"{a.matches} of {a.columns} columns identical ({100 * a.identity:.1f} %), {a.gaps} gaps"
+    )
+    upper, middle, lower = _lines(a, query, subject)
+    steps = [1, 1] if a.strand == "+" else [-1, 1]
+    positions = [a.query_start + 1 if a.strand == "+" else a.query_end, a.subject_start + 1]
+    margin = max(len(a.query), len(a.subject))
+    for first in range(0, len(upper), _WIDTH):
+        yield ""
+        parts = [line[first : first + _WIDTH] for line in (upper, middle, lower)]
+        for part, row, name in ((parts[0], 0, a.query), (parts[2], 1, a.subject)):
+            symbols = len(part) - part.count("-")
+            begin, positions[row] = positions[row], positions[row] + steps[row] * symbols
+            last = positions[row] - steps[row] if symbols else begin
+            yield f"{name:<{margin}} {begin:>9} {part} {last}"
+            if row == 0:
+                yield f"{'':<{margin}} {'':>9} {parts[1]}".rstrip()
+    yield ""
+
+
+def _lines(a: PairwiseAlignment, query: Sequence, subject: Sequence) -> tuple[str, str, str]:
+    """Return the query's line, bars under identical symbols, the subject's line."""
+    letters = decode_protein if isinstance(query, ProteinSequence) else decode
+    start, end = _range_along_subject(a)
+    above = iter(letters(_along_subject(a, query)[start:end]))
+    below = iter(letters(subject.codes[a.subject_start : a.subject_end]))
+    operations = [operation for operation, n in a.cigar for _ in range(n)]
+    return (
+        "".join("-" if o == "D" else next(above) for o in operations),
+        "".join("|" if o == "=" else " " for o in operations),
+        "".join("-" if o == "I" else next(below) for o in operations),
+    )
+
+
+_WRITERS = {".paf": _write_paf, ".sam": _write_sam, ".txt": _write_text}
+SUFFIXES = tuple(_WRITERS)
+"""Suffixes that choose a format."""

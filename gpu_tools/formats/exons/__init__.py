@@ -1,0 +1,1 @@
+"""Candidate exons and annotations: GFF3, GTF, BED, GENSCAN and AUGUSTUS."""

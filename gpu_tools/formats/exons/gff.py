@@ -1,0 +1,157 @@
+"""Features in GFF3 and GTF: their lines, and the exons among them.
+
+Lines are split here and not by a library of annotations (gffutils, say, makes a database of a file
+first), because an error has to name the file, the line and what was expected there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import NamedTuple, TextIO
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.fields import Location
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+
+SOURCE = "gpu-tools"
+CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
+EXON_FEATURES = CODING_FEATURES | {"exon", "SO:0000147"}
+_SAFE_IN_SEQID = ".:^*$@!+_?-|"
+_SAFE_IN_ATTRIBUTE = _SAFE_IN_SEQID + "/#()[]{}<>~'\"\\`"
+_ATTRIBUTE = re.compile(r'(?:^|;)\s*(exon_type|probability)(?:=|\s+)"?([^";]*?)"?\s*(?=;|$)')
+
+
+def escape_seqid(name: str) -> str:
+    """Return a sequence name as GFF3's first column writes it."""
+    return quote(name, safe=_SAFE_IN_SEQID)
+
+
+def escape_attribute(text: str) -> str:
+    """Return a name as GFF3's attributes write it, blanks escaped as ``Target`` needs them."""
+    return quote(text, safe=_SAFE_IN_ATTRIBUTE)
+
+
+def format_number(value: float) -> str:
+    """Return the shortest decimal text that reads back as the same number."""
+    return np.format_float_positional(value, trim="-")
+
+
+class Feature(NamedTuple):
+    """One line of GFF3 or GTF: where it stands, and its nine columns as text."""
+
+    location: Location
+    seqid: str
+    source: str
+    type: str
+    start: str
+    end: str
+    score: str
+    strand: str
+    phase: str
+    attributes: str
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """The checked interval, 0-based half-open."""
+        return self.location.closed_interval(self.start, self.end)
+
+
+def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Feature]:
+    """Yield the features of numbered lines of GFF3 or GTF, up to the sequences of GFF3.
+
+    Raises
+    ------
+    InputError
+        For a line that has not nine columns, or no name of a sequence.
+    """
+    for number, line in lines:
+        if line.startswith((">", "##FASTA")):
+            return
+        if not line.strip() or line.startswith("#"):
+            continue
+        location, columns = Location(path, number), line.split("\t")
+        if len(columns) != len(Feature._fields) - 1:
+            raise location.error(f"{len(columns)} columns", "9 tab-separated columns")
+        if not columns[0].strip():
+            raise location.error("the sequence's name is empty")
+        yield Feature(location, *columns)
+
+
+def feature_line(
+    seqid: str,
+    type: str,
+    interval: tuple[int, int],
+    attributes: str,
+    strand: str = ".",
+    score: object = ".",
+    phase: object = ".",
+) -> str:
+    """Return a line of GFF3 or GTF; `interval` is 0-based half-open, texts are escaped already."""
+    start, end = interval
+    columns = (seqid, SOURCE, type, start + 1, end, score, strand, phase, attributes)
+    return "\t".join(map(str, columns)) + "\n"
+
+
+def gff3_head(lengths: Mapping[str, int]) -> Iterator[str]:
+    """Yield the lines that begin a GFF3 file: its version, and a region for each sequence."""
+    yield "##gff-version 3\n"
+    for name, length in lengths.items():
+        yield f"##sequence-region {escape_seqid(name)} 1 {length}\n"
+
+
+def parse_gff3(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    """Return the features ``exon`` and ``CDS`` of GFF3 lines, by sequence."""
+    return exons_of(features(path, lines), unquote)
+
+
+def parse_gtf(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    """Return the features ``exon`` and ``CDS`` of GTF lines, by sequence."""
+    return exons_of(features(path, lines), str)
+
+
+def exons_of(
+    found: Iterable[Feature],
+    unescape: Callable[[str], str],
+    types: Container[str] = EXON_FEATURES,
+) -> dict[str, ExonSet]:
+    """Return the features of some types as exons by sequence; `unescape` is for its name."""
+    exons = ExonCollector()
+    for feature in found:
+        if feature.type in types:
+            attributes = dict(_ATTRIBUTE.findall(feature.attributes))
+            exons.add(
+                unescape(feature.seqid),
+                feature.interval,
+                feature.location.strand(feature.strand),
+                feature.location.score(feature.score),
+                exon_type_code(attributes.get("exon_type")),
+                feature.location.probability(attributes.get("probability")),
+            )
+    return exons.sets()
+
+
+def write_gff3(
+    stream: TextIO, sets: Mapping[str, ExonSet], lengths: Mapping[str, int] | None = None
+) -> None:
+    """Write candidates as GFF3 features ``exon``; known lengths give sequence regions."""
+    known = lengths or {}
+    stream.writelines(gff3_head({name: known[name] for name in sets if name in known}))
+    for name, exons in sets.items():
+        stream.writelines(_exon_line(escape_seqid(name), exons, k) for k in range(len(exons)))
+
+
+def _exon_line(seqid: str, exons: ExonSet, k: int) -> str:
+    attributes = []
+    if exons.types[k]:
+        attributes.append(f"exon_type={EXON_TYPES[exons.types[k]]}")
+    if not np.isnan(exons.probabilities[k]):
+        attributes.append(f"probability={format_number(exons.probabilities[k])}")
+    return feature_line(
+        seqid, "exon", (exons.starts[k], exons.ends[k]), ";".join(attributes) or ".",
+        "-" if exons.reverse[k] else "+", format_number(exons.scores[k]),
+    )  # fmt: skip

@@ -1,0 +1,194 @@
+"""Candidate exons in any of the formats that the tools read and write."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+from pathlib import PurePath
+from typing import TextIO
+
+import numpy as np
+
+from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.exons.bed import parse_bed, write_bed
+from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
+from gpu_tools.formats.exons.gff import format_number, parse_gff3, parse_gtf, write_gff3
+from gpu_tools.formats.fields import Location
+from gpu_tools.formats.files import open_output, read_lines
+from gpu_tools.formats.tables import MISSING, parse_table
+from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+
+AUTO = "auto"
+FORMATS = ("genscan", "gff3", "gtf", "bed", "tsv")
+"""Formats that `read_exons` knows."""
+WRITTEN_FORMATS = ("gff3", "bed", "tsv", "genscan")
+"""Formats that `write_exons` knows."""
+
+_REQUIRED = ("base", "start", "end")
+_OPTIONAL = ("strand", "score", "exon_type", "probability")
+_LINES_TO_RECOGNISE = 100
+_GENSCAN_TITLE = re.compile(r"\s*GENSCAN\s+\d")
+_SUFFIXES = {
+    ".genscan": "genscan", ".gff3": "gff3", ".gff": "gtf", ".gtf": "gtf", ".bed": "bed",
+    ".tsv": "tsv",
+}  # fmt: skip
+# other names would be read back as another name, as a comment or as more than one field
+_NAMES = {
+    "gff3": re.compile(r"(?s:.+)"), "bed": re.compile(r"(?!#|(track|browser)$)\S+"),
+    "tsv": re.compile(r"(?!#)\S([^\t\r\n]*\S)?"), "genscan": re.compile(r"\S+"),
+}  # fmt: skip
+_log = logging.getLogger(__name__)
+
+
+def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet]:
+    """Read candidate exons.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input.
+    format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
+        ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
+        table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
+        the directive is GTF.
+
+    Returns
+    -------
+    dict of str to ExonSet
+        By sequence name, in the order of the file; equal intervals as often as the file has
+        them. Empty, with a warning, if the file holds no exon.
+
+    Raises
+    ------
+    InputError
+        If the format cannot be recognised, or a line is not what the format asks for.
+    """
+    return read_exons_and_format(path, format)[0]
+
+
+def read_exons_and_format(
+    path: str | os.PathLike, format: str = AUTO
+) -> tuple[dict[str, ExonSet], str | None]:
+    """Read candidate exons as `read_exons` does, and also return their format.
+
+    It is None for an empty file whose format was to be recognised.
+    """
+    return parse_exons(path, read_lines(path), format)
+
+
+def parse_exons(
+    path: str | os.PathLike, lines: Iterable[tuple[int, str]], format: str = AUTO
+) -> tuple[dict[str, ExonSet], str | None]:
+    """Parse numbered lines as `read_exons_and_format` does; `path` is named in errors."""
+    lines = iter(lines)
+    if format == AUTO:
+        head = list(islice(lines, _LINES_TO_RECOGNISE))
+        format, lines = _recognised(path, head), chain(head, lines)
+    exons = _PARSERS[format](path, lines) if format else {}
+    if not exons:
+        _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
+    return exons, format
+
+
+def write_exons(
+    path: str | os.PathLike,
+    sets: Mapping[str, ExonSet],
+    format: str,
+    lengths: Mapping[str, int] | None = None,
+) -> None:
+    """Write candidate exons; the file appears only when complete.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        File to write; ``-`` is standard output.
+    sets : mapping of str to ExonSet
+        Exons by sequence name.
+    format : {"gff3", "bed", "tsv", "genscan"}
+        Format to write. GENSCAN holds less, see `genscan.write_genscan`.
+    lengths : mapping of str to int, optional
+        Lengths of sequences, for GFF3's regions and GENSCAN's heads.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or a name cannot stand in the format.
+    """
+    for name in sets:
+        if not _NAMES[format].fullmatch(name):
+            raise OutputError(f"{path}: the name {name!r} cannot stand in {format}")
+    with open_output(path) as stream:
+        _WRITERS[format](stream, sets, lengths)
+
+
+def _recognised(path, head: list[tuple[int, str]]) -> str | None:
+    """Return the format of a file that begins with the lines `head`, None if it has none."""
+    if not any(line.strip() for _, line in head):
+        return None
+    for _, line in head:
+        if line.startswith("##gff-version") and line.split()[1:2] == ["3"]:
+            return "gff3"
+        if _GENSCAN_TITLE.match(line):
+            return "genscan"
+    first = next((line for _, line in head if line.strip() and line[0] != "#"), "")
+    if set(_REQUIRED) <= set(first.split("\t")):
+        return "tsv"
+    return _format_of_suffix(path)
+
+
+def _format_of_suffix(path) -> str:
+    name = str(path).lower().removesuffix(".gz").removesuffix(".bgz")
+    suffix = PurePath(name).suffix
+    if suffix not in _SUFFIXES:
+        raise InputError(
+            "the format cannot be recognised by content or suffix", path=path,
+            expected=f"--exons-format (in exons convert: --from) {'|'.join(FORMATS)}",
+        )  # fmt: skip
+    return _SUFFIXES[suffix]
+
+
+def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    exons = ExonCollector()
+    for number, row in parse_table(path, lines, _REQUIRED, _OPTIONAL):
+        location = Location(path, number)
+        exons.add(
+            row["base"],
+            location.closed_interval(row["start"], row["end"]),
+            location.strand(row["strand"]),
+            location.score(row["score"]),
+            _exon_type(location, row["exon_type"]),
+            location.probability(row["probability"]),
+        )
+    return exons.sets()
+
+
+def _exon_type(location: Location, name: str | None) -> int:
+    if name not in (None, *EXON_TYPES[1:]):
+        raise location.error(f"unknown exon type {name!r}", f"{', '.join(EXON_TYPES[1:])} or .")
+    return exon_type_code(name)
+
+
+def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
+    stream.write("\t".join((*_REQUIRED, *_OPTIONAL)) + "\n")
+    for name, exons in sets.items():
+        for k in range(len(exons)):
+            probability = exons.probabilities[k]
+            columns = (
+                name, exons.starts[k] + 1, exons.ends[k], "-" if exons.reverse[k] else "+",
+                format_number(exons.scores[k]), EXON_TYPES[exons.types[k]] or MISSING,
+                MISSING if np.isnan(probability) else format_number(probability),
+            )  # fmt: skip
+            stream.write("\t".join(map(str, columns)) + "\n")
+
+
+_PARSERS = {
+    "genscan": parse_genscan, "gff3": parse_gff3, "gtf": parse_gtf, "bed": parse_bed,
+    "tsv": _parse_tsv,
+}  # fmt: skip
+_WRITERS = {
+    "gff3": write_gff3, "bed": write_bed, "tsv": _write_tsv, "genscan": write_genscan,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Sequences: FASTA and FASTQ files, and loci cut out of them."""

@@ -1,0 +1,154 @@
+"""FASTA and FASTQ files: whole records, read and written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pysam
+from numpy.typing import NDArray
+
+from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.files import open_output, replaced_when_complete
+from gpu_tools.formats.sequences.parts import RecordPart, record_parts
+from gpu_tools.model.sequences import Sequence, encode
+
+_LINE_LENGTH = 60
+
+
+def read_fasta(
+    path: str | os.PathLike, encode: Callable[[bytes], NDArray[np.uint8]] = encode
+) -> list[Sequence]:
+    """Read all records of a FASTA or FASTQ file.
+
+    A record's name is the first word of its header. Lower case and U are accepted; lines of FASTA
+    may have any length and may end in CR LF. Qualities of FASTQ are not looked at.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
+    encode : callable
+        Turns symbols into codes, or raises `InputError` with the position of an illegal one;
+        nucleotides by default.
+
+    Returns
+    -------
+    list of Sequence
+        At least one record, each of at least one symbol, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, its compression is broken, it has no record or text before
+        the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
+        that is illegal.
+    """
+    return list(iterate_fasta(path, encode))
+
+
+def read_one(
+    path: str | os.PathLike,
+    encode: Callable[[bytes], NDArray[np.uint8]] = encode,
+    expected: str = "one",
+) -> Sequence:
+    """Read a file of exactly one record; `expected` is for the error that there are more.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, or if there is another number of records.
+    """
+    records = read_fasta(path, encode)
+    if len(records) != 1:
+        raise InputError(f"{len(records)} records", path=path, expected=expected)
+    return records[0]
+
+
+def iterate_fasta(
+    path: str | os.PathLike, encode: Callable[[bytes], NDArray[np.uint8]] = encode
+) -> Iterator[Sequence]:
+    """Yield the records of a FASTA or FASTQ file one by one, so that one is in memory at a time.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain, gzip or bgzip file; ``-`` is standard input.
+    encode : callable
+        As in `read_fasta`.
+
+    Yields
+    ------
+    Sequence
+        As `read_fasta` returns them.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, as soon as what is wrong has been reached.
+    """
+    for record in whole_records(path):
+        yield encoded(path, record, encode)
+
+
+def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
+    """Write sequences in lines of 60 symbols; the file appears only when complete.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        File to write. One that ends in ``.gz`` is compressed with bgzip and gets its ``.fai``
+        and ``.gzi`` index beside it; ``-`` is standard output.
+    sequences : iterable of Sequence
+        Nucleotides or proteins; a nucleotide's ambiguity code is written as N.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or cannot be indexed.
+    """
+    if str(path).endswith(".gz"):
+        _write_bgzip(path, sequences)
+    else:
+        with open_output(path) as stream:
+            for sequence in sequences:
+                stream.write(_to_text(sequence))
+
+
+def whole_records(path: str | os.PathLike) -> Iterator[RecordPart]:
+    """Yield the records of a FASTA or FASTQ file, each as one part."""
+    parts: list[RecordPart] = []
+    for part in record_parts(path):
+        parts.append(part)
+        if part.last:
+            yield parts[0]._replace(text=b"".join(p.text for p in parts), last=True)
+            parts = []
+
+
+def encoded(path, record: RecordPart, encode=encode) -> Sequence:
+    """Return a whole record as a sequence; an illegal symbol is an error that names its line."""
+    try:
+        return Sequence(record.name, encode(record.symbols), record.description)
+    except InputError as error:
+        line = record.line_of(error.position)
+        raise error.located(path=path, record=record.name, line=line) from None
+
+
+def _to_text(sequence: Sequence) -> str:
+    symbols = sequence.letters()
+    lines = [symbols[i : i + _LINE_LENGTH] for i in range(0, len(symbols), _LINE_LENGTH)]
+    return "\n".join([f">{sequence.name} {sequence.description}".rstrip(), *lines, ""])
+
+
+def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
+    # the sequences get their final name before the indexes: no index is newer than the wrong file
+    with replaced_when_complete(f"{path}.fai") as fai, replaced_when_complete(f"{path}.gzi") as gzi:
+        with replaced_when_complete(path) as temporary:
+            with pysam.BGZFile(str(temporary), "wb") as stream:
+                for sequence in sequences:
+                    stream.write(_to_text(sequence).encode("utf-8"))
+            try:
+                pysam.faidx(str(temporary), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
+            except pysam.SamtoolsError:
+                raise OutputError(f"{path}: cannot be indexed") from None

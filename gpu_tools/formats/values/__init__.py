@@ -1,0 +1,1 @@
+"""Numbers: arrays, matrices, scales and tracks."""

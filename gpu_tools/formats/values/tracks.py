@@ -1,0 +1,124 @@
+"""Tracks: a number for each position of one or more sequences, from bigWig or bedGraph files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.fields import Location
+from gpu_tools.formats.files import read_lines
+
+BIGWIG_SUFFIXES = (".bw", ".bigwig")
+BEDGRAPH_SUFFIXES = (".bedgraph", ".bdg", ".bg")
+_NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")
+
+
+def is_track(path: str | os.PathLike) -> bool:
+    """Return, judging by its name, whether a file is bigWig, or bedGraph, plain or gzip."""
+    return _is_bigwig(path) or _stem(path).endswith(BEDGRAPH_SUFFIXES)
+
+
+def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
+    """Yield the tracks of a file, one a sequence.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        bigWig (``.bw``, ``.bigWig``; needs the package pyBigWig), or bedGraph (``.bedGraph``,
+        ``.bdg``, ``.bg``), plain or compressed.
+
+    Yields
+    ------
+    (str, ndarray of shape (n,))
+        Name and values; 0 where the file has none. Of bigWig float32, in the order of its header.
+        Of bedGraph int64, or float64 if a number is not an integer; a sequence ends with its last
+        interval.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or has no data, a line is bad, intervals overlap, or pyBigWig is
+        not installed.
+    """
+    return _read_bigwig(path) if _is_bigwig(path) else _read_bedgraph(path)
+
+
+def _stem(path: str | os.PathLike) -> str:
+    return str(path).lower().removesuffix(".gz")
+
+
+def _is_bigwig(path: str | os.PathLike) -> bool:
+    return str(path).lower().endswith(BIGWIG_SUFFIXES)
+
+
+def _read_bigwig(path: str | os.PathLike) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    file = _open_bigwig(path)
+    try:
+        for name, length in file.chroms().items():
+            values = np.asarray(file.values(name, 0, length, numpy=True), np.float32)
+            values[np.isnan(values)] = 0
+            yield name, values
+    except RuntimeError as error:
+        raise InputError(f"broken bigWig ({error})", path=path) from None
+    finally:
+        file.close()
+
+
+def _open_bigwig(path: str | os.PathLike):
+    try:
+        import pyBigWig
+    except ImportError:
+        raise InputError(
+            "bigWig needs the package pyBigWig", path=path,
+            expected="an installation of gpu-tools[tracks]",
+        ) from None  # fmt: skip
+    try:
+        with open(path, "rb"):  # the error of pyBigWig does not say why
+            file = pyBigWig.open(str(Path(path)))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+    except RuntimeError:
+        file = None
+    if not file or not file.isBigWig():
+        raise InputError("not a bigWig file", path=path)
+    return file
+
+
+def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
+    tracks: dict[str, list[tuple]] = {}
+    for number, line in read_lines(path):
+        if not _NOT_DATA.match(line):
+            name, interval = _interval(Location(path, number), line)
+            tracks.setdefault(name, []).append((*interval, number))
+    if not tracks:
+        raise InputError("no intervals", path=path, expected="bedGraph: name, start, end, value")
+    for name, intervals in tracks.items():
+        yield name, _filled(path, sorted(intervals))
+
+
+def _interval(location: Location, line: str) -> tuple[str, tuple]:
+    fields = line.split("\t") if "\t" in line else line.split()
+    if len(fields) != 4:
+        raise location.error(f"{len(fields)} columns", "4: name, start, end, value")
+    start, end = location.half_open_interval(fields[1], fields[2])
+    return fields[0], (start, end, location.whole_or_number(fields[3], "value"))
+
+
+def _filled(path, intervals: list[tuple]) -> NDArray:
+    whole = all(isinstance(interval[2], int) for interval in intervals)
+    values = np.zeros(intervals[-1][1], np.int64 if whole else np.float64)
+    reached = 0
+    for start, end, value, line in intervals:
+        if start < reached:
+            raise Location(path, line).error(
+                f"the interval from {start} overlaps another one", "one value for each position"
+            )
+        values[start:end] = value
+        reached = end
+    return values

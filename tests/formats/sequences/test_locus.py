@@ -1,0 +1,183 @@
+import gzip
+import os
+
+import numpy as np
+import pysam
+import pytest
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.sequences.fasta import write_fasta
+from gpu_tools.formats.sequences.locus import cut_locus, record_lengths
+from gpu_tools.model.sequences import decode
+from tests.formats.sequences.test_fasta import random_sequence, saved
+
+LAYOUTS = ["plain", "plain with index", "bgzip", "gzip", "CR LF with index", "stale index"]
+
+
+def laid_out(tmp_path, layout, sequences):
+    path = tmp_path / ("x.fa.gz" if layout == "bgzip" else "x.fa")
+    write_fasta(path, sequences)
+    if layout == "gzip":
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    if layout == "CR LF with index":
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    if "index" in layout:
+        pysam.faidx(str(path))
+    if layout == "stale index":
+        write_fasta(path, sequences[::-1])
+        os.utime(f"{path}.fai", (0, 0))
+    return path
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_locus_is_cut_with_flanks_that_end_with_the_record(tmp_path, layout):
+    sequence = random_sequence(length=1000)
+    path = laid_out(tmp_path, layout, [random_sequence("other", 77, 1), sequence])
+    for start, end, flank in [(100, 200, 0), (100, 200, 50), (20, 21, 30), (0, 1000, 5),
+                              (999, 1000, 1), (0, 1, 10_000)]:  # fmt: skip
+        cut = cut_locus(path, "chr", start, end, flank)
+        low, high = max(0, start - flank), min(1000, end + flank)
+        assert cut.name == f"chr:{low + 1}-{high}"
+        assert np.array_equal(cut.codes, sequence.codes[low:high])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("record", "start", "end", "message"),
+    [
+        ("chrX", 0, 1, ": no record named 'chrX'"),
+        ("chr", 900, 1001, ", record chr: locus 901-1001 does not lie within the sequence; "
+                           "expected positions 1 to 1000, start not after end"),
+        ("chr", -1, 5, ", record chr: locus 0-5 does not lie within the sequence; "
+                       "expected positions 1 to 1000, start not after end"),
+        ("chr", 5, 5, ", record chr: locus 6-5 does not lie within the sequence; "
+                      "expected positions 1 to 1000, start not after end"),
+    ],
+)  # fmt: skip
+def test_a_locus_that_is_not_there(tmp_path, layout, record, start, end, message):
+    path = laid_out(tmp_path, layout, [random_sequence()])
+    with pytest.raises(InputError) as caught:
+        cut_locus(path, record, start, end, 10)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_the_index_is_used(tmp_path):
+    # only a reader that goes by the index can overlook an illegal symbol elsewhere
+    path = saved(tmp_path, b">a\n!CGT\nACGT\n>b\nA\n")
+    pysam.faidx(str(path))
+    assert decode(cut_locus(path, "a", 4, 8).codes) == "ACGT"
+    with pytest.raises(InputError, match="record a, position 1: illegal symbol '!'"):
+        cut_locus(path, "a", 0, 2)
+
+
+def test_blanks_in_indexed_lines_do_not_shift_the_locus(tmp_path):
+    path = saved(tmp_path, b">a\nAC GT\nAC GT\n")
+    pysam.faidx(str(path))
+    with pytest.raises(InputError, match="record a, position 8: illegal symbol ' '"):
+        cut_locus(path, "a", 4, 8)
+
+
+OTHER_FILES = {
+    "longer lines": b">a\n" + b"ACGTACGTAA\n" * 20,
+    "a longer header": b">a of b\n" + b"ACGTA\n" * 40,
+    "another length": b">a\n" + b"ACGTA\n" * 300,
+    "another record before": b">b\nACG\n>a\n" + b"ACGTA\n" * 40,
+    "one line": b">a\n" + b"ACGTA" * 40,
+}
+
+
+@pytest.mark.parametrize("other", OTHER_FILES)
+def test_an_index_that_does_not_fit_is_made_anew(tmp_path, other):
+    path = saved(tmp_path, b">a\n" + b"CATGA\n" * 40)
+    pysam.faidx(saved(tmp_path, OTHER_FILES[other], "other").as_posix())
+    (tmp_path / "x.fa.fai").write_bytes((tmp_path / "other.fai").read_bytes())
+    stale = (tmp_path / "x.fa.fai").read_bytes()
+    assert record_lengths(path) == {"a": 200}
+    (tmp_path / "x.fa.fai").write_bytes(stale)
+    symbols = "CATGA" * 40
+    for start, end in [(0, 3), (101, 108), (190, 200)]:
+        assert decode(cut_locus(path, "a", start, end).codes) == symbols[start:end]
+
+
+@pytest.mark.parametrize("kind", ["plain", "bgzip"])
+def test_a_missing_index_is_made_and_kept(tmp_path, kind):
+    sequence = random_sequence(length=500)
+    path = tmp_path / ("x.fa.gz" if kind == "bgzip" else "x.fa")
+    write_fasta(path, [sequence])
+    indexes = [tmp_path / f"{path.name}{suffix}" for suffix in (".fai", ".gzi")]
+    indexes = indexes if kind == "bgzip" else indexes[:1]
+    for index in indexes:
+        index.unlink(missing_ok=True)
+    assert np.array_equal(cut_locus(path, "chr", 50, 130).codes, sequence.codes[50:130])
+    assert {p.name for p in tmp_path.iterdir()} == {path.name, *(p.name for p in indexes)}
+    with pysam.FastaFile(str(path)) as fasta:
+        assert fasta.fetch("chr", 50, 130) == decode(sequence.codes[50:130])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_cannot_be_written_stays_without_an_index(tmp_path):
+    path = saved(tmp_path, b">a\nACGT\nAC\n")
+    tmp_path.chmod(0o500)
+    try:
+        assert decode(cut_locus(path, "a", 2, 6).codes) == "GTAC"
+    finally:
+        tmp_path.chmod(0o700)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.fa"]
+
+
+def test_an_index_that_cannot_be_kept(tmp_path):
+    """A folder of the index's name stands for a place that cannot be written."""
+    path = saved(tmp_path, b">a\nACGT\nAC\n")
+    (tmp_path / "x.fa.fai").mkdir()
+    assert decode(cut_locus(path, "a", 2, 6).codes) == "GTAC"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b">a\nacgu\nACGTACGT\nAC\n",
+        b">a\r\nACGT\r\nACGT\r\nACGTAC",
+        b">a\nACGT\r\nACGTA\nCGT\r\nAC\n",
+        b">a\nACGT\n\nACGTACGT\nAC\n",
+        b">a b c\n" + b"ACGT" * 3 + b"AC",
+        b">a\nACGTACGTACGTAC\n\n\n",
+        b"@a\nACGTACGTACGTAC\n+\nIIIIIIIIIIIIII\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["x.fa", "x.fa.gz"])
+def test_lines_of_every_kind(tmp_path, data, name):
+    path = saved(tmp_path, data, name)
+    for start in range(14):
+        assert decode(cut_locus(path, "a", start, 14).codes) == ("ACGT" * 4)[start:14]
+    assert record_lengths(path) == {"a": 14}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b">a\nACGT\n>b\nA\n>a\nTTTT\n", ", line 5, record a: duplicate name"),
+        (b">b\nA\n>a\n", ", line 3, record a: no symbols"),
+        (b">b\n>a\nACGT\n", ", line 1, record b: no symbols"),
+        (b"", ": no record; expected FASTA with at least one record"),
+        (b"ACGT\n", ", line 1: text before the first record; expected FASTA, a header line "
+                    "that begins with >"),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_indexed_are_bad_as_when_read(tmp_path, data, message):
+    path = saved(tmp_path, data)
+    with pytest.raises(InputError) as caught:
+        cut_locus(path, "a", 1, 3)
+    assert str(caught.value) == f"{path}{message}"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_names_and_lengths(tmp_path, layout):
+    path = laid_out(tmp_path, layout, [random_sequence("other", 77, 1), random_sequence()])
+    assert record_lengths(path) == {"other": 77, "chr": 1000}
+
+
+@pytest.mark.parametrize("junk", [b"\xff\n", b"a\tx\ty\tz\t1\n", b"a\n", b""])
+def test_an_index_that_is_none_is_not_used(tmp_path, junk):
+    path = saved(tmp_path, b">a\nACGT\n")
+    saved(tmp_path, junk, "x.fa.fai")
+    assert decode(cut_locus(path, "a", 1, 3).codes) == "CG"
