@@ -27,8 +27,8 @@ from gpu_tools.hardware.device import list_gpus, simulated
 from gpu_tools.local import schedule
 from gpu_tools.local.anchors import score_reached
 from gpu_tools.local.cpu import score_pass as cpu
-from gpu_tools.local.problem import ALL, Worth, make_problem
-from gpu_tools.local.tiles import tile_side
+from gpu_tools.local.problem import ALL, Threshold, make_problem
+from gpu_tools.local.search.tiles import tile_side
 
 SCORING = AffineScoring()
 REPEATS = 3
@@ -101,33 +101,33 @@ def parasail_one_core(length: int) -> dict | None:
     return {"length": length, "gcups": rates}
 
 
-def worth_known(made) -> Worth:
-    """Return what is worth finding of a problem for a call with k = 1."""
-    return Worth(max(score_reached(made), 1), True)
+def threshold_known(made) -> Threshold:
+    """Return the threshold of a call with k = 1."""
+    return Threshold(max(score_reached(made), 1), True)
 
 
-def worth_best(made) -> Worth:
+def threshold_best(made) -> Threshold:
     """Return the same as long as no score is known but those that are met."""
-    return Worth(1, True)
+    return Threshold(1, True)
 
 
-def worth_all(made) -> Worth:
-    """Return that all alignments are worth finding."""
+def threshold_all(made) -> Threshold:
+    """Return the threshold of all alignments."""
     return ALL
 
 
-def worth_high(made) -> Worth:
-    """Return that alignments with 92 % of the best score are worth finding."""
-    return Worth(int(0.92 * score_reached(made)), False)
+def threshold_high(made) -> Threshold:
+    """Return the threshold of alignments with 92 % of the best score."""
+    return Threshold(int(0.92 * score_reached(made)), False)
 
 
-def related_one_core(length: int, worth_of: Callable) -> dict:
+def related_one_core(length: int, threshold_of: Callable) -> dict:
     """Time the score pass of a related pair on one thread."""
     made = make_problem(*(s.codes for s in random_pair(length, related=True)), SCORING)
-    given = made, schedule.side_on_cpu(made), worth_of(made)
-    share = cpu.counted_pass(*given)[1]
+    given = made, schedule.side_on_cpu(made), threshold_of(made)
+    left_out = (cpu.score_pass(*given) < cpu.score_pass(*given[:2])).mean()
     return {**_rates(shortest_seconds(lambda: cpu.score_pass(*given), 3), length),
-            "left_out": round(share, 4)}  # fmt: skip
+            "tiles_left_out": round(float(left_out), 4)}  # fmt: skip
 
 
 def whole_call(length: int, k: int, device: str, related: bool = False) -> dict:
@@ -188,22 +188,24 @@ def _gpu_megabytes(length: int) -> int:
     return sum(array.nbytes for array in (*launch.inputs, *arrays)) >> 20
 
 
-def packed_launch(pair, worth_of: Callable = worth_all):
+def packed_launch(pair, threshold_of: Callable = threshold_all):
     """Lay a pair out for the packed kernel; return the launch, and rows and tiles."""
-    from gpu_tools.local.gpu.score_pass import PackedLaunch, rows_per_lane
+    from gpu_tools.local.gpu.score_pass import ScoreLaunch, rows_per_lane
 
     made = make_problem(*(s.codes for s in pair), SCORING)
     side = tile_side(*made.shape, schedule.TILES_FROM_GPU)
-    worth = [worth_of(made)]
-    rows = rows_per_lane([made], worth)
-    return PackedLaunch([made], [side], worth, rows), {"rows_per_lane": rows, "side": side}
+    thresholds = [threshold_of(made)]
+    rows = rows_per_lane([made], thresholds)
+    return ScoreLaunch([made], [side], thresholds, rows), {"rows_per_lane": rows, "side": side}
 
 
-def gpu_score_pass(length: int, related: bool = False, worth_of: Callable = worth_all) -> dict:
+def gpu_score_pass(
+    length: int, related: bool = False, threshold_of: Callable = threshold_all
+) -> dict:
     """Time the kernel of the score pass with CUDA events, inputs resident."""
     from numba import cuda
 
-    launch, sizes = packed_launch(random_pair(length, related=related), worth_of)
+    launch, sizes = packed_launch(random_pair(length, related=related), threshold_of)
     launch.run()
     times = []
     for _ in range(REPEATS):
@@ -275,10 +277,10 @@ def plan_cpu(cpu_length: int, small: int, large: int, related: int) -> Plan:
         "one_core_large_k_10": partial(whole_call, large, 10, "cpu"),
         "one_core_large_k_100": partial(whole_call, large, 100, "cpu"),
         "one_core_small_k_100": partial(whole_call, small, 100, "cpu"),
-        "one_core_score_pass_related": partial(related_one_core, cpu_length, worth_all),
-        "one_core_score_pass_related_best": partial(related_one_core, cpu_length, worth_best),
-        "one_core_score_pass_related_known": partial(related_one_core, cpu_length, worth_known),
-        "one_core_score_pass_related_high": partial(related_one_core, cpu_length, worth_high),
+        "one_core_score_pass_related": partial(related_one_core, cpu_length, threshold_all),
+        "one_core_score_pass_related_best": partial(related_one_core, cpu_length, threshold_best),
+        "one_core_score_pass_related_known": partial(related_one_core, cpu_length, threshold_known),
+        "one_core_score_pass_related_high": partial(related_one_core, cpu_length, threshold_high),
         "one_core_large_related_k_1": partial(whole_call, large, 1, "cpu", related=True),
         "one_core_related_k_3": partial(whole_call, related, 3, "cpu", related=True),
         "memory_k_10": partial(more_memory, large, 10, "cpu"),
@@ -291,11 +293,11 @@ def plan_gpus(small: int, large: int) -> Plan:
     plan = {
         "gpu_score_pass": partial(gpu_score_pass, large),
         "gpu_score_pass_double": partial(gpu_score_pass, 2 * large),
-        "gpu_score_pass_best": partial(gpu_score_pass, large, worth_of=worth_best),
+        "gpu_score_pass_best": partial(gpu_score_pass, large, threshold_of=threshold_best),
         "gpu_score_pass_related": partial(gpu_score_pass, 2 * large, related=True),
-        "gpu_score_pass_related_best": partial(gpu_score_pass, 2 * large, True, worth_best),
-        "gpu_score_pass_related_known": partial(gpu_score_pass, 2 * large, True, worth_known),
-        "gpu_score_pass_related_high": partial(gpu_score_pass, large, True, worth_high),
+        "gpu_score_pass_related_best": partial(gpu_score_pass, 2 * large, True, threshold_best),
+        "gpu_score_pass_related_known": partial(gpu_score_pass, 2 * large, True, threshold_known),
+        "gpu_score_pass_related_high": partial(gpu_score_pass, large, True, threshold_high),
         "gpu_score_pass_fourfold": partial(gpu_score_pass, 4 * large),
         "gpu_many_pairs": partial(gpu_many_pairs, 500, 2000),
         "gpu_more_pairs": partial(gpu_many_pairs, 4000, 2000),

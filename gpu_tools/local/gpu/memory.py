@@ -17,9 +17,9 @@ _ENABLED_BEFORE = 704
 
 
 def device_arrays(filled: list[NDArray], empty: list[tuple[int, DTypeLike]]) -> list[Any]:
-    """Return arrays on the current GPU, one behind the other in one piece of memory.
+    """Return arrays on the current GPU, one behind the other in one allocation.
 
-    To ask for memory costs more than to copy.
+    An allocation costs more time than a copy.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def device_arrays(filled: list[NDArray], empty: list[tuple[int, DTypeLike]]) -> 
 def row_between(writer: int, reader: int, width: int):
     """Return a row of `width` zeros, int64, that one GPU writes while another one reads it.
 
-    It lies with the reader, which looks again and again, or, if GPUs cannot write each other's
-    memory, in the host's.
+    It lies in the memory of the reader, which polls it. If GPUs cannot write each other's memory,
+    it lies in the host's.
     """
     if may_write(writer, reader):
         with cuda.gpus[reader]:
@@ -73,16 +73,16 @@ def may_write(writer: int, reader: int) -> bool:
     if writer == reader:
         return True
     with cuda.gpus[reader]:
-        theirs = cuda.current_context()
+        of_reader = cuda.current_context()
     with cuda.gpus[writer]:
-        own = cuda.current_context()
-        return own.can_access_peer(reader) and _enabled(own, theirs)
+        of_writer = cuda.current_context()
+        return of_writer.can_access_peer(reader) and _enabled(of_writer, of_reader)
 
 
-def _enabled(own, theirs) -> bool:
+def _enabled(writer, reader) -> bool:
     """Let one context use another one's memory; tell whether it may."""
     try:
-        own.enable_peer_access(theirs.handle)
+        writer.enable_peer_access(reader.handle)
     except CudaAPIError as error:
         return int(error.code) == _ENABLED_BEFORE
     return True
