@@ -205,11 +205,10 @@ def gpu_score_pass(
     """Time the kernel of the score pass with CUDA events, inputs resident."""
     from numba import cuda
 
-    launch, sizes = packed_launch(random_pair(length, related=related), threshold_of)
-    launch.run()
-    times = []
+    pair, times = random_pair(length, related=related), []
+    packed_launch(pair, threshold_of)[0].run()
     for _ in range(REPEATS):
-        launch.reset()
+        launch, sizes = packed_launch(pair, threshold_of)
         begin, end = cuda.event(), cuda.event()
         begin.record()
         launch.run()

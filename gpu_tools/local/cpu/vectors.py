@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -68,7 +68,10 @@ def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
 
 
 def laid_out(subject, first, block, weights, profile):
-    """Do what `lay_out` does, within jitted code."""
+    """Return a strip's columns from column `first` on, `block` a lane; exists in jitted code only.
+
+    They are codes, or, of shape (codes, columns), the scores of each code in each column.
+    """
     raise NotImplementedError("only for jitted code")
 
 
@@ -92,15 +95,6 @@ def _overload_laid_out(subject, first, block, weights, profile):
         return columns
 
     return by_equality if profile.ndim == 1 else by_profile
-
-
-@njit(cache=True, nogil=True)
-def lay_out(subject, first, block, costs):
-    """Return a strip's columns from column `first` on, `block` a lane.
-
-    They are codes, or, of shape (codes, columns), the scores of each code in each column.
-    """
-    return laid_out(subject, first, block, costs.weights, costs.profile)
 
 
 @njit(cache=True, nogil=True)
@@ -137,36 +131,6 @@ def _overload_pair_scores(columns, position, rows, match, otherwise):
     return by_equality if columns.ndim == 1 else by_profile
 
 
-def _unless_barred(scores, barred, position):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_unless_barred, inline="always")
-def _overload_unless_barred(scores, barred, position):
-    def all_free(scores, barred, position):
-        return scores
-
-    def some_barred(scores, barred, position):
-        return simd.add_saturating(scores, simd.load(barred, position))
-
-    return all_free if isinstance(barred, types.NoneType) else some_barred
-
-
-def _store_upper(stored, position, scores):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_store_upper, inline="always")
-def _overload_store_upper(stored, position, scores):
-    def nowhere(stored, position, scores):
-        pass
-
-    def somewhere(stored, position, scores):
-        simd.store(stored, position, scores)
-
-    return nowhere if isinstance(stored, types.NoneType) else somewhere
-
-
 @njit(nogil=True)
 def advance(columns, best, falling, rows, state, weights, barred=None, stored=None):
     """Compute two rows in every lane.
@@ -189,20 +153,24 @@ def advance(columns, best, falling, rows, state, weights, barred=None, stored=No
         falling_on = simd.add_saturating(simd.load(falling, position), extends)
         down = simd.maximum(simd.add_saturating(up, opens), falling_on)
         upper_gap = simd.maximum(opened, simd.add_saturating(upper_gap, extends))
-        pairs, below = _pair_scores(columns, position, rows, match, otherwise)
-        paired = simd.add_saturating(diagonal, _unless_barred(pairs, barred, position))
+        pairs, pairs_below = _pair_scores(columns, position, rows, match, otherwise)
+        if barred is not None:
+            pairs = simd.add_saturating(pairs, simd.load(barred, position))
+            below = simd.load(barred, position + len(best))
+            pairs_below = simd.add_saturating(pairs_below, below)
+        paired = simd.add_saturating(diagonal, pairs)
         diagonal = upper
         # the gap depends on the column before: it is added last, for it is ready last
         upper = simd.maximum(simd.maximum(paired, down), upper_gap)
-        _store_upper(stored, position, upper)
+        if stored is not None:
+            simd.store(stored, position, upper)
         most = simd.maximum(most, upper)
         opened = simd.add_saturating(upper, opens)  # a gap below or to the right
         down = simd.maximum(opened, simd.add_saturating(down, extends))
         simd.store(falling, position, down)
         gap = simd.add_saturating(lower_gap, extends)
         lower_gap = simd.maximum(simd.add_saturating(lower, opens), gap)
-        below = _unless_barred(below, barred, position + len(best))
-        paired = simd.add_saturating(diagonal, below)
+        paired = simd.add_saturating(diagonal, pairs_below)
         lower = simd.maximum(simd.maximum(paired, down), lower_gap)
         simd.store(best, position, lower)
         most_below = simd.maximum(most_below, lower)

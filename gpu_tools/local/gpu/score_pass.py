@@ -16,7 +16,7 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.local.gpu import packed
-from gpu_tools.local.gpu.memory import device_arrays, row_between
+from gpu_tools.local.gpu.memory import row_between
 from gpu_tools.local.gpu.packed_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
 from gpu_tools.local.gpu.score_pass32 import score_pass as score_pass32
 from gpu_tools.local.gpu.symbol_codes import OF_CODE, all_codes, look_up_thread, words_of
@@ -229,38 +229,39 @@ class ScoreLaunch:
             units = np.array([(0, strip) for strip in band.strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
         self.blocks_at_once = _blocks_at_once(int(np.bincount(units[:, 0], minlength=1).max()))
-        self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
+        counters = np.array([[len(units), 0]], dtype=np.int32)
         jobs = _jobs(columns, strips, rows, sides, self.shapes)
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
         self.chunks = strips * (packed.chunks(columns) + 2)
-        self.limits_at_start = np.array(
-            [(threshold.least, 0) for threshold in thresholds], dtype=np.int64
-        ).ravel()
+        limits = np.array([(t.least, 0) for t in thresholds], dtype=np.int64).ravel()
         scoring = scoring_of(
             problems[0], rows, band.group if band else 1 << 30, thresholds[0].only_best
         )
-        tables = [jobs, self.units_at_start, self.limits_at_start, scoring]
+        tables = [jobs, np.concatenate([counters, units]), limits, scoring]
         sizes = strips * (rows * VIRTUAL_LANES), packed.stride(columns)
         codes = all_codes(problems, *sizes, packed.LEAD)
         self._copy(tables, codes, [OF_CODE, words_of(problems[0])], rows)
         received, handed = (band.received, band.handed) if band else (self.row, self.row)
         self.borders = (self.row, received, handed)
-        self.clear()
+        # the cells above the matrix, and the tiles' scores
+        for array in (self.row, self.most):
+            device_memset(array, 0, array.nbytes)
 
     def _copy(self, tables, codes, looked_up, rows: int) -> None:
         """Copy everything to the GPU, and look the codes up there."""
         query, subject = codes
         tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
-        blank = [(len(query) // 2, np.int32), (len(subject), np.int32)]
-        blank += [(len(subject), np.int64), (tiles, np.int32)]
-        arrays = device_arrays([*tables, *codes, *looked_up], blank)
-        self.jobs, self.units, self.limits, self.scoring, *inputs = arrays[:-4]
-        selectors, words, self.row, self.most = arrays[-4:]
-        self.inputs = selectors, words
+        self.jobs, self.units, self.limits, self.scoring = map(cuda.to_device, tables)
+        inputs = [cuda.to_device(array) for array in (*codes, *looked_up)]
+        self.inputs = (
+            cuda.device_array(len(query) // 2, np.int32), cuda.device_array(len(subject), np.int32),
+        )  # fmt: skip
+        self.row = cuda.device_array(len(subject), np.int64)
+        self.most = cuda.device_array(tiles, np.int32)
         look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
 
     def run(self) -> None:
-        """Start the kernel; needs fresh rows."""
+        """Start the kernel, once."""
         blocks = -(-self.n_units // packed.WARPS)
         if not simulated():
             device = cuda.get_current_device()
@@ -268,22 +269,6 @@ class ScoreLaunch:
         self.kernel[max(blocks, 1), (WARP, packed.WARPS)](
             self.jobs, self.units, self.inputs, self.borders, self.most, self.limits, self.scoring
         )
-
-    def finished(self) -> Passes:
-        """Run and return the results."""
-        self.run()
-        return self.results()
-
-    def reset(self) -> None:
-        """Make ready for another run."""
-        self.units.copy_to_device(self.units_at_start)
-        self.limits.copy_to_device(self.limits_at_start)
-        self.clear()
-
-    def clear(self) -> None:
-        """Set the cells above the matrix and the tiles' scores to 0."""
-        for array in (self.row, self.most):
-            device_memset(array, 0, array.nbytes)
 
     def shares_left_out(self) -> NDArray[np.float64]:
         """Return which share of the chunks of each problem's strips was left out."""

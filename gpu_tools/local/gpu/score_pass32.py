@@ -189,7 +189,9 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
     -------
     ndarray of int32, shape (tiles down, tiles across)
     """
-    return ScoreLaunch32(problem, side, threshold).finished()
+    launch = ScoreLaunch32(problem, side, threshold)
+    launch.run()
+    return launch.results()
 
 
 class ScoreLaunch32:
@@ -233,9 +235,8 @@ class ScoreLaunch32:
                 self.pruning,
             )  # fmt: skip
 
-    def finished(self) -> NDArray[np.int32]:
-        """Run and return the largest scores."""
-        self.run()
+    def results(self) -> NDArray[np.int32]:
+        """Return the largest scores."""
         return self.most.copy_to_host()[: self.tiles[0], : self.tiles[1]]
 
     def share_left_out(self) -> float:

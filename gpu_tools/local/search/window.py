@@ -98,7 +98,9 @@ def fill(problem, window, side, least, border, forbidden, costs):
     most = np.full((down, width // block), weights[vectors.ZERO], weights.dtype)
     best = BestCell(np.int64(least), np.int64(-1), np.int64(0))
     for first in range(0, width, strip):
-        laid_out = vectors.lay_out(problem.subject, window.left + first, block, costs)
+        laid_out = vectors.laid_out(
+            problem.subject, window.left + first, block, weights, costs.profile
+        )
         part = Rectangle(window.top, window.bottom, window.left + first, window.right)
         barred = _barred_positions(forbidden, part, lanes, block)
         last_tile = LastTile(side, rows, (across - 1) * side - first, columns - first, best.score)
