@@ -80,8 +80,8 @@ _NEXT = (0,) * UNROLLED
 """As many elements as words that a group of steps prefetches."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
-_OUT = WARPS * 4 * WARP
-"""Shared words: of each warp the cells and gaps below its last lane, and a spare half."""
+_OUT = WARPS * 2 * WARP
+"""Words of shared memory: of each warp a chunk's cells and gaps below its last lane."""
 _NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 
 # columns of the job table: first selector, element of rows and words, and tile; whole chunks of
@@ -220,7 +220,8 @@ def make_kernel(rows: int, level: bool):
         state = (words[0], words[1], diagonal, falling, floor)
         cells, gaps, falling, peak = affine_column(cells, gaps, selectors, state, penalties)
         peak = int32(peak - tilted)
-        out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
+        if lane.number == WARP - 1:  # several lanes must not write one word
+            out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
         floor, tilted = int32(floor + lane.step_up), int32(tilted + lane.step_up)
         return Registers(cells, gaps, selectors, above, falling, floor, tilted), peak
 
@@ -301,9 +302,7 @@ def make_kernel(rows: int, level: bool):
         most, limits = results
         out, scratch = shared
         lane = int32(cuda.threadIdx.x)
-        # all lanes write what goes on below them, without a branch; only the last one's is read
-        own_out = uint32(cuda.threadIdx.y) * uint32(4 * WARP)
-        slot = own_out if lane == WARP - 1 else own_out + uint32(2 * WARP)
+        slot = uint32(cuda.threadIdx.y) * uint32(2 * WARP)
         slope = scoring[TILT]
         own_lane = Lane(lane, both(slope, slope), out, slot, scratch)
         chosen = load_each(
@@ -338,7 +337,7 @@ def make_kernel(rows: int, level: bool):
                     state, arrived, columns, words, prefetched, next_cells, constants
                 )
                 offset = int32(state.base - slope * (columns.last + lane))
-                _hand_on(out, own_out + uint32(lane), target, outgoing, offset, next_tag)
+                _hand_on(out, slot + uint32(lane), target, outgoing, offset, next_tag)
                 arrived = (score, rest)
             else:
                 state = emptied(int32(column + int32(WARP)), lane, scoring)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Lane(NamedTuple):
-    """A lane's number, the tilt of a step in both halves, and where in shared memory it writes."""
+    """A lane's number, the tilt of a step in both halves, and its warp's words of shared memory."""
 
     number: int
     step_up: int
