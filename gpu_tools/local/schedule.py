@@ -134,7 +134,7 @@ def side_on_cpu(problem: Problem, smallest: int = USUAL_SIZES.smallest_tile) -> 
 def _known_threshold(pair: SequencePair, threshold: Threshold, smallest: int) -> Threshold:
     """Return the threshold once a score is known that the best alignment of a pair reaches.
 
-    That is looked for only if both sequences have `smallest` symbols: else it takes too long.
+    A score is looked for only if both sequences have `smallest` symbols: else that costs too much.
     """
     if not threshold.only_best or min(pair.problems[0].shape) < smallest:
         return threshold

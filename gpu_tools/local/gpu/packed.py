@@ -204,7 +204,7 @@ def make_kernel(rows: int, level: bool):
 
     @cuda.jit(device=True)
     def step(k, arriving, words, registers, penalties, lane):
-        """Move all lanes on by one column; lane 0 takes what arrives for column `k`.
+        """Move all lanes on by one column; lane 0 reads what arrives for column `k`.
 
         Also returned is the largest cell, less the tilt since column 0.
         """

@@ -27,10 +27,10 @@ ROWS = 2 if simulated() else 8
 STRIP = WARP * ROWS
 BLOCK = 2 * WARP if simulated() else 512
 """Columns of a block, whole chunks of a warp."""
-_LETTERS = 28
+_TABLE_SIDE = 28
 """Codes of the score table, padding being the last."""
-_TABLE = _LETTERS * _LETTERS
-_PAD = _LETTERS - 1
+_TABLE = _TABLE_SIDE * _TABLE_SIDE
+_PAD = _TABLE_SIDE - 1
 _OPEN, _EXTEND = range(2)
 _NO_PAIR = -(2**30)
 """Score of padding: less than any, and 32 bits hold it plus a score."""
@@ -126,7 +126,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     for c in range(ROWS):
         best[c] = state[strip, c, lane]
         gaps[c] = state[strip, c + ROWS, lane]
-        letters[c] = int32(query[uint32(first_row + c)]) * int32(_LETTERS)
+        letters[c] = int32(query[uint32(first_row + c)]) * int32(_TABLE_SIDE)
     above = shuffle_up(best[ROWS - 1], scratch)
     if lane == 0:
         above = state[strip, 2 * ROWS, 0]
@@ -251,7 +251,7 @@ def _padded(codes: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:
 
 
 def _scores(problem: Problem) -> NDArray[np.int32]:
-    table = np.full((_LETTERS, _LETTERS), _NO_PAIR, dtype=np.int32)
+    table = np.full((_TABLE_SIDE, _TABLE_SIDE), _NO_PAIR, dtype=np.int32)
     size = len(problem.table)
     table[:size, :size] = problem.table
     penalties = np.array([problem.gap_open, problem.gap_extend], dtype=np.int32)

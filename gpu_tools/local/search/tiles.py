@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.local.cpu.vectors import costs_of
 from gpu_tools.local.problem import USUAL_SIZES, Problem, Rectangle, SearchSizes
 from gpu_tools.local.search import bounds
-from gpu_tools.local.search.corridor import (
-    CorridorInputs,
-    Path,
-    find_path,
-    make_scratch,
-)
+from gpu_tools.local.search.corridor import CorridorInputs, Path, find_path, make_scratch
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.local.search.traceback import align
 from gpu_tools.model.results import CigarOperation

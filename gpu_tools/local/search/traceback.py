@@ -43,7 +43,7 @@ class Region(NamedTuple):
     leaves: int
 
 
-class Steps(NamedTuple):
+class StoredSteps(NamedTuple):
     """Steps back of a region's cells, row by row, and where each row's steps begin."""
 
     begins: NDArray[np.int64]
@@ -127,7 +127,7 @@ def _at_once(problem, region, corridor, forbidden, most):
     begins = _row_begins(region, corridor)
     if region.bottom - region.top >= _FEW_ROWS and begins[-1] > most:
         return False, np.empty(0, np.uint8)
-    steps = Steps(begins, np.empty(begins[-1], np.uint8))
+    steps = StoredSteps(begins, np.empty(begins[-1], np.uint8))
     return True, _walk_back(problem, region, corridor, forbidden, steps)
 
 
