@@ -32,11 +32,10 @@ class ForbiddenPairs:
 
     def add(self, start: tuple[int, int], cigar: Iterable[CigarOperation]) -> None:
         """Forbid the pairs of an alignment that begins at `start`."""
-        rows, columns = aligned_pairs(start, cigar)
-        old, new = self.rows << _COLUMN_BITS | self.columns, rows << _COLUMN_BITS | columns
-        positions = np.searchsorted(old, new)
-        self.rows = np.insert(self.rows, positions, rows)
-        self.columns = np.insert(self.columns, positions, columns)
+        pairs = self.pairs, aligned_pairs(start, cigar)
+        keys = [rows << _COLUMN_BITS | columns for rows, columns in pairs]
+        merged = np.sort(np.concatenate(keys), kind="stable")  # both parts are sorted
+        self.rows, self.columns = merged >> _COLUMN_BITS, merged & _BEHIND
 
 
 def aligned_pairs(
