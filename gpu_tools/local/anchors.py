@@ -1,8 +1,8 @@
 """A score that the best alignment of two sequences reaches at least: that of a chain of words.
 
-Words that the query has once, and the subject has too, tell where the two may be aligned. The most
-of them that follow each other in both sequences are a chain, and an alignment along it has a score
-which is certain, however good the chain is.
+Words that the query has once, and the subject has too, show where the two may be aligned. The most
+of them that follow each other in both sequences are a chain. The score of an alignment along it is
+exact, however good the chain is, so the score pass may leave out what cannot reach it.
 """
 
 from __future__ import annotations
@@ -11,26 +11,25 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gpu_tools.local.problem import Problem
 from gpu_tools.model.sequences import OTHER
 
 MOST_WORDS = 1 << 16
-"""About so many words of a sequence are looked at."""
+"""About so many words of a sequence are looked up."""
 _UNCOMMON = 3
 """Symbols of a word besides those that make each word occur once in a random sequence, about."""
-_LONGEST = 60
+_LONGEST_WORD = 60
 """Bits of a word."""
-_NEVER, _AGAIN = -1, -2
-"""Where words end that a sequence lacks, or has more than once."""
+_MIXER = 0x9E3779B97F4A7C15
 
 
 class Words(NamedTuple):
-    """Which words of a sequence are looked at.
+    """Which words of a sequence are looked up.
 
     `bits` are those of a symbol, codes from `letters` on are part of no word, `length` is a word's
-    in bits, and the mixed bits of a word have none of the mask's.
+    in bits, and words whose mixed bits have any of the mask's are left out.
     """
 
     bits: int
@@ -39,34 +38,35 @@ class Words(NamedTuple):
     mask: int
 
 
-def score_reached(problem: Problem) -> int:
+def score_reached(problem: Problem, most_words: int = MOST_WORDS) -> int:
     """Return the score of some local alignment; 0 if there is none with a score above that."""
     bits, letters = (2, OTHER) if len(problem.table) == OTHER + 1 else (5, len(problem.table))
     length = (max(problem.shape).bit_length() // bits + _UNCOMMON) * bits
-    one_of = 1 << max(min(problem.shape) // MOST_WORDS, 1).bit_length() - 1
-    return int(_score(problem, Words(bits, letters, min(length, _LONGEST), one_of - 1)))
+    one_of = 1 << max(min(problem.shape) // most_words, 1).bit_length() - 1
+    words = Words(bits, letters, min(length, _LONGEST_WORD), one_of - 1)
+    return int(_score_along(problem, *_longest_chain(*_common_words(problem, words))))
+
+
+def _common_words(problem: Problem, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows and columns in which words end that the query has once, by column."""
+    of_query, rows = _selected(problem.query, words)
+    of_subject, columns = _selected(problem.subject, words)
+    known, first, count = np.unique(of_query, return_index=True, return_counts=True)
+    known, rows = known[count == 1], rows[first[count == 1]]
+    if not len(known):
+        return rows, columns[:0]
+    index = np.minimum(np.searchsorted(known, of_subject), len(known) - 1)
+    found = known[index] == of_subject
+    return rows[index[found]], columns[found]
 
 
 @njit(cache=True, nogil=True)
-def _score(problem, words):
-    known, ends = _table(problem.query, words)
-    rows, columns = _common_words(problem.subject, words, known, ends)
-    return _score_along(problem, *_longest_chain(rows, columns))
-
-
-@register_jitable(inline="always")
-def _mixed(word):
-    """Return 32 bits that look as if they had nothing to do with the word."""
-    return np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32))
-
-
-@njit(nogil=True)
-def _looked_at(symbols, words):
-    """Return the words of a sequence that are looked at, and the places in which they end."""
+def _selected(symbols, words):
+    """Return the words of a sequence that are looked up, and the positions in which they end."""
     bits, letters, length, mask = words
     symbols_of_word, all_bits = length // bits, (np.int64(1) << length) - 1
     most = len(symbols) // (mask + 1)
-    most += most // 2 + 64  # repeats may have more: then they are left alone
+    most += most // 2 + 64  # repeats may have more; the rest of them is left out
     found, ends = np.empty(most, np.int64), np.empty(most, np.int64)
     n, word, first_end = 0, np.int64(0), symbols_of_word - 1
     for end in range(len(symbols)):
@@ -74,48 +74,14 @@ def _looked_at(symbols, words):
         if code >= letters:
             first_end = end + symbols_of_word
         word = (word << bits | code) & all_bits
-        if _mixed(word) & mask == 0 and end >= first_end and n < most:
+        mixed = np.int64((np.uint64(word) * np.uint64(_MIXER)) >> np.uint64(32))
+        if mixed & mask == 0 and end >= first_end and n < most:
             found[n], ends[n] = word, end
             n += 1
     return found[:n], ends[:n]
 
 
-@njit(nogil=True)
-def _table(query, words):
-    """Return a table of the query's words, and the rows in which those end that it has once."""
-    found, rows = _looked_at(query, words)
-    size = 4
-    while size < 2 * len(found):
-        size *= 2
-    known, ends = np.empty(size, np.int64), np.full(size, _NEVER, np.int32)
-    for k in range(len(found)):
-        at = _place(found[k], known, ends)
-        known[at] = found[k]
-        ends[at] = rows[k] if ends[at] == _NEVER else _AGAIN
-    return known, ends
-
-
-@njit(nogil=True)
-def _place(word, known, ends):
-    """Return where a word is in a table, or would be."""
-    at = (_mixed(word) >> 8) & (len(ends) - 1)
-    while ends[at] != _NEVER and known[at] != word:
-        at = (at + 1) & (len(ends) - 1)
-    return at
-
-
-@njit(nogil=True)
-def _common_words(subject, words, known, ends):
-    """Return the rows and columns in which words end that the query has once, by column."""
-    found, columns = _looked_at(subject, words)
-    rows, n = np.empty(len(found), np.int64), 0
-    for k in range(len(found)):
-        rows[n], columns[n] = ends[_place(found[k], known, ends)], columns[k]
-        n += rows[n] >= 0
-    return rows[:n], columns[:n]
-
-
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _longest_chain(rows, columns):
     """Return rows and columns of the most pairs of which each is behind the one before in both."""
     lasts, before = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
@@ -138,7 +104,7 @@ def _longest_chain(rows, columns):
     return rows[chain], columns[chain]
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def _score_along(problem, rows, columns):
     """Return the best local score along a chain of pairs and the diagonals of its ends."""
     if not len(rows):
@@ -154,7 +120,7 @@ def _score_along(problem, rows, columns):
 
 @njit(nogil=True)
 def _linked(problem, start, end, score, best):
-    """Go on from one pair to another, with a gap in the best place if they need one.
+    """Go on from one pair to another, with a gap where it costs least if they need one.
 
     Returned are the score of the alignment so far, and that of the best one.
     """
@@ -166,7 +132,7 @@ def _linked(problem, start, end, score, best):
             score = max(score + table[query[start[0] + n], subject[start[1] + n]], 0)
             best = max(best, score)
         return score, best
-    # pairs before the gap, and what they add to those that would be behind it in their stead
+    # pairs before the gap, and what they add to those that would be behind it instead
     behind = gained = most = np.int64(0)
     for n in range(1, pairs + 1):
         later = table[query[end[0] - pairs + n], subject[end[1] - pairs + n]]

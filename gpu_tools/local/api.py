@@ -1,32 +1,20 @@
-"""The public functions: validate, choose the device, search each pair, wrap the results."""
+"""The public functions: validate the input, choose the device, search each pair of sequences."""
 
 from __future__ import annotations
 
-import heapq
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import islice, repeat
 
 import numpy as np
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import resolve
-from gpu_tools.local.problem import Worth, make_problem
-from gpu_tools.local.schedule import Task, in_order
-from gpu_tools.local.search import best_alignments, global_alignment
-from gpu_tools.local.several import Crew, FoundAlignments
-from gpu_tools.local.tiles import Tiles
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.local.schedule import LocalSearch, SequencePair, as_result, make_pair, search_pairs
+from gpu_tools.local.search.k_best import global_alignment
 from gpu_tools.model.results import PairwiseAlignment
-from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
-from gpu_tools.model.sequences import (
-    AMINO_ACIDS,
-    ProteinSequence,
-    Sequence,
-    decode_protein,
-    reverse_complement,
-)
+from gpu_tools.model.scoring import AffineScoring
+from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, decode_protein
 
 _LIKE_DNA = frozenset("ACGTUN")
 _ENOUGH_TO_TELL = 50
@@ -64,8 +52,7 @@ def local_align(
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Threads, all that the process may use by default: each has a pair, or, if there are fewer
-        pairs, several work on the alignments of one.
+        Pairs that are searched at once, all cores that the process may use by default.
     progress : callable, optional
         Called with the number of cells of each pair that is done.
 
@@ -80,11 +67,11 @@ def local_align(
         If a sequence is empty, is of the wrong kind for the scoring, or has a symbol that the
         matrix lacks.
     ScoringError
-        If scores could overflow 32-bit integers, or both strands of proteins are asked for.
+        If scores could overflow 32-bit integers, or both strands of proteins are requested.
     ValueError
         If `k` or `min_score` is less than 1.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
@@ -117,12 +104,8 @@ def local_align(
         raise ScoringError("proteins have no second strand")
     for query, subject in pairs:
         scoring.check_length(min(len(query), len(subject)))
-    strands = "+-" if both_strands else "+"
-    finish = partial(_k_best, k=k, strands=strands)
-    worth = Worth(min(min_score, LIMIT_INT32), only_best=k == 1)
-    tasks = [_task(query, subject, scoring, strands) for query, subject in pairs]
-    where = resolve(device)
-    return in_order(tasks, worth, finish, where, _threads(threads), progress or _ignore)
+    search = LocalSearch(scoring, k, min_score, "+-" if both_strands else "+")
+    return search_pairs(pairs, search, resolve(device), _threads(threads), progress or _ignore)
 
 
 def global_align(
@@ -146,7 +129,7 @@ def global_align(
     device : str
         As in `local_align`; checked, but the CPU does the work on every device.
     threads : int, optional
-        Pairs that are aligned at once, all that the process may use by default.
+        Pairs that are aligned at once, all cores that the process may use by default.
     progress : callable, optional
         Called with the number of cells of each pair that is done.
 
@@ -161,7 +144,7 @@ def global_align(
         If a sequence is empty, is of the wrong kind for the scoring, or has a symbol that the
         matrix lacks.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
@@ -183,58 +166,23 @@ def global_align(
     pairs, scoring = list(pairs), scoring or AffineScoring()
     _check(pairs, scoring)
     resolve(device)
-    tasks = [_task(query, subject, scoring, "+") for query, subject in pairs]
     done = progress or _ignore
-    with ThreadPoolExecutor(max(min(_threads(threads), len(tasks)), 1)) as pool:
-        return list(pool.map(partial(_global, done=done), tasks))
+
+    def align(pair: SequencePair) -> PairwiseAlignment:
+        result = as_result(pair, global_alignment(pair.problems[0]), 1, "+")
+        done(pair.cells)
+        return result
+
+    made = [make_pair(query, subject, scoring) for query, subject in pairs]
+    return map_on_threads(_threads(threads), align, made)
 
 
 def _ignore(cells: int) -> None:
-    """Tell nobody of progress."""
+    """Report no progress."""
 
 
 def _threads(threads: int | None) -> int:
     return threads or len(os.sched_getaffinity(0))
-
-
-def _task(query: Sequence, subject: Sequence, scoring: AffineScoring, strands: str) -> Task:
-    codes = {"+": query.codes}
-    if "-" in strands:
-        codes["-"] = reverse_complement(query.codes)
-    problems = (make_problem(codes[strand], subject.codes, scoring) for strand in strands)
-    return Task(query, subject, tuple(problems))
-
-
-def _k_best(
-    task: Task, tiles: list[Tiles], crew: Crew | None, k: int, strands: str
-) -> list[PairwiseAlignment]:
-    streams = [
-        zip(best_alignments(of_strand, of_strand.least, k, crew), repeat(strand), strict=False)
-        for of_strand, strand in zip(tiles, strands, strict=True)
-    ]
-    best = heapq.merge(*streams, key=lambda pair: -pair[0].score)
-    return [
-        _result(task.query, task.subject, found, rank, strand)
-        for rank, (found, strand) in enumerate(islice(best, k), start=1)
-    ]
-
-
-def _global(task: Task, done: Callable[[int], None]) -> PairwiseAlignment:
-    result = _result(task.query, task.subject, global_alignment(task.problems[0]), 1, "+")
-    done(task.cells)
-    return result
-
-
-def _result(query, subject, found: FoundAlignments, rank: int, strand: str) -> PairwiseAlignment:
-    start, end = found.start[0], found.end[0]
-    if strand == "-":
-        start, end = len(query) - end, len(query) - start
-    return PairwiseAlignment(
-        query=query.name, subject=subject.name,
-        query_length=len(query), subject_length=len(subject),
-        rank=rank, score=found.score, query_start=start, query_end=end,
-        subject_start=found.start[1], subject_end=found.end[1], cigar=found.cigar, strand=strand,
-    )  # fmt: skip
 
 
 def _check(pairs, scoring: AffineScoring) -> None:

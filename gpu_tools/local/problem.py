@@ -1,4 +1,4 @@
-"""One pair of sequences, encoded and scored, as the loops want it."""
+"""One pair of sequences, encoded and scored, and what is searched for in it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,48 @@ class Problem(NamedTuple):
         return len(self.query), len(self.subject)
 
 
-class Worth(NamedTuple):
-    """Which alignments are worth finding: of at least `least`, of these perhaps only the best.
+class Threshold(NamedTuple):
+    """Which alignments are of interest: those of at least `least`, or of these only the best.
 
-    Then none that scores less than another one is worth anything.
+    With `only_best`, an alignment that scores less than another one is of no interest.
     """
 
     least: int
     only_best: bool
 
 
-ALL = Worth(1, False)
+ALL = Threshold(1, False)
+"""All local alignments."""
+
+
+class Rectangle(NamedTuple):
+    """Rows and columns of a part of the matrix, both half-open."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+class SearchSizes(NamedTuple):
+    """Sizes that change how long a search takes and how much memory it needs, never its result.
+
+    `smallest_tile` is the least side of a tile. A tile's first window begins `margin` rows and
+    columns before it. `exact_tiles` tiles are remembered whose best cell is known.
+    `cells_at_once` cells of a traceback are stored, a byte each. Both sequences must have
+    `words_on_cpu` or `words_on_gpu` symbols before their common words are looked for, see
+    `gpu_tools.local.anchors`.
+    """
+
+    smallest_tile: int = 64
+    margin: int = 128
+    exact_tiles: int = 1 << 12
+    cells_at_once: int = 1 << 25
+    words_on_cpu: int = 1 << 13
+    words_on_gpu: int = 1 << 18
+
+
+USUAL_SIZES = SearchSizes()
 
 
 def make_problem(query, subject, scoring: AffineScoring) -> Problem:

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice, repeat
 from typing import NamedTuple
 
 from gpu_tools.hardware.batches import within_limit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device
+from gpu_tools.hardware.prefetch import prefetch
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.local.anchors import score_reached
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.cpu.vectors import LONGEST_BLOCK
-from gpu_tools.local.problem import Problem, Worth
-from gpu_tools.local.several import Crew
-from gpu_tools.local.tiles import Tiles, tile_side
+from gpu_tools.local.problem import USUAL_SIZES, Problem, SearchSizes, Threshold, make_problem
+from gpu_tools.local.search.k_best import FoundAlignment, best_alignments
+from gpu_tools.local.search.tiles import Tiles, tile_side
 from gpu_tools.model.results import PairwiseAlignment
-from gpu_tools.model.sequences import Sequence
+from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
+from gpu_tools.model.sequences import Sequence, reverse_complement
 
 BYTES_PER_BATCH = 1 << 30
-"""What the score passes of one batch may keep in GPU memory."""
+"""Bytes of GPU memory for the score passes of one batch."""
 TILES_IN_HOST_MEMORY = 1 << 20
 TILES_FROM_GPU = 1 << 24
 """Small tiles make the search for alignments short; on a GPU they cost nothing."""
-SMALLEST_ON_CPU, SMALLEST_ON_GPU = 1 << 13, 1 << 18
-"""Symbols from which on words that sequences have in common are worth looking for."""
 _MANY_COLUMNS = 4 * simd.VECTOR_BYTES * LONGEST_BLOCK
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
 
 
-class Task(NamedTuple):
+class LocalSearch(NamedTuple):
+    """What is searched for in each pair of sequences, see `gpu_tools.local_align`."""
+
+    scoring: AffineScoring
+    k: int = 1
+    min_score: int = 1
+    strands: str = "+"
+    sizes: SearchSizes = USUAL_SIZES
+
+    @property
+    def threshold(self) -> Threshold:
+        """Which alignments are of interest as long as no score is known."""
+        return Threshold(min(self.min_score, LIMIT_INT32), only_best=self.k == 1)
+
+
+class SequencePair(NamedTuple):
     """A pair of sequences and its problems, one for each strand of the query."""
 
     query: Sequence
@@ -42,89 +60,119 @@ class Task(NamedTuple):
         return len(self.query) * len(self.subject)
 
 
-Finish = Callable[[Task, list[Tiles], Crew | None], list[PairwiseAlignment]]
-"""From a task, what is known of its problems' tiles, and the threads to its alignments."""
+def make_pair(
+    query: Sequence, subject: Sequence, scoring: AffineScoring, strands: str = "+"
+) -> SequencePair:
+    """Return a pair with the problems of the query's strands."""
+    codes = {"+": query.codes}
+    if "-" in strands:
+        codes["-"] = reverse_complement(query.codes)
+    problems = (make_problem(codes[strand], subject.codes, scoring) for strand in strands)
+    return SequencePair(query, subject, tuple(problems))
 
 
-def in_order(
-    tasks: list[Task], worth: Worth, finish: Finish, where: Device, threads: int,
+def search_pairs(
+    pairs: list[tuple[Sequence, Sequence]], search: LocalSearch, where: Device, threads: int,
     done: Callable[[int], None],
 ) -> list[list[PairwiseAlignment]]:  # fmt: skip
-    """Do all tasks, and return what `finish` makes of each, in their order.
+    """Return the best alignments of each pair, in order.
 
-    `worth` says which of their alignments are looked for. A thread does a task at a time, with
-    others if there are fewer tasks; `done` is told the cells of each task that is done. With GPUs,
-    score passes run on them, many at a time, while threads finish what came before.
+    A thread works on one pair at a time; `done` is called with the cells of each pair that is done.
+    With GPUs, the score passes of the next batch run while threads search the batch before.
     """
-    at_once = max(min(threads, len(tasks)), 1)
+    made = [make_pair(*pair, search.scoring, search.strands) for pair in pairs]
 
-    def one(task: Task, tiles: list[Tiles] | None):
-        tiles = tiles or _on_cpu(task, worth)
-        result = finish(task, tiles, crew)
-        done(task.cells)
-        return result
+    def on_cpu(pair: SequencePair) -> list[PairwiseAlignment]:
+        return _finished(pair, _tiles_on_cpu(pair, search), search, done)
 
-    on_cpu = where.kind == "cpu"
-    bounded = (
-        ((task, None) for task in tasks) if on_cpu else _from_gpus(tasks, worth, where.ordinals)
-    )
-    with (
-        ThreadPoolExecutor(max(threads - at_once, 1)) as others,
-        ThreadPoolExecutor(at_once) as pool,
-    ):
-        crew = Crew(others, threads // at_once) if threads >= 2 * at_once else None
-        if at_once == 1:  # another thread's memory is slower to come by
-            return [one(*pair) for pair in bounded]
-        return list(pool.map(lambda pair: one(*pair), bounded))
+    if where.kind == "cpu":
+        return map_on_threads(threads, on_cpu, made)
+    finish = partial(_finished, search=search, done=done)
+    results = []
+    for batch, tiles in prefetch(_from_gpus(made, search, where.ordinals), 1):
+        results += map_on_threads(threads, finish, batch, tiles)
+    return results
 
 
-def side_on_cpu(problem: Problem) -> int:
+def _finished(
+    pair: SequencePair, tiles: list[Tiles], search: LocalSearch, done: Callable[[int], None]
+) -> list[PairwiseAlignment]:
+    """Return the k best alignments of all strands; ``+`` comes before ``-``."""
+    streams = [
+        zip(best_alignments(of_strand, search.k), repeat(strand), strict=False)
+        for of_strand, strand in zip(tiles, search.strands, strict=True)
+    ]
+    best = heapq.merge(*streams, key=lambda found: -found[0].score)
+    results = [
+        as_result(pair, found, rank, strand)
+        for rank, (found, strand) in enumerate(islice(best, search.k), start=1)
+    ]
+    done(pair.cells)
+    return results
+
+
+def as_result(pair: SequencePair, found: FoundAlignment, rank: int, strand: str):
+    """Return an alignment with the names of its sequences and positions on the forward strands."""
+    query, subject, (start, end) = pair.query, pair.subject, (found.start[0], found.end[0])
+    if strand == "-":
+        start, end = len(query) - end, len(query) - start
+    return PairwiseAlignment(
+        query=query.name, subject=subject.name,
+        query_length=len(query), subject_length=len(subject),
+        rank=rank, score=found.score, query_start=start, query_end=end,
+        subject_start=found.start[1], subject_end=found.end[1], cigar=found.cigar, strand=strand,
+    )  # fmt: skip
+
+
+def side_on_cpu(problem: Problem, smallest: int = USUAL_SIZES.smallest_tile) -> int:
     """Return the side of the tiles for a score pass on the CPU."""
-    side = tile_side(*problem.shape, TILES_IN_HOST_MEMORY)
+    side = tile_side(*problem.shape, TILES_IN_HOST_MEMORY, smallest)
     # as wide as a lane's block can be, where that leaves few lanes without columns
     return max(side, LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
 
 
-def known_worth(task: Task, worth: Worth, smallest: int) -> Worth:
-    """Return which alignments of a task are worth finding once some score is known to be reached.
+def _known_threshold(pair: SequencePair, threshold: Threshold, smallest: int) -> Threshold:
+    """Return the threshold once a score is known that the best alignment of a pair reaches.
 
-    That is looked for only if both sequences have `smallest` symbols: else it takes too long.
+    A score is looked for only if both sequences have `smallest` symbols: else that costs too much.
     """
-    if not worth.only_best or min(task.problems[0].shape) < smallest:
-        return worth
-    return worth._replace(least=max(worth.least, *map(score_reached, task.problems)))
+    if not threshold.only_best or min(pair.problems[0].shape) < smallest:
+        return threshold
+    return threshold._replace(least=max(threshold.least, *map(score_reached, pair.problems)))
 
 
-def _on_cpu(task: Task, worth: Worth) -> list[Tiles]:
-    worth = known_worth(task, worth, SMALLEST_ON_CPU)
-    sides = map(side_on_cpu, task.problems)
-    return [
-        Tiles(problem, side, cpu.score_pass(problem, side, worth), worth.least)
-        for problem, side in zip(task.problems, sides, strict=True)
-    ]
+def _tiles_on_cpu(pair: SequencePair, search: LocalSearch) -> list[Tiles]:
+    sizes = search.sizes
+    threshold = _known_threshold(pair, search.threshold, sizes.words_on_cpu)
+    tiles = []
+    for problem in pair.problems:
+        side = side_on_cpu(problem, sizes.smallest_tile)
+        upper = cpu.score_pass(problem, side, threshold)
+        tiles.append(Tiles(problem, side, upper, threshold.least, sizes))
+    return tiles
 
 
-def _from_gpus(tasks: list[Task], worth: Worth, ordinals) -> Iterator[tuple[Task, list[Tiles]]]:
-    """Yield each task with what the GPUs' score passes tell of its tiles."""
-    from gpu_tools.local.gpu import score_pass as cuda
+def _from_gpus(
+    pairs: list[SequencePair], search: LocalSearch, ordinals
+) -> Iterator[tuple[list[SequencePair], list[list[Tiles]]]]:
+    """Yield batches of pairs with the bounds of their tiles from the GPUs' score passes."""
+    from gpu_tools.local.gpu.score_pass import score_passes
 
-    for batch in within_limit(tasks, _bytes_of_task, BYTES_PER_BATCH):
-        problems = [problem for task in batch for problem in task.problems]
-        sides = [tile_side(*problem.shape, TILES_FROM_GPU) for problem in problems]
-        of_tasks = (known_worth(task, worth, SMALLEST_ON_GPU) for task in batch)
-        worths = [w for w, task in zip(of_tasks, batch, strict=True) for _ in task.problems]
-        passes = cuda.score_passes(problems, sides, ordinals, worths)
-        tiles = map(Tiles, problems, sides, passes, (w.least for w in worths))
-        for task in batch:
-            yield task, [next(tiles) for _ in task.problems]
+    sizes = search.sizes
+    for batch in within_limit(pairs, partial(_gpu_bytes, sizes=sizes), BYTES_PER_BATCH):
+        of_pairs = [_known_threshold(p, search.threshold, sizes.words_on_gpu) for p in batch]
+        problems = [problem for pair in batch for problem in pair.problems]
+        thresholds = [t for t in of_pairs for _ in search.strands]
+        sides = [tile_side(*p.shape, TILES_FROM_GPU, sizes.smallest_tile) for p in problems]
+        passes = score_passes(problems, sides, ordinals, thresholds)
+        leasts = [threshold.least for threshold in thresholds]
+        tiles = map(Tiles, problems, sides, passes, leasts, repeat(sizes))
+        yield batch, [[next(tiles) for _ in search.strands] for _ in batch]
 
 
-def _bytes_of_task(task: Task) -> int:
-    return len(task.problems) * _bytes(task.problems[0])
-
-
-def _bytes(problem: Problem) -> int:
-    rows, columns = problem.shape
-    side = tile_side(rows, columns, TILES_FROM_GPU)
+def _gpu_bytes(pair: SequencePair, sizes: SearchSizes) -> int:
+    rows, columns = pair.problems[0].shape
+    side = tile_side(rows, columns, TILES_FROM_GPU, sizes.smallest_tile)
     tiles = (rows // side + 1) * (columns // side + 1)
-    return _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
+    bytes_of_strand = _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
+    return len(pair.problems) * bytes_of_strand

@@ -7,6 +7,58 @@ import numpy as np
 
 from gpu_tools import AffineScoring, ProteinSequence, Sequence
 from gpu_tools.formats.values.matrices import load_matrix
+from gpu_tools.hardware.device import resolve
+from gpu_tools.local.cpu import score_pass as cpu
+from gpu_tools.local.cpu.vectors import costs_of
+from gpu_tools.local.problem import USUAL_SIZES, Rectangle, SearchSizes, make_problem
+from gpu_tools.local.schedule import LocalSearch, search_pairs, side_on_cpu
+from gpu_tools.local.search.k_best import best_alignments
+from gpu_tools.local.search.tiles import Tiles
+from gpu_tools.local.search.window import WindowBorder, fill, is_narrow
+
+LINEAR, AFFINE = AffineScoring(3, -2, 4, 4), AffineScoring(5, -4, 16, 4)
+
+
+def codes(rng, length, letters=4):
+    return rng.integers(0, letters, length).astype(np.uint8)
+
+
+def changed(rng, sequence, rate=0.1, letters=4):
+    """Return a copy with substitutions and, half as many, symbols left out and put in."""
+    changes = rng.random(len(sequence)) < rate
+    copy = np.where(changes, codes(rng, len(sequence), letters), sequence)
+    copy = np.delete(copy, np.flatnonzero(rng.random(len(copy)) < rate / 4))
+    places = np.flatnonzero(rng.random(len(copy)) < rate / 4)
+    return np.insert(copy, places, codes(rng, len(places), letters))
+
+
+def related(rng, length, letters=4):
+    """Return codes of a pair; before, behind or between what they share may lie something else."""
+    query = codes(rng, length, letters)
+    subject = changed(rng, query, float(rng.choice([0.0, 0.05, 0.2])), letters)
+    kind = rng.integers(0, 4)
+    other = codes(rng, int(rng.integers(1, length // 2)), letters)
+    if kind == 1:
+        query = np.concatenate([other, query])
+    elif kind == 2:
+        subject = np.concatenate([subject, other, subject[: length // 3]])
+    elif kind == 3:
+        subject = np.concatenate([subject[: length // 2], other, subject[length // 2 :]])
+    return query, subject
+
+
+def problem_of(seed, letters=4, length=500):
+    """Return a problem of related sequences, of proteins if there are more letters."""
+    rng = np.random.default_rng(seed)
+    query, subject = related(rng, int(rng.integers(length // 2, length)), letters)
+    if letters > 4:
+        scoring = AffineScoring(gap_open=11, gap_extend=1, matrix=load_matrix("BLOSUM62"))
+    else:
+        scoring = (LINEAR, AFFINE, random_scoring(rng))[seed % 3]
+    return make_problem(query, subject, scoring), scoring
+
+
+PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
 
 
 def random_pair(rng, longest: int, letters: str = "ACGTN") -> tuple[str, str]:
@@ -118,12 +170,43 @@ def largest_on_the_way(problem) -> tuple[int, np.ndarray]:
     return int(before.max()), before + behind
 
 
-def assert_worth(found, problem, side: int, worth) -> None:
-    """No tile's bound is less than the scores in it of alignments that are worth finding."""
+def assert_bounds_of_interest(found, problem, side: int, threshold) -> None:
+    """No tile's bound is less than the scores in it of alignments of interest."""
     gaps = problem.gap_open, problem.gap_extend
     before, behind = _on_the_way(problem.query, problem.subject, problem.table, gaps)
-    least = max(worth.least, before.max()) if worth.only_best else worth.least
+    least = max(threshold.least, before.max()) if threshold.only_best else threshold.least
     before[before + behind < least] = 0
     padded = np.pad(before, [(0, -n % side) for n in before.shape])
     tiles = padded.reshape(padded.shape[0] // side, side, -1, side).max(axis=(1, 3))
     assert (found >= tiles).all()
+
+
+def searched(problem, scoring, device: str = "cpu", threads: int = 1, **options):
+    """Return the alignments of a problem's sequences, with options that only tests need."""
+    kind = Sequence if scoring.matrix is None else ProteinSequence
+    pairs = [(kind("q", problem.query), kind("s", problem.subject))]
+    search = LocalSearch(scoring, **options)
+    (found,) = search_pairs(pairs, search, resolve(device), threads, lambda cells: None)
+    return found
+
+
+def k_best(problem, k: int, min_score: int = 1, sizes: SearchSizes = USUAL_SIZES):
+    """Return the best alignments of a problem, with the bounds of a score pass on the CPU."""
+    side = side_on_cpu(problem, sizes.smallest_tile)
+    tiles = Tiles(problem, side, cpu.score_pass(problem, side), min_score, sizes)
+    return list(best_alignments(tiles, k))
+
+
+def letters_of(alignment) -> str:
+    """Return the letters of an alignment's columns."""
+    return "".join(letter * n for letter, n in alignment.cigar)
+
+
+def whole_window(problem, side, used):
+    """Return the largest score of each tile, and the first cell that has the last one's."""
+    rows, columns = problem.shape
+    window = Rectangle(0, rows, 0, columns)
+    border = WindowBorder(np.zeros(columns + 1, int), np.zeros(rows, int))
+    dtype = np.int16 if is_narrow(problem, window, border) else np.int32
+    costs = costs_of(problem, np.dtype(dtype))
+    return fill(problem, window, side, 1, border, used.pairs, costs)

@@ -1,11 +1,13 @@
 """The score pass on a CPU, strip by strip; see `gpu_tools.local.cpu.vectors`.
 
-Steps are left out, some at a time, if whatever the lanes hold and whatever comes in gains too
-little up to the last row or column to be worth anything. They hand on nothing, as if nothing had
-come in.
+Some steps at a time are left out if no alignment of interest can run through their cells: the
+highest score in the lanes or on the border, and a match for each row or column that is left, make
+less than the threshold. They hand on nothing, as if nothing had come in.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,16 +22,30 @@ from gpu_tools.local.cpu.vectors import (
     enter,
     laid_out,
     leave,
+    raise_tile,
     reversed_symbols,
-    take_tile,
 )
-from gpu_tools.local.problem import ALL, Problem, Worth
+from gpu_tools.local.problem import ALL, Problem, Threshold
 
 STEPS = 32
 """Steps that are left out, or done, together."""
 
 
-def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.int32]:
+class Pruning(NamedTuple):
+    """What tells whether cells can be part of an alignment of interest.
+
+    Alignments below the score `known` are of no interest; it `rises` with the best score so far. A
+    pair adds `gain` at most. `rows` and `columns` are those from a strip's first cell on.
+    """
+
+    known: int
+    rises: bool
+    gain: int
+    rows: int
+    columns: int
+
+
+def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArray[np.int32]:
     """Return upper bounds on the scores of each tile: the largest score, border tiles aside.
 
     Parameters
@@ -37,7 +53,7 @@ def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.in
     problem : Problem
     side : int
         Side of a tile, a power of two.
-    worth : Worth
+    threshold : Threshold
         For which alignments they are bounds; what cannot be part of one is left out.
 
     Returns
@@ -45,61 +61,44 @@ def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.in
     ndarray of int32, shape (tiles down, tiles across)
         Padding behind the last row and column may raise the last tiles' bounds.
     """
-    return counted_pass(problem, side, worth)[0]
-
-
-def counted_pass(problem: Problem, side: int, worth: Worth) -> tuple[NDArray[np.int32], float]:
-    """Return what `score_pass` does, and which share of the cells was left out."""
     largest = max(int(np.abs(problem.table).max()), problem.gap_open)
     for dtype in map(np.dtype, (np.int8, np.int16)):
         if largest <= np.iinfo(dtype).max:
-            most, share = _pass(problem, side, worth, dtype)
+            most = _pass(problem, side, threshold, dtype)
             if most.size:
-                return most, share
-    return _pass(problem, side, worth, np.dtype(np.int32))
+                return most
+    return _pass(problem, side, threshold, np.dtype(np.int32))
 
 
-def _pass(problem: Problem, side: int, worth: Worth, dtype: np.dtype):
-    """Return the largest scores, none if `dtype` is too narrow for them, and what was left out."""
+def _pass(problem: Problem, side: int, threshold: Threshold, dtype: np.dtype):
+    """Return the largest scores, none if `dtype` is too narrow for them."""
     costs, gain = costs_of(problem, dtype), int(problem.table.max())
-    sequences = problem.query, problem.subject
-    return _sweep_all(*sequences, costs.weights, costs.profile, side, worth, gain)
+    pruning = Pruning(threshold.least, threshold.only_best, gain, *problem.shape)
+    return _sweep_all(problem.query, problem.subject, costs.weights, costs.profile, side, pruning)
 
 
 @njit(cache=True, nogil=True)
-def _sweep_all(query, subject, weights, profile, side, worth, gain):
-    """Return the largest scores, none at all if a cell may have been cut off, and a share.
-
-    It is that of the cells that were left out. A pair adds no more than `gain`.
-    """
+def _sweep_all(query, subject, weights, profile, side, pruning):
+    """Return the largest scores, none at all if a cell may have been cut off."""
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
     symbols, rows = reversed_symbols(query, weights), len(query) + len(query) % 2
     largest = np.zeros((-(-len(query) // side), -(-len(subject) // side)), np.int32)
     border = np.full(rows, zero, weights.dtype), np.full(rows, zero, weights.dtype)
     following = np.empty_like(border[0]), np.empty_like(border[1])
     first, most = 0, np.empty((len(largest), lanes), weights.dtype)
-    known, blocks, left_out = np.int64(worth.least), 0, 0
+    known, rises, gain, _, _ = pruning
     while first < len(subject):
         block = block_of(len(subject) - first, lanes, side)
         columns = laid_out(subject, first, block, weights, profile)
         most[:] = zero
-        hope = known, worth.only_best, gain, (len(query), len(subject) - first)
-        known, of_strip = _sweep(
-            symbols, columns, block, border, following, weights, most, side, hope
-        )
+        of_strip = Pruning(known, rises, gain, len(query), len(subject) - first)
+        known = _sweep(symbols, columns, border, following, weights, most, side, of_strip)
         if most.max() == np.iinfo(weights.dtype).max:
-            return largest[:0], 0.0
+            return largest[:0]
         _join_lanes(largest, most, first, block, side, zero)
         border, following = following, border
         first += lanes * block
-        blocks, left_out = blocks + _blocks(rows // 2, lanes), left_out + of_strip
-    return largest, left_out / blocks
-
-
-@njit(nogil=True)
-def _blocks(n_pairs, lanes):
-    """Return the blocks of steps of a strip."""
-    return -(-(n_pairs + lanes - 1) // STEPS)
+    return largest
 
 
 @njit(nogil=True)
@@ -114,17 +113,15 @@ def _join_lanes(largest, most, first, block, side, zero):
 
 
 @njit(cache=True, nogil=True)
-def _sweep(symbols, columns, block, border, following, weights, most, side, hope):
+def _sweep(symbols, columns, border, following, weights, most, side, pruning):
     """Sweep a strip; `most` takes the largest score of each lane, by row of tiles.
 
     The cell of column c of lane l lies at c * lanes + l; so do the columns, see `laid_out`.
-    `hope` is the score below which nothing is worth anything, whether it rises with the best so
-    far, what a pair adds at most, and the rows and columns from the strip's first cell on.
-    Returned are that score, and how many blocks of steps were left out.
+    Returned is the score below which no alignment is of interest.
     """
-    known, rises, gain, (n_rows, n_columns) = hope
+    known, rises, gain, n_rows, n_columns = pruning
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
-    n_pairs, size, left_out = len(border[0]) // 2, lanes * block, 0
+    n_pairs, size = len(border[0]) // 2, columns.shape[-1]
     largest = np.int64(np.iinfo(weights.dtype).max) - zero
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
     edge, met = np.full(5 * lanes, zero, weights.dtype), np.full(lanes, zero, weights.dtype)
@@ -141,16 +138,15 @@ def _sweep(symbols, columns, block, border, following, weights, most, side, hope
             highest = np.int64(_highest(best, lanes)) - zero
             if highest == largest:
                 most[0, 0] = weights.dtype.type(highest + zero)  # see `_sweep_all`
-                return known, left_out
+                return known
             known = max(known, highest) if rises else known
         if more < known and _comes_in(highest, edge, border, steps, zero) + more < known:
             _leave_out(steps, cells, following, tiles, zero)
-            left_out += 1
         else:
             _run(steps, inputs, cells, following, tiles)
     for lane in range(lanes):
-        take_tile(most, (n_pairs + lanes - 2 - lane) // (side // 2), met[lane], lane)
-    return known, left_out
+        raise_tile(most, (n_pairs + lanes - 2 - lane) // (side // 2), met[lane], lane)
+    return known
 
 
 @njit(nogil=True)
@@ -165,7 +161,7 @@ def _highest(cells, lanes):
 
 @njit(nogil=True)
 def _comes_in(highest, edge, border, steps, zero):
-    """Return the highest score of those given, of the lanes' edges, and of a block's border."""
+    """Return the highest of a score, those of the lanes' edges, and those of the steps' border."""
     for value in edge:
         highest = max(highest, np.int64(value) - zero)
     for value in border[0][2 * steps[0] : 2 * steps[1]]:
@@ -175,12 +171,12 @@ def _comes_in(highest, edge, border, steps, zero):
 
 @njit(nogil=True)
 def _leave_out(steps, cells, following, tiles, zero):
-    """Hand on nothing from steps in which no cell is worth computing, and keep nothing of them."""
+    """Hand on nothing from steps in which no cell is of interest, and clear what the lanes hold."""
     best, falling, edge, met = cells
     most, side, _ = tiles
     lanes = len(met)
     for lane in range(min(steps[0], lanes)):
-        take_tile(most, (steps[0] - 1 - lane) // (side // 2), met[lane], lane)
+        raise_tile(most, (steps[0] - 1 - lane) // (side // 2), met[lane], lane)
     best[:] = falling[:] = edge[:] = met[:] = zero
     first, end = 2 * max(steps[0] - lanes + 1, 0), 2 * max(steps[1] - lanes + 1, 0)
     for border in following:
@@ -199,10 +195,10 @@ def _run(steps, inputs, cells, following, tiles):
     for step in range(steps[0], steps[1]):
         entering = step & (half - 1)
         if entering < lanes:
-            # out of a register and into it: a vector that is read where one lane was written waits
+            # the vector is not read again from memory: that would wait for the lane's write
             simd.store(met, 0, largest)
             for lane in range(entering, min(step, lanes), half):
-                take_tile(most, (step - lane) // half - 1, met[lane], lane)
+                raise_tile(most, (step - lane) // half - 1, met[lane], lane)
             enters = simd.splat(weights.dtype.type(entering))
             largest = simd.where_equal(simd.load(entries, 0), enters, simd.splat(zero), largest)
         here = n_pairs + lanes - 1 - step

@@ -1,8 +1,8 @@
-"""Vectors whose lanes own neighbouring blocks of columns: what sweeps on a CPU are made of.
+"""Vectors whose lanes own neighbouring blocks of columns: the inner loops of sweeps on a CPU.
 
-Lane l works on the rows 2 (s - l) and the one below in step s, so that what it needs from the lane
-before is what that lane computed one step earlier. A *strip* is as many columns as all lanes own
-together; of the strip before it needs only its last column, the *border*.
+In step s, lane l computes the row 2 (s - l) and the row below. So it needs from the lane before
+what that lane computed one step earlier. A *strip* is as many columns as all lanes own together. Of
+the strip before, it needs only the last column, the *border*.
 
 Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
 saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -68,7 +68,10 @@ def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
 
 
 def laid_out(subject, first, block, weights, profile):
-    """Do what `lay_out` does, within jitted code."""
+    """Return a strip's columns from column `first` on, `block` a lane; exists in jitted code only.
+
+    They are codes, or, of shape (codes, columns), the scores of each code in each column.
+    """
     raise NotImplementedError("only for jitted code")
 
 
@@ -79,28 +82,19 @@ def _overload_laid_out(subject, first, block, weights, profile):
         columns = np.full(lanes * block, _PAD_COLUMN, weights.dtype)
         for column in range(min(lanes * block, len(subject) - first)):
             code = subject[first + column]
-            place = column % block * lanes + column // block
-            columns[place] = _OTHER_COLUMN if code == OTHER else code
+            position = column % block * lanes + column // block
+            columns[position] = _OTHER_COLUMN if code == OTHER else code
         return columns
 
     def by_profile(subject, first, block, weights, profile):
         lanes = simd.VECTOR_BYTES // weights.itemsize
         columns = np.full((len(profile), lanes * block), weights[_OTHERWISE], weights.dtype)
         for column in range(min(lanes * block, len(subject) - first)):
-            place = column % block * lanes + column // block
-            columns[:, place] = profile[:, subject[first + column]]
+            position = column % block * lanes + column // block
+            columns[:, position] = profile[:, subject[first + column]]
         return columns
 
     return by_equality if profile.ndim == 1 else by_profile
-
-
-@njit(cache=True, nogil=True)
-def lay_out(subject, first, block, costs):
-    """Return a strip's columns from column `first` on, `block` a lane.
-
-    They are codes, or, of shape (codes, columns), the scores of each code in each column.
-    """
-    return laid_out(subject, first, block, costs.weights, costs.profile)
 
 
 @njit(cache=True, nogil=True)
@@ -137,45 +131,15 @@ def _overload_pair_scores(columns, position, rows, match, otherwise):
     return by_equality if columns.ndim == 1 else by_profile
 
 
-def _unless_barred(scores, barred, position):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_unless_barred, inline="always")
-def _overload_unless_barred(scores, barred, position):
-    def all_free(scores, barred, position):
-        return scores
-
-    def some_barred(scores, barred, position):
-        return simd.add_saturating(scores, simd.load(barred, position))
-
-    return all_free if isinstance(barred, types.NoneType) else some_barred
-
-
-def _keep(kept, position, scores):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_keep, inline="always")
-def _overload_keep(kept, position, scores):
-    def nowhere(kept, position, scores):
-        pass
-
-    def somewhere(kept, position, scores):
-        simd.store(kept, position, scores)
-
-    return nowhere if isinstance(kept, types.NoneType) else somewhere
-
-
 @njit(nogil=True)
-def advance(columns, best, falling, rows, state, weights, barred=None, kept=None):
+def advance(columns, best, falling, rows, state, weights, barred=None, stored=None):
     """Compute two rows in every lane.
 
     `rows` are the symbols of the upper and of the lower ones. `state` is the diagonal, and, of the
     upper, then of the lower row, the best score and the gap left of the lanes' first columns.
     Returned are those of their last columns, and the largest score of either row. `barred`, if any,
     is added to the scores of the upper rows' pairs, then to the lower ones'; the upper rows' cells
-    are left in `kept`.
+    are written to `stored`.
     """
     diagonal, upper, upper_gap, lower, lower_gap = state
     # splats are made here, for in the loop every store could change `weights`
@@ -189,20 +153,24 @@ def advance(columns, best, falling, rows, state, weights, barred=None, kept=None
         falling_on = simd.add_saturating(simd.load(falling, position), extends)
         down = simd.maximum(simd.add_saturating(up, opens), falling_on)
         upper_gap = simd.maximum(opened, simd.add_saturating(upper_gap, extends))
-        pairs, below = _pair_scores(columns, position, rows, match, otherwise)
-        paired = simd.add_saturating(diagonal, _unless_barred(pairs, barred, position))
+        pairs, pairs_below = _pair_scores(columns, position, rows, match, otherwise)
+        if barred is not None:
+            pairs = simd.add_saturating(pairs, simd.load(barred, position))
+            below = simd.load(barred, position + len(best))
+            pairs_below = simd.add_saturating(pairs_below, below)
+        paired = simd.add_saturating(diagonal, pairs)
         diagonal = upper
-        # what waits longest comes last: the gap depends on the column before
+        # the gap depends on the column before: it is added last, for it is ready last
         upper = simd.maximum(simd.maximum(paired, down), upper_gap)
-        _keep(kept, position, upper)
+        if stored is not None:
+            simd.store(stored, position, upper)
         most = simd.maximum(most, upper)
         opened = simd.add_saturating(upper, opens)  # a gap below or to the right
         down = simd.maximum(opened, simd.add_saturating(down, extends))
         simd.store(falling, position, down)
         gap = simd.add_saturating(lower_gap, extends)
         lower_gap = simd.maximum(simd.add_saturating(lower, opens), gap)
-        below = _unless_barred(below, barred, position + len(best))
-        paired = simd.add_saturating(diagonal, below)
+        paired = simd.add_saturating(diagonal, pairs_below)
         lower = simd.maximum(simd.maximum(paired, down), lower_gap)
         simd.store(best, position, lower)
         most_below = simd.maximum(most_below, lower)
@@ -227,7 +195,7 @@ def enter(edge, border, at, lanes):
 
 @njit(nogil=True)
 def leave(edge, diagonal, last, following, at, lanes):
-    """Keep the lanes' last columns; those of the last lane are rows `at`, `at` + 1 of a border."""
+    """Store the lanes' last columns; those of the last lane are rows `at`, `at` + 1 of a border."""
     upper, upper_gap, lower, lower_gap = last
     simd.store(edge, 0, diagonal)
     simd.store(edge, lanes, upper)
@@ -241,14 +209,14 @@ def leave(edge, diagonal, last, following, at, lanes):
 
 
 @njit(nogil=True)
-def take_tile(most, tile, score, lane):
-    """Take what a lane has met in a tile; below the last one there is only padding."""
+def raise_tile(most, tile, score, lane):
+    """Raise a tile to a lane's largest score there; below the last tile there is only padding."""
     if tile < len(most):
         most[tile, lane] = max(most[tile, lane], score)
 
 
 @njit(nogil=True)
 def close_tile(most, tile, largest, lane, zero):
-    """Take what a lane has met in a tile, and begin anew."""
-    take_tile(most, tile, largest[lane], lane)
+    """Raise a tile to a lane's largest score there, and begin anew."""
+    raise_tile(most, tile, largest[lane], lane)
     largest[lane] = zero

@@ -11,7 +11,7 @@ is below that, all cells' are far above it, and the smallest one allowed stands 
 
 Beside cells that were left out, scores may be too small for 16 bits, or far below those of others.
 These are at least the smallest one allowed, which is no more than what they would be if nothing had
-been left out. So scores are never too large, and those of alignments worth finding are right.
+been left out. So scores are never too large, and those of alignments of interest are right.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NOT_REACHED = (1 << 31) - 1
 """More than any score."""
 # elements of the scoring: what opening a gap along a row adds to both halves, then, packed, what
 # opening and extending one down and extending one along a row add; the tilt; how the base moves;
-# strips that stay together; what a pair adds at most, the slack of lowest cells, whether what is
-# worth anything rises with the best score
+# strips that stay together; what a pair adds at most, the slack of lowest cells, whether the
+# threshold rises with the best score
 OPENS_ROW, OPENS, DOWN, ALONG, TILT, FLOOR, LIMIT, LOW, SWING, GROUP, GAIN, SLACK, RISES = range(13)
 
 
@@ -104,11 +104,11 @@ def rise_of(empty, bottom, arriving, scoring, scratch):
     were left out, those that arrive may be far above all others.
     """
     low, high = halves(bottom)
-    highest, kept = max(max(low, high), arriving), int32(scoring[LIMIT] - scoring[SWING])
+    highest, retained = max(max(low, high), arriving), int32(scoring[LIMIT] - scoring[SWING])
     if any_lane(highest > scoring[LIMIT]):
-        return max(scoring[SWING], int32(shuffle(arriving, int32(WARP - 1), scratch) - kept))
+        return max(scoring[SWING], int32(shuffle(arriving, int32(WARP - 1), scratch) - retained))
     falls = empty < scoring[FLOOR] and any_lane(min(low, high) < scoring[LOW])
-    if falls and not any_lane(highest > kept):
+    if falls and not any_lane(highest > retained):
         return int32(-min(scoring[FLOOR] - empty, scoring[SWING]))
     return int32(0)
 
@@ -122,10 +122,10 @@ def lifted(score, rest, floor):
 
 
 @cuda.jit(device=True)
-def least_of_worth(rows, columns, scoring, known):
-    """Return the least score from which something is worth anything that many cells from the end.
+def least_of_interest(rows, columns, scoring, known):
+    """Return the least score that can still reach the threshold, so many cells from the end.
 
-    It is asked of the lowest cell of a lane, of which the others are no more than `SLACK` larger.
+    It is compared with the lowest cell of a lane; the others are at most `SLACK` larger.
     """
     return int32(known - scoring[SLACK] - scoring[GAIN] * min(rows, columns))
 

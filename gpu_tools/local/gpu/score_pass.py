@@ -1,10 +1,11 @@
-"""The score pass on GPUs: which kernel, which GPU, and what lies where in their memory."""
+"""The score pass on GPUs: which kernel fills which problem on which GPU, and in what memory."""
 
 from __future__ import annotations
 
 import heapq
 import math
 from itertools import cycle, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
@@ -15,11 +16,11 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.local.gpu import packed
-from gpu_tools.local.gpu import score_pass32 as wide
-from gpu_tools.local.gpu.memory import device_arrays, row_between
+from gpu_tools.local.gpu.memory import row_between
 from gpu_tools.local.gpu.packed_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
+from gpu_tools.local.gpu.score_pass32 import score_pass as score_pass32
 from gpu_tools.local.gpu.symbol_codes import OF_CODE, all_codes, look_up_thread, words_of
-from gpu_tools.local.problem import ALL, Problem, Worth
+from gpu_tools.local.problem import ALL, Problem, Threshold
 from gpu_tools.model.sequences import OTHER
 
 PACKED_CAPABILITY = (9, 0)
@@ -36,7 +37,7 @@ Passes = list[NDArray[np.int32]]
 
 def score_passes(
     problems: list[Problem], sides: list[int], ordinals: tuple[int, ...] = (0,),
-    worth: list[Worth] | None = None,
+    thresholds: list[Threshold] | None = None,
 ) -> Passes:  # fmt: skip
     """Return upper bounds on the scores of each tile of several problems.
 
@@ -48,9 +49,9 @@ def score_passes(
         Side of each problem's tiles, a power of two, at least two warps.
     ordinals : tuple of int
         The GPUs. They share the problems; one problem alone is cut into bands of rows.
-    worth : list of Worth, optional
+    thresholds : list of Threshold, optional
         For which alignments of each problem the scores are bounds, all by default; what cannot be
-        part of one is left out. Of all problems, or of none, only the best is.
+        part of one is left out. `only_best` is the same for all problems.
 
     Returns
     -------
@@ -59,19 +60,19 @@ def score_passes(
         `NEAR` columns away, if that is more. Padding behind the last row and column, where
         scores fall no faster than by mismatches, counts as cells.
     """
-    worth = worth or [ALL] * len(problems)
+    thresholds = thresholds or [ALL] * len(problems)
     with cuda.gpus[ordinals[0]]:
-        rows = rows_per_lane(problems, worth)
+        rows = rows_per_lane(problems, thresholds)
     if rows is None:
         turns = list(islice(cycle(ordinals), len(problems)))
-        return map_gpus(turns, wide.score_pass, problems, sides, worth)
+        return map_gpus(turns, score_pass32, problems, sides, thresholds)
     if len(problems) < len(ordinals):
-        each = zip(problems, sides, worth, strict=True)
-        return [in_bands(p, side, rows, ordinals, w) for p, side, w in each]
-    return _shared_out(problems, sides, rows, ordinals, worth)
+        each = zip(problems, sides, thresholds, strict=True)
+        return [in_bands(p, side, rows, ordinals, t) for p, side, t in each]
+    return _shared_out(problems, sides, rows, ordinals, thresholds)
 
 
-def rows_per_lane(problems: list[Problem], worth: list[Worth]) -> int | None:
+def rows_per_lane(problems: list[Problem], thresholds: list[Threshold]) -> int | None:
     """Return how many rows a virtual lane holds, None if the packed kernel cannot do the work.
 
     More rows are less work a cell, but fewer warps, and strips that follow each other later.
@@ -84,7 +85,7 @@ def rows_per_lane(problems: list[Problem], worth: list[Worth]) -> int | None:
         return None
     able = [rows for rows in packed.ROWS if score_range(one, rows) is not None]
     lengths = _lengths(problems)
-    shares = _shares(*lengths, int(one.table.max()), worth)
+    shares = _shares(*lengths, int(one.table.max()), thresholds)
     return min(able, key=lambda rows: _estimate(*lengths, shares, rows), default=None)
 
 
@@ -95,13 +96,13 @@ def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int
     )
 
 
-def _shares(n_rows, columns, gain: int, worth: list[Worth]) -> NDArray[np.float64]:
+def _shares(n_rows, columns, gain: int, thresholds: list[Threshold]) -> NDArray[np.float64]:
     """Return which share of the strips may be at work in a column, at most.
 
     An alignment needs so many pairs for its score, of `gain` at most each, that it can leave out
     only so many rows and columns, and so keeps near the diagonal.
     """
-    pairs = np.array([w.least for w in worth]) / max(gain, 1)
+    pairs = np.array([threshold.least for threshold in thresholds]) / max(gain, 1)
     return np.clip((n_rows + columns - 2 * pairs) / n_rows, 0, 1)
 
 
@@ -125,8 +126,7 @@ def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, row
 def _blocks_at_once(longest: int) -> int:
     """Return how many blocks a multiprocessor has at once; `longest` is the most strips of a job.
 
-    Where all strips follow each other, two warps a scheduler are slower than one: on an H200,
-    1,000,000 x 1,000,000 took 0.31 and 0.45 s with one block and two.
+    Where all strips follow each other, two warps a scheduler are slower than one.
     """
     is_chain = longest > _BLOCKS_OF_A_CHAIN * _schedulers()
     return _BLOCKS_OF_A_CHAIN if is_chain else _BLOCKS_PER_MULTIPROCESSOR
@@ -136,8 +136,8 @@ def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _shared_out(problems, sides, rows: int, ordinals, worth: list[Worth]) -> Passes:
-    """Give each GPU the problem with the most cells that is left, as soon as it has the least."""
+def _shared_out(problems, sides, rows: int, ordinals, thresholds: list[Threshold]) -> Passes:
+    """Assign problems, the largest first, each to the GPU with the fewest cells so far."""
     loads = [(0, k) for k in range(len(ordinals))]
     shares = [[] for _ in ordinals]
     cells = [p.shape[0] * p.shape[1] for p in problems]
@@ -148,7 +148,7 @@ def _shared_out(problems, sides, rows: int, ordinals, worth: list[Worth]) -> Pas
     launches = []
     for ordinal, share in zip(ordinals, shares, strict=True):
         with cuda.gpus[ordinal]:
-            mine = ([each[n] for n in share] for each in (problems, sides, worth))
+            mine = ([each[n] for n in share] for each in (problems, sides, thresholds))
             launches.append(ScoreLaunch(*mine, rows))
             launches[-1].run()
     results = {}
@@ -159,11 +159,11 @@ def _shared_out(problems, sides, rows: int, ordinals, worth: list[Worth]) -> Pas
 
 
 def in_bands(
-    problem: Problem, side: int, rows: int, ordinals, worth: Worth = ALL
+    problem: Problem, side: int, rows: int, ordinals, threshold: Threshold = ALL
 ) -> NDArray[np.int32]:
     """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
 
-    Each GPU hands the row below a band on to the next one while it is made.
+    Each GPU writes the row below a band for the next one while it computes it.
     """
     n_strips = _strips(problem.shape[0], rows)
     width = packed.stride(problem.shape[1])
@@ -173,13 +173,13 @@ def in_bands(
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
     handed = [row_between(writer, reader, width) for writer, reader in following]
 
-    def laid_out(k: int) -> ScoreLaunch:
+    def prepared(k: int) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
-        bands = (group, strips, handed[k - 1], handed[k])
-        return ScoreLaunch([problem], [side], [worth], rows, bands)
+        band = Band(group, strips, handed[k - 1], handed[k])
+        return ScoreLaunch([problem], [side], [threshold], rows, band)
 
-    launches = map_gpus(ordinals, laid_out, range(len(ordinals)))
-    # none is started before all are there: to ask for memory may wait for what runs
+    launches = map_gpus(ordinals, prepared, range(len(ordinals)))
+    # all are prepared before one is started: an allocation may wait for a kernel that runs
     for ordinal, launch in zip(ordinals, launches, strict=True):
         with cuda.gpus[ordinal]:
             launch.run()
@@ -189,8 +189,21 @@ def in_bands(
     return best
 
 
+class Band(NamedTuple):
+    """The strips of one problem that a GPU fills, and how they meet those of other GPUs.
+
+    `group` strips stay together on one GPU. The row above the first strip of a group is read from
+    `received`, and the row below the last one is written to `handed`.
+    """
+
+    group: int
+    strips: list[int]
+    received: Any
+    handed: Any
+
+
 class ScoreLaunch:
-    """Problems laid out in the memory of the current GPU, ready for the packed kernel.
+    """Problems in the memory of the current GPU, ready for the packed kernel.
 
     Parameters
     ----------
@@ -198,53 +211,57 @@ class ScoreLaunch:
         All of which fit the packed kernel.
     sides : list of int
         Side of each one's tiles.
-    worth : list of Worth
+    thresholds : list of Threshold
         See `score_passes`.
     rows : int
         Rows of a virtual lane.
-    bands : tuple, optional
-        If strips of a single problem are elsewhere: how many stay together, the strips that are
-        here, and the rows that come from there and go there.
+    band : Band, optional
+        If other GPUs fill some strips of a single problem.
     """
 
-    def __init__(self, problems: list[Problem], sides: list[int], worth, rows: int, bands=None):
+    def __init__(self, problems: list[Problem], sides: list[int], thresholds, rows: int, band=None):
         self.kernel = _kernel(rows, tilt(problems[0]) == problems[0].gap_extend)
         n_rows, columns = _lengths(problems)
         strips = _strips(n_rows, rows)
         self.shapes = _tiles_of(n_rows, columns, np.array(sides), rows)
-        group, own_strips, *borders = bands or (1 << 30, None)
         units = _units(strips)
-        if own_strips is not None:
-            units = np.array([(0, strip) for strip in own_strips], dtype=np.int32).reshape(-1, 2)
+        if band is not None:
+            units = np.array([(0, strip) for strip in band.strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
         self.blocks_at_once = _blocks_at_once(int(np.bincount(units[:, 0], minlength=1).max()))
-        self.units_at_start = np.concatenate([np.array([[len(units), 0]], dtype=np.int32), units])
+        counters = np.array([[len(units), 0]], dtype=np.int32)
         jobs = _jobs(columns, strips, rows, sides, self.shapes)
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
         self.chunks = strips * (packed.chunks(columns) + 2)
-        self.limits_at_start = np.array([(w.least, 0) for w in worth], dtype=np.int64).ravel()
-        scoring = scoring_of(problems[0], rows, group, worth[0].only_best)
-        tables = [jobs, self.units_at_start, self.limits_at_start, scoring]
+        limits = np.array([(t.least, 0) for t in thresholds], dtype=np.int64).ravel()
+        scoring = scoring_of(
+            problems[0], rows, band.group if band else 1 << 30, thresholds[0].only_best
+        )
+        tables = [jobs, np.concatenate([counters, units]), limits, scoring]
         sizes = strips * (rows * VIRTUAL_LANES), packed.stride(columns)
         codes = all_codes(problems, *sizes, packed.LEAD)
-        self._place(tables, codes, [OF_CODE, words_of(problems[0])], rows)
-        self.borders = (self.row, *(borders or (self.row, self.row)))
-        self.clear()
+        self._copy(tables, codes, [OF_CODE, words_of(problems[0])], rows)
+        received, handed = (band.received, band.handed) if band else (self.row, self.row)
+        self.borders = (self.row, received, handed)
+        # the cells above the matrix, and the tiles' scores
+        for array in (self.row, self.most):
+            device_memset(array, 0, array.nbytes)
 
-    def _place(self, tables, codes, looked_up, rows: int) -> None:
+    def _copy(self, tables, codes, looked_up, rows: int) -> None:
         """Copy everything to the GPU, and look the codes up there."""
         query, subject = codes
         tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
-        blank = [(len(query) // 2, np.int32), (len(subject), np.int32)]
-        blank += [(len(subject), np.int64), (tiles, np.int32)]
-        arrays = device_arrays([*tables, *codes, *looked_up], blank)
-        self.jobs, self.units, self.limits, self.scoring, *inputs = arrays[:-4]
-        selectors, words, self.row, self.most = arrays[-4:]
-        self.inputs = selectors, words
+        self.jobs, self.units, self.limits, self.scoring = map(cuda.to_device, tables)
+        inputs = [cuda.to_device(array) for array in (*codes, *looked_up)]
+        self.inputs = (
+            cuda.device_array(len(query) // 2, np.int32), cuda.device_array(len(subject), np.int32),
+        )  # fmt: skip
+        self.row = cuda.device_array(len(subject), np.int64)
+        self.most = cuda.device_array(tiles, np.int32)
         look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
 
     def run(self) -> None:
-        """Start the kernel; needs fresh rows."""
+        """Start the kernel, once."""
         blocks = -(-self.n_units // packed.WARPS)
         if not simulated():
             device = cuda.get_current_device()
@@ -252,22 +269,6 @@ class ScoreLaunch:
         self.kernel[max(blocks, 1), (WARP, packed.WARPS)](
             self.jobs, self.units, self.inputs, self.borders, self.most, self.limits, self.scoring
         )
-
-    def finished(self) -> Passes:
-        """Run and return the results."""
-        self.run()
-        return self.results()
-
-    def reset(self) -> None:
-        """Make ready for another run."""
-        self.units.copy_to_device(self.units_at_start)
-        self.limits.copy_to_device(self.limits_at_start)
-        self.clear()
-
-    def clear(self) -> None:
-        """Fill in the cells above the matrix, which are worth nothing, and scores of no cell."""
-        for array in (self.row, self.most):
-            device_memset(array, 0, array.nbytes)
 
     def shares_left_out(self) -> NDArray[np.float64]:
         """Return which share of the chunks of each problem's strips was left out."""

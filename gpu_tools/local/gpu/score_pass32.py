@@ -1,13 +1,17 @@
-"""The score pass on a GPU: a warp's lanes own neighbouring rows in registers, columns stream past.
+"""The score pass on a GPU in 32-bit cells.
+
+The lanes of a warp hold neighbouring rows in registers, and columns stream past.
 
 The matrix is cut into strips of as many rows as a warp owns, and strips into blocks of columns.
 Blocks on one anti-diagonal need nothing of each other: a launch fills them all, a warp each. A
-block takes the row above it from memory and leaves its own last row there; what its lanes hold
-stays in memory for the next block of the strip. A block is left out if whatever comes in gains too
-little up to the last row or column to be worth anything; then it hands on nothing.
+block reads the row above it from memory and writes its last row there; what its lanes hold
+is stored in memory for the next block of the strip. A block is left out if whatever comes in gains
+too little up to the last row or column to reach the threshold; then it hands on nothing.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, int32, uint32
@@ -16,19 +20,37 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import WARP, any_lane, shuffle, shuffle_up
 from gpu_tools.local.gpu.packed_scores import NOT_REACHED
-from gpu_tools.local.problem import ALL, Problem, Worth
-from gpu_tools.local.recurrence import NEVER
+from gpu_tools.local.problem import ALL, Problem, Threshold
 
 ROWS = 2 if simulated() else 8
 """Rows of a lane; few in the simulator, so that small tests have strips."""
 STRIP = WARP * ROWS
 BLOCK = 2 * WARP if simulated() else 512
 """Columns of a block, whole chunks of a warp."""
-_LETTERS = 28
+_TABLE_SIDE = 28
 """Codes of the score table, padding being the last."""
-_TABLE = _LETTERS * _LETTERS
-_PAD = _LETTERS - 1
+_TABLE = _TABLE_SIDE * _TABLE_SIDE
+_PAD = _TABLE_SIDE - 1
 _OPEN, _EXTEND = range(2)
+_NO_PAIR = -(2**30)
+"""Score of padding: less than any, and 32 bits hold it plus a score."""
+
+
+class BlockPosition(NamedTuple):
+    """The anti-diagonal of blocks that a launch fills, its first strip, and the side of a tile."""
+
+    diagonal: int
+    first_strip: int
+    side: int
+
+
+class Pruning32(NamedTuple):
+    """Whether the threshold rises, what a pair adds at most, rows and columns of the matrix."""
+
+    rises: int
+    gain: int
+    rows: int
+    columns: int
 
 
 @cuda.jit(device=True)
@@ -57,7 +79,7 @@ def _leave_out(state, row, limits, strip, start):
 
 
 @cuda.jit
-def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
+def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     """Fill the blocks of one anti-diagonal; a thread block is one warp and fills one of them.
 
     Parameters
@@ -74,12 +96,10 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
     most : int32 array, shape (tiles down, tiles across)
         Raised to the largest score of each tile.
     limits : int32 array, shape (2,)
-        The score below which no alignment is worth anything, raised to scores that are reached if
-        only the best one is; and how many blocks were left out.
-    place : tuple of int32
-        Anti-diagonal, its first strip, side of a tile.
-    worth : tuple of int32
-        Whether the limit rises, what a pair adds at most, rows and columns of the matrix.
+        The threshold, raised to scores that are reached if only the best alignment is of interest;
+        and how many blocks were left out.
+    block : BlockPosition of int32
+    pruning : Pruning32 of int32
     """
     query, subject = symbols
     table = cuda.shared.array(_TABLE, int32)
@@ -88,13 +108,14 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
     gaps = cuda.local.array(ROWS, int32)
     letters = cuda.local.array(ROWS, int32)
     lane = int32(cuda.threadIdx.x)
-    diagonal_number, first_strip, side = place
-    strip = int32(first_strip + cuda.blockIdx.x)
-    start = int32(int32(diagonal_number - strip) * int32(BLOCK))
+    side = block.side
+    strip = int32(block.first_strip + cuda.blockIdx.x)
+    start = int32(int32(block.diagonal - strip) * int32(BLOCK))
     first_row = int32(strip * int32(STRIP) + lane * int32(ROWS))
-    rises, gain, rows, columns = worth
-    more = gain * min(int32(rows - strip * int32(STRIP)), int32(columns - start))
-    reached = limits[0] if rises else int32(NOT_REACHED)
+    more = pruning.gain * min(
+        int32(pruning.rows - strip * int32(STRIP)), int32(pruning.columns - start)
+    )
+    reached = limits[0] if pruning.rises else int32(NOT_REACHED)
     if not any_lane(_highest(state, row, strip, start) >= int32(limits[0] - more)):
         _leave_out(state, row, limits, strip, start)
         return
@@ -105,7 +126,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
     for c in range(ROWS):
         best[c] = state[strip, c, lane]
         gaps[c] = state[strip, c + ROWS, lane]
-        letters[c] = int32(query[uint32(first_row + c)]) * int32(_LETTERS)
+        letters[c] = int32(query[uint32(first_row + c)]) * int32(_TABLE_SIDE)
     above = shuffle_up(best[ROWS - 1], scratch)
     if lane == 0:
         above = state[strip, 2 * ROWS, 0]
@@ -153,7 +174,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, place, worth):
         state[strip, 2 * ROWS, 0] = above
 
 
-def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.int32]:
+def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArray[np.int32]:
     """Return the largest score of each tile, found on the current GPU.
 
     Parameters
@@ -161,17 +182,19 @@ def score_pass(problem: Problem, side: int, worth: Worth = ALL) -> NDArray[np.in
     problem : Problem
     side : int
         Side of a tile, a power of two, at least `ROWS`.
-    worth : Worth
+    threshold : Threshold
         For which alignments the scores are bounds; what cannot be part of one is left out.
 
     Returns
     -------
     ndarray of int32, shape (tiles down, tiles across)
     """
-    return ScoreLaunch(problem, side, worth).finished()
+    launch = ScoreLaunch32(problem, side, threshold)
+    launch.run()
+    return launch.results()
 
 
-class ScoreLaunch:
+class ScoreLaunch32:
     """A problem laid out in the memory of the current GPU.
 
     Parameters
@@ -179,20 +202,20 @@ class ScoreLaunch:
     problem : Problem
     side : int
         Side of a tile.
-    worth : Worth
+    threshold : Threshold
         See `score_pass`.
     """
 
-    def __init__(self, problem: Problem, side: int, worth: Worth = ALL):
+    def __init__(self, problem: Problem, side: int, threshold: Threshold = ALL):
         rows, columns = problem.shape
         self.side, self.strips, self.blocks = side, -(-rows // STRIP), -(-columns // BLOCK)
         width, self.tiles = self.blocks * BLOCK, tuple(-(-n // side) for n in problem.shape)
         symbols = _padded(problem.query, self.strips * STRIP), _padded(problem.subject, width)
         self.symbols = tuple(map(cuda.to_device, symbols))
         self.scores = cuda.to_device(_scores(problem))
-        self.limits = cuda.to_device(np.array([worth.least, 0], dtype=np.int32))
+        self.limits = cuda.to_device(np.array([threshold.least, 0], dtype=np.int32))
         gain = int(problem.table.max())
-        self.worth = tuple(map(np.int32, (worth.only_best, gain, rows, columns)))
+        self.pruning = Pruning32(*map(np.int32, (threshold.only_best, gain, rows, columns)))
         self.state, self.row, self.most = (
             cuda.to_device(np.zeros(shape, dtype=np.int32))
             for shape in (
@@ -206,15 +229,14 @@ class ScoreLaunch:
         for diagonal in range(self.strips + self.blocks - 1):
             first = max(0, diagonal - self.blocks + 1)
             count = min(diagonal, self.strips - 1) - first + 1
-            place = (np.int32(diagonal), np.int32(first), np.int32(self.side))
+            block = BlockPosition(np.int32(diagonal), np.int32(first), np.int32(self.side))
             fill_blocks_warp[count, WARP](
-                self.symbols, self.scores, self.state, self.row, self.most, self.limits, place,
-                self.worth,
+                self.symbols, self.scores, self.state, self.row, self.most, self.limits, block,
+                self.pruning,
             )  # fmt: skip
 
-    def finished(self) -> NDArray[np.int32]:
-        """Run and return the largest scores."""
-        self.run()
+    def results(self) -> NDArray[np.int32]:
+        """Return the largest scores."""
         return self.most.copy_to_host()[: self.tiles[0], : self.tiles[1]]
 
     def share_left_out(self) -> float:
@@ -229,7 +251,7 @@ def _padded(codes: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:
 
 
 def _scores(problem: Problem) -> NDArray[np.int32]:
-    table = np.full((_LETTERS, _LETTERS), NEVER, dtype=np.int32)
+    table = np.full((_TABLE_SIDE, _TABLE_SIDE), _NO_PAIR, dtype=np.int32)
     size = len(problem.table)
     table[:size, :size] = problem.table
     penalties = np.array([problem.gap_open, problem.gap_extend], dtype=np.int32)

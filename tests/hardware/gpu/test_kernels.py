@@ -9,7 +9,7 @@ from tests.kernels import array
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.local.gpu import packed as local_packed
-from gpu_tools.local.gpu import score_pass32 as local_wide
+from gpu_tools.local.gpu import score_pass32 as local_score_pass32
 from gpu_tools.matching.gpu.scan import find_words
 from gpu_tools.matching.gpu.weighted_scan import find_costs
 from gpu_tools.segments.gpu import maximal_segments
@@ -30,11 +30,13 @@ def test_packed_fill_of_local_alignment(level, to_ptx):
 
 
 def test_wide_fill_of_local_alignment(to_ptx):
-    symbols, place, worth = (types.UniTuple(kind, n) for kind, n in (
-        (array(types.uint8), 2), (types.int32, 3), (types.int32, 4),
-    ))  # fmt: skip
-    given = symbols, INT32, array(types.int32, 3), TABLE32, TABLE32, INT32, place, worth
-    assert "atom" in to_ptx(local_wide.fill_blocks_warp, *given)
+    block, pruning = (
+        types.NamedUniTuple(types.int32, len(kind._fields), kind)
+        for kind in (local_score_pass32.BlockPosition, local_score_pass32.Pruning32)
+    )
+    symbols = types.UniTuple(array(types.uint8), 2)
+    given = symbols, INT32, array(types.int32, 3), TABLE32, TABLE32, INT32, block, pruning
+    assert "atom" in to_ptx(local_score_pass32.fill_blocks_warp, *given)
 
 
 @pytest.mark.parametrize("words", [1, 4])

@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from gpu_tools import AffineScoring, Sequence, local_align
+from gpu_tools import AffineScoring, local_align
 from gpu_tools.hardware.device import list_gpus, simulated
-from gpu_tools.local import schedule, tiles
 from gpu_tools.local.gpu import memory as cuda_memory
 from gpu_tools.local.gpu import packed as cuda_packed
 from gpu_tools.local.gpu import packed_scores as cuda_scores
 from gpu_tools.local.gpu import score_pass as cuda
-from gpu_tools.local.gpu import score_pass32 as cuda_wide
-from gpu_tools.local.problem import ALL, Worth, make_problem
+from gpu_tools.local.gpu import score_pass32 as cuda32
+from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
 from tests.local.cases import (
-    assert_worth,
+    assert_bounds_of_interest,
     largest_on_the_way,
     protein_scoring,
     random_pair,
     random_scoring,
+    searched,
     sequences,
     tile_scores,
 )
@@ -26,6 +26,12 @@ pytestmark = pytest.mark.cuda
 LONGEST = 22 if simulated() else 3000
 SIDE = 8 if simulated() else 64
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
+
+
+def finished(launch):
+    """Return the results of a launch."""
+    launch.run()
+    return launch.results()
 
 
 def largest_scores(problem, side):
@@ -66,14 +72,14 @@ def test_wide_score_pass(seed):
     query, subject = sequences(*texts, scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     side = 4 if simulated() else 64
-    assert (cuda_wide.score_pass(problem, side) == largest_scores(problem, side)).all()
+    assert (cuda32.score_pass(problem, side) == largest_scores(problem, side)).all()
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
 @pytest.mark.parametrize("seed", range(3 if simulated() else 12))
 def test_packed_score_pass(seed, rows):
     problem = random_problem(seed)
-    (found,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
+    (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
     assert_bounds(found, problem, SIDE)
 
 
@@ -90,16 +96,16 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
     assert largest_scores(problem, SIDE).max() > cuda_scores.score_range(problem, rows).limit
-    (found,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
+    (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
     assert_bounds(found, problem, SIDE)
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
-def test_nothing_is_worth_something_without_a_match(rows):
+def test_no_score_without_a_match(rows):
     """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
     query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
     problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
-    (found,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
+    (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
     assert not found.any()
 
 
@@ -123,7 +129,7 @@ def test_bands_of_rows_as_if_on_two_gpus(seed, peers, monkeypatch):
     monkeypatch.setattr(cuda_memory, "may_write", lambda writer, reader: peers)
     problem = random_problem(seed, 20 if simulated() else 9000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], (0, 0))
-    (whole,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    (whole,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
     assert (found == whole).all()
 
 
@@ -132,7 +138,7 @@ def test_bands_of_rows_on_all_gpus():
     ordinals = tuple(gpu.ordinal for gpu in list_gpus())
     problem = random_problem(11, 20 if simulated() else 40_000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], ordinals)
-    (whole,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]).finished()
+    (whole,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
     assert (found == whole).all()
 
 
@@ -147,82 +153,81 @@ def related_problem(seed, length, scoring, letters=4):
     return make_problem(np.append(other[: length // 5], query), subject, scoring)
 
 
-def all_that_may_be_worth(problem):
-    """Yield what may be worth finding: nothing but the best, known or not, or down to a score."""
+def thresholds_of(problem):
+    """Yield thresholds: only the best alignment, known or not, or all down to a score."""
     most, _ = largest_on_the_way(problem)
-    yield from (Worth(1, True), Worth(most, True), Worth(most, False), Worth(most // 2, False))
+    yield from (
+        Threshold(1, True),
+        Threshold(most, True),
+        Threshold(most, False),
+        Threshold(most // 2, False),
+    )
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
 @pytest.mark.parametrize("seed", range(1 if simulated() else 12))
-def test_packed_pass_leaves_out_what_is_worth_nothing(seed, rows):
+def test_packed_pass_leaves_out_what_is_of_no_interest(seed, rows):
     """Where it goes on beside cells that were left out, scores are as high as they are there."""
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     problem = related_problem(seed, 14 if simulated() else 5000, scoring)
-    (whole,) = cuda.ScoreLaunch([problem], [SIDE], [ALL], rows).finished()
+    (whole,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
     shares = []
-    every = list(all_that_may_be_worth(problem))
-    for worth in every[1 + seed :][:1] if simulated() else every:
-        launch = cuda.ScoreLaunch([problem], [SIDE], [worth], rows)
-        (found,) = launch.finished()
+    every = list(thresholds_of(problem))
+    for threshold in every[1 + seed :][:1] if simulated() else every:
+        launch = cuda.ScoreLaunch([problem], [SIDE], [threshold], rows)
+        (found,) = finished(launch)
         shares += launch.shares_left_out().tolist()
         assert (found <= whole).all()
         assert found.max() == whole.max()
-        assert_worth(found, problem, SIDE, worth)
+        assert_bounds_of_interest(found, problem, SIDE, threshold)
     assert max(shares) > 0.2
-    if not simulated():
-        launch.reset()
-        assert (launch.finished()[0] == found).all()
 
 
 @pytest.mark.parametrize("seed", range(1 if simulated() else 9))
-def test_wide_pass_leaves_out_what_is_worth_nothing(seed):
+def test_wide_pass_leaves_out_what_is_of_no_interest(seed):
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     problem = related_problem(seed, 14 if simulated() else 6000, scoring)
     side = 8 if simulated() else 64
-    whole, shares = cuda_wide.score_pass(problem, side), []
-    every = list(all_that_may_be_worth(problem))
-    for worth in every[1:2] if simulated() else every:
-        launch = cuda_wide.ScoreLaunch(problem, side, worth)
-        found = launch.finished()
+    whole, shares = cuda32.score_pass(problem, side), []
+    every = list(thresholds_of(problem))
+    for threshold in every[1:2] if simulated() else every:
+        launch = cuda32.ScoreLaunch32(problem, side, threshold)
+        found = finished(launch)
         shares.append(launch.share_left_out())
         assert (found <= whole).all()
         assert found.max() == whole.max()
-        assert_worth(found, problem, side, worth)
+        assert_bounds_of_interest(found, problem, side, threshold)
     assert max(shares) > 0.1
 
 
 @pytest.mark.parametrize("seed", range(1 if simulated() else 20))
-def test_the_best_alignments_alone(seed, monkeypatch):
+def test_the_best_alignments_alone(seed):
     """With k = 2 nothing is left out, so that the second one can be found."""
-    if simulated():
-        monkeypatch.setattr(tiles, "SMALLEST_TILE", 8)
-    monkeypatch.setattr(schedule, "SMALLEST_ON_GPU", 1)
+    sizes = SearchSizes(words_on_gpu=1, **({"smallest_tile": 8} if simulated() else {}))
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     length = 12 if simulated() else 50_000 if seed < 3 else 4000
     problem = related_problem(100 + seed, length, scoring)
-    pairs = [(Sequence("q", problem.query), Sequence("s", problem.subject))]
-    (several,) = local_align(pairs, scoring, k=2, device="cpu")
+    several = searched(problem, scoring, k=2)
     least = several[-1].score + 1
-    every = {"k": 1}, {"k": 9, "min_score": least}, {"k": 1, "both_strands": True}
+    every = {"k": 1}, {"k": 9, "min_score": least}, {"k": 1, "strands": "+-"}
     for options in every[:1] if simulated() else every:
-        assert local_align(pairs, scoring, device="cuda", **options) == [several[:1]]
+        found = searched(problem, scoring, "cuda", sizes=sizes, **options)
+        assert found == several[:1]
 
 
 @pytest.mark.parametrize("seed", range(1 if simulated() else 20))
-def test_alignments(seed, monkeypatch):
-    if simulated():
-        monkeypatch.setattr(tiles, "SMALLEST_TILE", 4)
-        monkeypatch.setattr(tiles, "_SMALLEST_MARGIN", 4)
+def test_alignments(seed):
+    sizes = SearchSizes(4, 4) if simulated() else SearchSizes()
     rng = np.random.default_rng(1000 + seed)
     scoring = random_scoring(rng)
-    pairs = [sequences(*random_pair(rng, LONGEST), scoring)]
+    query, subject = sequences(*random_pair(rng, LONGEST), scoring)
+    problem = make_problem(query.codes, subject.codes, scoring)
     cpu, gpu = (
-        local_align(pairs, scoring, k=40, device=device, threads=threads)
+        searched(problem, scoring, device, threads, k=40, sizes=sizes)
         for device, threads in (("cpu", 1), ("cuda", 4))
     )
     assert gpu == cpu
-    assert gpu[0]
+    assert gpu
 
 
 def test_the_kernel_does_the_work(monkeypatch):

@@ -1,9 +1,9 @@
-"""The best alignment of two whole regions, in linear space.
+"""The best alignment of two whole ranges of the sequences, in linear space.
 
-The path is the one that a walk back through the full matrix takes. A matrix that is too large is
+The path is the one that a walk back through the full matrix takes. A region that is too large is
 cut at its middle row: one pass carries along where each cell's path crosses that row, and both
-halves are aligned the same way. That is the idea of Myers and Miller, with the crossing found by
-the forward pass alone, so that ties do not depend on where a matrix is cut.
+halves are aligned the same way. That is the idea of Myers and Miller. The crossing is found by the
+forward pass alone, so that ties do not depend on where a region is cut.
 """
 
 from __future__ import annotations
@@ -12,26 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.local import recurrence as core
-from gpu_tools.local.corridor import Corridor, CorridorBounds, Scratch, search
-from gpu_tools.local.forbidden import ForbiddenPairs
-from gpu_tools.local.problem import Problem
+from gpu_tools.local.problem import Problem, Rectangle
+from gpu_tools.local.search.corridor import (
+    NO_PATH,
+    Corridor,
+    CorridorInputs,
+    extended,
+    find_path,
+)
 from gpu_tools.model.results import CigarOperation
 
-CELLS_AT_ONCE = 1 << 25
-"""Cells whose steps back are kept, a byte each."""
 _FEW_ROWS = 4
-NEVER = -(2**60)
 BEST, GAP_OF_QUERY, GAP_OF_SUBJECT = range(3)
 """States of a path in a cell: anything, within a run of D, within a run of I."""
 # a step back, by cell: where the best score comes from, and whether the gaps begin here
 _PAIR, _D, _I, _D_OPENS, _I_OPENS = 0, 1, 2, 4, 8
 _LETTER_EQUAL, _LETTER_X, _LETTER_D, _LETTER_I = b"=XDI"
-
-extended = register_jitable(core.extended)
 
 
 class Region(NamedTuple):
@@ -45,22 +43,32 @@ class Region(NamedTuple):
     leaves: int
 
 
+class StoredSteps(NamedTuple):
+    """Steps back of a region's cells, row by row, and where each row's steps begin."""
+
+    begins: NDArray[np.int64]
+    steps: NDArray[np.uint8]
+
+
+ForbiddenArrays = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows and columns of forbidden pairs, see `gpu_tools.local.search.forbidden_pairs`."""
+
+
 def align(
-    problem: Problem,
-    region: tuple[int, int, int, int],
-    forbidden: ForbiddenPairs,
-    corridor: Corridor,
-) -> tuple[int, tuple[CigarOperation, ...]]:
-    """Return score and CIGAR of the best alignment of a region's rows with its columns.
+    problem: Problem, rectangle: Rectangle, forbidden: ForbiddenArrays, corridor: Corridor,
+    cells_at_once: int,
+) -> tuple[int, tuple[CigarOperation, ...]]:  # fmt: skip
+    """Return score and CIGAR of the best alignment of a rectangle's rows with its columns.
 
     Parameters
     ----------
     problem : Problem
-    region : tuple of int
-        First and end row, first and end column.
-    forbidden : ForbiddenPairs
+    rectangle : Rectangle
+    forbidden : tuple of ndarray
     corridor : Corridor
-        Places among which are all those of best alignments.
+        Nodes among which are all those of best alignments.
+    cells_at_once : int
+        Cells whose steps back may be stored, a byte each.
 
     Returns
     -------
@@ -70,77 +78,57 @@ def align(
         The CIGAR. Walking back, a pair goes before a D, that before an I; a gap is left as soon as
         that is as good.
     """
-    top, bottom, left, right = region
-    whole = Region(top, bottom, left, right, BEST, BEST)
-    letters = _letters(problem, whole, forbidden.pairs, corridor)
-    return _as_cigar(_summary(problem, top, left, letters))
+    region = Region(*rectangle, BEST, BEST)
+    letters = _letters(problem, region, forbidden, corridor, cells_at_once)
+    return _as_cigar(*_summary(problem, region.top, region.left, letters))
 
 
 def trace(
-    problem: Problem, end: tuple[int, int], score: int, bounds: CorridorBounds,
-    forbidden: ForbiddenPairs, scratch: Scratch,
-) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:  # fmt: skip
-    """Return start, score and CIGAR of the alignment of `score` that ends at `end`.
+    problem: Problem, end: tuple[int, int], score: int, inputs: CorridorInputs, cells_at_once: int
+) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:
+    """Return start, score and CIGAR of the alignment of `score` that ends at a node.
 
-    Its start is the last one from which there is one; the bounds are those of all alignments.
+    Its start is the last one from which there is one.
     """
-    options, used = (score, CELLS_AT_ONCE), forbidden.pairs
-    start, corridor, summary = _trace(problem, end, options, bounds, used, scratch)
+    last_pair = Rectangle(end[0] - 1, end[0], end[1] - 1, end[1])
+    start, _, corridor = find_path(problem, last_pair, score, inputs)
     if start[0] < 0:  # bounds and scores contradict each other
         raise AssertionError(f"no alignment of score {score} ends at {end}")
-    if len(summary[1]):
-        return start, *_as_cigar(summary)
-    region = (start[0], end[0], start[1], end[1])
-    return start, *align(problem, region, forbidden, corridor)
+    rectangle = Rectangle(start[0], end[0], start[1], end[1])
+    forbidden = inputs.forbidden_rows, inputs.forbidden_columns
+    return start, *align(problem, rectangle, forbidden, corridor, cells_at_once)
 
 
-def _as_cigar(summary) -> tuple[int, tuple[CigarOperation, ...]]:
-    score, operations, lengths = summary
+def _as_cigar(score, operations, lengths) -> tuple[int, tuple[CigarOperation, ...]]:
     return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
 
 
-@njit(cache=True, nogil=True)
-def _trace(problem, end, options, bounds, used, scratch):
-    return trace_back(problem, end, options, bounds, used, scratch)
-
-
-@njit(cache=True, nogil=True)
-def trace_back(problem, end, options, bounds, used, scratch):
-    """Return start, corridor and, if all its steps can be kept, the alignment's summary."""
-    score, most = options
-    ends = (end[0], end[0], end[1], end[1])
-    start, _, corridor = search(problem, ends, score, bounds, used, scratch)
-    letters = np.empty(0, np.uint8)
-    if start[0] >= 0:
-        region = Region(start[0], end[0], start[1], end[1], BEST, BEST)
-        _, letters = _at_once(problem, region, corridor, used, most)
-    return start, corridor, _summary(problem, start[0], start[1], letters)
-
-
-def _letters(problem: Problem, region: Region, used, corridor: Corridor) -> NDArray[np.uint8]:
+def _letters(
+    problem: Problem, region: Region, forbidden: ForbiddenArrays, corridor: Corridor, at_once: int
+) -> NDArray[np.uint8]:
     """Return the letters of the region's alignment."""
-    waiting, pieces = [region], []
+    waiting, parts = [region], []
     while waiting:
         part = waiting.pop()
-        small, letters = _at_once(problem, part, corridor, used, CELLS_AT_ONCE)
+        small, letters = _at_once(problem, part, corridor, forbidden, at_once)
         if small:
-            pieces.append(letters)
+            parts.append(letters)
             continue
         middle = (part.top + part.bottom) // 2
-        column, state = _crossing(problem, part, corridor, middle, used)
+        column, state = _crossing(problem, part, corridor, middle, forbidden)
         waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
         waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
-    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+    return np.concatenate(parts)
 
 
 @njit(cache=True, nogil=True)
-def _at_once(problem, region, corridor, used, most):
-    """Return whether all cells' steps can be kept, and if so the letters."""
-    offsets = _offsets(region, corridor)
-    if region.bottom - region.top >= _FEW_ROWS and offsets[-1] > most:
+def _at_once(problem, region, corridor, forbidden, most):
+    """Return whether all cells' steps can be stored, and if so the letters."""
+    begins = _row_begins(region, corridor)
+    if region.bottom - region.top >= _FEW_ROWS and begins[-1] > most:
         return False, np.empty(0, np.uint8)
-    steps = np.empty(offsets[-1], np.uint8)
-    return True, _walk_back(problem, region, corridor, used, (offsets, steps))
+    steps = StoredSteps(begins, np.empty(begins[-1], np.uint8))
+    return True, _walk_back(problem, region, corridor, forbidden, steps)
 
 
 @njit(cache=True, nogil=True)
@@ -166,60 +154,63 @@ def _summary(problem, row, column, letters):
     return total, operations[:runs], lengths[:runs].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _limits(corridor, region, row):
-    """Return the first and the last column of a row of places, from the region's left on."""
+    """Return the first and the last column of a row of nodes, from the region's left on."""
     at = row - corridor.top
     first = max(corridor.first[at], region.left) - region.left
     return first, min(corridor.last[at], region.right) - region.left
 
 
-@njit(cache=True, nogil=True)
-def _offsets(region, corridor):
+@njit(nogil=True)
+def _row_begins(region, corridor):
     """Return where each row's steps begin, and how many there are in all."""
-    offsets = np.zeros(region.bottom - region.top + 2, np.int64)
+    begins = np.zeros(region.bottom - region.top + 2, np.int64)
     for row in range(region.top, region.bottom + 1):
         first, last = _limits(corridor, region, row)
-        offsets[row - region.top + 1] = offsets[row - region.top] + max(last - first + 1, 0)
-    return offsets
+        begins[row - region.top + 1] = begins[row - region.top] + max(last - first + 1, 0)
+    return begins
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _first_row(best, gap, enters, last, penalties):
     """Fill in the row above a region, best scores and gaps of the subject."""
     gap_open, gap_extend = penalties
-    best[0] = 0 if enters == BEST else NEVER
+    best[0] = 0 if enters == BEST else NO_PATH
     if enters == GAP_OF_SUBJECT:
         gap[0] = 0
-    running = NEVER
+    running = NO_PATH
     for j in range(1, last + 1):
         running = extended(best[j - 1], running, gap_open, gap_extend)
         best[j] = running
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _forget(best, gap, before, now):
-    """Make what a row takes from the one before worth nothing where that one had no place."""
+    """Set scores that a row reads to `NO_PATH` where the row before had no node."""
     for j in range(now[0] - 1, min(now[1] + 1, before[0])):
-        best[j] = gap[j] = NEVER
+        best[j] = gap[j] = NO_PATH
     for j in range(max(now[0] - 1, before[1] + 1), now[1] + 1):
-        best[j] = gap[j] = NEVER
+        best[j] = gap[j] = NO_PATH
 
 
-@njit(cache=True, nogil=True)
-def _walk_back(problem, region, corridor, used, kept):
+@njit(nogil=True)
+def _walk_back(problem, region, corridor, forbidden, steps_of):
     """Fill the region and return its letters from the first to the last column."""
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
-    f_rows, f_columns = used
-    offsets, steps = kept
+    f_rows, f_columns = forbidden
+    begins, steps = steps_of
     rows, columns = region.bottom - region.top, region.right - region.left
-    # one more in front: a row's first place looks at what is left of it
-    best, gap = np.full(columns + 2, NEVER, np.int64)[1:], np.full(columns + 2, NEVER, np.int64)[1:]
+    # one more in front: a row's first node looks at what is left of it
+    best, gap = (
+        np.full(columns + 2, NO_PATH, np.int64)[1:],
+        np.full(columns + 2, NO_PATH, np.int64)[1:],
+    )
     before = _limits(corridor, region, region.top)
     _first_row(best, gap, region.enters, before[1], (gap_open, gap_extend))
     for j in range(before[0], before[1] + 1):
-        steps[offsets[0] + j - before[0]] = _D | (_D_OPENS if j == 1 else 0)
+        steps[begins[0] + j - before[0]] = _D | (_D_OPENS if j == 1 else 0)
     at = np.searchsorted(f_rows, region.top)
     for i in range(1, rows + 1):
         row = region.top + i - 1
@@ -228,8 +219,12 @@ def _walk_back(problem, region, corridor, used, kept):
         before = first, last
         while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
-        scores, place = table[query[row]], offsets[i] - first
-        diagonal, left, running = best[first - 1] if first else NEVER, NEVER, NEVER
+        scores, begin = table[query[row]], begins[i] - first
+        diagonal, left, running = (
+            best[first - 1] if first else NO_PATH,
+            NO_PATH,
+            NO_PATH,
+        )
         for j in range(first, last + 1):
             opens = best[j] - gap_open >= gap[j] - gap_extend
             gap[j] = extended(best[j], gap[j], gap_open, gap_extend)
@@ -250,21 +245,21 @@ def _walk_back(problem, region, corridor, used, kept):
                         value, source = pair, _PAIR
             diagonal = best[j]
             best[j] = left = value
-            steps[place + j] = step | source
+            steps[begin + j] = step | source
         while f_rows[at] == row:
             at += 1
-    return _collect(problem, region, corridor, kept)
+    return _collect(problem, region, corridor, steps_of)
 
 
-@njit(cache=True, nogil=True)
-def _collect(problem, region, corridor, kept):
+@njit(nogil=True)
+def _collect(problem, region, corridor, steps_of):
     query, subject, identical = problem.query, problem.subject, problem.identical
-    offsets, steps = kept
+    begins, steps = steps_of
     i, j, state = region.bottom - region.top, region.right - region.left, region.leaves
     letters = np.empty(i + j, np.uint8)
     n = len(letters)
     while i > 0 or j > 0:
-        step = steps[offsets[i] + j - _limits(corridor, region, region.top + i)[0]]
+        step = steps[begins[i] + j - _limits(corridor, region, region.top + i)[0]]
         if state == BEST:
             source = step & 3
             if source == _PAIR:
@@ -296,7 +291,10 @@ def _crossing(problem, region, corridor, middle, forbidden):
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
     f_rows, f_columns = forbidden
     columns = region.right - region.left
-    best, gap = np.full(columns + 2, NEVER, np.int64)[1:], np.full(columns + 2, NEVER, np.int64)[1:]
+    best, gap = (
+        np.full(columns + 2, NO_PATH, np.int64)[1:],
+        np.full(columns + 2, NO_PATH, np.int64)[1:],
+    )
     # crossings: 2 * column for the state BEST, one more for GAP_OF_SUBJECT
     of_best, of_gap = np.zeros(columns + 1, np.int64), np.zeros(columns + 1, np.int64)
     before = _limits(corridor, region, region.top)
@@ -312,10 +310,10 @@ def _crossing(problem, region, corridor, middle, forbidden):
         while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
         scores = table[query[row]]
-        diagonal, diagonal_crossing = NEVER, 0
+        diagonal, diagonal_crossing = NO_PATH, 0
         if first:
             diagonal, diagonal_crossing = best[first - 1], of_best[first - 1]
-        left, left_crossing, running, running_crossing = NEVER, 0, NEVER, 0
+        left, left_crossing, running, running_crossing = NO_PATH, 0, NO_PATH, 0
         for j in range(first, last + 1):
             if best[j] - gap_open >= gap[j] - gap_extend:
                 of_gap[j] = of_best[j]

@@ -1,12 +1,12 @@
 """Where alignments of a known best score run: found backwards from their ends.
 
-A path's score is what it gains before a place and what it gains behind it. The first is no more
-than the bound of the tile in which the place lies; so a place from which the end is reached with
-too little behind it lies on no such path. Nor is it more than that with which a path comes into the
-tile, and what the pairs from there on can add. What is left is a corridor, narrow where scores are
-high, because beside a long alignment the bounds are hardly higher than on it.
+A path's score is what it gains before a node and what it gains behind it. The first part is at most
+the bound of the tile in which the node lies. So a node from which the end is reached with too
+little behind it lies on no such path. The first part is also at most the score with which a path
+comes into the tile, and what the pairs from there on can add. What is left is a corridor. It is
+narrow where scores are high, because bounds beside a long alignment are hardly higher than on it.
 
-A *place* (i, j) lies between symbols: i of the query and j of the subject are before it. It lies in
+A *node* (i, j) lies between symbols: i of the query and j of the subject are before it. It lies in
 the tile of the cell (i - 1, j - 1), whose pair ends there.
 """
 
@@ -19,19 +19,14 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.local import recurrence as core
-from gpu_tools.local.forbidden import ForbiddenPairs
-from gpu_tools.local.problem import Problem
-
-extended = register_jitable(core.extended)
-NEVER = -(2**62)
-"""Stands for minus infinity; penalties can be taken off it once and again."""
+NO_PATH = -(2**60)
+"""The score where no path leads; still the least after penalties are subtracted many times."""
 _SCALE = 1 << 28
-"""More than the places of a tile, of which any may be an end."""
+"""More than the nodes of a tile, of which any may be an end."""
 
 
 class Corridor(NamedTuple):
-    """Rows of places from `top` on, each with its first and its last column.
+    """Rows of nodes from `top` on, each with its first and its last column.
 
     Where `last` is less than `first`, a row is empty.
     """
@@ -41,15 +36,16 @@ class Corridor(NamedTuple):
     last: NDArray[np.int64]
 
 
-class CorridorBounds(NamedTuple):
-    """Upper bounds of tiles' scores, and the side of a tile as a power of two."""
+class Path(NamedTuple):
+    """The start and the end of an alignment, as nodes, and the corridor in which it runs."""
 
-    upper: NDArray[np.int32]
-    shift: int
+    start: tuple[int, int]
+    end: tuple[int, int]
+    corridor: Corridor
 
 
 class Scratch(NamedTuple):
-    """Memory for `search`, of which it uses little: scores by column, limits by row."""
+    """Memory for `find_path`, which uses little of it: scores by column, limits by row."""
 
     best: NDArray[np.int64]
     gap: NDArray[np.int64]
@@ -57,52 +53,42 @@ class Scratch(NamedTuple):
     last: NDArray[np.int64]
 
 
-@register_jitable
+class CorridorInputs(NamedTuple):
+    """Bounds of tiles' scores, a tile's side as a power of two, forbidden pairs, and memory."""
+
+    upper: NDArray[np.int32]
+    shift: int
+    forbidden_rows: NDArray[np.int64]
+    forbidden_columns: NDArray[np.int64]
+    scratch: Scratch
+
+
 def make_scratch(rows: int, columns: int) -> Scratch:
-    """Return memory for a matrix; what is never used takes up none."""
+    """Return memory for a matrix; pages that are never used take up none."""
     scores = np.empty(columns + 2, np.int64), np.empty(columns + 2, np.int64)
     return Scratch(*scores, np.empty(rows + 2, np.int64), np.empty(rows + 2, np.int64))
 
 
 def whole(rows: int, columns: int) -> Corridor:
-    """Return the corridor of all places of a matrix."""
+    """Return the corridor of all nodes of a matrix."""
     return Corridor(0, np.zeros(rows + 1, np.int64), np.full(rows + 1, columns, np.int64))
 
 
-def find(
-    problem: Problem, ends: tuple[int, int, int, int], score: int, bounds: CorridorBounds,
-    forbidden: ForbiddenPairs, scratch: Scratch,
-) -> tuple[tuple[int, int], tuple[int, int], Corridor] | None:  # fmt: skip
-    """Return start and end of the first alignment of `score` that ends in a rectangle of places.
+@register_jitable
+def extended(best, gap, gap_open, gap_extend):
+    """Return the best score that ends in a gap one symbol further on.
 
     Parameters
     ----------
-    problem : Problem
-    ends : tuple of int
-        First and last row, first and last column of the places.
-    score : int
-        Not less than the score of any alignment that ends there.
-    bounds : CorridorBounds
-    forbidden : ForbiddenPairs
-    scratch : Scratch
-
-    Returns
-    -------
-    tuple of (int, int)
-        Row and column of the first pair: of those from which that end is reached the last row, then
-        column.
-    tuple of (int, int)
-        The place behind the last pair: the first row, then column.
-    Corridor
-        All places of alignments of that score between start and end.
-
-    None is returned if there is no such alignment.
+    best, gap : int
+        Of the neighbour: its best score, and that of ending in a gap in the same direction.
+    gap_open, gap_extend : int
+        Penalties.
     """
-    start, end, corridor = search(problem, ends, score, bounds, forbidden.pairs, scratch)
-    return (start, end, corridor) if start[0] >= 0 else None
+    return max(best - gap_open, gap - gap_extend)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _of_tile(upper, down, across):
     """Return bounds of a tile's scores, and of the scores with which paths come into it."""
     if down < 0 or across < 0:
@@ -118,24 +104,40 @@ def _of_tile(upper, down, across):
 
 
 @njit(cache=True, nogil=True)
-def search(problem, ends, score, bounds, forbidden, scratch):
-    """Fill in scores from each place to an end; return start, end and corridor, see `find`.
+def find_path(problem, ends, score, inputs):
+    """Return start, end and corridor of the first alignment of `score` that ends in a rectangle.
 
-    The start's row is -1 if there is none. Scores are multiplied so that there is space below for
-    the end that they come from: of equal ones the larger has the first end.
+    Scores are multiplied so that their lower bits hold the end that they come from: of equal scores
+    the larger number has the first end.
+
+    Parameters
+    ----------
+    problem : Problem
+    ends : Rectangle
+        The cells of which one is the last pair.
+    score : int
+        Not less than the score of any alignment that ends there.
+    inputs : CorridorInputs
+
+    Returns
+    -------
+    Path
+        Its end is the first node, by row, then column. Its start is, of those from which that end
+        is reached, the last one, by row, then column; the row is -1 if there is no such alignment.
+        The corridor has all nodes of alignments of that score between start and end.
     """
     query, subject, table = problem.query, problem.subject, problem.table.astype(np.int64) * _SCALE
     gap_open, gap_extend = problem.gap_open * _SCALE, problem.gap_extend * _SCALE
-    upper, shift = bounds
-    f_rows, f_columns = forbidden
-    first_row, last_row, first_column, last_column = ends
+    upper, shift, f_rows, f_columns, scratch = inputs
+    first_row, last_row = ends.top + 1, ends.bottom
+    first_column, last_column = ends.left + 1, ends.right
     ends_across = last_column - first_column + 1
     # a gap that is left and entered again has been opened twice
     reopened, steepest = gap_open - gap_extend, max(table.max(), 0)
     width = last_column + 1
     # most columns are never met: each is filled in when it first is
     best, gap, firsts, lasts = scratch
-    best[width], met = NEVER, width
+    best[width], met = NO_PATH, width
     lowest, highest, start_row, start_column, end = width, -1, -1, -1, np.int64(-1)
     at = np.searchsorted(f_rows, last_row + 1) - 1
     for row in range(last_row, -1, -1):
@@ -144,41 +146,41 @@ def search(problem, ends, score, bounds, forbidden, scratch):
         final = min(lowest - 1, first_column) if inside else lowest - 1
         while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > begin):
             at -= 1
-        barred = f_columns[at] if f_rows[at] == row else -1
+        used_column = f_columns[at] if f_rows[at] == row else -1
         scores = table[query[row]] if row < len(query) else table[0]
-        running, right = NEVER, NEVER
+        running, right = NO_PATH, NO_PATH
         down = (row - 1) >> shift
         top, left, of_tile, entering = down << shift, width, 0, 0
         lowest, highest = width, -1
         diagonal = best[begin + 1]
         column = begin
-        while column >= 0 and (column >= final or running > NEVER or right > NEVER):
+        while column >= 0 and (column >= final or running > NO_PATH or right > NO_PATH):
             if column < met:
-                met, best[column], gap[column] = column, NEVER, NEVER
+                met, best[column], gap[column] = column, NO_PATH, NO_PATH
             if column <= left:
                 across = (column - 1) >> shift
                 left = across << shift
                 bound, entering = _of_tile(upper, down, across)
                 of_tile, entering = (bound - score) * _SCALE, (entering - score) * _SCALE
-            # what a path may lack here of the score
+            # how much a path may lack here of the score
             lacks = -min(of_tile, entering + steepest * min(row - top, column - left))
             falling = extended(best[column], gap[column], gap_open, gap_extend)
             running = extended(right, running, gap_open, gap_extend)
-            falling = falling if falling + reopened >= lacks else NEVER
-            running = running if running + reopened >= lacks else NEVER
+            falling = falling if falling + reopened >= lacks else NO_PATH
+            running = running if running + reopened >= lacks else NO_PATH
             value = max(falling, running)
-            if column == barred:
+            if column == used_column:
                 at -= 1
-                barred = f_columns[at] if f_rows[at] == row else -1
-            elif diagonal > NEVER:
+                used_column = f_columns[at] if f_rows[at] == row else -1
+            elif diagonal > NO_PATH:
                 value = max(value, diagonal + scores[subject[column]])
             if inside and first_column <= column <= last_column:
                 number = (row - first_row) * ends_across + column - first_column
                 value = max(value, _SCALE - 1 - number)
-            value = value if value >= lacks else NEVER
+            value = value if value >= lacks else NO_PATH
             diagonal = best[column]
             best[column], gap[column], right = value, falling, value
-            if value > NEVER or falling > NEVER or running > NEVER:
+            if value > NO_PATH or falling > NO_PATH or running > NO_PATH:
                 lowest, highest = column, max(highest, column)
             if value >= score * _SCALE and value % _SCALE > end:
                 start_row, start_column, end = row, column, value % _SCALE
@@ -188,4 +190,4 @@ def search(problem, ends, score, bounds, forbidden, scratch):
             break
     corridor = Corridor(row, firsts[row : last_row + 1].copy(), lasts[row : last_row + 1].copy())
     down, across = divmod(_SCALE - 1 - end, ends_across)
-    return (start_row, start_column), (first_row + down, first_column + across), corridor
+    return Path((start_row, start_column), (first_row + down, first_column + across), corridor)

@@ -1,0 +1,172 @@
+"""The k best alignments against their naive definition, and their properties."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import AffineScoring
+from gpu_tools.local.problem import SearchSizes, make_problem
+from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs, aligned_pairs
+from gpu_tools.local.search.k_best import global_alignment
+from tests.local.cases import (
+    PROTEIN,
+    k_best,
+    letters_of,
+    oracle_pair,
+    protein_scoring,
+    random_pair,
+    random_scoring,
+    score_of,
+    searched,
+    sequences,
+    whole_window,
+)
+from tests.oracles import local as oracle_local
+
+
+@pytest.fixture(
+    params=[SearchSizes(), SearchSizes(4, 4, 0), SearchSizes(8, 8, 99, 20)],
+    ids=["usual", "small", "cut"],
+)
+def sizes(request):
+    """Tiles and windows so small that short sequences have many, and regions that are cut."""
+    return request.param
+
+
+def aligned(pair, scoring, sizes, **options):
+    problem = make_problem(*(sequence.codes for sequence in pair), scoring)
+    return [
+        (a.score, (a.query_start, a.subject_start), (a.query_end, a.subject_end), letters_of(a))
+        for a in searched(problem, scoring, sizes=sizes, **options)
+    ]
+
+
+def as_letters(symbols):
+    """Ambiguity codes are identical to nothing: give each its own letter for the oracle."""
+    return [s if s != "N" else ("N", k) for k, s in enumerate(symbols)]
+
+
+def oracle_texts(query, subject, scoring):
+    if scoring.matrix is not None:
+        return query, subject
+    return as_letters(query), ["other" if s == "N" else s for s in subject]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_local_is_what_the_definition_says(seed, sizes):
+    rng = np.random.default_rng(seed)
+    protein = seed % 3 == 0
+    scoring = protein_scoring(rng) if protein else random_scoring(rng)
+    texts = random_pair(rng, 24, PROTEIN if protein else "ACGTN")
+    query, subject = oracle_texts(*texts, scoring)
+    gaps = scoring.gap_open, scoring.gap_extend
+    expected = list(oracle_local.k_best(query, subject, oracle_pair(scoring), gaps, 5, 3))
+    found = aligned(sequences(*texts, scoring), scoring, sizes, k=5, min_score=3)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_first_of_many_equal_ends(seed, sizes):
+    """Two letters and small scores: equal ends in one tile, some of paths from far away."""
+    rng = np.random.default_rng(200 + seed)
+    scoring = AffineScoring(1, -1, 2, 1)
+    texts = random_pair(rng, 36, "AC")
+    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (2, 1), 8))
+    found = aligned(sequences(*texts, scoring), scoring, sizes, k=8)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("GGTCTAGCAGCACTATTAATAATGGAAGCT", "CTCGAAGCCGCCCAAATATAATATTCTGGG"),
+        ("CGTTTAGGAAGACCACCCATGCACCAGCTC", "ACGGCAGGCCGAGCACCCCATGCTTCACGT"),
+        ("GCAGAGCCGGGACGTTTCCAAAGTCGTGGG", "ACGTCACCGTGCCGATACCCAAAGGGGACA"),
+    ],
+)
+def test_the_first_of_two_equal_ends_comes_from_before_the_window(texts):
+    sizes = SearchSizes(smallest_tile=8, margin=8)
+    scoring = AffineScoring(1, -1, 9, 9)
+    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, 9), 3))
+    assert aligned(sequences(*texts, scoring), scoring, sizes, k=3) == expected
+
+
+def test_a_used_pair_just_left_of_an_alignment(sizes):
+    """It is in the same row as one inside, which must not be used again."""
+    text, scoring = "ACACAAACCCACAAACCAAC", AffineScoring(4, -1, 3, 0)
+    expected = list(oracle_local.k_best(text, text, oracle_pair(scoring), (3, 0), 18))
+    found = aligned(sequences(text, text, scoring), scoring, sizes, k=18)
+    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
+@pytest.mark.parametrize("extend", [0, 1])
+def test_gaps_longer_than_tiles(extend, sizes):
+    """Tiles that a path crosses in a gap have no higher scores than in it."""
+    left, right, between = "ACGGTCAATGCAAGTC", "GGATCCATTACGCAGT", "N" * 23
+    scoring = AffineScoring(5, -4, 9, extend)
+    for texts in ((left + right, left + between + right), (left + between + right, left + right)):
+        expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, extend), 3))
+        assert expected[0][0] == 5 * 32 - 9 - 22 * extend
+        found = aligned(sequences(*texts, scoring), scoring, sizes, k=3)
+        assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_global_is_what_the_definition_says(seed, sizes):
+    rng = np.random.default_rng(100 + seed)
+    protein = seed % 3 == 0
+    scoring = protein_scoring(rng) if protein else random_scoring(rng)
+    texts = random_pair(rng, 30, PROTEIN if protein else "ACGTN")
+    query, subject = oracle_texts(*texts, scoring)
+    gaps = scoring.gap_open, scoring.gap_extend
+    score, text = oracle_local.trace(query, subject, oracle_pair(scoring), gaps)
+    problem = make_problem(*(s.codes for s in sequences(*texts, scoring)), scoring)
+    found = global_alignment(problem, sizes.cells_at_once)
+    assert (found.score, letters_of(found)) == (score, text)
+
+
+def random_codes(rng, length):
+    return rng.integers(0, 5, length).astype(np.uint8)
+
+
+def related(rng, codes, changes):
+    """Return codes with substitutions and some stretches left out."""
+    copy = codes.copy()
+    copy[rng.integers(0, len(copy), changes)] = 2
+    return np.delete(copy, rng.integers(0, len(copy) - 1, changes // 8))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_properties_of_larger_ones(seed):
+    """No pair is shared, scores fall, each alignment scores what its CIGAR says."""
+    rng = np.random.default_rng(seed)
+    query = random_codes(rng, 1500)
+    subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
+    problem = make_problem(query, subject, AffineScoring())
+    found = k_best(problem, 12)
+    assert len(found) == 12
+    assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
+    used = set()
+    for f in found:
+        rows, columns = aligned_pairs(f.start, f.cigar)
+        pairs = set(zip(rows.tolist(), columns.tolist(), strict=True))
+        assert len(pairs) == len(rows)
+        assert not pairs & used
+        used |= pairs
+        assert score_of(problem, f.start, f.cigar) == f.score
+        assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
+        assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_equal_those_of_filling_everything_again(seed):
+    """The next score is that of the whole matrix without the pairs so far."""
+    rng = np.random.default_rng(50 + seed)
+    query = random_codes(rng, 700)
+    subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
+    problem = make_problem(query, subject, AffineScoring())
+    used = ForbiddenPairs()
+    for f in k_best(problem, 8):
+        largest, end = whole_window(problem, 1 << 20, used)
+        assert f.score == largest[0, 0]
+        assert (f.end[0] - 1) * problem.shape[1] + f.end[1] - 1 == end
+        used.add(f.start, f.cigar)
