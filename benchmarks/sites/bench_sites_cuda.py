@@ -48,29 +48,29 @@ def in_threads(function: Callable, *items: Iterable) -> list:
 
 def jobs_of(cases: list[SiteCase], scoring: SplicedScoring = SCORING) -> list:
     """Return the jobs of all strands of some cases; bases that repeat are compiled once."""
-    from gpu_tools.sites.gpu.job import Job, Strand
+    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
 
     parts = [(case, name, table) for case in cases for name, table in case.tables.items()]
     different = {id(table): (case.codes(name), table) for case, name, table in parts}
-    made = in_threads(lambda part: Strand(*part), different.values())
+    made = in_threads(lambda part: SiteStrand(*part), different.values())
     strands = dict(zip(different, made, strict=True))
-    return [Job(strands[id(table)], case.target.codes, scoring) for case, _, table in parts]
+    return [SiteJob(strands[id(table)], case.target.codes, scoring) for case, _, table in parts]
 
 
 def kernel(jobs: list, scoring: SplicedScoring = SCORING) -> dict:
     """Time the kernel that takes the jobs."""
-    from gpu_tools.sites.gpu.launch32 import WideLaunch
-    from gpu_tools.sites.gpu.packed_launch import PackedLaunch
+    from gpu_tools.sites.gpu.launch import SitePackedLaunch, launches_of
     from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE
 
-    packs = all(in_threads(lambda job: job.fits_packed, jobs))
-    launch = (PackedLaunch if packs else WideLaunch)(jobs, scoring, in_threads)
+    in_threads(lambda job: job.fits_packed, jobs)
+    ((_, launch),) = launches_of(jobs, scoring, in_threads)
+    packs = isinstance(launch, SitePackedLaunch)
     launch.run()
     seconds = statistics.median(milliseconds(launch.run) for _ in range(REPEATS)) / 1e3
     cells = sum(len(job.codes) * len(job.target) for job in jobs)
     strips = Counter()
-    for plan in launch.plans if packs else launch.jobs:
-        strips.update(plan.sizes if packs else [COLUMNS_PER_LANE] * plan.strips)
+    for job in launch.jobs:
+        strips.update(job.sizes if packs else [COLUMNS_PER_LANE] * job.numbers.strips)
     return {
         **rates(seconds, cells), "kernel": "packed" if packs else "32 bits", "jobs": len(jobs),
         "strips_by_size": {str(size): strips[size] for size in sorted(strips)},
