@@ -63,7 +63,7 @@ def kernel(jobs: list, scoring: SplicedScoring = SCORING) -> dict:
     from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE
 
     in_threads(lambda job: job.fits_packed, jobs)
-    ((_, launch),) = launches_of(jobs, scoring, in_threads)
+    ((_, launch),) = launches_of(jobs, scoring)
     packs = isinstance(launch, SitePackedLaunch)
     launch.run()
     seconds = statistics.median(milliseconds(launch.run) for _ in range(REPEATS)) / 1e3

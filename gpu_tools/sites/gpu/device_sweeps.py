@@ -36,21 +36,13 @@ class Sweeps:
     jobs : list of SiteJob
         They fit into the memory of the GPU together.
     scoring : SplicedScoring
-    spread : callable
-        Used like `map` for work of the CPU that may go to several threads.
     registers : int, optional
         Registers a lane of all packed strips; without it, they are chosen.
     """
 
-    def __init__(
-        self,
-        jobs: list[SiteJob],
-        scoring: SplicedScoring,
-        spread: Callable = map,
-        registers: int | None = None,
-    ):
+    def __init__(self, jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None):
         self.ends: list[BestEnd] = [None] * len(jobs)
-        self._launches, launches = {}, launches_of(jobs, scoring, spread, registers)
+        self._launches, launches = {}, launches_of(jobs, scoring, registers)
         for _, launch in launches:
             launch.run()
         for numbers, launch in launches:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
@@ -35,15 +33,13 @@ class StripLaunch:
     jobs : list of PackedStrips or Strips32
         All of one kind. What is compiled of a strand is copied to the GPU once.
     scoring : SplicedScoring
-    spread : callable
-        Used like `map` for work of the CPU.
     """
 
-    def __init__(self, jobs: list, scoring: SplicedScoring, spread: Callable = map):
+    def __init__(self, jobs: list, scoring: SplicedScoring):
         self.jobs = jobs
         compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
         arrays = [each.arrays() for each in compiled]
-        symbols = list(spread(lambda job: job.symbols(), jobs))
+        symbols = [job.symbols() for job in jobs]
         sizes = [
             (len(own), job.cell_words, job.border_words, job.numbers.strips)
             for own, job in zip(symbols, jobs, strict=True)
@@ -154,17 +150,19 @@ def can_pack() -> bool:
 
 
 def device_bytes(job: SiteJob, packs: bool) -> int:
-    """Return the device memory that a job needs at most, on a GPU that packs or not."""
+    """Return about how much device memory a job needs, on a GPU that packs or not."""
+    possible = [Strips32(job)]
     if packs and job.fits_packed:
-        return max(packed_strips(job, size).device_bytes for size in (NARROW, WIDE))
-    return Strips32(job).device_bytes
+        possible = [packed_strips(job, size) for size in (NARROW, WIDE)]
+    return max(
+        4 * strips.cell_words + strips.border_bytes * strips.border_words
+        + sum(array.nbytes for array in (*strips.compiled.arrays(), strips.symbols()))
+        for strips in possible
+    )  # fmt: skip
 
 
 def launches_of(
-    jobs: list[SiteJob],
-    scoring: SplicedScoring,
-    spread: Callable = map,
-    registers: int | None = None,
+    jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None
 ) -> list[tuple[list[int], StripLaunch]]:
     """Lay jobs out for the kernels that take them; parameters as for `Sweeps`.
 
@@ -180,8 +178,7 @@ def launches_of(
         chosen = [jobs[k] for k in packed]
         sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
         strips = list(map(packed_strips, chosen, sizes))
-        launches.append((packed, SitePackedLaunch(strips, scoring, spread)))
+        launches.append((packed, SitePackedLaunch(strips, scoring)))
     if others:
-        strips = [Strips32(jobs[k]) for k in others]
-        launches.append((others, SiteLaunch32(strips, scoring, spread)))
+        launches.append((others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)))
     return launches

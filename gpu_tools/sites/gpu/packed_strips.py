@@ -21,8 +21,6 @@ NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 
 STRIPS_A_MULTIPROCESSOR = 8
 OUTSIDE = 5
 """Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
-_LONGEST, _TRIED = 64, 40
-"""Times that the longest base sequence may need, as multiples of the least: how long, how many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +29,8 @@ class PackedStrips:
 
     job: SiteJob
     sizes: tuple[int, ...]
+
+    border_bytes = 4
 
     @property
     def compiled(self) -> StepTable:
@@ -56,12 +56,6 @@ class PackedStrips:
     def cell_words(self) -> int:
         """Words of all strips' cells in device memory."""
         return self._slots * sum(self.sizes) * WARP
-
-    @property
-    def device_bytes(self) -> int:
-        """Device memory that the job needs, its strand's steps included."""
-        words = self.border_words + self.cell_words + sum(self.sizes) * WARP
-        return 4 * (words + self.compiled.words.size + self._rows)
 
     @property
     def _rows(self) -> int:
@@ -119,49 +113,26 @@ def twice(value: int) -> int:
 
 
 def packed_strips(job: SiteJob, size: int) -> PackedStrips:
-    """Cut a job into strips of `size` registers a lane; of fewer if its slots need that."""
+    """Cut a job into strips of `size` registers a lane; of fewer if its slots need that.
+
+    The last strip is a narrow one if that holds the columns that are left.
+    """
     size = max(n for n in HOT_SLOTS if n <= size and job.strand.steps.n_hot <= HOT_SLOTS[n])
-    whole, last = _strips(job.columns, size)
-    return PackedStrips(job, (size,) * int(whole) + (int(last),) * bool(last))
-
-
-def _strips(columns, size: int) -> tuple[NDArray, NDArray]:
-    """Return how many strips columns fill, and the registers a lane of a last one, 0 if none is."""
-    whole, rest = np.divmod(columns, 2 * WARP * size)
-    last = np.where(rest <= 2 * WARP * NARROW, NARROW, size)
-    return whole, np.where(rest == 0, 0, last)
+    whole, left = divmod(job.columns, 2 * WARP * size)
+    last = (NARROW if left <= 2 * WARP * NARROW else size,) if left else ()
+    return PackedStrips(job, (size,) * whole + last)
 
 
 def sizes_of(jobs: list[SiteJob]) -> list[int]:
-    """Choose registers a lane for each job so that all of them together end soonest.
+    """Choose registers a lane for each job so that all of them together end soon.
 
-    A wide strip does more cells a second, a narrow one has done a row sooner. So the longest base
-    sequences get narrow strips: those whose wide strips would need longer than a limit, of which
-    the best of some is chosen.
+    A wide strip does more cells a second, a narrow one has done a row sooner. So a job gets narrow
+    strips if one of its wide strips would need longer than all jobs together.
     """
     rows = np.array([len(job.codes) + 1 for job in jobs])
-    columns = np.array([job.columns for job in jobs])
-    each = rows[:, None] * [NANOSECONDS_A_ROW[size] for size in (NARROW, WIDE)]
-    work = rows[:, None] * np.transpose([_nanoseconds(columns, size) for size in (NARROW, WIDE)])
-    gains = work[:, 1] < work[:, 0]
-    limits = each[:, 0].max() * np.geomspace(1, _LONGEST, _TRIED)
-    choices = [gains & (each[:, 1] <= limit) for limit in limits]
-    best = min(choices, key=lambda wide: _end(each, work, wide))
-    return [WIDE if wide else NARROW for wide in best]
-
-
-def _nanoseconds(columns: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the time of a row of all strips of some columns, `size` registers a lane."""
-    whole, last = _strips(columns, size)
-    times = np.zeros(WIDE + 1, dtype=np.int64)
-    times[list(NANOSECONDS_A_ROW)] = list(NANOSECONDS_A_ROW.values())
-    return whole * times[size] + times[last]
-
-
-def _end(each: NDArray, work: NDArray, wide: NDArray[np.bool_]) -> float:
-    """Return about when all jobs are done."""
-    where = np.arange(len(wide)), wide.astype(int)
-    return max(work[where].sum() / _strips_at_once(), each[where].max())
+    strips = -(-np.array([job.columns for job in jobs]) // (2 * WARP * WIDE))
+    together = (rows * strips).sum() / _strips_at_once()
+    return [NARROW if own > together else WIDE for own in rows]
 
 
 def _strips_at_once() -> int:

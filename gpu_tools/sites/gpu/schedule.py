@@ -81,7 +81,7 @@ def align_on_gpus(
         limit = min(options.bytes_per_batch, _SHARE_OF_FREE_MEMORY * free)
         for batch in within_limit(spread(jobs_of, share), lambda made: made[2], limit):
             jobs = [job for _, own, _ in batch for job in own.values()]
-            sweeps = Sweeps(jobs, scoring, spread, options.registers) if jobs else None
+            sweeps = Sweeps(jobs, scoring, options.registers) if jobs else None
             found = list(_best_strands(batch, sweeps))
             ends = spread(lambda each: finish(cases[each[0]], *each[1:]), found)
             for (k, *_), result in zip(found, ends, strict=True):

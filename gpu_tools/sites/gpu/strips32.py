@@ -23,6 +23,7 @@ class Strips32:
 
     job: SiteJob
     first_slot = 0
+    border_bytes = 8
 
     @property
     def compiled(self) -> RowPlan:
@@ -36,21 +37,13 @@ class Strips32:
 
     @property
     def border_words(self) -> int:
-        """Border words of all strips, of 64 bits each."""
+        """Border words of all strips."""
         return self.numbers.strips * self.numbers.advances
 
     @property
     def cell_words(self) -> int:
         """Words of all strips' cells."""
         return self.numbers.strips * self.numbers.stride
-
-    @property
-    def device_bytes(self) -> int:
-        """Device memory that the job needs, its strand's operations included."""
-        of_strip = STRIP + 12 * WARP
-        compiled = sum(array.nbytes for array in self.compiled.arrays())
-        words = 4 * self.cell_words + 8 * self.border_words
-        return words + self.numbers.strips * of_strip + compiled
 
     @cached_property
     def numbers(self) -> JobNumbers:
