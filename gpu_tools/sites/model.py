@@ -20,8 +20,8 @@ from gpu_tools.model.sequences import OTHER, encode
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from gpu_tools.splicing.site_matrix import SiteModel, read_site, site_scores
 
-FORMAT = "gpu-tools site model"
-VERSION = 1
+SITE_FORMAT = "gpu-tools site model"
+SITE_VERSION = 1
 LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
@@ -193,7 +193,7 @@ def sites_from_dict(content: Any) -> GeneSites:
         Naming the first key at fault.
     """
     reader = ModelReader(content, "")
-    for key, value in (("format", FORMAT), ("version", VERSION), ("units", "bits")):
+    for key, value in (("format", SITE_FORMAT), ("version", SITE_VERSION), ("units", "bits")):
         reader.literal(key, value)
     kinds = reader.value("introns")
     if not isinstance(kinds, list) or not 1 <= len(kinds) <= MOST_KINDS:

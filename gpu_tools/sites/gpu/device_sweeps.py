@@ -18,7 +18,7 @@ from gpu_tools.sites.cpu.coding import SLOTS as WAITING
 from gpu_tools.sites.cpu.coding import CodingState, CodingSweep
 from gpu_tools.sites.cpu.state import SiteBorder, State
 from gpu_tools.sites.cpu.sweep import SiteSweep
-from gpu_tools.sites.gpu.job import BestEnd, DeviceRows, SiteJob
+from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
 from gpu_tools.sites.gpu.launch import launches_of
 from gpu_tools.sites.gpu.packed_strips import PackedStrips
 from gpu_tools.sites.gpu.row_plan import TracebackSlots
@@ -41,7 +41,7 @@ class Sweeps:
     """
 
     def __init__(self, jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None):
-        self.ends: list[BestEnd] = [None] * len(jobs)
+        self.ends: list[SweepEnd] = [None] * len(jobs)
         self._launches, launches = {}, launches_of(jobs, scoring, registers)
         for _, launch in launches:
             launch.run()
@@ -55,7 +55,7 @@ class Sweeps:
         return sweep_of(launch.jobs[n], launch.rows(n), self.ends[k])
 
 
-def sweep_of(strips: PackedStrips | Strips32, rows: DeviceRows, end: BestEnd):
+def sweep_of(strips: PackedStrips | Strips32, rows: DeviceRows, end: SweepEnd):
     """Return what the CPU's sweep returns, made of a job's strips, its rows and its best end."""
     job, compiled = strips.job, strips.compiled
     stored = StoredRows(job, compiled.traceback, rows, job.dtype.type(job.limit.floor))

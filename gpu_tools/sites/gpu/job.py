@@ -27,7 +27,7 @@ LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""
 
 
-class BestEnd(NamedTuple):
+class SweepEnd(NamedTuple):
     """The best end of a sweep; the score is None if there is no chain."""
 
     score: int | None

@@ -11,7 +11,7 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.gpu.job import BestEnd, DeviceRows, SiteJob
+from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, SYMBOLS
 from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, sizes_of, twice
 from gpu_tools.sites.gpu.strips import NEVER, NEVER_BYTE
@@ -72,7 +72,7 @@ class StripLaunch:
             device_memset(array, NEVER_BYTE, array.nbytes)
         self._start()
 
-    def best_ends(self) -> list[BestEnd]:
+    def best_ends(self) -> list[SweepEnd]:
         """Return the jobs' best ends once the kernel is done."""
         found = self._ends_by_job(self.ends.copy_to_host())
         return [job.end_of(own) for job, own in zip(self.jobs, found, strict=True)]

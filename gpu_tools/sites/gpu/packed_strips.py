@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import WARP
-from gpu_tools.sites.gpu.job import BestEnd, SiteJob
+from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.steps import StepTable
 from gpu_tools.sites.gpu.sweep import HOT_SLOTS, NARROW, QUAD, WIDE
@@ -94,11 +94,11 @@ class PackedStrips:
         before = elements * sum(self.sizes[:-1])
         return [(self.sizes[0], array[:before]), (self.sizes[-1], array[before:])]
 
-    def end_of(self, key: int) -> BestEnd:
+    def end_of(self, key: int) -> SweepEnd:
         """Decode what `find_ends_thread` finds: the value above, less the border word's number."""
         value, length = -((-key) >> 32), len(self.job.target)
         end = self.compiled.boundary_at((value << 32) - key)
-        return BestEnd(value + self.job.scoring.gap * length, end, length)
+        return SweepEnd(value + self.job.scoring.gap * length, end, length)
 
 
 def _words(halves: NDArray[np.int64], size: int) -> NDArray[np.int32]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.cpu.coding import possible
-from gpu_tools.sites.gpu.job import BestEnd, SiteJob
+from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.row_plan import RowPlan
 from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, STRIP
@@ -66,7 +66,7 @@ class Strips32:
         """Return cells as `DeviceRows` has them, given their words."""
         return [words.reshape(self.numbers.strips, -1, COLUMNS_PER_LANE, WARP, 1, 1)]
 
-    def end_of(self, lanes: NDArray[np.int32]) -> BestEnd:
+    def end_of(self, lanes: NDArray[np.int32]) -> SweepEnd:
         """Return the first of the best ends, at the least column, of those of all lanes.
 
         Its score is None if chains must translate and none does.
@@ -74,7 +74,7 @@ class Strips32:
         lanes, job = lanes.reshape(-1, 3), self.job
         scores, ends, columns = lanes.T
         equal = np.flatnonzero(scores == scores.max())
-        end = BestEnd(*lanes[equal[np.lexsort((columns[equal], ends[equal]))[0]]].tolist())
+        end = SweepEnd(*lanes[equal[np.lexsort((columns[equal], ends[equal]))[0]]].tolist())
         if job.table.stops is None:
             return end
         return end._replace(score=possible(end.score, job.limit, len(job.target), job.scoring))

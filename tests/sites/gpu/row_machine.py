@@ -4,7 +4,7 @@ import numpy as np
 
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.gpu.job import BestEnd, DeviceRows, SiteJob
+from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
 from gpu_tools.sites.gpu.row_plan import (
     ADVANCE,
     BEGIN,
@@ -81,10 +81,10 @@ class Machine:
         return DeviceRows([stored.reshape(1, len(stored), -1, 1, 1, 1)], first)
 
 
-def run_rows(job: SiteJob) -> tuple[DeviceRows, BestEnd]:
+def run_rows(job: SiteJob) -> tuple[DeviceRows, SweepEnd]:
     """Return rows and best end of a job as the 32-bit kernel gives them."""
     plan = job.strand.row_plan
     machine = Machine(job, plan.traceback.n_slots)
     machine.cells[plan.start] = machine.empty
     machine.run(plan, [plan.row + k for k in range(plan.tracks)])
-    return machine.rows(0), BestEnd(*machine.best)
+    return machine.rows(0), SweepEnd(*machine.best)

@@ -18,7 +18,7 @@ pytest.importorskip("numba_cuda")
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.device_sweeps import sweep_of
-from gpu_tools.sites.gpu.job import BestEnd, DeviceRows, SiteJob, SiteStrand
+from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SiteStrand, SweepEnd
 from gpu_tools.sites.gpu.launch import device_bytes
 from gpu_tools.sites.gpu.packed_strips import packed_strips
 from gpu_tools.sites.gpu.row_plan import BEGIN, NO_SYMBOL, compile_for_registers
@@ -99,7 +99,7 @@ def run_steps(job: SiteJob):
         machine.step(n, *words)
     copies = machine.copies
     rows = DeviceRows([copies.reshape(1, len(copies), -1, 1, 1, 1)], steps.first_copy)
-    return packed_strips(job, WIDE), rows, BestEnd(*machine.best)
+    return packed_strips(job, WIDE), rows, SweepEnd(*machine.best)
 
 
 def check(rng, ends: str, table_of, run, rows_per_block: int) -> int:
