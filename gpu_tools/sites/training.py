@@ -90,7 +90,8 @@ def train_sites(
     lengths = {"from": [design.shortest], "penalties": [design.penalty]}
     return {
         "format": SITE_FORMAT, "version": SITE_VERSION, "name": name, "source": source,
-        "units": "bits", "points_per_bit": design.points_per_bit, "introns": [major | lengths, minor | lengths],
+        "units": "bits", "points_per_bit": design.points_per_bit,
+        "introns": [major | lengths, minor | lengths],
         "start": 0, "stop": 0, "begin": design.anywhere, "end": design.anywhere,
         "stops": list(STOP_CODONS),
     }  # fmt: skip

@@ -69,7 +69,7 @@ from gpu_tools.sites.gpu.steps import (
 from gpu_tools.sites.gpu.strips import NEVER, await_word, begin_strip, peek
 
 NARROW, WIDE = 4, 8
-"""Registers of cells a lane, of strips for long and for other base sequences."""
+"""Registers of cells a lane: of strips for the longest base sequences, and for all others."""
 QUAD = 4
 """Neighbouring registers whose words lie side by side in a slot."""
 HOT_SLOTS = {NARROW: 14, WIDE: 7} if simulated() else {NARROW: 42, WIDE: 21}
@@ -79,7 +79,7 @@ With these a multiprocessor of an H100 or H200 holds eight strips, two for each 
 """
 GAP_AT, EXTRA_AT, WORDS_AT, LANES_AT = 0, 1, 2, 8
 """Where the scoring array has: the gap, bytes 4 to 7 of the words of lifted scores, those words by
-base symbol, and for each lane 0 if it is the last one, else `WARP`.
+symbol of the base sequence, and for each lane 0 if it is the last one, else `WARP`.
 """
 
 _LEAST_WORD = -0x7FFF8000
