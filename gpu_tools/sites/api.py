@@ -48,7 +48,7 @@ class SiteCase:
         return len(self.base) * len(self.target) * len(self.tables)
 
     def check(self) -> None:
-        """Raise `InputError` if the target is empty or a table has another length than the base."""
+        """Raise `InputError` if the target is empty or a table does not fit the base sequence."""
         if not len(self.target):
             raise InputError("empty target", record=self.target.name, expected="nucleotides")
         for strand, table in self.tables.items():
@@ -61,7 +61,7 @@ class SiteCase:
                 )  # fmt: skip
 
     def codes(self, strand: str):
-        """Return the bases of a strand in reading direction."""
+        """Return the nucleotides of a strand in reading direction."""
         return self.base.codes if strand == "+" else reverse_complement(self.base.codes)
 
 
@@ -72,7 +72,7 @@ def tables_of(
     ends: str = "global",
     reading: str = "any",
 ) -> dict[str, SiteTable]:
-    """Score the sites of a base by a model.
+    """Score the sites of a base sequence by a model.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def site_align(
     Parameters
     ----------
     cases : iterable of SiteCase
-        Cases; bases, targets and tables may repeat.
+        Cases; base sequences, targets and tables may repeat.
     scoring : SplicedScoring, optional
         Match 1, mismatch -1, gap -2 by default; its exon weight and intron penalty are not used.
     device : str
@@ -134,7 +134,7 @@ def site_align(
     Raises
     ------
     InputError
-        If a target is empty, or a table does not fit its base.
+        If a target is empty, or a table does not fit its base sequence.
     ScoringError
         If scores could overflow 32-bit integers.
     DeviceError
@@ -145,7 +145,7 @@ def site_align(
     Ties: ``+`` before ``-``; then the chain whose last exon ends first, at the smallest target
     position; then, walking back, the shortest exon with that end, entered at the smallest target
     position, with no predecessor if that is as good, else the nearest one. Within an exon an
-    aligned pair goes before an unaligned base symbol, and that before an unaligned target symbol.
+    aligned pair goes before an unaligned nucleotide, and that before an unaligned target symbol.
     These are the rules of `gpu_tools.spliced_align`, so that both give the same chain where the
     candidates are the same.
 

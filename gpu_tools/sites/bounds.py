@@ -1,4 +1,4 @@
-"""Bounds on the cells of site mode, and the value under which a cell cannot matter."""
+"""Bounds on the cells of site mode, and the value under which a cell belongs to no best chain."""
 
 from __future__ import annotations
 
@@ -51,15 +51,13 @@ def table_limits(table: SiteTable, gap: int, codes=None) -> TableLimits:
     """Work out what limits have in common; `codes` as for `limits`."""
     framed = table.stops is not None
     least = coding_chain(table, codes, gap) if framed else simple_chain(table, gap)
-    opened = [int(np.abs(scores[scores != CLOSED]).max(initial=0)) for scores in table.scores]
-    penalty = max((abs(intron.penalty) for intron in table.introns), default=0)
-    return TableLimits(best_sites(table), least, sum(opened) + penalty, table.length)
+    return TableLimits(best_sites(table), least, sum(table.largest_scores()), table.length)
 
 
 def limits(table: SiteTable, columns: int, scoring: SplicedScoring, codes=None) -> Limits:
     """Work out the floor and the bounds of a sweep over `columns` target columns.
 
-    `codes` are the strand's bases, which a table with stop codons needs.
+    `codes` are the strand's nucleotides, which a table with stop codons needs.
     """
     return limits_within(table_limits(table, scoring.gap, codes), columns, scoring)
 
@@ -97,11 +95,9 @@ def coding_chain(table: SiteTable, codes, gap: int) -> int:
     found = _coding_exon(table.first_entry, table.last_exit, codes, table.stops, gap)
     if found != CLOSED:
         return int(found)
-    worst = [int(np.abs(scores[scores != CLOSED]).max(initial=0)) for scores in table.scores]
-    penalty = max((abs(intron.penalty) for intron in table.introns), default=0)
-    entries, exits = (int((scores != CLOSED).sum()) for scores in table.scores[1:3])
-    per_intron = worst[1] + worst[2] + penalty
-    return min(gap, 0) * table.length - worst[0] - worst[3] - per_intron * min(entries, exits)
+    first, acceptor, donor, last, penalty = table.largest_scores()
+    introns = min(int((scores != CLOSED).sum()) for scores in table.scores[1:3])
+    return min(gap, 0) * table.length - first - last - (acceptor + donor + penalty) * introns
 
 
 @njit(cache=True, nogil=True)

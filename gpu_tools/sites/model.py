@@ -1,8 +1,8 @@
 """The model of sites for site mode: matrices of donors and acceptors, introns, codons; JSON.
 
-Matrices are log-odds in bits; a table's scores are points of the alignment's scoring, integers:
-`points_per_bit` times a site's bits, rounded, halves to even. So the optimum is exact and the
-same everywhere.
+Matrices are log-odds in bits. A table's scores are points of the alignment's scoring: integers,
+`points_per_bit` times a site's bits, rounded, halves to even. So the optimum is exact on every
+device.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.json_model import FORBIDDEN, HUNDREDTHS, ModelReader, load_json
+from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import OTHER, encode
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
-from gpu_tools.splicing.site_matrix import SiteModel, read_site
+from gpu_tools.splicing.site_matrix import SiteModel, read_site, site_scores
 
-FORMAT = "gpu-tools site model"
-VERSION = 1
+SITE_FORMAT = "gpu-tools site model"
+SITE_VERSION = 1
 LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
@@ -47,7 +47,7 @@ class IntronModel:
 
 @dataclass(frozen=True)
 class GeneSites:
-    """What a chain may do where, and what that scores.
+    """A model of sites: where exons of a chain may begin and end, and what that scores.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class GeneSites:
         Parameters
         ----------
         codes : ndarray of uint8, shape (m,)
-            The strand's bases, in reading direction.
+            The strand's nucleotides, in reading direction.
         ends : str
             With ``free`` a chain begins and ends anywhere at no cost.
         reading : {"any", "complete", "incomplete"}
@@ -127,40 +127,22 @@ class GeneSites:
         return words
 
     def _best_kind(self, codes, sites: list[SiteModel]):
-        """Return points and kind of each boundary; a boundary is a site of its best kind."""
+        """Return points and kind of each boundary, which is a site of its best kind."""
         points = np.full(len(codes) + 1, CLOSED)
         best, kinds = np.full(len(codes) + 1, CLOSED), np.zeros(len(codes) + 1, dtype=np.uint8)
         for kind, site in enumerate(sites):
-            places, bits = _site_bits(codes, site)
-            better = (bits >= site.cutoff) & (bits > best[places])
-            places, bits = places[better], bits[better]
-            best[places], kinds[places] = bits, kind
-            points[places] = np.rint(self.points_per_bit * bits / HUNDREDTHS).astype(np.int64)
+            bits = site_scores(codes, site)
+            better = np.flatnonzero((bits >= site.cutoff) & (bits > best))
+            best[better], kinds[better] = bits[better], kind
+            scaled = self.points_per_bit * bits[better] / HUNDREDTHS
+            points[better] = np.rint(scaled).astype(np.int64)
         return points, kinds
 
 
 def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int, int], ...]:
-    """Return the penalties of introns of at least `length` bases."""
+    """Return the penalties of introns of at least `length` nucleotides."""
     at_length = [p for least, p in penalties if least <= length] or [penalties[0][1]]
     return ((length, at_length[-1]), *(pair for pair in penalties if pair[0] > length))
-
-
-def _site_bits(
-    codes: NDArray[np.uint8], site: SiteModel
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the boundaries that a matrix does not forbid, and their hundredths of a bit.
-
-    As `site_scores`, but the columns that forbid most places are looked
-    at first, and the others only at what is left.
-    """
-    n, width = len(codes), len(site.scores)
-    padded = np.full(n + width, OTHER, dtype=np.uint8)
-    padded[site.before : site.before + n] = codes
-    allowed = np.ones(n + 1, dtype=bool)
-    for column in np.flatnonzero((site.scores == FORBIDDEN).any(axis=1)):
-        allowed &= (site.scores[column] != FORBIDDEN)[padded[column : column + n + 1]]
-    places = np.flatnonzero(allowed)
-    return places, sum(site.scores[column][padded[places + column]] for column in range(width))
 
 
 def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray[np.int64]:
@@ -211,7 +193,7 @@ def sites_from_dict(content: Any) -> GeneSites:
         Naming the first key at fault.
     """
     reader = ModelReader(content, "")
-    for key, value in (("format", FORMAT), ("version", VERSION), ("units", "bits")):
+    for key, value in (("format", SITE_FORMAT), ("version", SITE_VERSION), ("units", "bits")):
         reader.literal(key, value)
     kinds = reader.value("introns")
     if not isinstance(kinds, list) or not 1 <= len(kinds) <= MOST_KINDS:

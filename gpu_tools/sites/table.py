@@ -1,8 +1,8 @@
-"""What a chain may do at each boundary between two bases, and what it scores there.
+"""Where exons may begin and end on a strand, and what that scores.
 
-Boundary i lies before base i; m bases have the boundaries 0 to m. A chain enters its first exon
-at a *first* entry and the others at an *inner* one (an acceptor); it leaves its last exon at a
-*last* exit and the others at an *inner* one (a donor).
+Boundary i lies before nucleotide i; m nucleotides have the boundaries 0 to m. A chain enters its
+first exon at a *first* entry and the others at an *inner* one (an acceptor). It leaves its last
+exon at a *last* exit and the others at an *inner* one (a donor).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class IntronClass(NamedTuple):
 
 @dataclass(frozen=True)
 class SiteTable:
-    """Scores at the boundaries of one strand of a base, in reading direction.
+    """Scores at the boundaries of one strand of a base sequence, in reading direction.
 
     Attributes
     ----------
@@ -70,9 +70,7 @@ class SiteTable:
         for name in ("entry_kind", "exit_kind"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(len(self.first_entry), dtype=np.uint8))
-        largest = max((abs(intron.penalty) for intron in self.introns), default=0)
-        for scores in self.scores:
-            largest = max(largest, int(np.abs(scores[scores != CLOSED]).max(initial=0)))
+        largest = max(self.largest_scores())
         if largest >= LIMIT_INT32:
             raise ScoringError(f"a site's score of {largest} is too large; expected less than 2^30")
 
@@ -81,9 +79,14 @@ class SiteTable:
         """The four arrays of scores, in the order of the flags."""
         return self.first_entry, self.inner_entry, self.inner_exit, self.last_exit
 
+    def largest_scores(self) -> list[int]:
+        """Return the largest magnitudes of the four kinds of scores, then of the penalties."""
+        largest = [int(np.abs(s[s != CLOSED]).max(initial=0)) for s in self.scores]
+        return [*largest, max((abs(intron.penalty) for intron in self.introns), default=0)]
+
     @property
     def length(self) -> int:
-        """Bases of the strand."""
+        """Nucleotides of the strand."""
         return len(self.first_entry) - 1
 
     def flags(self) -> NDArray[np.uint8]:

@@ -12,12 +12,12 @@ from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.sequences import encode
 from gpu_tools.model.translation import STOP_CODONS
-from gpu_tools.sites.model import FORMAT, VERSION
+from gpu_tools.sites.model import SITE_FORMAT, SITE_VERSION
 from gpu_tools.splicing.site_estimation import Window, site_matrix
 
 ACCEPTOR, DONOR = Window(30, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
 MINOR_DONOR, MINOR_ACCEPTOR = "ATATCCTT", "CCAC"
-"""Consensus of the introns AT-AC at their first and at their last bases."""
+"""Consensus of the introns AT-AC at their first and at their last nucleotides."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class SiteDesign:
     anywhere : int
         Points for beginning without a start codon, and for ending without a stop codon.
     consensus_bits, other_bits : float
-        Score of a base that agrees with the consensus of the introns AT-AC, and of another one.
+        Score of a nucleotide that agrees with the consensus of the introns AT-AC, and of another.
     consensus_cutoff : float
-        Smallest score of their sites: they are rare, and every place counts against them.
+        Smallest score of their sites: they are rare, and every boundary counts against them.
     """
 
     acceptor: Window = ACCEPTOR
@@ -89,8 +89,9 @@ def train_sites(
     }
     lengths = {"from": [design.shortest], "penalties": [design.penalty]}
     return {
-        "format": FORMAT, "version": VERSION, "name": name, "source": source, "units": "bits",
-        "points_per_bit": design.points_per_bit, "introns": [major | lengths, minor | lengths],
+        "format": SITE_FORMAT, "version": SITE_VERSION, "name": name, "source": source,
+        "units": "bits", "points_per_bit": design.points_per_bit,
+        "introns": [major | lengths, minor | lengths],
         "start": 0, "stop": 0, "begin": design.anywhere, "end": design.anywhere,
         "stops": list(STOP_CODONS),
     }  # fmt: skip

@@ -26,17 +26,6 @@ _ADD, _MAX = "add.s16x2 $0, $1, $2;", "max.s16x2 $0, $1, $2;"
 _PERMUTE, _TIMES_PLUS = "prmt.b32 $0, $1, $2, $3;", "mad.lo.s32 $0, $1, $2, $3;"
 
 
-def _advanced_twin(row, selectors, words, diagonal, carry, left, gap):
-    following = []
-    for here, selector in zip(row, selectors, strict=True):
-        up = max2(here, carry)
-        paired = add2(diagonal, permute(words[0], words[1], selector))
-        left = max2(add2(up, gap), max2(paired, left))
-        following.append(left)
-        diagonal = up
-    return tuple(following)
-
-
 def _moved_twin(row, selectors, words, diagonal, left, gap):
     following = []
     for here, selector in zip(row, selectors, strict=True):
@@ -62,11 +51,6 @@ def _at_least_twin(row, value):
 
 def _filled_twin(row, value):
     return tuple(value for _ in row)
-
-
-def _store_twin(array, index, stride, row):
-    for k, here in enumerate(row):
-        array[index + k * stride] = here
 
 
 def _load_twin(count: int):
@@ -132,16 +116,12 @@ def _generate_store_word(context, builder, signature, arguments):
 
 
 if simulated():
-    advanced, moved, raised, plus_times, at_least, filled = (
+    moved, raised, plus_times, at_least, filled = (
         cuda.jit(device=True)(f)
-        for f in (
-            _advanced_twin, _moved_twin, _raised_twin, _plus_times_twin, _at_least_twin,
-            _filled_twin,
-        )
-    )  # fmt: skip
-    store_words, place_of, store_quads, copy_quads = (
-        cuda.jit(device=True)(f)
-        for f in (_store_twin, _place_twin, _store_quads_twin, _copy_quads_twin)
+        for f in (_moved_twin, _raised_twin, _plus_times_twin, _at_least_twin, _filled_twin)
+    )
+    place_of, store_quads, copy_quads = (
+        cuda.jit(device=True)(f) for f in (_place_twin, _store_quads_twin, _copy_quads_twin)
     )
     load_word, store_word = (cuda.jit(device=True)(f) for f in (_load_word_twin, _store_word_twin))
 else:
@@ -150,29 +130,12 @@ else:
     _add, _max, _permute, _times_plus = map(instruction, (_ADD, _MAX, _PERMUTE, _TIMES_PLUS))
 
     @intrinsic
-    def advanced(typing_context, row, selectors, words, diagonal, carry, left, gap):
+    def moved(typing_context, row, selectors, words, diagonal, left, gap):
         """Return the next row of a block of neighbouring columns.
 
-        `row` is raised to `carry` before it is used; `selectors` look the lifted scores up in the
-        two `words`; `diagonal` is what the row has before its first column, `left` what the next
-        row has there.
+        `selectors` look the lifted scores up in the two `words`; `diagonal` is what the row has
+        before its first column, `left` what the next row has there.
         """
-
-        def generate(context, builder, signature, arguments):
-            here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
-            diagonal, carry, left, gap = arguments[3:]
-            for k, selector in enumerate(chosen):
-                up = _max(builder, here[k], carry)
-                paired = _add(builder, diagonal, _permute(builder, low, high, selector))
-                left = _max(builder, _add(builder, up, gap), _max(builder, paired, left))
-                here[k], diagonal = left, up
-            return pack(builder, here)
-
-        return row(row, selectors, words, diagonal, carry, left, gap), generate
-
-    @intrinsic
-    def moved(typing_context, row, selectors, words, diagonal, left, gap):
-        """Do what `advanced` does with a row that is where it must be raised to already."""
 
         def generate(context, builder, signature, arguments):
             here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
@@ -246,19 +209,6 @@ else:
             # from the first word on: the distance is then part of the instruction
             yield builder.gep(first, [builder.mul(arguments[2], ir.Constant(ir.IntType(32), k))])
 
-    @intrinsic
-    def store_words(typing_context, array, index, stride, row):
-        """Write a row's words to the elements `index`, `index` + `stride` and so on."""
-
-        def generate(context, builder, signature, arguments):
-            words = unpack(builder, arguments[3])
-            pointers = _pointers(context, builder, signature, arguments, len(words))
-            for pointer, word in zip(pointers, words, strict=True):
-                builder.store(word, pointer)
-            return context.get_dummy_value()
-
-        return types.void(array, types.uint32, types.uint32, row), generate
-
     def _generate_place(context, builder, signature, arguments):
         function_type = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
         text = "{ .reg .b64 at; cvta.to.shared.u64 at, $1; cvt.u32.u64 $0, at; }"
@@ -318,7 +268,7 @@ def _load_intrinsic(count: int):
 
 
 def load_words(count: int):
-    """Return ``load(array, index, stride)``, the counterpart of `store_words` for `count` words."""
+    """Return ``load(array, index, stride)``: it reads `count` words, `stride` elements apart."""
     if simulated():
         return cuda.jit(device=True)(_load_twin(count))
     return intrinsic(_load_intrinsic(count))

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from gpu_tools.sites.cpu.coding import SLOTS
+from gpu_tools.sites.cpu.coding import SLOTS as WAITING
 from gpu_tools.sites.cpu.state import Sites
-from gpu_tools.sites.gpu.program import (
+from gpu_tools.sites.gpu.row_plan import (
     ADVANCE,
     BEST_EXIT,
     CLEAR,
@@ -19,8 +18,8 @@ from gpu_tools.sites.gpu.program import (
     PUT,
     RAISE,
     SPECIAL,
-    Kept,
-    Program,
+    RowPlan,
+    TracebackSlots,
     boundaries_of,
     emit,
     most_pending,
@@ -29,10 +28,13 @@ from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXI
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
 
 
-class CodingPlaces(NamedTuple):
-    """Where rows lie, see `gpu_tools.sites.gpu.program.Places` and `coding.CodingState`.
+class CodingSlots(NamedTuple):
+    """Which slots hold what: the first slot of each kind of row.
 
-    `row` is the first of three, as are `entries`; exits have three places each.
+    `row` is the first of three current rows, one a reading frame; `entries` are three, too, and
+    each exit has three slots. `alone` is the row of an exon that has not joined its frame's row
+    yet, `waiting` are rows that wait to join. `ring` are slots of exits that no later block needs,
+    used in turn, `stored` what a traceback reads. See also `row_plan.SlotLayout`.
     """
 
     before: int
@@ -43,49 +45,52 @@ class CodingPlaces(NamedTuple):
     entries: int
     ring: int
     ring_size: int
-    kept: int
+    stored: int
 
 
-def coding_places(sites: Sites) -> CodingPlaces:
-    """Return the places of a table's rows, what is used most first."""
+def _slots_of(sites: Sites) -> CodingSlots:
+    """Return the slots of a table's rows, what is used most first."""
     row, ring_size = BEST_EXIT + 1, most_pending(sites)
     alone, start, waiting = row + FRAMES, row + FRAMES + 1, row + FRAMES + 2
-    entries = waiting + SLOTS
+    entries = waiting + WAITING
     before = entries + FRAMES
     ring = before + SPLITS * len(sites.intron_kinds)
-    return CodingPlaces(
+    return CodingSlots(
         before, row, alone, start, waiting, entries, ring, ring_size, ring + FRAMES * ring_size
     )
 
 
-def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> tuple[Program, NDArray]:
-    """Compile a table with stop codons; also return which rows wait at each block's end.
+def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> RowPlan:
+    """Compile a table with stop codons.
 
-    A block keeps, one after the other, three current rows, those that wait, the maxima before
+    A block stores, one after the other, three current rows, those that wait, the maxima before
     entries, and the maximum over its exits.
     """
-    classes = len(sites.intron_kinds)
+    classes, slots = len(sites.intron_kinds), _slots_of(sites)
     exits, entries, firsts, finals = (
         int((sites.flags & bit != 0).sum())
         for bit in (INNER_EXIT, INNER_ENTRY, FIRST_ENTRY, LAST_EXIT)
     )
-    kept_rows = FRAMES + SLOTS + SPLITS * classes + 1
+    rows_of_block = FRAMES + WAITING + SPLITS * classes + 1
     most = (
         (2 * FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
-        + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (kept_rows + 6)
+        + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (rows_of_block + 6)
     )  # fmt: skip
     operations = np.empty((most, 4), dtype=np.int32)
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
-    kept = np.empty(exits, np.int32), np.empty(len(blocks), np.int32)
-    waiting = np.zeros((len(blocks), SLOTS), dtype=bool)
-    n, n_places = _coding(
-        sites, stops, coding_places(sites), ends, (boundaries, operations), kept, waiting
+    stored = np.empty(exits, np.int32), np.empty(len(blocks), np.int32)
+    waiting = np.zeros((len(blocks), WAITING), dtype=bool)
+    n, n_slots = _write_operations(
+        sites, stops, slots, ends, (boundaries, operations), stored, waiting
     )
-    return Program(boundaries, operations[:n].copy(), Kept(*kept, n_places)), waiting
+    traceback = TracebackSlots(*stored, n_slots)
+    return RowPlan(
+        boundaries, operations[:n].copy(), traceback, slots.row, slots.start, FRAMES, waiting
+    )
 
 
 @njit
-def _take_exits(sites, places, row, pending, exit_places, operations, n):
+def _take_exits(sites, slots, row, pending, exit_slots, operations, n):
     """Raise the maxima before entries to the exits that lie far enough behind `row`."""
     codes, kinds, lengths = sites.codes, sites.intron_kinds, sites.intron_lengths
     exit_rows, counts = pending
@@ -95,50 +100,50 @@ def _take_exits(sites, places, row, pending, exit_places, operations, n):
             boundary = exit_rows[exit]
             if sites.exit_kind[boundary] == kinds[k]:
                 for frame in range(FRAMES):
-                    bases = (boundary - frame) % FRAMES
-                    if bases <= boundary:
-                        to = places.before + k * SPLITS + split_class(codes, boundary, bases)
-                        n = emit(operations, n, RAISE, to, exit_places[exit] + frame, 0)
+                    before = (boundary - frame) % FRAMES
+                    if before <= boundary:
+                        to = slots.before + k * SPLITS + split_class(codes, boundary, before)
+                        n = emit(operations, n, RAISE, to, exit_slots[exit] + frame, 0)
             counts[1 + k] += 1
     return n
 
 
 @njit
-def _wait(codes, places, boundary, left, operations, n, waits):
-    """Advance the row alone by `left` bases and let it wait there for its track."""
+def _wait(codes, slots, boundary, left, operations, n, waits):
+    """Advance the row alone by `left` nucleotides and let it wait there for its frame's row."""
     for k in range(left):
-        n = emit(operations, n, ADVANCE, places.alone, codes[boundary + k], 0)
-    slot = (boundary + left) % SLOTS
-    waits[slot] = True
-    return emit(operations, n, RAISE, places.waiting + slot, places.alone, 0)
+        n = emit(operations, n, ADVANCE, slots.alone, codes[boundary + k], 0)
+    number = (boundary + left) % WAITING
+    waits[number] = True
+    return emit(operations, n, RAISE, slots.waiting + number, slots.alone, 0)
 
 
 @njit
-def _enter(sites, stops, places, boundary, operations, n, waits):
+def _enter(sites, stops, slots, boundary, operations, n, waits):
     """Let exons that are not the first of their chain begin at a boundary."""
     codes, kinds = sites.codes, sites.intron_kinds
     for split in range(SPLITS):
-        bases = 0 if split == 0 else (1 if split < 3 else 2)
-        to = places.entries + bases
+        of_codon = 0 if split == 0 else (1 if split < 3 else 2)
+        to = slots.entries + of_codon
         if split in (0, 1, 3):
             n = emit(operations, n, CLEAR, to, 0, 0)
         if completes(codes, stops, split, boundary):
             for k in range(len(kinds)):
                 if kinds[k] == sites.entry_kind[boundary]:
                     bonus = sites.inner_entry[boundary] - sites.intron_penalties[k]
-                    n = emit(operations, n, RAISE, to, places.before + k * SPLITS + split, bonus)
-    n = emit(operations, n, RAISE, places.row + boundary % FRAMES, places.entries, 0)
-    for bases in range(1, FRAMES):
-        if boundary + FRAMES - bases <= len(codes):
-            n = emit(operations, n, PUT, places.alone, places.entries + bases, 0)
-            n = _wait(codes, places, boundary, FRAMES - bases, operations, n, waits)
+                    n = emit(operations, n, RAISE, to, slots.before + k * SPLITS + split, bonus)
+    n = emit(operations, n, RAISE, slots.row + boundary % FRAMES, slots.entries, 0)
+    for of_codon in range(1, FRAMES):
+        if boundary + FRAMES - of_codon <= len(codes):
+            n = emit(operations, n, PUT, slots.alone, slots.entries + of_codon, 0)
+            n = _wait(codes, slots, boundary, FRAMES - of_codon, operations, n, waits)
     return n
 
 
 @njit
-def _close(places, classes, operations, n, free):
-    """Keep what a block leaves; return the numbers of operations and of places."""
-    sources = (places.row, FRAMES), (places.waiting, SLOTS), (places.before, SPLITS * classes)
+def _close(slots, classes, operations, n, free):
+    """Store what a block leaves, from slot `free` on; return how many operations and slots."""
+    sources = (slots.row, FRAMES), (slots.waiting, WAITING), (slots.before, SPLITS * classes)
     for first, count in sources:
         for k in range(count):
             n = emit(operations, n, PUT, free, first + k, 0)
@@ -148,57 +153,57 @@ def _close(places, classes, operations, n, free):
 
 
 @njit(cache=True, nogil=True)
-def _coding(sites, stops, places, block_ends, written, kept, waiting):
-    """Write the operations of all boundaries; return how many, and the number of places."""
+def _write_operations(sites, stops, slots, block_ends, written, traceback, waiting):
+    """Write the operations of all boundaries; return how many, and the number of slots."""
     flags, codes = sites.flags, sites.codes
     boundaries, operations = written
-    exit_places, block_places = kept
+    exit_slots, block_slots = traceback
     classes, longest = len(sites.intron_kinds), np.int64(0)
     for k in range(classes):
         longest = max(longest, sites.intron_lengths[k])
-    pending = np.empty(len(exit_places), np.int64), np.zeros(1 + classes, np.int64)
+    pending = np.empty(len(exit_slots), np.int64), np.zeros(1 + classes, np.int64)
     exit_rows, counts = pending
-    waits = np.zeros(SLOTS, np.bool_)
-    n, free, block, shared = 0, places.kept, 0, 0
-    for place in range(places.ring):
-        if place != places.start:
-            n = emit(operations, n, CLEAR, place, 0, 0)
+    waits = np.zeros(WAITING, np.bool_)
+    n, free, block, shared = 0, slots.stored, 0, 0
+    for slot in range(slots.ring):
+        if slot != slots.start:
+            n = emit(operations, n, CLEAR, slot, 0, 0)
     for i in range(len(flags)):
         before, closes = (0 if i == 0 else n), i == block_ends[block]
-        row = places.row + i % FRAMES
+        row = slots.row + i % FRAMES
         if flags[i] & LAST_EXIT:
             n = emit(operations, n, FINAL, row, i, sites.last_exit[i])
         if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
             n = emit(operations, n, CLEAR, row, 0, 0)
-        if waits[i % SLOTS]:
-            n = emit(operations, n, RAISE, row, places.waiting + i % SLOTS, 0)
-            n = emit(operations, n, CLEAR, places.waiting + i % SLOTS, 0, 0)
-            waits[i % SLOTS] = False
+        if waits[i % WAITING]:
+            n = emit(operations, n, RAISE, row, slots.waiting + i % WAITING, 0)
+            n = emit(operations, n, CLEAR, slots.waiting + i % WAITING, 0, 0)
+            waits[i % WAITING] = False
         if closes or flags[i] & (INNER_EXIT | INNER_ENTRY):
-            n = _take_exits(sites, places, i, pending, exit_places, operations, n)
+            n = _take_exits(sites, slots, i, pending, exit_slots, operations, n)
         if flags[i] & INNER_EXIT:
             if i + longest > block_ends[block]:
                 to, free = free, free + FRAMES
             else:
-                to = places.ring + FRAMES * shared
-                shared = (shared + 1) % places.ring_size
-            exit_places[counts[0]], exit_rows[counts[0]] = to, i
+                to = slots.ring + FRAMES * shared
+                shared = (shared + 1) % slots.ring_size
+            exit_slots[counts[0]], exit_rows[counts[0]] = to, i
             counts[0] += 1
             for track in range(FRAMES):
-                source, bonus = places.row + track, sites.inner_exit[i]
+                source, bonus = slots.row + track, sites.inner_exit[i]
                 n = emit(operations, n, PUT, to + track, source, bonus)
                 n = emit(operations, n, RAISE, BEST_EXIT, source, bonus)
-            n = _take_exits(sites, places, i, pending, exit_places, operations, n)
+            n = _take_exits(sites, slots, i, pending, exit_slots, operations, n)
         whole = i + FRAMES <= len(codes)
         if flags[i] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
-            n = emit(operations, n, PUT, places.alone, places.start, sites.first_entry[i])
-            n = _wait(codes, places, i, FRAMES, operations, n, waits)
+            n = emit(operations, n, PUT, slots.alone, slots.start, sites.first_entry[i])
+            n = _wait(codes, slots, i, FRAMES, operations, n, waits)
         if flags[i] & INNER_ENTRY:
-            n = _enter(sites, stops, places, i, operations, n, waits)
+            n = _enter(sites, stops, slots, i, operations, n, waits)
         if closes:
             waiting[block] = waits
-            block_places[block] = free
-            n, free = _close(places, classes, operations, n, free)
+            block_slots[block] = free
+            n, free = _close(slots, classes, operations, n, free)
             block += 1
         if n > before:
             operations[n - 1, 0] |= LAST

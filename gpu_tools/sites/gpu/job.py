@@ -1,9 +1,8 @@
-"""One strand of one case on its way to a GPU and back, whatever kernel takes it."""
+"""One strand of one case on its way to a GPU and back, whichever kernel sweeps it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from math import isqrt
 from typing import NamedTuple
 
@@ -13,23 +12,22 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu.wavefront import blocks_of
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import Limits, TableLimits, limits_within, table_limits
-from gpu_tools.sites.cpu import sweep as cpu
-from gpu_tools.sites.cpu.coding import SLOTS
+from gpu_tools.sites.bounds import TableLimits, limits_within, table_limits
 from gpu_tools.sites.cpu.state import sites_of
-from gpu_tools.sites.gpu.program import kept_exits, most_pending
+from gpu_tools.sites.cpu.sweep import ROWS_PER_BLOCK
+from gpu_tools.sites.gpu.coding import compile_coding
+from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory
+from gpu_tools.sites.gpu.steps import StepTable, compile_steps
+from gpu_tools.sites.gpu.sweep import HOT_SLOTS
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.codons import FRAMES, SPLITS
 from gpu_tools.splicing.strip import padded
 
 LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""
-_NARROWEST = 256
-"""Columns of the narrowest strips."""
 
 
-class End(NamedTuple):
+class SweepEnd(NamedTuple):
     """The best end of a sweep; the score is None if there is no chain."""
 
     score: int | None
@@ -37,29 +35,45 @@ class End(NamedTuple):
     column: int
 
 
-class Strand:
-    """One strand of a base, whatever its targets; its programs are compiled once.
+class SiteStrand:
+    """One strand of a base sequence, whatever its targets; what is compiled of it is shared.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (m,)
-        The strand's bases in reading direction.
+        The strand's nucleotides in reading direction.
     table : SiteTable
         Of the same strand; it has a chain.
+    rows_per_block : int
+        Least number of rows between two that are stored for the traceback.
     """
 
-    def __init__(self, codes: NDArray[np.uint8], table: SiteTable):
+    def __init__(
+        self, codes: NDArray[np.uint8], table: SiteTable, rows_per_block: int = ROWS_PER_BLOCK
+    ):
         self.codes, self.table = codes, table
         self.sites = sites_of(codes, table, np.dtype(np.int32))
-        self.blocks = blocks_of(len(codes) + 1, max(cpu.ROWS_PER_BLOCK, isqrt(len(codes))))
-        self.programs: dict = {}
+        self.blocks = blocks_of(len(codes) + 1, max(rows_per_block, isqrt(len(codes))))
+        self._compiled: dict[str, StepTable | RowPlan] = {}
         self._limits: dict[int, TableLimits] = {}
 
-    def compiled(self, key, make: Callable):
-        """Return what `make` made of the sites and blocks when `key` was first asked for."""
-        if key not in self.programs:
-            self.programs[key] = make(self.sites, self.blocks)
-        return self.programs[key]
+    @property
+    def steps(self) -> StepTable:
+        """What the packed kernel does; the table has no stop codons."""
+        return self._once("steps", lambda: compile_steps(self.sites, self.blocks))
+
+    @property
+    def row_plan(self) -> RowPlan:
+        """What the 32-bit kernel does."""
+        if self.table.stops is None:
+            return self._once("rows", lambda: compile_for_memory(self.sites, self.blocks))
+        return self._once("rows", lambda: compile_coding(self.sites, self.blocks, self.table.stops))
+
+    def _once(self, key: str, make: Callable):
+        """Return what `make` makes the first time; all threads get the same object."""
+        if key not in self._compiled:
+            self._compiled.setdefault(key, make())
+        return self._compiled[key]
 
     def limits(self, gap: int) -> TableLimits:
         """Return what the limits of the strand's sweeps have in common at a gap's score."""
@@ -69,39 +83,46 @@ class Strand:
         return self._limits[gap]
 
 
-class Job:
+class SiteJob:
     """One strand of one case.
 
     Parameters
     ----------
-    strand : Strand
+    strand : SiteStrand
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
+
+    Raises
+    ------
+    ScoringError
+        If scores could overflow 32-bit integers.
     """
 
-    def __init__(self, strand: Strand, target: NDArray[np.uint8], scoring: SplicedScoring):
+    def __init__(self, strand: SiteStrand, target: NDArray[np.uint8], scoring: SplicedScoring):
         self.strand, self.codes, self.table = strand, strand.codes, strand.table
         self.sites, self.blocks = strand.sites, strand.blocks
         self.target, self.scoring, self.columns = target, scoring, len(target) + 1
+        # floor and bounds are those of the CPU's sweep
+        self.limit = limits_within(strand.limits(scoring.gap), padded(self.columns, 1, 2), scoring)
+        self.dtype = narrowest(self.limit.bounds, scoring)
 
-    @cached_property
-    def limit(self) -> Limits:
-        """Floor and bounds, those of the CPU's sweep; raises `ScoringError` beyond 32 bits."""
-        known = self.strand.limits(self.scoring.gap)
-        limit = limits_within(known, padded(self.columns, 1, 2), self.scoring)
-        narrowest(limit.bounds, self.scoring)
-        return limit
-
-    @cached_property
+    @property
     def fits_packed(self) -> bool:
-        """Whether the packed kernel can take the job: its kind, 16-bit cells, byte scores."""
+        """Whether the packed kernel can take the job: its kind, its scores and its slots."""
+        return (
+            self.table.stops is None
+            and self.scoring.ends == "global"
+            and self._scores_fit_packed()
+            and self.strand.steps.n_hot <= max(HOT_SLOTS.values())
+        )
+
+    def _scores_fit_packed(self) -> bool:
+        """Return whether 16 bits hold all cells, and bytes all scores."""
         lifted = self.scoring.substitution() - self.scoring.gap
         bound, unaligned = self.limit.bounds, abs(self.scoring.gap) * padded(self.columns, 1, 2)
         return bool(
-            self.table.stops is None
-            and self.scoring.ends == "global"
-            and np.abs(lifted).max() <= 127
+            np.abs(lifted).max() <= 127
             and -127 <= self.scoring.gap <= 0
             and (len(set(lifted[:, OTHER].tolist())) == 1 or not (self.target == OTHER).any())
             # the bounds allow for the gaps at a chain's end, which the kernel does not count
@@ -109,63 +130,22 @@ class Job:
             and bound.highest - unaligned < 2**15 - 256
         )
 
-    @property
-    def work(self) -> int:
-        """Cells to compute."""
-        return (len(self.codes) + 1) * self.columns
-
-    @property
-    def device_bytes(self) -> int:
-        """Device memory that the job takes, about: rows that are kept, borders, its program."""
-        coding, classes = self.table.stops is not None, len(self.sites.intron_kinds)
-        exits = kept_exits(self.sites, self.blocks) + most_pending(self.sites)
-        of_block = FRAMES + SLOTS + SPLITS * classes + 1 if coding else classes + 2
-        rows = (FRAMES if coding else 1) * exits + (len(self.blocks) + 2) * of_block
-        width, bases = self.columns * 3 // 2 + _NARROWEST, len(self.codes) + 1
-        if self.fits_packed:
-            return rows * width * 2 + bases * (width // _NARROWEST * 4 + 20)
-        advances = 6 if coding else 1
-        return rows * width * 4 + bases * (width // _NARROWEST * 8 * advances + 100)
-
 
 class DeviceRows:
     """Rows fetched from a GPU.
 
     Parameters
     ----------
-    cells : ndarray, shape (strips, places, size, lanes, cells a word)
+    parts : list of ndarray, shape (strips, slots, groups of words, lanes, words a group, halves)
+        Strips of equal width each, from left to right.
     first : int
-        Number of the first place.
+        Number of the first slot.
     """
 
-    def __init__(self, cells: NDArray, first: int):
-        self.cells, self.first = cells, first
+    def __init__(self, parts: list[NDArray], first: int):
+        self.parts, self.first = parts, first
 
-    def row(self, place: int, columns: int) -> NDArray:
+    def row(self, slot: int, columns: int) -> NDArray:
         """Return the first columns of a row."""
-        return self.rows(place, place + 1)[0, :columns]
-
-    def rows(self, place: int, past: int) -> NDArray:
-        """Return the rows of neighbouring places, padded to whole strips."""
-        words = self.cells[:, place - self.first : past - self.first]
-        strips, count, size, lanes, halves = words.shape
-        return words.transpose(1, 0, 3, 4, 2).reshape(count, strips * size * lanes * halves)
-
-    def cell(self, place: int, column: int) -> int:
-        """Return a row's value at a column."""
-        _, _, size, lanes, halves = self.cells.shape
-        strip, column = divmod(column, lanes * halves * size)
-        virtual_lane, word = divmod(column, size)
-        lane, half = divmod(virtual_lane, halves)
-        return int(self.cells[strip, place - self.first, word, lane, half])
-
-
-def begun(plans, chosen: list[int] | None = None) -> NDArray[np.int32]:
-    """Return job and strip in the order in which they begin; then zeros.
-
-    All plans begin, longest bases first, or those that are `chosen`, in that order.
-    """
-    if chosen is None:
-        chosen = sorted(range(len(plans)), key=lambda k: -plans[k].rows)
-    strips = [(k, strip) for k in chosen for strip in range(plans[k].strips)]
-    return np.array([*strips, (0, 0)], dtype=np.int32)
+        in_order = (part[:, slot - self.first].transpose(0, 2, 4, 1, 3) for part in self.parts)
+        return np.concatenate([part.ravel() for part in in_order])[:columns]

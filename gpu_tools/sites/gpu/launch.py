@@ -1,218 +1,184 @@
-"""Site mode on GPUs: which kernel takes what, and sweeps that the CPU's tracebacks can read.
-
-The kernels keep the state before each block of rows; a traceback computes the few blocks again, on
-the CPU, where the best chain has exons.
-"""
+"""Launches of the kernels of site mode: jobs laid out on a GPU, swept, and what comes back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
-
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
+from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu import coding, state
-from gpu_tools.sites.cpu.coding import SLOTS, CodingState, CodingSweep
-from gpu_tools.sites.cpu.state import SiteBorder, State
-from gpu_tools.sites.cpu.sweep import SiteSweep
-from gpu_tools.sites.gpu.job import DeviceRows, End, Job
-from gpu_tools.sites.gpu.launch32 import WideLaunch, WidePlan
-from gpu_tools.sites.gpu.packed_launch import PackedLaunch
-from gpu_tools.sites.gpu.program import Kept
-from gpu_tools.sites.table import INNER_EXIT
-from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.codons import FRAMES, SPLITS
-from gpu_tools.splicing.strip import by_lane, lanes_of, padded, strip_of
+from gpu_tools.model.sequences import OTHER
+from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
+from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, SYMBOLS
+from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, sizes_of, twice
+from gpu_tools.sites.gpu.strips import NEVER, NEVER_BYTE
+from gpu_tools.sites.gpu.strips32 import Strips32
+from gpu_tools.sites.gpu.sweep import NARROW, WIDE, find_ends_thread, sweep_packed_warp
+from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 
 PACKED_CAPABILITY = (9, 0)
+_END_BLOCKS, _END_THREADS = (1, 2) if simulated() else (4, 256)
 
 
-class Sweeps:
-    """Jobs swept on the current GPU, their rows still in its memory.
+class StripLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
+
+    A subclass makes `cells`, `borders` and `ends`, which its kernel writes, and starts it.
 
     Parameters
     ----------
-    jobs : list of Job
-        Which fit into the memory of the GPU together.
+    jobs : list of PackedStrips or Strips32
+        All of one kind. What is compiled of a strand is copied to the GPU once.
     scoring : SplicedScoring
-    spread : callable
-        Used like `map` for work of the CPU that may go to several threads.
     """
 
-    def __init__(self, jobs: list[Job], scoring: SplicedScoring, spread=map):
-        can_pack = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
-        self.places, launches = [None] * len(jobs), []
-        for launch, packs in ((PackedLaunch, True), (WideLaunch, False)):
-            chosen = [k for k, job in enumerate(jobs) if (job.fits_packed and can_pack) == packs]
-            if chosen:
-                launches.append(launch([jobs[k] for k in chosen], scoring, spread))
-            for number, k in enumerate(chosen):
-                self.places[k] = launches[-1], number
-        for launch in launches:
-            launch.run()
-        found = {id(launch): launch.best_ends() for launch in launches}
-        self.ends: list[End] = [found[id(launch)][number] for launch, number in self.places]
+    def __init__(self, jobs: list, scoring: SplicedScoring):
+        self.jobs = jobs
+        compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
+        arrays = [each.arrays() for each in compiled]
+        symbols = [job.symbols() for job in jobs]
+        sizes = [
+            (len(own), job.cell_words, job.border_words, job.numbers.strips)
+            for own, job in zip(symbols, jobs, strict=True)
+        ]
+        _, self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
+        starts = _starts([[len(array) for array in pair] for pair in arrays])
+        start_of = dict(zip(map(id, compiled), starts, strict=True))
+        self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
+        self.table[:, [SYMBOLS, CELLS, BORDERS, ENDS]] = _starts(sizes)
+        self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.compiled)] for job in jobs]
+        self._allocate(compiled)
+        boundaries, operations = (np.concatenate(each) for each in zip(*arrays, strict=True))
+        # operations are read one ahead, four words each
+        operations = np.append(operations, np.zeros(4, dtype=np.int32))
+        inputs = self.table, self._strips(), boundaries, operations, np.concatenate(symbols)
+        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.scoring = cuda.to_device(np.array(self._scores(scoring), dtype=np.int32))
 
-    def fetch(self, k: int) -> SiteSweep | CodingSweep:
-        """Return the sweep of job `k` as the CPU's tracebacks want it."""
-        launch, number = self.places[k]
-        plan, rows = launch.plans[number], launch.rows(number)
-        if plan.job.table.stops is None:
-            return site_sweep_of(plan, rows, self.ends[k])
-        return coding_sweep_of(plan, rows, self.ends[k])
+    def _strips(self) -> NDArray[np.int32]:
+        """Return job and strip in the order in which they begin, those that last first; then 0."""
+        order = sorted(range(len(self.jobs)), key=lambda k: -self.jobs[k].duration)
+        strips = [(k, strip) for k in order for strip in range(self.jobs[k].numbers.strips)]
+        return np.array([*strips, (0, 0)], dtype=np.int32)
 
+    def run(self) -> None:
+        """Clear how far the strips are and the best ends, and start the kernel."""
+        counter = self.inputs[1][-1]
+        device_memset(counter, 0, counter.nbytes)
+        for array in (self.borders, self.ends):
+            device_memset(array, NEVER_BYTE, array.nbytes)
+        self._start()
 
-@dataclass(frozen=True)
-class SweptRows:
-    """What the rows of a swept job mean.
+    def best_ends(self) -> list[SweepEnd]:
+        """Return the jobs' best ends once the kernel is done."""
+        found = self._ends_by_job(self.ends.copy_to_host())
+        return [job.end_of(own) for job, own in zip(self.jobs, found, strict=True)]
 
-    Parameters
-    ----------
-    job : Job
-    kept : Kept
-    rows : DeviceRows
-    dtype : dtype
-        The CPU's cells.
-    floor : scalar of the dtype
-    """
-
-    job: Job
-    kept: Kept
-    rows: DeviceRows
-    dtype: np.dtype
-    floor: np.integer
-
-    @property
-    def width(self) -> int:
-        """Cells of a row on the CPU."""
-        return padded(self.job.columns, 1, self.dtype.itemsize)
-
-    def laid_out(self, places):
-        """Return rows as the CPU's sweeps have them, shape (places, width)."""
-        made = np.full((len(places), self.width), self.floor, dtype=self.dtype)
-        for row, place in zip(made, places, strict=True):
-            row[: self.job.columns] = self.rows.row(int(place), self.job.columns)
-        return by_lane(made, lanes_of(self.dtype), self.dtype)
-
-    def pending(self, number: int):
-        """Return the exits that some class has not taken before a block.
-
-        Returns
-        -------
-        tuple of ndarray
-            Their numbers, their boundaries, and how many there are, then how many of them each
-            class has taken.
-        """
-        sites, last = self.job.sites, self.job.blocks[number][0] - 1
-        rows = np.flatnonzero(sites.flags & INNER_EXIT)
-        longest = int(sites.intron_lengths.max(initial=0))
-        exits = np.flatnonzero((rows <= last) & (rows + longest > last))
-        taken = [int((rows[exits] + n <= last).sum()) for n in sites.intron_lengths]
-        return exits, rows[exits], np.array([len(exits), *taken], dtype=np.int64)
+    def rows(self, k: int) -> DeviceRows:
+        """Fetch the rows of job `k`."""
+        job, first = self.jobs[k], int(self.table[k, CELLS])
+        words = self.cells[first : first + job.cell_words].copy_to_host()
+        return DeviceRows(job.parts(words), job.first_slot)
 
 
-class _Lazily:
-    """A sequence made element by element when it is asked for."""
+class SitePackedLaunch(StripLaunch):
+    """Jobs for the packed kernel; borders and cells lie in one buffer, borders first."""
 
-    def __init__(self, make):
-        self.make = make
+    jobs: list[PackedStrips]
 
-    def __getitem__(self, number: int):
-        return self.make(number)
+    def _allocate(self, compiled: list) -> None:
+        self.table[:, CELLS] += self.n_borders
+        self.cells = cuda.device_array(self.n_borders + self.n_cells, dtype=np.int32)
+        self.borders = self.cells[: self.n_borders]
+        self.ends = cuda.device_array(len(self.jobs), dtype=np.int64)
+        self.last_exits = cuda.to_device(np.concatenate([steps.last_exits for steps in compiled]))
 
+    @staticmethod
+    def _scores(scoring: SplicedScoring) -> list[int]:
+        lifted = (scoring.substitution() - scoring.gap).astype(np.int64)
+        extra = NEVER_BYTE << 8 | int(lifted[0, OTHER]) & 0xFF
+        words = lifted[:, :4].astype(np.int8).copy().view(np.int32).ravel()
+        lanes = [WARP] * (WARP - 1) + [0]
+        return [twice(scoring.gap), extra, *words, NEVER, *lanes]
 
-class DeviceSiteSweep(SiteSweep):
-    """A sweep whose rows a GPU has kept; `source` says where."""
+    def _start(self) -> None:
+        sweep_packed_warp[self.n_strips, WARP](*self.inputs, self.cells, self.scoring)
+        find_ends_thread[(len(self.jobs), _END_BLOCKS), _END_THREADS](
+            self.inputs[0], self.last_exits, self.cells, self.ends
+        )
 
-    source: SweptRows
-
-    def best_exit(self, block: int, column: int) -> int:
-        """Return the largest value with which an exon of a block leaves at a column."""
-        place = self.source.kept.blocks[block] + 1 + len(self.sites.intron_kinds)
-        return self.source.rows.cell(place, column)
-
-
-class DeviceCodingSweep(CodingSweep):
-    """A sweep of chains that translate whose rows a GPU has kept."""
-
-    source: SweptRows
-
-    def best_exit(self, block: int, column: int) -> int:
-        """Return the largest value with which an exon of a block leaves at a column."""
-        behind = FRAMES + SLOTS + SPLITS * len(self.sites.intron_kinds)
-        return self.source.rows.cell(self.source.kept.blocks[block] + behind, column)
+    def _ends_by_job(self, ends: NDArray[np.int64]) -> list[int]:
+        return ends.tolist()
 
 
-def _source_of(plan, rows: DeviceRows) -> SweptRows:
-    job = plan.job
-    dtype = narrowest(job.limit.bounds, job.scoring)
-    return SweptRows(job, plan.kept, rows, dtype, dtype.type(job.limit.floor))
+class SiteLaunch32(StripLaunch):
+    """Jobs for the 32-bit kernel."""
+
+    jobs: list[Strips32]
+
+    def _allocate(self, compiled: list) -> None:
+        self.cells = cuda.device_array(self.n_cells, dtype=np.int32)
+        self.borders = cuda.device_array(max(self.n_borders, 1), dtype=np.int64)
+        self.ends = cuda.device_array((self.n_strips, WARP, 3), dtype=np.int32)
+
+    @staticmethod
+    def _scores(scoring: SplicedScoring) -> list[int]:
+        lifted = (scoring.substitution() - scoring.gap).ravel()
+        return [*lifted, scoring.gap, int(scoring.ends != "global")]
+
+    def _start(self) -> None:
+        sweep32_warp[self.n_strips, WARP](
+            *self.inputs, self.cells, self.borders, self.ends, self.scoring
+        )
+
+    def _ends_by_job(self, ends: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+        return np.split(ends, self.table[1:, ENDS])
 
 
-def _weights(source: SweptRows):
-    limit = source.job.limit
-    gap = source.job.scoring.gap
-    return np.array([gap, limit.floor, limit.bounds.lowest], dtype=source.dtype)
+def _starts(sizes) -> NDArray[np.int64]:
+    """Return where each of some parts begins, by column, given their sizes."""
+    sizes = np.array(sizes, dtype=np.int64)
+    return np.cumsum(sizes, axis=0) - sizes
 
 
-def site_sweep_of(plan, rows: DeviceRows, end: End) -> SiteSweep:
-    """Return what `sites.cpu.sweep.sweep` returns, from a plan, its rows and its best end."""
-    source, job = _source_of(plan, rows), plan.job
-    sites = state.sites_of(job.codes, job.table, source.dtype)
-    strip = strip_of(job.target, 0, source.width, job.scoring, source.dtype)
-    border = SiteBorder(*np.full((2, len(job.codes) + 1), source.floor))
-    snapshots = _Lazily(lambda number: _site_state(source, number))
-    sweep = DeviceSiteSweep(
-        *end, job.blocks, sites, [strip], [snapshots], [], [border], _weights(source)
-    )
-    sweep.source = source
-    return sweep
+def can_pack() -> bool:
+    """Tell whether the current GPU has packed 16-bit maxima."""
+    return simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
 
 
-def _site_state(source: SweptRows, number: int) -> State:
-    """Return the state before a block."""
-    job, classes = source.job, len(source.job.sites.intron_kinds)
-    fresh = state.fresh_state(job.sites, source.width, (0, 0), source.floor)
-    if number == 0:
-        return fresh
-    first = source.kept.blocks[number - 1]
-    exits, exit_rows, counts = source.pending(number)
-    (row,) = source.laid_out([first])
-    return fresh._replace(
-        row=row, before=source.laid_out(range(first + 1, first + 1 + classes)),
-        exits=source.laid_out(source.kept.exits[exits]), exit_rows=exit_rows, counts=counts,
+def device_bytes(job: SiteJob, packs: bool) -> int:
+    """Return about how much device memory a job needs, on a GPU that packs or not."""
+    possible = [Strips32(job)]
+    if packs and job.fits_packed:
+        possible = [packed_strips(job, size) for size in (NARROW, WIDE)]
+    return max(
+        4 * strips.cell_words + strips.border_bytes * strips.border_words
+        + sum(array.nbytes for array in (*strips.compiled.arrays(), strips.symbols()))
+        for strips in possible
     )  # fmt: skip
 
 
-def coding_sweep_of(plan: WidePlan, rows: DeviceRows, end: End) -> CodingSweep:
-    """Return what `gpu_tools.sites.cpu.coding.coding_sweep` returns, likewise."""
-    source, job = _source_of(plan, rows), plan.job
-    sites = state.sites_of(job.codes, job.table, source.dtype)
-    strip = strip_of(job.target, 0, source.width, job.scoring, source.dtype)
-    snapshots = _Lazily(lambda number: _coding_state(source, plan.waiting, number))
-    sweep = DeviceCodingSweep(
-        *end, job.blocks, sites, job.table.stops, strip, snapshots, [], _weights(source)
-    )
-    sweep.source = source
-    return sweep
+def launches_of(
+    jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None
+) -> list[tuple[list[int], StripLaunch]]:
+    """Lay jobs out for the kernels that take them; parameters as for `Sweeps`.
 
-
-def _coding_state(source: SweptRows, waiting, number: int) -> CodingState:
-    """Return the state before a block."""
-    classes = len(source.job.sites.intron_kinds)
-    fresh = coding.fresh_state(source.job.sites, source.width, (0, 0), source.floor)
-    if number == 0:
-        return fresh
-    first = source.kept.blocks[number - 1]
-    exits, exit_rows, counts = source.pending(number)
-    parts = np.cumsum([first, FRAMES, SLOTS, SPLITS * classes])
-    rows, waits, before = (source.laid_out(range(a, b)) for a, b in pairwise(parts))
-    of_exits = (source.kept.exits[exits][:, None] + np.arange(FRAMES)).ravel()
-    return fresh._replace(
-        rows=np.vstack([rows, fresh.rows[FRAMES:]]), waiting=waits,
-        waits=waiting[number - 1].copy(), before=before, exits=source.laid_out(of_exits),
-        exit_rows=exit_rows, counts=counts,
-    )  # fmt: skip
+    Returns
+    -------
+    list of (list of int, StripLaunch)
+        A launch for each kernel that takes any jobs, and the numbers of these.
+    """
+    packs, launches = can_pack(), []
+    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
+    others = sorted(set(range(len(jobs))) - set(packed))
+    if packed:
+        chosen = [jobs[k] for k in packed]
+        sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
+        strips = list(map(packed_strips, chosen, sizes))
+        launches.append((packed, SitePackedLaunch(strips, scoring)))
+    if others:
+        launches.append((others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)))
+    return launches

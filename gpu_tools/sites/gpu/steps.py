@@ -1,16 +1,17 @@
-"""Programs for the skewed kernel: steps that are alike, whatever happens at a boundary.
+"""Steps for the packed kernel: the operations of a row plan, in a form that is always the same.
 
-The lanes of that kernel are at different boundaries at a time, so that what one does all must do.
-A *step* takes two boundaries, the *early* and the *late* one, as far as there are any: at each the
-row is moved on by a base and raised to the empty chain's. Then a place is set to the maximum over
-itself and the row or another place plus a bonus; last, the row to the maximum over itself and a
-place plus a bonus. Whatever a step does not need is done with places that nobody looks at. So a
-boundary with operations is a late one, and those beyond the first take further steps; but what
-happens among places only is done before, in steps that have nothing else to do. Where an exon ends,
-the row must not be raised to the empty chain's before it is looked at: it is afterwards, like to a
-place.
+The lanes of that kernel are at different boundaries at a time, so each of them does all that any
+boundary may need. A *step* takes two boundaries, the *early* and the *late* one, as far as there
+are any: at each, the row is advanced by a nucleotide and raised to the empty chain's row. Then a
+slot is set to the maximum over itself and the row or another slot plus a bonus. Last, the row is
+set to the maximum over itself and a slot plus a bonus. What a step does not need is done with slots
+that nobody reads.
 
-All places that are ever read lie in shared memory; what a traceback needs of them is a copy in
+A boundary with operations is a late one, and its operations beyond the first take further steps.
+Operations among slots alone move to earlier steps that have nothing else to do. Where an exon ends,
+the row is raised to the empty chain's only behind the slot's operation, as to a slot.
+
+All slots that are ever read lie in shared memory. What a traceback reads of them is copied to
 device memory.
 """
 
@@ -22,8 +23,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.sites.cpu.state import Sites
-from gpu_tools.sites.gpu.program import (
+from gpu_tools.sites.gpu.row_plan import (
     BEGIN,
     CLEAR,
     LAST,
@@ -31,23 +33,23 @@ from gpu_tools.sites.gpu.program import (
     PUT,
     RAISE,
     SPECIAL,
-    Kept,
-    Program,
-    compile_packed,
-    places_in_registers,
+    RowPlan,
+    TracebackSlots,
+    compile_for_registers,
 )
-from gpu_tools.sites.table import FIRST_ENTRY
+from gpu_tools.sites.table import FIRST_ENTRY, LAST_EXIT
 
 ZERO, LOWEST, LEAST, NOWHERE = range(4)
-"""Places of rows that never change, and one that is never read."""
-_OWN_PLACES = 4
+"""Slots of rows that never change, and one that is never read."""
+_OWN_SLOTS = 4
 FROM_ROW = 8
-"""Added to a step's first word if its place is raised to the row; the source is `ZERO` then."""
+"""Added to a step's first word if its slot is raised to the row; the source is `ZERO` then."""
 LATE_AT, SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 4, 8, 16, 24, 8
-"""First bits of the late symbol, of the places that a step's maximum is of, and of the one that is
+"""First bits of the late symbol, of the slots that a step's maximum is of, and of the one that is
 set to it; first bit of the copy's number.
 """
 _NO_BEGIN = -0x8000
+_NO_EXIT = -(2**30)
 IDLE = (
     NO_SYMBOL | NO_SYMBOL << LATE_AT | ZERO << SOURCE_AT | LEAST << OLD_AT | NOWHERE << TO_AT,
     0, LEAST, _NO_BEGIN << 16 | 0x8000,
@@ -56,24 +58,46 @@ IDLE = (
 
 
 class StepTable(NamedTuple):
-    """A compiled table: four words a step, where boundaries are, places.
+    """A compiled table for the packed kernel.
 
-    The words are both symbols, `FROM_ROW` and three places; the bonus of the place in the lower
-    half and that of the row in the upper one; the place that the row is raised to, and the number
-    of the copy in device memory, 0 if there is none; both first entries' scores. A boundary's
-    number in `firsts` is twice its step's, and one more if it is a late one. The places in shared
-    memory are `n_hot`; copies are numbered from `first` on.
+    Attributes
+    ----------
+    words : ndarray of int32, shape (4, steps)
+        Of each step: both symbols, `FROM_ROW` and three slots; the bonus of the slot in the lower
+        half and that of the row in the upper one; the slot that the row is raised to, and the
+        number of the copy in device memory, 0 if there is none; both first entries' scores. Idle
+        steps follow, so that the last lane is done when a whole group of `WARP` steps is.
+    numbers : ndarray of int32, shape (m + 1,)
+        Each boundary's number: twice its step's, plus one if it is a late one.
+    last_exits : ndarray of int32, shape (2 * steps,)
+        Scores of last exits by border word. That of a boundary lies `WARP` - 1 steps behind its
+        number.
+    n_hot : int
+        Slots in shared memory.
+    first_copy : int
+        Slot of copy number 0, which is not used; the copies in device memory follow it.
+    traceback : TracebackSlots
     """
 
     words: NDArray[np.int32]
-    firsts: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    last_exits: NDArray[np.int32]
     n_hot: int
-    first: int
-    kept: Kept
+    first_copy: int
+    traceback: TracebackSlots
+
+    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return what the kernel reads: the steps' first two words, and the other two."""
+        return self.words[:2].ravel(), self.words[2:].ravel()
+
+    def boundary_at(self, border_word: int) -> int:
+        """Return the boundary that a border word belongs to."""
+        number = border_word - 2 * (WARP - 1)
+        return int(np.searchsorted(self.numbers, number, side="right")) - 1
 
 
 class _Made(NamedTuple):
-    """Steps so far: their words, and of each place the last steps that write, put and read it.
+    """Steps so far: their words, and of each slot the last steps that write, put and read it.
 
     `marks` are the first step of the boundary and the last one of all, the last ones of the
     boundary that read the row and that raise it, and whether the last one can take a late boundary.
@@ -86,32 +110,37 @@ class _Made(NamedTuple):
     marks: NDArray[np.int64]
 
 
-def compile_skewed(sites: Sites, blocks: list[tuple[int, int]]) -> StepTable:
-    """Compile a table for the skewed kernel."""
-    program = compile_packed(sites, blocks, 0)
-    places, n_places = places_in_registers(sites, 0), program.kept.n_places
+def compile_steps(sites: Sites, blocks: list[tuple[int, int]]) -> StepTable:
+    """Compile a table for the packed kernel."""
+    plan, groups, stored = compile_for_registers(sites, blocks)
     opened = sites.flags & FIRST_ENTRY != 0
-    # what a boundary or an operation adds is a step at most
-    most = len(program.operations) + len(opened)
+    # a boundary or an operation adds a step at most
+    most = len(plan.operations) + len(opened)
     made = _Made(
-        np.empty((4, most), np.int32), *np.full((3, n_places + _OWN_PLACES), -1),
+        np.empty((4, most), np.int32), *np.full((3, plan.traceback.n_slots + _OWN_SLOTS), -1),
         np.array([-1, -1, -1, -1, 0]),
     )  # fmt: skip
-    firsts, needed = np.empty(len(opened), np.int64), _needed(program, places.groups)
-    n, n_hot = _steps(
-        program.boundaries, program.operations, (opened, sites.first_entry),
-        (places.groups, places.kept), needed, (made, firsts),
+    numbers, needed = np.empty(len(opened), np.int32), _needed(plan, groups)
+    n, n_hot = _write_steps(
+        plan.boundaries, plan.operations, (opened, sites.first_entry), (groups, stored), needed,
+        (made, numbers),
     )  # fmt: skip
-    return StepTable(made.words[:, :n].copy(), firsts, n_hot, places.kept - 1, program.kept)
+    n_steps = -(-(n + WARP - 1) // WARP) * WARP
+    words = np.repeat(np.array(IDLE, dtype=np.int32)[:, None], n_steps, axis=1)
+    words[:, :n] = made.words[:, :n]
+    last_exits = np.full(2 * n_steps, _NO_EXIT, dtype=np.int32)
+    closed = sites.flags & LAST_EXIT == 0
+    last_exits[numbers + 2 * (WARP - 1)] = np.where(closed, _NO_EXIT, sites.last_exit)
+    return StepTable(words, numbers, last_exits, n_hot, stored - 1, plan.traceback)
 
 
-def _needed(program: Program, lasting: int) -> NDArray[np.bool_]:
-    """Return of each operation whether the place it sets, and its source, are needed later.
+def _needed(plan: RowPlan, lasting: int) -> NDArray[np.bool_]:
+    """Return of each operation whether the slot it sets, and its source, are needed later.
 
-    Places before `lasting` always are.
+    Slots before `lasting` always are.
     """
-    needed = np.ones((len(program.operations), 2), dtype=np.bool_)
-    _look_back(program.operations, lasting, np.zeros(program.kept.n_places, np.bool_), needed)
+    needed = np.ones((len(plan.operations), 2), dtype=np.bool_)
+    _look_back(plan.operations, lasting, np.zeros(plan.traceback.n_slots, np.bool_), needed)
     return needed
 
 
@@ -148,7 +177,7 @@ def _boundary(made, symbol, special):
 def _begin(made, number, score):
     """Raise the row to the empty chain's at the boundary of a number, behind what reads it.
 
-    If a step reads the row and raises it to a place, that is done in the next one's early half.
+    If a step reads the row and raises it to a slot, that is done in the next one's early half.
     """
     words, marks, n = made.words, made.marks, number >> 1
     if number & 1 and marks[READ] < n:
@@ -164,13 +193,13 @@ def _begin(made, number, score):
 
 @njit
 def _is_free(words, n):
-    """Return whether a step can set a place."""
+    """Return whether a step can set a slot."""
     return words[0, n] >> TO_AT == NOWHERE and words[2, n] >> COPY_AT == 0
 
 
 @njit
-def _with_place_free(made, n):
-    """Return the first step from `n` on that can set a place; it may be a new one."""
+def _with_slot_free(made, n):
+    """Return the first step from `n` on that can set a slot; it may be a new one."""
     while n <= made.marks[NEWEST] and not _is_free(made.words, n):
         n += 1
     return _reached(made, n)
@@ -196,7 +225,7 @@ def _reached(made, n):
 
 @njit
 def _raise_row(made, source, bonus):
-    """Raise the row, at the current boundary, to a place plus a bonus."""
+    """Raise the row, at the current boundary, to a slot plus a bonus."""
     words, writes, _, reads, marks = made
     n = _with_row_free(made, max(marks[FIRST], marks[READ], writes[source] + 1))
     words[1, n] = (words[1, n] & 0xFFFF) | bonus << 16
@@ -205,9 +234,9 @@ def _raise_row(made, source, bonus):
 
 
 @njit
-def _set_place(made, n, places, flags, bonus, copy):
-    """Have step `n` set a place."""
-    (words, writes, puts, reads, _), (source, old, to) = made, places
+def _set_slot(made, n, slots, flags, bonus, copy):
+    """Have step `n` set a slot."""
+    (words, writes, puts, reads, _), (source, old, to) = made, slots
     words[0, n] = (words[0, n] & 0x77) | flags | source << SOURCE_AT | old << OLD_AT | to << TO_AT
     words[1, n] = (words[1, n] & ~0xFFFF) | bonus & 0xFFFF
     words[2, n] |= copy << COPY_AT
@@ -219,36 +248,36 @@ def _set_place(made, n, places, flags, bonus, copy):
 
 @njit
 def _set_to_row(made, to, old, bonus, copy):
-    """Set a place to the current boundary's row, or raise it to that."""
+    """Set a slot to the current boundary's row, or raise it to that."""
     _, writes, _, reads, marks = made
     n = max(marks[FIRST], marks[RAISED] + 1)
     if to != NOWHERE:
         n = max(n, writes[to] + 1, reads[to])
-    n = marks[READ] = _with_place_free(made, n)
-    _set_place(made, n, (ZERO, old, to), FROM_ROW, bonus, copy)
+    n = marks[READ] = _with_slot_free(made, n)
+    _set_slot(made, n, (ZERO, old, to), FROM_ROW, bonus, copy)
 
 
 @njit
-def _set_to_place(made, places, bonus, copy):
-    """Set a place to another one, or raise it, before the current boundary if a step can.
+def _set_to_slot(made, slots, bonus, copy):
+    """Set a slot to another one, or raise it, before the current boundary if a step can.
 
     It may be as early as what it needs is there: no row sees the difference.
     """
     words, writes, puts, reads, marks = made
-    source, old, to = places
+    source, old, to = slots
     earliest, n = writes[source] + 1, marks[FIRST] - 1
     if to != NOWHERE:
         earliest = max(earliest, (puts if old == to else writes)[to] + 1, reads[to])
     while n >= earliest and not _is_free(words, n):
         n -= 1
     if n < earliest:
-        n = _with_place_free(made, max(earliest, marks[FIRST]))
-    _set_place(made, n, places, 0, bonus, copy)
+        n = _with_slot_free(made, max(earliest, marks[FIRST]))
+    _set_slot(made, n, slots, 0, bonus, copy)
 
 
 @njit
-def _operation(made, operation, cold, aliases):
-    """Have a step do an operation; `aliases` say where the places lie."""
+def _operation(made, operation, stored, aliases):
+    """Have a step do an operation; `aliases` say where the slots lie."""
     code, to, source, bonus = operation
     kind, from_row = code & (LAST - 1), False
     if kind == CLEAR:
@@ -262,16 +291,20 @@ def _operation(made, operation, cold, aliases):
     if to < 0:
         _raise_row(made, source, bonus)
         return
-    old, copy = aliases[to] if kind == RAISE else LEAST, to - cold + 1 if to >= cold else 0
+    old, copy = aliases[to] if kind == RAISE else LEAST, to - stored + 1 if to >= stored else 0
     if from_row:
         _set_to_row(made, aliases[to], old, bonus, copy)
     else:
-        _set_to_place(made, (source, old, aliases[to]), bonus, copy)
+        _set_to_slot(made, (source, old, aliases[to]), bonus, copy)
 
 
 @njit
-def _give(to, aliases, free):
-    """Give a place one in shared memory; `free` are how many are, which, and those never used."""
+def _assign_slot(to, aliases, free):
+    """Assign a slot in shared memory to a slot of the row plan.
+
+    `free` says how many can be used again, then which they are; its last element is the first one
+    that has never been used.
+    """
     if free[0] == 0:
         free[0], free[1] = 1, free[-1]
         free[-1] += 1
@@ -280,35 +313,35 @@ def _give(to, aliases, free):
 
 
 @njit
-def _take_back(place, aliases, free):
-    """Let the place in shared memory be used for others."""
+def _release_slot(slot, aliases, free):
+    """Let the slot in shared memory be used for others."""
     free[0] += 1
-    free[free[0]], aliases[place] = aliases[place], NOWHERE
+    free[free[0]], aliases[slot] = aliases[slot], NOWHERE
 
 
 @njit(cache=True, nogil=True)
-def _steps(boundaries, operations, begins, places, needed, made):
-    """Write the steps of all boundaries; return how many, and the places in shared memory.
+def _write_steps(boundaries, operations, begins, slots, needed, made):
+    """Write the steps of all boundaries; return how many, and the slots in shared memory.
 
-    `places` are the first one that is used for one thing after the other, and the first cold one.
+    `slots` are the first one that groups use in turn, and the first one that a traceback reads.
     """
-    (opened, scores), (made, firsts), (lasting, cold) = begins, made, places
+    (opened, scores), (made, numbers), (lasting, stored) = begins, made, slots
     aliases, free = np.full(len(made.writes), NOWHERE), np.zeros(len(made.writes) + 2, np.int64)
-    aliases[:lasting] = np.arange(_OWN_PLACES, _OWN_PLACES + lasting)
-    free[-1], k = _OWN_PLACES + lasting, 0
+    aliases[:lasting] = np.arange(_OWN_SLOTS, _OWN_SLOTS + lasting)
+    free[-1], k = _OWN_SLOTS + lasting, 0
     for i in range(len(boundaries)):
         more = boundaries[i] & SPECIAL
-        firsts[i] = _boundary(made, boundaries[i] & (SPECIAL - 1), more != 0)
+        numbers[i] = _boundary(made, boundaries[i] & (SPECIAL - 1), more != 0)
         while more:
             code, to, source, _ = operations[k]
             if needed[k, 0] and to >= 0 and aliases[to] == NOWHERE:
-                _give(to, aliases, free)
-            if needed[k, 0] or to >= cold:
-                _operation(made, operations[k], cold, aliases)
-            for place, later in ((to, needed[k, 0]), (source, needed[k, 1])):
-                if place >= lasting and not later and aliases[place] != NOWHERE:
-                    _take_back(place, aliases, free)
+                _assign_slot(to, aliases, free)
+            if needed[k, 0] or to >= stored:
+                _operation(made, operations[k], stored, aliases)
+            for slot, later in ((to, needed[k, 0]), (source, needed[k, 1])):
+                if slot >= lasting and not later and aliases[slot] != NOWHERE:
+                    _release_slot(slot, aliases, free)
             more, k = code & LAST == 0, k + 1
         if opened[i]:
-            _begin(made, firsts[i], scores[i])
+            _begin(made, numbers[i], scores[i])
     return made.marks[NEWEST] + 1, free[-1]

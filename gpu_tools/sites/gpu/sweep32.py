@@ -1,9 +1,10 @@
 """The 32-bit sweep of site mode on a GPU, for what the packed one cannot take.
 
-That is: chains that translate, free ends, wide scores, GPUs before compute capability 9.0. All rows
-lie in memory, in numbered places (see `gpu_tools.sites.gpu.program`), also the current ones, of
-which chains that translate have three. As in the packed sweep a warp holds a strip of columns, all
-its lanes work on the same boundary, and strips of a job run one behind the other.
+That is: chains that translate, free ends, large scores, tables with many rows at a time, and GPUs
+before compute capability 9.0. All rows lie in memory, in numbered slots (see
+`gpu_tools.sites.gpu.row_plan`), also the current ones, of which chains that translate have three.
+A warp holds a strip of columns. Its lanes work on the same boundary, and strips of a job run one
+behind the other.
 """
 
 from __future__ import annotations
@@ -14,40 +15,45 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import WARP, load4, shuffle, shuffle_up, shuffle_up_by
 from gpu_tools.hardware.gpu.packed_rows import load_word, store_word
 from gpu_tools.model.scoring import N_SYMBOLS
-from gpu_tools.sites.gpu.program import (
-    ADVANCE,
-    CLEAR,
-    FINAL,
-    LAST,
-    NO_SYMBOL,
-    PUT,
-    SPECIAL,
+from gpu_tools.sites.gpu.job_table import (
+    ADVANCES,
+    BORDERS,
+    BOUNDARIES,
+    CELLS,
+    COLUMNS,
+    ENDS,
+    FLOOR,
+    OPERATIONS,
+    ROW,
+    ROWS,
+    SLOTS,
+    START,
+    STRIDE,
+    SYMBOLS,
+    TRACKS,
 )
+from gpu_tools.sites.gpu.row_plan import ADVANCE, CLEAR, FINAL, LAST, NO_SYMBOL, PUT, SPECIAL
 from gpu_tools.sites.gpu.strips import begin_strip
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.recurrence_gpu import cell
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
 STRIP = WARP * COLUMNS_PER_LANE
-"""Columns of a strip, and words of a place."""
-HOT_PLACES = 6 if simulated() else 13
-"""The first so many places lie in shared memory until the strip is done.
+"""Columns of a strip, and words of a slot."""
+SHARED_SLOTS = 6 if simulated() else 13
+"""The first so many slots lie in shared memory until the strip is done.
 
-They have what changes at every base, all current rows and the empty chain's among them. Global
-memory is written through to the L2 cache, which cannot take the rows of as many strips as a
+They have what changes at every nucleotide, all current rows and the empty chain's among them.
+Global memory is written through to the L2 cache, which cannot take the rows of as many strips as a
 multiprocessor could compute.
 """
-_HOT_WORDS = HOT_PLACES * STRIP
-NEVER_BYTE = 0x80
-NEVER = int64(-0x7F7F7F7F7F7F7F80)
-"""A border word that is not there yet."""
-LOWEST = -(2**31)
+_SHARED_WORDS = SHARED_SLOTS * STRIP
+NEVER_PAIR = int64(-0x7F7F7F7F7F7F7F80)
+"""A pair of border words that is not there yet."""
+LOWEST_SCORE = -(2**31)
 _NOT_FINAL = -3 * 2**29
 """Makes less of any cell than a final one can be, in 32 bits."""
 
-# columns of the job table: counts, first places, where the job's parts begin in the buffers
-FLOOR, ROWS, PLACES, ADVANCES, TRACKS, COLUMNS, ROW, START = range(8)
-BOUNDARIES, OPERATIONS, TARGET, CELLS, STRIDE, BORDERS, ENDS = range(8, 15)
 # elements of the scoring
 GAP = N_SYMBOLS * N_SYMBOLS
 FREE = GAP + 1
@@ -66,16 +72,16 @@ def _border(strip, number, word, advances, arriving, scratch):
     if strip > 0 and number & int32(WARP - 1) == 0:
         at = uint32(min(int32(number + cuda.threadIdx.x), int32(advances - 1)))
         word = load_word(arriving, at)
-        while word == NEVER:
+        while word == NEVER_PAIR:
             word = load_word(arriving, at)
     return word, shuffle(word, int32(number & int32(WARP - 1)), scratch)
 
 
 @cuda.jit(device=True)
 def _advance(row, lifted, target, border, floor, gap, scratch):
-    """Move a row on by one base; return its last column before and after, as a border word.
+    """Advance a row by one nucleotide; return its last column before and after, as a border word.
 
-    `row` begins with the lane's first word; `lifted` are the scores of the base by target symbol.
+    `row` begins with the lane's first word; `lifted` are the nucleotide's scores by target symbol.
     """
     made = cuda.local.array(COLUMNS_PER_LANE, int32)
     last, left = row[(COLUMNS_PER_LANE - 1) * WARP], floor
@@ -101,8 +107,8 @@ def _advance(row, lifted, target, border, floor, gap, scratch):
 
 
 @cuda.jit(device=True)
-def _move_on(row, lifted, number, word, strip, target, fixed):
-    """Move a row on by one base, the `number`-th advance of the strip; return the border words."""
+def _advance_next(row, lifted, number, word, strip, target, fixed):
+    """Do the strip's advance of a number with a row; return the border words."""
     advances, arriving, leaving, floor, gap, scratch = fixed
     word, border = _border(strip, number, word, advances, arriving, scratch)
     out = _advance(row, lifted, target, border, floor, gap, scratch)
@@ -144,7 +150,7 @@ def _change(row, other, kind, bonus, floor):
 @cuda.jit(device=True)
 def _find_end(row, drops, first, boundary, bonus, best):
     """Take the lane's best final column of a row if it beats `best`; the first of equals."""
-    most = int32(LOWEST)
+    most = int32(LOWEST_SCORE)
     for c in range(COLUMNS_PER_LANE):
         most = max(most, int32(row[c * WARP] + drops[c]))
     if int32(most + bonus) > best[SCORE]:
@@ -155,22 +161,22 @@ def _find_end(row, drops, first, boundary, bonus, best):
 
 
 @cuda.jit
-def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scoring):
-    """Sweep strips of jobs, as long as there are any; a block is one warp.
+def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, ends, scoring):
+    """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 15)
-        Counts and places of each job, see the constants of this module.
+    jobs : int64 array, shape (J, 18)
+        See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
-    numbers : int32 array
-        Boundaries and operations of all jobs, see `gpu_tools.sites.gpu.program`.
+    boundaries, operations : int32 array
+        See `gpu_tools.sites.gpu.row_plan`; operations are read one ahead.
     targets : uint8 array
         Target symbols by column of each job, padded to whole strips.
     cells : int32 array
-        Of each strip, by place, word and lane: the rows, written.
-    borders : int64 array, all `NEVER`
+        Of each strip, by slot, word and lane: the rows, written.
+    borders : int64 array, all `NEVER_PAIR`
         Of each strip and advance, its last column before and after; written.
     ends : int32 array, shape (strips, WARP, 3)
         Score, boundary and column of the best end of each strip and lane; written.
@@ -179,7 +185,7 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
     """
     scratch = cuda.shared.array(WARP, int64)
     table = cuda.shared.array(GAP, int32)
-    hot = cuda.shared.array(_HOT_WORDS, int32)
+    hot = cuda.shared.array(_SHARED_WORDS, int32)
     target = cuda.local.array(COLUMNS_PER_LANE, int32)
     drops = cuda.local.array(COLUMNS_PER_LANE, int32)
     best = cuda.local.array(3, int32)
@@ -194,18 +200,18 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         n_rows, tracks, floor = int32(job[ROWS]), int32(job[TRACKS]), int32(job[FLOOR])
         advances, current = int32(job[ADVANCES]), int32(job[ROW])
-        infos, todo = numbers[job[BOUNDARIES] :], numbers[job[OPERATIONS] :]
+        infos, todo = boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :]
         own = cells[job[CELLS] + strip * job[STRIDE] :]
         leaving = borders[job[BORDERS] + strip * advances :]
         arriving = borders[job[BORDERS] + max(strip - 1, 0) * advances :]
         fixed = (advances, arriving, leaving, floor, scoring[GAP], scratch)
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
-        start, symbols = hot[job[START] * STRIP + lane :], targets[job[TARGET] :]
+        start, symbols = hot[job[START] * STRIP + lane :], targets[job[SYMBOLS] :]
         ends_here = _begin_columns(job, column, symbols, scoring, start, target, drops)
-        best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST), int32(0), int32(0)
+        best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST_SCORE), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
-        # numbers are read ahead: memory is too far away to wait for them
+        # both are read one ahead: memory is too far away to wait for them
         following, next_info = load4(todo, 0), infos[0]
         for i in range(n_rows):
             info, next_info = next_info, infos[uint32(min(int32(i + 1), int32(n_rows - 1)))]
@@ -214,28 +220,28 @@ def sweep_strips_warp(jobs, strips, numbers, targets, cells, borders, ends, scor
                 for track in range(tracks):
                     row = hot[uint32((current + track) * int32(STRIP) + lane) :]
                     lifted = table[symbol * N_SYMBOLS :]
-                    word = _move_on(row, lifted, number, word, strip, target, fixed)
+                    word = _advance_next(row, lifted, number, word, strip, target, fixed)
                     number += int32(1)
             more = info & int32(SPECIAL)
             while more:
                 code, to, source, bonus = following
                 kind, n = int32(code & int32(LAST - 1)), int32(n + 1)
                 following = load4(todo, n * 4)
-                rows = hot if to < HOT_PLACES else own
+                rows = hot if to < SHARED_SLOTS else own
                 row = rows[uint32(to * int32(STRIP) + lane) :]
                 if kind == FINAL:
                     if ends_here:
                         _find_end(row, drops, column, source, bonus, best)
                 elif kind == ADVANCE:
                     lifted = table[source * N_SYMBOLS :]
-                    word = _move_on(row, lifted, number, word, strip, target, fixed)
+                    word = _advance_next(row, lifted, number, word, strip, target, fixed)
                     number += int32(1)
                 else:
-                    rows = hot if source < HOT_PLACES else own
+                    rows = hot if source < SHARED_SLOTS else own
                     other = rows[uint32(source * int32(STRIP) + lane) :]
                     _change(row, other, kind, bonus, floor)
                 more = int32(code & int32(LAST)) == 0
-        for k in range(lane, min(HOT_PLACES, int32(job[PLACES])) * STRIP, WARP):
+        for k in range(lane, min(SHARED_SLOTS, int32(job[SLOTS])) * STRIP, WARP):
             own[uint32(k)] = hot[uint32(k)]
         for k in range(3):
             ends[job[ENDS] + strip, lane, k] = best[k]

@@ -8,8 +8,7 @@ import pytest
 from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import WARP
-from gpu_tools.sites.api import SiteCase, site_align, tables_of
-from gpu_tools.sites.cpu import sweep as cpu
+from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
@@ -19,17 +18,26 @@ pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
 LONGEST_INTRON = 4 if simulated() else 400
 BATCH = 1 if simulated() else 8
-SIZES = (1, 4, 8) if simulated() else (4, 8, 16, 24)
+SIZES = (4, 8)
 SEEDS = range(1, 2) if simulated() else range(40)
 
 
-def both(made: list[SiteCase], scoring: SplicedScoring):
-    return (site_align(made, scoring, device=device) for device in ("cpu", "cuda"))
+def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **options) -> list:
+    """Return results with `options` of the GPU's schedule; `finish` makes them of the sweeps."""
+    from gpu_tools.sites.gpu.schedule import GpuOptions, align_on_gpus
+
+    def finished(case, strand, found):
+        return finish(case, strand, found, scoring)
+
+    return align_on_gpus(made, scoring, (0,), 1, finished, GpuOptions(**options))
 
 
-def check(made: list[SiteCase], scoring: SplicedScoring):
+def check(made: list[SiteCase], scoring: SplicedScoring, **options):
     """Both devices give the same, to the last symbol; return it."""
-    expected, found = both(made, scoring)
+    expected = site_align(made, scoring, device="cpu")
+    found = (
+        on_gpu(made, scoring, **options) if options else site_align(made, scoring, device="cuda")
+    )
     assert found == expected
     return found
 
@@ -49,19 +57,17 @@ def random_case(rng, unknown: bool, table_of=random_table) -> SiteCase:
     return case_of(base, target, {s: table_of(rng, len(base), share) for s in strands})
 
 
-def random_introns(rng) -> tuple[IntronClass, ...]:
+def random_introns(rng, longest: int) -> tuple[IntronClass, ...]:
     """Return classes of which some are longer than a block of rows."""
     return tuple(
-        IntronClass(
-            int(rng.integers(0, 2)), int(rng.integers(0, LONGEST_INTRON)), int(rng.integers(0, 9))
-        )
+        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, longest)), int(rng.integers(0, 9)))
         for _ in range(rng.integers(1, 4))
     )
 
 
-def varied_table(rng, length: int, share: float) -> SiteTable:
+def varied_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) -> SiteTable:
     """Return a table; sometimes a chain begins and ends anywhere, as with the shipped models."""
-    table = random_table(rng, length, share, random_introns(rng))
+    table = random_table(rng, length, share, random_introns(rng, longest))
     if rng.random() < 0.5:
         anywhere = (np.where(s == CLOSED, -7, s) for s in (table.first_entry, table.last_exit))
         first, last = anywhere
@@ -69,22 +75,13 @@ def varied_table(rng, length: int, share: float) -> SiteTable:
     return table
 
 
-def coding_table(rng, length: int, share: float) -> SiteTable:
-    return replace(varied_table(rng, length, max(share, 0.1)), stops=STOPS)
+def coding_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) -> SiteTable:
+    return replace(varied_table(rng, length, max(share, 0.1), longest), stops=STOPS)
 
 
 @pytest.fixture(params=[3] if simulated() else [3, 500])
-def rows_per_block(request, monkeypatch):
-    rows = request.param if simulated() else max(request.param, 40)
-    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", rows)
-
-
-def strip_of(size: int, monkeypatch) -> int:
-    """Have all strips be of `size` registers a lane; return their columns."""
-    from gpu_tools.sites.gpu import packed_launch as cuda_packed_launch
-
-    monkeypatch.setattr(cuda_packed_launch, "sizes_of", lambda jobs: [size] * len(jobs))
-    return 2 * WARP * size
+def rows_per_block(request):
+    return request.param if simulated() else max(request.param, 40)
 
 
 @pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
@@ -92,7 +89,8 @@ def strip_of(size: int, monkeypatch) -> int:
 def test_random_batches_are_equal_to_the_last_symbol(seed, unknown, rows_per_block):
     rng = np.random.default_rng(seed)
     made = [random_case(rng, unknown, varied_table) for _ in range(BATCH)]
-    check(made, SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 1))))
+    scoring = SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 1)))
+    check(made, scoring, rows_per_block=rows_per_block)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -109,7 +107,8 @@ def test_random_scorings_and_ends(seed):
 def test_chains_that_translate(seed, rows_per_block):
     rng = np.random.default_rng(200 + seed)
     made = [random_case(rng, True, coding_table) for _ in range(BATCH)]
-    check(made, SplicedScoring(ends=str(rng.choice(["global", "free-target"]))))
+    scoring = SplicedScoring(ends=str(rng.choice(["global", "free-target"])))
+    check(made, scoring, rows_per_block=rows_per_block)
 
 
 def chain_case(exons: list[str], introns: list[str], target: str, **more) -> SiteCase:
@@ -128,16 +127,16 @@ def chain_case(exons: list[str], introns: list[str], target: str, **more) -> Sit
 
 
 @pytest.mark.parametrize("target", ["ACGTC", "ACNTC"], ids=["packed", "32 bits"])
-def test_a_chain_over_blocks_and_strips(target, monkeypatch):
+def test_a_chain_over_blocks_and_strips(target):
     """Exits wait for their entries beyond a block's end, also for one of another kind."""
-    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 2)
     scoring = SplicedScoring(matrix=np.diag([1, 1, 1, 1, 1]) - 1 + np.diag([0, 0, 0, 0, 1]))
-    (result,) = check([chain_case(["AC", "G", "TC"], ["GAG", "TT"], target)], scoring)
+    made = [chain_case(["AC", "G", "TC"], ["GAG", "TT"], target)]
+    (result,) = check(made, scoring, rows_per_block=2)
     assert result.chain == ((0, 2), (5, 6), (8, 10))
 
 
 @pytest.mark.parametrize("classes", [2, 3], ids=["shared memory", "device memory"])
-def test_a_place_that_is_used_again_forgets(classes):
+def test_a_slot_that_is_used_again_forgets(classes):
     """Else the first donor would fit the last acceptor, which is of the second one's kind."""
     made = chain_case(["ACGT", "GGG", "CATC"], ["TTTT", "TTTT"], "ACGTCATC")
     table = replace(made.tables["+"], introns=made.tables["+"].introns[:classes])
@@ -145,38 +144,38 @@ def test_a_place_that_is_used_again_forgets(classes):
     assert result.chain == ((0, 4), (8, 11), (15, 19))
 
 
-def test_a_chain_has_a_symbol(monkeypatch):
+def test_a_chain_has_a_symbol():
     """Though it begins and ends best at one boundary; the kernel's rows cannot tell there."""
-    strip_of(4, monkeypatch)
     closed, best = np.full(4, CLOSED), np.array([0, 0, 9, 0])
     table = SiteTable(best, closed, closed, best, (IntronClass(0, 1, 1),))
-    (result,) = check([case_of("CCC", "A", {"+": table})], SplicedScoring(mismatch=-3))
+    made = [case_of("CCC", "A", {"+": table})]
+    (result,) = check(made, SplicedScoring(mismatch=-3), registers=4)
     assert result.chain == ((1, 2),)
     assert result.score == 9 - 3
 
 
-def test_a_chain_that_translates(monkeypatch):
-    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 4)
+def test_a_chain_that_translates():
     made = chain_case(["ATGA", "CCTAA"], ["GG"], "ATGCTAA", stops=STOPS)
-    (result,) = check([made], SplicedScoring())
+    (result,) = check([made], SplicedScoring(), rows_per_block=4)
     assert result.chain == ((0, 4), (6, 11))
     assert result.phases == (0, 2)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_an_exon_is_entered_where_a_strip_ends(size, monkeypatch):
-    """Its first base pairs with the next strip's first symbol: a value that comes over alone."""
-    columns = strip_of(size, monkeypatch)
+def test_an_exon_is_entered_where_a_strip_ends(size):
+    """Its first symbol pairs with the next strip's first one: a value that comes over alone."""
+    columns = 2 * WARP * size
     exon = cases.random_text(np.random.default_rng(size), columns - 1).replace("N", "C")
-    (result,) = check([chain_case([exon, "GTCA"], ["GAG"], exon + "GTCA")], SplicedScoring())
+    made = [chain_case([exon, "GTCA"], ["GAG"], exon + "GTCA")]
+    (result,) = check(made, SplicedScoring(), registers=size)
     assert result.score == columns - 1 + 4 + (2 + 3 + 1 - 2 + 2)
 
 
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator")
 @pytest.mark.parametrize("size", SIZES)
-def test_every_width_of_the_packed_kernel(size, monkeypatch):
+def test_both_widths_of_the_packed_kernel(size):
     """Targets shorter than a strip, as long as one, longer, and of several strips."""
-    columns, rng = strip_of(size, monkeypatch), np.random.default_rng(size)
+    columns, rng = 2 * WARP * size, np.random.default_rng(size)
     base = cases.random_text(rng, 3000).replace("N", "C")
     lengths = columns - 2, columns - 1, columns, 2 * columns + 3
     targets = [random_target(rng, base, n).replace("N", "G") for n in lengths]
@@ -184,67 +183,34 @@ def test_every_width_of_the_packed_kernel(size, monkeypatch):
     for length in (7, WARP - 1, 2 * WARP, len(base)):
         table = varied_table(rng, length, 0.2)
         made = [case_of(base[:length], target, {"+": table}) for target in targets]
-        check(made, SplicedScoring())
+        check(made, SplicedScoring(), registers=size)
 
 
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites.gpu.job import Job, Strand
-    from gpu_tools.sites.gpu.plan import sizes_of
-    from gpu_tools.sites.gpu.sweep import HOT_PLACES
+    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+    from gpu_tools.sites.gpu.packed_strips import sizes_of
+    from gpu_tools.sites.gpu.sweep import NARROW, WIDE
 
     def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
-        strand = Strand(np.zeros(length, np.uint8), table)
-        columns = 2 * WARP * max(SIZES)
-        return [Job(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
+        strand = SiteStrand(np.zeros(length, np.uint8), table)
+        columns = 2 * WARP * WIDE
+        return [SiteJob(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
 
-    fastest, slowest = min(HOT_PLACES), max(HOT_PLACES)
-    assert sizes_of(jobs_of(2000, 1)) == [fastest]
-    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [slowest] * 50 + [fastest]
-    assert fastest not in sizes_of(jobs_of(2000, 20_000))
-
-
-def test_every_kernel_has_its_share_of_the_blocks():
-    from gpu_tools.sites.gpu import plan
-    from gpu_tools.sites.gpu.job import Job, Strand
-
-    table = random_table(np.random.default_rng(1), 500, 0.5)
-    job = Job(Strand(np.zeros(500, np.uint8), table), np.zeros(20, np.uint8), SplicedScoring())
-    narrow, wide = min(SIZES), max(SIZES)
-    few, many = plan.plan_packed(job, narrow), plan.plan_packed(job, wide)
-    fewer, strips = 2_000 if simulated() else 10_000, 40_000 * many.strips
-    (first, blocks), last = plan.shared_out([few] * fewer + [many] * 40_000)
-    assert (first, last) == (plan.kernel_of(narrow), (plan.kernel_of(wide), strips))
-    work = fewer * few.strips * plan.NANOSECONDS_A_ROW[narrow]
-    share = work / (work + strips * plan.NANOSECONDS_A_ROW[wide])
-    assert 0 <= blocks - share * plan.strips_at_once() < 1
-    assert plan.shared_out([few]) == [(plan.kernel_of(narrow), few.strips)]
-
-
-def test_nothing_is_cleared_between_kernels(monkeypatch):
-    """The default stream would have each wait for those before."""
-    from gpu_tools.sites.gpu import packed_launch as launch
-    from gpu_tools.sites.gpu.job import Job, Strand
-
-    log, clear, sweep_of = [], launch.device_memset, launch.sweep_of
-    monkeypatch.setattr(launch, "sizes_of", lambda jobs: (SIZES[0], SIZES[-1]))
-    monkeypatch.setattr(launch, "device_memset", lambda *what: log.append("clear") or clear(*what))
-    monkeypatch.setattr(launch, "sweep_of", lambda own: log.append("sweep") or sweep_of(own))
-    table = random_table(np.random.default_rng(1), 6, 0.5)
-    job = Job(Strand(np.zeros(6, np.uint8), table), np.zeros(2, np.uint8), SplicedScoring())
-    launch.PackedLaunch([job, job], SplicedScoring()).run()
-    assert log == ["clear"] * 4 + ["sweep"] * 2
+    assert sizes_of(jobs_of(2000, 1)) == [NARROW]
+    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [WIDE] * 50 + [NARROW]
+    assert NARROW not in sizes_of(jobs_of(2000, 20_000))
 
 
 def test_which_kernel_takes_what():
-    from gpu_tools.sites.gpu.job import Job, Strand
+    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
 
     table = random_table(np.random.default_rng(1), 50, 0.5)
     base = np.zeros(50, dtype=np.uint8)
 
     def packs(target="A" * 40, table=table, **scores):
         codes = Sequence.from_text("t", target).codes
-        return Job(Strand(base, table), codes, SplicedScoring(**scores)).fits_packed
+        return SiteJob(SiteStrand(base, table), codes, SplicedScoring(**scores)).fits_packed
 
     assert packs()
     assert packs("A" * 39 + "N")
@@ -257,13 +223,13 @@ def test_which_kernel_takes_what():
 
 
 @pytest.mark.parametrize("seed", SEEDS[:10])
-@pytest.mark.parametrize("size", SIZES[1:] if simulated() else SIZES)
-def test_random_batches_of_one_width(size, seed, rows_per_block, monkeypatch):
-    """Also many operations at one boundary, and more rows than shared memory has places."""
-    strip_of(size, monkeypatch)
+@pytest.mark.parametrize("size", SIZES)
+def test_random_batches_of_one_width(size, seed, rows_per_block):
+    """Also many operations at one boundary, and more rows than shared memory has slots."""
     rng = np.random.default_rng(300 + seed)
     made = [random_case(rng, seed % 2 == 1, varied_table) for _ in range(BATCH)]
-    check(made, SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0))))
+    scoring = SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)))
+    check(made, scoring, rows_per_block=rows_per_block, registers=size)
 
 
 def test_nothing_to_align():
@@ -283,10 +249,10 @@ def test_chains_that_cannot_translate():
 
 
 @pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
-def test_more_than_one_batch(monkeypatch):
-    monkeypatch.setattr("gpu_tools.sites.gpu.schedule.BYTES_PER_BATCH", 1 << 20)
+def test_more_than_one_batch():
     rng = np.random.default_rng(3)
-    check([random_case(rng, k % 2 == 1, varied_table) for k in range(12)], SplicedScoring())
+    made = [random_case(rng, k % 2 == 1, varied_table) for k in range(12)]
+    check(made, SplicedScoring(), bytes_per_batch=1 << 20)
 
 
 @pytest.mark.skipif(simulated(), reason="takes days on the simulator")
@@ -308,14 +274,10 @@ def test_demo(ends, reading):
     check(made, SplicedScoring(ends=ends))
 
 
-def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.sites.gpu import schedule as cuda_schedule
+def test_the_kernels_do_the_work():
+    from gpu_tools.sites.gpu.device_sweeps import DeviceSiteSweep
 
-    swept = []
-    original = cuda_schedule.Sweeps
-    monkeypatch.setattr(
-        cuda_schedule, "Sweeps", lambda *given: swept.append(given) or original(*given)
-    )
     table = random_table(np.random.default_rng(2), 6, 1.0)
-    site_align([case_of("ACGTAC", "CG", {"+": table})], device="cuda")
-    assert len(swept) == 1
+    made = [case_of("ACGTAC", "CG", {"+": table})]
+    (sweep,) = on_gpu(made, SplicedScoring(), lambda case, strand, found, scoring: found)
+    assert isinstance(sweep, DeviceSiteSweep)

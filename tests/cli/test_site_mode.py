@@ -1,0 +1,123 @@
+"""Site mode on the command line: ``spliced-align --site-model``."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gpu_tools.cli.main import main
+from tests.oracles import sites as oracle_sites
+from tests.programs import require
+
+
+def gene(rng):
+    """Return a base with a gene of three exons, and its coding sequence."""
+    words = [a + b + c for a in "ACGT" for b in "ACGT" for c in "ACGT"]
+    codons = [w for w in words if w not in oracle_sites.STOPS]
+    coding = "ATG" + "".join(rng.choice(codons, 70)) + "TAA"
+    exons = coding[:61], coding[61:140], coding[140:]
+    fill = ["".join(rng.choice(list("ACGT"), 80)) for _ in range(4)]
+    donor, acceptor = "GTAAGT", "TTTTCTTTTCTTTTTCTTTTCAG"
+    text = fill[0] + exons[0]
+    for k in (1, 2):
+        text = text[:-1] + "G" + donor + fill[k] + acceptor + exons[k]
+    return text + fill[3], coding
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    base, target = gene(np.random.default_rng(8))
+    (tmp_path / "s.fa").write_text(f">s\n{base}\n")
+    (tmp_path / "t.fa").write_text(f">t\n{target}\n")
+    return tmp_path
+
+
+def run(*arguments):
+    return main(["spliced-align", "--base", "s.fa", "--targets", "t.fa", "--quiet", *arguments])
+
+
+def test_command_finds_the_gene(files, capsys):
+    assert run("--site-model", "vertebrate", "--alignments", "x.gff3", "--coding") == 0
+    row = dict(
+        zip(*(line.split("\t") for line in capsys.readouterr().out.splitlines()), strict=True)
+    )
+    assert row["chain"] == "81-141,251-329,439-514"
+    assert (row["strand"], row["n_exons"], row["n_chain"]) == ("+", ".", "3")
+    assert int(row["cells"]) == 2 * int(row["base_length"]) * int(row["target_length"])
+    lines = [line.split("\t") for line in (files / "x.gff3").read_text().splitlines()[2:]]
+    assert [line[7] for line in lines if line[2] == "CDS"] == ["0", "2", "1"]
+    assert [line[3:5] for line in lines if line[2] == "CDS"] == [
+        line[3:5] for line in lines if line[2] == "exon"
+    ]
+
+
+@pytest.mark.parametrize("strand", "+-")
+def test_coding_gff3_is_valid(files, strand):
+    require("gt")
+    if strand == "-":
+        from tests.oracles.spliced import reverse_complement
+
+        text = (files / "s.fa").read_text().split()[1]
+        (files / "s.fa").write_text(f">s\n{reverse_complement(text)}\n")
+    arguments = ("--site-model", "vertebrate", "--coding", "--alignments", "x.gff3")
+    assert run(*arguments, "--output", "o.tsv") == 0
+    done = subprocess.run(["gt", "gff3validator", "x.gff3"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"\t{strand}\t2\t" in (files / "x.gff3").read_text()
+
+
+def test_strand_and_model_options(files, capsys):
+    assert run("--site-model", "vertebrate", "--strand", "+", "--intron-penalty", "0") == 0
+    cheap = capsys.readouterr().out.splitlines()[1].split("\t")
+    assert run("--site-model", "vertebrate", "--strand", "+", "--min-intron", "1000") == 0
+    long = capsys.readouterr().out.splitlines()[1].split("\t")
+    assert run("--site-model", "vertebrate", "--strand", "-") == 0
+    minus = capsys.readouterr().out.splitlines()[1].split("\t")
+    assert int(cheap[3]) > int(long[3]) > int(minus[3])
+    assert (cheap[2], minus[2], long[7]) == ("+", "-", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "either --exons or --site-model"),
+        (("--exons", "e.bed", "--site-model", "vertebrate"), "either --exons or --site-model"),
+        (("--exons", "e.bed", "--strand", "+"), "--strand needs --site-model"),
+        (("--exons", "e.bed", "--coding", "--ends", "free"), "needs whole candidates"),
+        (("--site-model", "vertebrate", "--incomplete"), "--incomplete needs --coding"),
+    ],
+)
+def test_wrong_usage(files, capsys, arguments, words):
+    assert run(*arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_explicit_cuda_without_a_gpu_is_an_error(files):
+    command = [sys.executable, "-m", "gpu_tools", "spliced-align", "--device", "cuda"]
+    command += ["--base", "s.fa", "--targets", "t.fa", "--site-model", "vertebrate"]
+    hidden = os.environ | {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
+    hidden |= {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=hidden)
+    assert done.returncode == 1
+    assert "no usable CUDA device" in done.stderr
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("device", ["auto", "cuda"])
+def test_a_gpu_is_reserved(files, monkeypatch, device):
+    """Also for free ends, which list mode computes on the CPU."""
+    locks = files / "locks"
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(locks))
+    (files / "s.fa").write_text(">s\nACGTA\n")
+    (files / "t.fa").write_text(">t\nACG\n")
+    assert run("--site-model", "vertebrate", "--ends", "free", "--device", device) == 0
+    assert len(list(locks.glob("*.lock"))) == 1
+
+
+def test_no_chain_gives_missing_values(files, capsys):
+    (files / "s.fa").write_text(">s\nCCCCCCCC\n")
+    assert run("--site-model", "vertebrate", "--coding") == 0
+    assert capsys.readouterr().out.splitlines()[1].split("\t")[2:4] == [".", "."]
