@@ -5,8 +5,7 @@ record for
 one GPU beside all of the machine, with ``threads`` for the CPU with more and more threads. Figures
 of the GPU come first. Nominal cells are what the sources count, the sum of the exons' lengths times
 the target's; computed cells are those that the sweep really fills, fewer because exons with the
-same start share their rows, and on a CPU because tracks that have become alike go on as one
-(`gpu_tools.spliced.merging`). The cases have the shape of the sources' data set (`case_sets`), and
+same start share their rows. The cases have the shape of the sources' data set (`case_sets`), and
 on one core also the demo's candidates.
 """
 
@@ -16,10 +15,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from unittest.mock import patch
 
 from benchmarks import record
 from benchmarks.case_sets import (
@@ -43,7 +40,6 @@ from gpu_tools import (
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.device import cpu_threads, list_gpus, simulated
 from gpu_tools.model.resources import resource_path
-from gpu_tools.spliced import merging
 from gpu_tools.spliced.case import Preparation
 from gpu_tools.spliced.columns import CaseColumns
 from gpu_tools.spliced.cpu import sweep as cpu
@@ -53,8 +49,6 @@ SCORING = SplicedScoring()
 WEIGHTED = SplicedScoring(exon_weight=0.5, intron_penalty=10)
 NOT_MEASURED = "not measured"
 """In place of figures: why there are none on this machine."""
-NEVER = 1 << 40
-"""More rows than any track has."""
 
 
 def programs(cases: list[Case], scoring: SplicedScoring = SCORING) -> list[tuple]:
@@ -64,33 +58,17 @@ def programs(cases: list[Case], scoring: SplicedScoring = SCORING) -> list[tuple
 
 
 def computed_shares(cases: list[Case], scoring: SplicedScoring = SCORING) -> dict:
-    """Return the shares of the nominal cells that tracks have, and those left where they merge."""
+    """Return the share of the nominal cells that tracks have."""
     nominal, made = sum(case.cells for case in cases), programs(cases, scoring)
     tracks = sum(program.n_rows * len(target) for program, target in made)
-    merged = sum(len(program.runs.codes) * len(target) for program, target in made)
-    return {"tracks": round(tracks / nominal, 4), "merged": round(merged / nominal, 4)}
+    return {"tracks": round(tracks / nominal, 4)}
 
 
 def sweep_one_core(cases: list[Case]) -> dict:
     """Time the sweeps alone on one thread."""
     made = programs(cases)
     seconds = median_seconds(lambda: [cpu.sweep(p, target, SCORING) for p, target in made])
-    return _rates(seconds, cases, "cpu")
-
-
-def merged_and_apart(cases: list[Case]) -> dict:
-    """Time the same with tracks merged and apart, in turns; the shortest times, and the cells."""
-    made, cells, seconds = {}, {}, {}
-    for name, least in (("merged", merging.LEAST_ROWS), ("apart", NEVER)):
-        with patch.object(merging, "LEAST_ROWS", least):
-            made[name] = programs(cases)
-            cells[f"{name}_cells"] = sum(len(p.runs.codes) * len(t) for p, t in made[name])
-    for name, own in [*made.items()] * 4 * REPEATS:
-        begin = time.perf_counter()
-        for program, target in own:
-            cpu.sweep(program, target, SCORING)
-        seconds[name] = min(seconds.get(name, 1e9), time.perf_counter() - begin)
-    return cells | {f"{name}_milliseconds": round(1e3 * s, 3) for name, s in seconds.items()}
+    return _rates(seconds, cases)
 
 
 def library_call(
@@ -98,13 +76,13 @@ def library_call(
 ) -> dict:
     """Time a public function, with chains and alignments unless it leaves them out."""
     options["device"] = device
-    return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases, device)
+    return _rates(median_seconds(lambda: function(cases, SCORING, **options)), cases)
 
 
 def columns_call(cases: list[Case], function: Callable, device: str, **options) -> dict:
     """Time a public function on cases that are columns already."""
     columns, options = case_columns(cases), {"device": device, **options}
-    return _rates(median_seconds(lambda: function(columns, SCORING, **options)), cases, device)
+    return _rates(median_seconds(lambda: function(columns, SCORING, **options)), cases)
 
 
 def by_threads(cases: list[Case], large: Case) -> Iterator[tuple[str, dict]]:
@@ -142,7 +120,7 @@ def gpu_kernels(columns: CaseColumns, searches: tuple[str, ...]) -> dict:
         for name, calls in zip(searches, (buffers.calls, buffers.urgent), strict=False)
     }
     return {
-        **_rates(swept / 1e3, columns.cases, "cuda"),
+        **_rates(swept / 1e3, columns.cases),
         **after,
         "device_megabytes": round(laid.takes.bytes / 1e6, 1),
     }
@@ -180,7 +158,7 @@ def accelerator_2(cases: list[Case]) -> dict:
     from benchmarks.published import accelerator2
 
     milliseconds = sum(accelerator2.kernel_milliseconds(case) for case in cases)
-    return _rates(milliseconds / 1e3, cases, "cuda")
+    return _rates(milliseconds / 1e3, cases)
 
 
 def beside_parasail(cases: list[Case]) -> dict:
@@ -254,8 +232,6 @@ def measure(
     yield "one_core_sweep", sweep_one_core(some)
     yield "one_core_sweep_of_the_demo", sweep_one_core(demo)
     yield "one_core_beside_parasail", beside_parasail(some)
-    yield "one_core_merged_and_apart", merged_and_apart(some)
-    yield "one_core_merged_and_apart_demo", merged_and_apart(demo)
     yield "computed_share", computed_shares(cases)
     yield "computed_share_of_the_demo", computed_shares(demo)
     yield "computed_share_of_the_demo_weighted", computed_shares(demo, WEIGHTED)
@@ -298,12 +274,9 @@ def has_gpu() -> bool:
     return no_gpu() is None
 
 
-def _rates(seconds: float, cases: list[Case], device: str) -> dict:
+def _rates(seconds: float, cases: list[Case]) -> dict:
     nominal = sum(case.cells for case in cases)
-    computed = sum(
-        (len(program.runs.codes) if device == "cpu" else program.n_rows) * len(target)
-        for program, target in programs(cases)
-    )
+    computed = sum(program.n_rows * len(target) for program, target in programs(cases))
     return {
         "seconds": round(seconds, 6),
         "nominal_gcups": round(nominal / seconds / 1e9, 3),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.cpu.traceback import runs_of
+from gpu_tools.splicing.traceback import runs_of
 
 NO_CHAIN = np.iinfo(np.int64).min
 """Stands for the score of a case without candidates."""

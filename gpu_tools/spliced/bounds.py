@@ -53,9 +53,7 @@ def bound_cells(extent: Extent, columns, costs: Costs):
     unaligned. It is at most the best start, plus the best pair in every column, plus the best
     chain of bonuses, plus a positive gap score for every row of a chain (at most the base's
     length). Intermediate values are one operation away from a cell: a pair, a gap, a bonus or
-    an intron penalty more. What joins another track (`merging`) is moved by the difference of two
-    exons' bonuses: down by two bonuses at most, and up to what a chain with the first exon comes
-    to, less the second one's bonus.
+    an intron penalty more.
     """
     gap = costs.gap
     step = max(costs.most, extent.bonus)

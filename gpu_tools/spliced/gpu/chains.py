@@ -15,11 +15,11 @@ from gpu_tools.hardware.gpu.driver_calls import make_calls, taken_together
 from gpu_tools.hardware.gpu.intrinsics import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import Chains
-from gpu_tools.spliced.cpu.traceback import INTRON
 from gpu_tools.spliced.gpu import best_ends as ends
 from gpu_tools.spliced.gpu import job_table as of_job
 from gpu_tools.spliced.gpu import traceback as trace
 from gpu_tools.spliced.gpu.launch import PackedLaunch
+from gpu_tools.splicing.traceback import INTRON
 
 _THREADS = 4 if simulated() else 128
 

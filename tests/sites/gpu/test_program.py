@@ -8,7 +8,6 @@ import pytest
 from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.cpu import sweep as cpu
-from gpu_tools.sites.cpu.coding_traceback import trace_coding
 from gpu_tools.sites.cpu.traceback import trace
 from gpu_tools.sites.table import IntronClass
 from tests import cases
@@ -124,12 +123,10 @@ def check(rng, ends: str, table_of, run) -> int:
         return 0
     coding = table.stops is not None
     sweep = (cuda.coding_sweep_of if coding else cuda.site_sweep_of)(plan, rows, end)
-    traced = (trace_coding if coding else trace)(
-        sweep, table, job.codes, made.target.codes, scoring
-    )
-    assert (tuple(traced.chain), traced.cigar) == (expected.chain, expected.cigar)
+    traced = trace(sweep, table, job.codes, made.target.codes, scoring)
+    assert (tuple(traced.intervals), traced.cigar) == (expected.chain, expected.cigar)
     assert (traced.first_column, end.column) == (expected.target_start, expected.target_end)
-    return len(traced.chain)
+    return len(traced.intervals)
 
 
 RUNS = {

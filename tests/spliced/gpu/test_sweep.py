@@ -1,7 +1,6 @@
 """CUDA and CPU give the same answer, on a GPU or on numba's simulator."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,30 +45,22 @@ def test_random_batches_with_unknown_bases_are_equal(seed):
 
 
 @pytest.mark.parametrize("seed", range(3 if simulated() else 40))
-def test_merged_tracks_of_the_32_bit_kernel(seed, monkeypatch):
-    """All that a sweep leaves behind is what the CPU's does with every track apart."""
-    from gpu_tools.spliced import merging
+def test_nested_tracks_of_the_32_bit_kernel(seed):
+    """All rows that a sweep stores are those of the CPU's."""
     from gpu_tools.spliced.case import Preparation
     from gpu_tools.spliced.cpu import sweep as cpu
     from gpu_tools.spliced.gpu import sweep32 as cuda_wide
 
-    monkeypatch.setattr(merging, "LEAST_ROWS", 1)
     rng = np.random.default_rng(700 + seed)
     sizes = {"base": 18, "target": 10, "starts": 6, "ends": 3} if simulated() else {
         "base": 900, "target": int(rng.integers(1, 1500)), "starts": 30, "ends": 9,
     }  # fmt: skip
     case, scoring = cases.nested_example(rng, **sizes).case(), cases.random_scoring(rng)
-    programs = Preparation(scoring)(case).programs
-    assert any(program.runs.n_joins for program in programs)
+    programs, columns = Preparation(scoring)(case).programs, sizes["target"] + 1
     jobs = [cuda_wide.Job(program, case.target.codes) for program in programs]
-    merged = cuda_wide.sweep(jobs, scoring)
-    monkeypatch.setattr(merging, "LEAST_ROWS", 1 << 40)
-    for program, sweep in zip(programs, merged, strict=True):
-        apart, columns = (
-            cpu.sweep(replace(program), case.target.codes, scoring),
-            sizes["target"] + 1,
-        )
-        for one, other in zip(sweep[:2], apart[:2], strict=True):
+    for program, sweep in zip(programs, cuda_wide.sweep(jobs, scoring), strict=True):
+        expected = cpu.sweep(program, case.target.codes, scoring)
+        for one, other in zip(sweep, expected, strict=True):
             assert (one[:, :columns] == other[:, :columns]).all()
 
 
