@@ -26,7 +26,7 @@ STRANDS_A_TASK = 256
 """Strands whose bounds are one task for a thread."""
 
 
-class Sizes(NamedTuple):
+class WorkSizes(NamedTuple):
     """How work is cut for several threads.
 
     Attributes
@@ -52,7 +52,7 @@ class Sizes(NamedTuple):
     steps_per_block: int = STEPS_PER_BLOCK
 
 
-SIZES = Sizes()
+SIZES = WorkSizes()
 
 
 def align_on_cpu(
@@ -60,7 +60,7 @@ def align_on_cpu(
     scoring: SplicedScoring,
     threads: int,
     done: Callable[[int], None],
-    sizes: Sizes = SIZES,
+    sizes: WorkSizes = SIZES,
 ) -> Alignments:
     """Align all cases on the CPU.
 
@@ -71,7 +71,7 @@ def align_on_cpu(
     threads : int
     done : callable
         Called with the nominal cells of cases that are done, by one thread at a time.
-    sizes : Sizes
+    sizes : WorkSizes
 
     Returns
     -------
@@ -105,7 +105,7 @@ def _chains(table, exons, letters, lengths) -> FoundChains:
 
 
 def scores_on_cpu(
-    columns: CaseColumns, scoring: SplicedScoring, threads: int, sizes: Sizes = SIZES
+    columns: CaseColumns, scoring: SplicedScoring, threads: int, sizes: WorkSizes = SIZES
 ) -> NDArray[np.int64]:
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
@@ -124,7 +124,7 @@ def _run(
     columns: CaseColumns,
     scoring: SplicedScoring,
     threads: int,
-    sizes: Sizes,
+    sizes: WorkSizes,
     align: Callable[[AllCases, Terms, NDArray[np.int64]], None],
     conclude: Callable[[int, PreparedCase, list[Swept]], None],
 ) -> None:
@@ -170,14 +170,14 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, threads: int) -> NDArray[np
     return fits
 
 
-def _large_cases(columns: CaseColumns, threads: int, sizes: Sizes) -> NDArray[np.bool_]:
+def _large_cases(columns: CaseColumns, threads: int, sizes: WorkSizes) -> NDArray[np.bool_]:
     """Tell of each case whether it is large, and more than a thread's share of the work."""
     share = -(-int(columns.cells.sum()) // threads)
     return columns.cells > max(share, sizes.cells_for_strips)
 
 
 def _sweep_large(
-    case: Case, prepare: Preparation, threads: int, sizes: Sizes
+    case: Case, prepare: Preparation, threads: int, sizes: WorkSizes
 ) -> tuple[PreparedCase, list[Swept]]:
     """Sweep the strands of a case side by side, each in strips of its target."""
     prepared, target, scoring = prepare(case), case.target.codes, prepare.scoring
@@ -192,7 +192,7 @@ def _sweep_large(
 
 
 def cut_chunks(
-    cases: NDArray[np.int64], cells: NDArray[np.int64], threads: int, sizes: Sizes
+    cases: NDArray[np.int64], cells: NDArray[np.int64], threads: int, sizes: WorkSizes
 ) -> list[NDArray[np.int64]]:
     """Cut cases, one or more, into chunks of about the same nominal cells, in their order."""
     past = np.cumsum(cells[cases])

@@ -75,7 +75,7 @@ def best_by_oracle(example, scoring):
 @pytest.mark.parametrize("seed", range(4))
 def test_many_cases_by_programme(seed, scoring):
     rng = np.random.default_rng([7000, seed])
-    sizes = schedule.Sizes(
+    sizes = schedule.WorkSizes(
         chunks_per_thread=int(rng.choice([1, 16, 1000])),
         cells_per_chunk=int(rng.choice([0, 5000, 1 << 28])),
     )
@@ -103,7 +103,7 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
     _, made = random_cases(rng)
     alone = spliced_align(made, scoring, device="cpu", threads=1)
     columns = case_columns(made)
-    sizes = schedule.Sizes(16, 10_000, 3000, 8, steps_per_block=64)
+    sizes = schedule.WorkSizes(16, 10_000, 3000, 8, steps_per_block=64)
     assert 0 < schedule._large_cases(columns, 40, sizes).sum() < len(made)
     for threads in (2, 40):
         found = schedule.align_on_cpu(columns, scoring, threads, lambda cells: None, sizes)
@@ -123,7 +123,7 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
 )
 def test_a_large_case_is_more_than_a_threads_share(threads, least, expected):
     columns = SimpleNamespace(cells=np.array([100, 600, 200, 100]))
-    large = schedule._large_cases(columns, threads, schedule.Sizes(cells_for_strips=least))
+    large = schedule._large_cases(columns, threads, schedule.WorkSizes(cells_for_strips=least))
     assert large.tolist() == [False, expected, False, False]
 
 
@@ -159,7 +159,7 @@ def test_chunks_have_all_cases_in_order_and_about_the_same_cells(seed):
     rng = np.random.default_rng([7300, seed])
     cells, threads = rng.integers(1, 100, 60), int(rng.integers(1, 4))
     chosen = np.flatnonzero(rng.random(60) < 0.7)
-    sizes = schedule.Sizes(cells_per_chunk=int(rng.integers(1, 250)), chunks_per_thread=2)
+    sizes = schedule.WorkSizes(cells_per_chunk=int(rng.integers(1, 250)), chunks_per_thread=2)
     chunks = schedule.cut_chunks(chosen, cells, threads, sizes)
     assert np.concatenate(chunks).tolist() == chosen.tolist()
     share = cells[chosen].sum() // (2 * threads)
