@@ -110,15 +110,15 @@ class Alignments(Sequence[SplicedAlignment]):
         return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
 
     def _result(self, prepared: PreparedCase, jobs: Jobs, found: JobChains, job: int):
-        strands, program, chains = self.columns.strands, jobs.programs[job], found.chains
+        strands, strand, chains = self.columns.strands, jobs.programs[job], found.chains
         exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
         runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
         intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()
         return result_of(
             prepared,
-            strand="-" if strands.reverse[program] else "+",
+            strand="-" if strands.reverse[strand] else "+",
             score=int(chains.scores[job]),
-            n_exons=int(strands.first_exons[program + 1] - strands.first_exons[program]),
+            n_exons=int(strands.first_exons[strand + 1] - strands.first_exons[strand]),
             chain=tuple(zip(*intervals, strict=True)),
             target_start=int(chains.first_columns[job]),
             target_end=int(chains.last_columns[job]),

@@ -85,7 +85,7 @@ class CaseColumns(NamedTuple):
     cases : list of Case
     strands : Strands
     bases : list of ndarray of uint8
-        Keeps their symbols where they are.
+        Keeps the nucleotides at their addresses.
     jobs : Jobs
         By case.
     first_jobs : ndarray of int64, shape (C + 1,)
@@ -106,7 +106,7 @@ class CaseColumns(NamedTuple):
 
 
 def case_columns(cases: Iterable[Case]) -> CaseColumns:
-    """Return cases as columns, which functions for many cases take as well.
+    """Return cases as columns, as functions for many cases read them.
 
     Parameters
     ----------
@@ -150,14 +150,14 @@ def jobs_of(jobs, first_jobs, cases):
     n = 0
     for case in cases:
         n += first_jobs[case + 1] - first_jobs[case]
-    own = np.empty((4, n), dtype=np.int64)
+    chosen = np.empty((4, n), dtype=np.int64)
     n = 0
     for case in cases:
         for job in range(first_jobs[case], first_jobs[case + 1]):
-            own[0, n], own[1, n] = jobs.programs[job], case
-            own[2, n], own[3, n] = jobs.targets[job], jobs.lengths[job]
+            chosen[0, n], chosen[1, n] = jobs.programs[job], case
+            chosen[2, n], chosen[3, n] = jobs.targets[job], jobs.lengths[job]
             n += 1
-    return Jobs(own[0], own[1], own[2], own[3])
+    return Jobs(chosen[0], chosen[1], chosen[2], chosen[3])
 
 
 @register_jitable

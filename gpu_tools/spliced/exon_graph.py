@@ -8,10 +8,9 @@ The tracks lie back to back in one *stream* of rows, ordered by start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,8 +19,6 @@ from numpy.typing import NDArray
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import COMPLEMENT, OTHER
-
-T = TypeVar("T")
 
 
 class Tracks(NamedTuple):
@@ -70,7 +67,7 @@ class ExonGraph:
         For each exon, ordered by start then end: its last stream row, its index into `ends`,
         its track.
     exit_bonus : ndarray of int64, shape (B,)
-        Score added once when the exon is taken.
+        Score added once if the exon is part of a chain.
     exon_scores : ndarray of float64, shape (B,)
         The candidates' own scores.
     by_end : ndarray of int64, shape (B,)
@@ -111,19 +108,6 @@ class ExonGraph:
             self.starts, self.track_rows, self.track_commits, self.ends, self.exit_rows,
             self.exit_ends, self.exit_tracks, self.by_end, self.first_by_end,
         ))  # fmt: skip
-
-    @cached_property
-    def _derived(self) -> dict:
-        return {}
-
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returned when `key` was first requested.
-
-        The targets of one base sequence share it. Two threads may call `make` for the same key.
-        """
-        if key not in self._derived:
-            self._derived[key] = make()
-        return self._derived[key]
 
     def exon(self, index: int) -> tuple[int, int]:
         """Return one exon as a 0-based half-open interval of the forward strand."""

@@ -1,6 +1,6 @@
 """The traceback of site mode: from a sweep to the best chain and its alignment.
 
-How an exon is found is told in `gpu_tools.splicing.traceback`; ties are those of
+`gpu_tools.splicing.traceback` describes how an exon is found; ties are those of
 `gpu_tools.spliced.cpu.traceback`. The sweep has not stored the rows at sites: blocks of rows are
 computed again where the chain has exons.
 """

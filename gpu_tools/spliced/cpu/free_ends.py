@@ -99,24 +99,24 @@ class FreeEnds:
     def __init__(self, scoring: SplicedScoring):
         self.scoring = scoring
 
-    def _check(self, program: ExonGraph, columns: int) -> None:
+    def _check(self, graph: ExonGraph, columns: int) -> None:
         """Raise `ScoringError` if a cell or a step could reach the limit."""
-        magnitude = bounds(program, 2 * padded(columns, 1, 4), self.scoring).magnitude
+        magnitude = bounds(graph, 2 * padded(columns, 1, 4), self.scoring).magnitude
         if magnitude >= CELL_LIMIT:
             raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
 
-    def sweep(self, prepared: PreparedCase, program: ExonGraph) -> FreeSweep:
-        """Sweep one strand of a case on one thread; `program` has at least one exon."""
+    def sweep(self, prepared: PreparedCase, graph: ExonGraph) -> FreeSweep:
+        """Sweep one strand of a case on one thread; `graph` has at least one exon."""
         target = prepared.case.target.codes
-        self._check(program, len(target) + 1)
+        self._check(graph, len(target) + 1)
         dtype, scoring = np.dtype(np.int32), self.scoring
         width, lanes = padded(len(target) + 1, 1, dtype.itemsize), lanes_of(dtype)
         strip: Strip = strip_of(target, 0, width, scoring, dtype)
         weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
-        ends = np.full((len(program.ends), width), CELL_FLOOR, dtype)
-        entries = np.empty((len(program.starts), width), dtype)
+        ends = np.full((len(graph.ends), width), CELL_FLOOR, dtype)
+        entries = np.empty((len(graph.starts), width), dtype)
         best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
-        _sweep_stream(program.arrays, leave_bonus(program), strip, ends, entries, weights, best)
+        _sweep_stream(graph.arrays, _leave_bonus(graph.arrays), strip, ends, entries, weights, best)
         return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
 
     def conclude(self, prepared: PreparedCase, sweeps: list[FreeSweep]) -> SplicedAlignment:
@@ -125,30 +125,26 @@ class FreeEnds:
             return result_of(prepared)
         # the first of equals: + before -
         pairs = zip(prepared.programs, sweeps, strict=True)
-        program, sweep = max(pairs, key=lambda pair: pair[1].score)
-        traced = free_trace(program, sweep, prepared.case.target.codes, self.scoring)
+        graph, sweep = max(pairs, key=lambda pair: pair[1].score)
+        traced = free_trace(graph, sweep, prepared.case.target.codes, self.scoring)
         return result_of(
             prepared,
-            strand="-" if program.reverse else "+",
+            strand="-" if graph.reverse else "+",
             score=sweep.score,
-            n_exons=program.n_exons,
-            chain=tuple(program.forward(exon) for exon in traced.intervals),
+            n_exons=graph.n_exons,
+            chain=tuple(graph.forward(exon) for exon in traced.intervals),
             target_start=traced.first_column,
             target_end=sweep.column,
             cigar=traced.cigar,
-            exon_scores=tuple(float(program.exon_scores[exon.entry[0]]) for exon in traced.exons),
+            exon_scores=tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
         )
 
 
-def leave_bonus(program: ExonGraph) -> NDArray[np.int64]:
-    """Return for each stream row the best bonus of an exon that continues to it."""
-    return _leave_bonus(
-        program.exit_rows, program.exit_tracks, program.track_rows, program.exit_bonus
-    )
-
-
 @njit(cache=True, nogil=True)
-def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
+def _leave_bonus(graph):
+    """Return for each stream row the best bonus of an exon that continues to it."""
+    tracks, exit_bonus = graph.tracks, graph.exit_bonus
+    exit_rows, exit_tracks, track_rows = tracks.exit_rows, tracks.exit_tracks, tracks.rows
     bonus = np.empty(track_rows[-1], dtype=np.int64)
     row, best, track = len(bonus) - 1, 0, -1
     for k in range(len(exit_rows) - 1, -1, -1):
@@ -164,21 +160,21 @@ def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
     return bonus
 
 
-def _left_at(program: ExonGraph, row: int) -> int:
+def _left_at(graph: ExonGraph, row: int) -> int:
     """Return the exon with the best bonus that continues to a row, the shortest of equals."""
-    track = np.searchsorted(program.track_rows, row, side="right") - 1
-    exons = np.flatnonzero((program.exit_tracks == track) & (program.exit_rows >= row))
-    return int(exons[program.exit_bonus[exons].argmax()])
+    track = np.searchsorted(graph.track_rows, row, side="right") - 1
+    exons = np.flatnonzero((graph.exit_tracks == track) & (graph.exit_rows >= row))
+    return int(exons[graph.exit_bonus[exons].argmax()])
 
 
 def free_trace(
-    program: ExonGraph, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
+    graph: ExonGraph, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
 ) -> TracedChain:
     """Recover the best chain and its alignment.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : FreeSweep
     target : ndarray of uint8, shape (n,)
         Encoded target.
@@ -189,38 +185,38 @@ def free_trace(
     TracedChain
         An exon's `entry` is its candidate and whether it is entered at the candidate's start.
     """
-    candidate = _left_at(program, sweep.row)
-    track = program.exit_tracks[candidate]
-    position = int(program.starts[track] + sweep.row - program.track_rows[track] + 1)
+    candidate = _left_at(graph, sweep.row)
+    track = graph.exit_tracks[candidate]
+    position = int(graph.starts[track] + sweep.row - graph.track_rows[track] + 1)
     end = FreeEnd(position, sweep.score - scoring.gap * sweep.column, np.array([candidate]))
-    return trace_back(_FreeTracer(program, sweep, target, scoring), end, sweep.column, scoring)
+    return trace_back(_FreeTracer(graph, sweep, target, scoring), end, sweep.column, scoring)
 
 
 class _FreeTracer:
     """The exons of a chain whose first and last one may be parts of candidates."""
 
-    def __init__(self, program: ExonGraph, sweep: FreeSweep, target, scoring: SplicedScoring):
-        self.program, self.sweep, self.target, self.scoring = program, sweep, target, scoring
+    def __init__(self, graph: ExonGraph, sweep: FreeSweep, target, scoring: SplicedScoring):
+        self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
         self.pairs = pair_scores(target, scoring)
         columns = np.arange(sweep.column + 1)
         self.empty = empty_row(columns, scoring.gap, True).astype(np.int32)
 
     def exon_before(self, end: FreeEnd, column: int) -> TracedExon:
         """Return the exon: a whole candidate, or what follows the empty chain inside of one."""
-        program = self.program
-        tracks = program.exit_tracks[end.candidates]
-        candidate_lengths = end.position - program.starts[tracks]
-        values = end.value - program.exit_bonus[end.candidates]
+        graph = self.graph
+        tracks = graph.exit_tracks[end.candidates]
+        candidate_lengths = end.position - graph.starts[tracks]
+        values = end.value - graph.exit_bonus[end.candidates]
         # every length up to that of each candidate; of equal lengths, the first candidate's first
         numbers = np.repeat(np.arange(len(tracks)), candidate_lengths)
         lengths = np.concatenate([np.arange(1, n + 1) for n in candidate_lengths])
         order = np.lexsort((numbers, lengths))
         numbers, lengths = numbers[order], lengths[order]
         rows = np.where(lengths == candidate_lengths[numbers], tracks[numbers], -1)
-        first = program.track_rows[tracks[-1]]
+        first = graph.track_rows[tracks[-1]]
         k, column, operations = trace_exon(
             ExonRows(
-                program.codes[first : first + candidate_lengths[-1]], self.target[:column],
+                graph.codes[first : first + candidate_lengths[-1]], self.target[:column],
                 *self.pairs, self.scoring.gap,
             ),
             Entries(lengths, rows, values[numbers], self.sweep.entries, self.empty),
@@ -231,17 +227,17 @@ class _FreeTracer:
 
     def end_before(self, exon: TracedExon) -> FreeEnd | None:
         """Return the nearest end before the exon's candidate that explains the entry's value."""
-        program, sweep, column, (candidate, whole) = (
-            self.program,
+        graph, sweep, column, (candidate, whole) = (
+            self.graph,
             self.sweep,
             exon.column,
             exon.entry,
         )
-        track = program.exit_tracks[candidate]
+        track = graph.exit_tracks[candidate]
         entry = sweep.entries[track, column]
         if not whole or entry == self.empty[column]:
             return None
-        before = sweep.ends[: program.track_commits[track], column].astype(np.int64)
+        before = sweep.ends[: graph.track_commits[track], column].astype(np.int64)
         end = int(np.flatnonzero(before - self.scoring.intron_penalty == entry)[-1])
-        candidates = np.flatnonzero(program.exit_ends == end)[::-1]
-        return FreeEnd(int(program.ends[end]), int(sweep.ends[end, column]), candidates)
+        candidates = np.flatnonzero(graph.exit_ends == end)[::-1]
+        return FreeEnd(int(graph.ends[end]), int(sweep.ends[end, column]), candidates)

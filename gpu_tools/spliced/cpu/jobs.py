@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.spliced.bounds import Extent, best_bonus, bound_cells
 from gpu_tools.spliced.columns import Jobs, Strands
-from gpu_tools.spliced.cpu.state import Border, Stream, lay_out_stream, lay_out_strip, padded
+from gpu_tools.spliced.cpu.state import Border, Stream, lay_out_stream, lay_out_strip
 from gpu_tools.spliced.cpu.sweep import begin_column_zero, run_steps
 from gpu_tools.spliced.cpu.traceback import find_best_end, trace_chain
 from gpu_tools.spliced.exon_graph import GraphArrays, lay_out, write_stream
 from gpu_tools.splicing.recurrence import Sweep
+from gpu_tools.splicing.strip import padded
 
 # columns of the table of chains
 JOB, SCORE, FIRST_COLUMN, LAST_COLUMN, N_EXONS, N_RUNS, FIELDS = range(7)

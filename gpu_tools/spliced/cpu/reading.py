@@ -71,12 +71,12 @@ class ReadingSweep(NamedTuple):
     entries: NDArray[np.int32]
 
 
-def framed_tracks(program: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> FramedTracks:
+def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> FramedTracks:
     """Find the framed tracks that can be part of a chain that translates.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     codes : ndarray of uint8, shape (m,)
         The strand's bases, in reading direction.
     complete : bool
@@ -87,9 +87,9 @@ def framed_tracks(program: ExonGraph, codes: NDArray[np.uint8], complete: bool) 
     -------
     FramedTracks
     """
-    ends = program.ends[program.exit_ends]
+    ends = graph.ends[graph.exit_ends]
     found, first_exons, (exons, at, kinds) = _find_exits(
-        codes, stop_words(), program.starts, ends, program.exit_tracks, complete
+        codes, stop_words(), graph.starts, ends, graph.exit_tracks, complete
     )
     order = np.lexsort((kinds, at))
     keys = np.stack((at, kinds))[:, order]
@@ -198,7 +198,7 @@ def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights):
 
 
 def reading_sweep(
-    program: ExonGraph,
+    graph: ExonGraph,
     codes: NDArray[np.uint8],
     target: NDArray[np.uint8],
     scoring: SplicedScoring,
@@ -208,7 +208,7 @@ def reading_sweep(
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
         With at least one exon.
     codes : ndarray of uint8, shape (m,)
         The strand's bases, in reading direction.
@@ -224,23 +224,23 @@ def reading_sweep(
     """
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
-    _check_magnitude(program, len(target) + 1, scoring)
-    framed = framed_tracks(program, codes, complete)
+    _check_magnitude(graph, len(target) + 1, scoring)
+    framed = framed_tracks(graph, codes, complete)
     strip = strip_of(target, 0, width, scoring, dtype)
     weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
     exits = np.full((len(framed.exit_ends), width), CELL_FLOOR, dtype)
     entries = np.empty((len(framed.tracks), width), dtype)
-    _sweep_framed(program.arrays, framed, strip, exits, entries, codes, stop_words(), weights)
+    _sweep_framed(graph.arrays, framed, strip, exits, entries, codes, stop_words(), weights)
     lanes = lanes_of(dtype)
     return ReadingSweep(framed, by_column(exits, lanes), by_column(entries, lanes))
 
 
-def _check_magnitude(program: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
+def _check_magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
     """Raise `ScoringError` if a cell or a step could reach the limit."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
-    bonus = int(np.abs(program.exit_bonus).max(initial=0))
-    chain = (len(program.starts) + 1) * (bonus + abs(scoring.intron_penalty))
+    bonus = int(np.abs(graph.exit_bonus).max(initial=0))
+    chain = (len(graph.starts) + 1) * (bonus + abs(scoring.intron_penalty))
     of_columns = 2 * padded(columns, 1, 4) * (lifted + abs(scoring.gap))
-    magnitude = of_columns + program.length * abs(scoring.gap) + chain
+    magnitude = of_columns + graph.length * abs(scoring.gap) + chain
     if magnitude >= CELL_LIMIT:
         raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")

@@ -37,36 +37,36 @@ class Reading:
     def __init__(self, scoring: SplicedScoring, complete: bool):
         self.scoring, self.complete = scoring, complete
 
-    def sweep(self, prepared: PreparedCase, program: ExonGraph) -> ReadingSweep:
-        """Sweep one strand of a case on one thread; `program` has at least one exon."""
-        codes, target = strand_codes(prepared, program), prepared.case.target.codes
-        return reading_sweep(program, codes, target, self.scoring, self.complete)
+    def sweep(self, prepared: PreparedCase, graph: ExonGraph) -> ReadingSweep:
+        """Sweep one strand of a case on one thread; `graph` has at least one exon."""
+        codes, target = strand_codes(prepared, graph), prepared.case.target.codes
+        return reading_sweep(graph, codes, target, self.scoring, self.complete)
 
     def conclude(self, prepared: PreparedCase, sweeps: list[ReadingSweep]) -> SplicedAlignment:
         """Return the result of a case from the sweeps of its programs."""
         target, found = prepared.case.target.codes, []
-        for program, sweep in zip(prepared.programs, sweeps, strict=True):
+        for graph, sweep in zip(prepared.programs, sweeps, strict=True):
             best = best_reading(sweep, len(target), self.scoring)
             if best is not None:
-                found.append((best, program, sweep))
+                found.append((best, graph, sweep))
         if not found:
             return result_of(prepared)
         # the first of equals: + before -
-        best, program, sweep = max(found, key=lambda one: one[0].score)
-        codes = strand_codes(prepared, program)
+        best, graph, sweep = max(found, key=lambda one: one[0].score)
+        codes = strand_codes(prepared, graph)
         return result_of(
             prepared,
-            strand="-" if program.reverse else "+",
+            strand="-" if graph.reverse else "+",
             score=best.score,
-            n_exons=program.n_exons,
-            **trace_reading(program, sweep, codes, target, best, self.scoring),
+            n_exons=graph.n_exons,
+            **trace_reading(graph, sweep, codes, target, best, self.scoring),
         )
 
 
-def strand_codes(prepared: PreparedCase, program: ExonGraph) -> NDArray[np.uint8]:
-    """Return the bases of a program's strand, in reading direction."""
+def strand_codes(prepared: PreparedCase, graph: ExonGraph) -> NDArray[np.uint8]:
+    """Return the bases of a graph's strand, in reading direction."""
     forward = prepared.case.base.codes
-    return reverse_complement(forward) if program.reverse else forward
+    return reverse_complement(forward) if graph.reverse else forward
 
 
 def best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> BestEnd | None:
@@ -90,12 +90,12 @@ def best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> 
     return best._replace(end=int(last[best.end])) if best.score > -CELL_LIMIT else None
 
 
-def trace_reading(program: ExonGraph, sweep, codes, target, best, scoring) -> dict:
+def trace_reading(graph: ExonGraph, sweep, codes, target, best, scoring) -> dict:
     """Recover the best chain and its alignment, as fields of `SplicedAlignment`.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : ReadingSweep
     codes, target : ndarray of uint8
         The strand's bases in reading direction, and the target.
@@ -107,14 +107,14 @@ def trace_reading(program: ExonGraph, sweep, codes, target, best, scoring) -> di
     -------
     dict
     """
-    tracer = _ReadingTracer(program, sweep, codes, target, scoring)
+    tracer = _ReadingTracer(graph, sweep, codes, target, scoring)
     traced = trace_back(tracer, best.end, best.column, scoring)
     return {
-        "chain": tuple(program.forward(exon) for exon in traced.intervals),
+        "chain": tuple(graph.forward(exon) for exon in traced.intervals),
         "target_start": traced.first_column,
         "target_end": best.column,
         "cigar": traced.cigar,
-        "exon_scores": tuple(float(program.exon_scores[exon.entry[0]]) for exon in traced.exons),
+        "exon_scores": tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
         **translation_of(codes, traced.intervals),
     }
 
@@ -125,8 +125,8 @@ class _ReadingTracer:
     An exon's `entry` is its number in the graph and that of its framed track.
     """
 
-    def __init__(self, program: ExonGraph, sweep: ReadingSweep, codes, target, scoring):
-        self.program, self.sweep, self.codes, self.target = program, sweep, codes, target
+    def __init__(self, graph: ExonGraph, sweep: ReadingSweep, codes, target, scoring):
+        self.graph, self.sweep, self.codes, self.target = graph, sweep, codes, target
         self.scoring, self.pairs = scoring, pair_scores(target, scoring)
         counts = np.diff(sweep.framed.first_exons)
         self.framed_of_exon = np.repeat(np.arange(len(counts)), counts)
@@ -134,18 +134,18 @@ class _ReadingTracer:
 
     def exon_before(self, end: int, column: int) -> TracedExon:
         """Return the shortest exon; of equals the one of a chain's first framed track."""
-        program, framed = self.program, self.sweep.framed
+        graph, framed = self.graph, self.sweep.framed
         reaching = np.flatnonzero(framed.exits == end)
         numbers, exons = self.framed_of_exon[reaching], framed.exons[reaching]
-        starts = program.starts[program.exit_tracks[exons]]
+        starts = graph.starts[graph.exit_tracks[exons]]
         order = np.lexsort((framed.overhangs[numbers] != FIRST, -starts))
         numbers, exons, starts = numbers[order], exons[order], starts[order]
         boundary = int(framed.exit_ends[end])
-        row = program.track_rows[program.exit_tracks[exons[-1]]]
-        wanted = self.sweep.exits[end, column] - program.exit_bonus[exons]
+        row = graph.track_rows[graph.exit_tracks[exons[-1]]]
+        wanted = self.sweep.exits[end, column] - graph.exit_bonus[exons]
         k, column, operations = trace_exon(
             ExonRows(
-                program.codes[row : row + boundary - starts[-1]], self.target[:column],
+                graph.codes[row : row + boundary - starts[-1]], self.target[:column],
                 *self.pairs, self.scoring.gap,
             ),
             Entries(boundary - starts, numbers, wanted, self.sweep.entries, self.unused),

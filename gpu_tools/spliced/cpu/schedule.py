@@ -184,9 +184,9 @@ def _sweep_large(
     share = threads // len(prepared.programs)
     strips = max(min(share, len(target) // sizes.columns_per_strip), 1)
 
-    def swept(program) -> Swept:
-        rows = sweep(program, target, scoring, strips, sizes.steps_per_block)
-        return Swept(program, rows, target, scoring)
+    def swept(graph) -> Swept:
+        rows = sweep(graph, target, scoring, strips, sizes.steps_per_block)
+        return Swept(graph, rows, target, scoring)
 
     return prepared, map_on_threads(threads, swept, prepared.programs)
 

@@ -131,13 +131,6 @@ def lay_out_strip(target, first_column, width, terms):
     )  # fmt: skip
 
 
-@register_jitable
-def padded(columns, threads, itemsize):
-    """Return the columns, or an array of them, of strips that consist of whole vectors."""
-    width = threads * VECTOR_BYTES // itemsize
-    return np.maximum(-(-columns // width), 1) * width
-
-
 def terms_of(scoring: SplicedScoring, dtype: np.dtype) -> Terms:
     """Return a scoring in the form that the loops read, for cells of a type."""
     values = (scoring.match, scoring.mismatch)

@@ -9,8 +9,6 @@ on several threads.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numba import njit
 from numba.extending import overload
@@ -24,15 +22,14 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
 from gpu_tools.spliced.cpu.state import (
     Border,
-    Stream,
     lay_out_stream,
     lay_out_strip,
-    padded,
     terms_of,
 )
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.recurrence import Sweep
+from gpu_tools.splicing.strip import padded
 
 STEPS_PER_BLOCK = 1 << 13
 """Steps after which a strip lets the next one follow: some 0.5 ms with 512 columns."""
@@ -221,24 +218,24 @@ def _make_strip(target, first_column, width, terms):
 
 
 def fill_column_zero(
-    program: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
+    graph: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
 ) -> None:
     """Fill in column 0 of a sweep and the border of the first strip.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : Sweep
         Column 0 of its `ends` is at the type's minimum.
     border : Border
     scoring : SplicedScoring
     """
     weights = terms_of(scoring, sweep.ends.dtype).weights
-    _fill_column_zero(_stream(program, weights), sweep, border, weights)
+    _fill_column_zero(_make_stream(graph.arrays, weights), sweep, border, weights)
 
 
 def sweep(
-    program: ExonGraph,
+    graph: ExonGraph,
     target: NDArray[np.uint8],
     scoring: SplicedScoring,
     threads: int = 1,
@@ -248,7 +245,7 @@ def sweep(
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
         With at least one exon.
     target : ndarray of uint8, shape (n,)
         Encoded target.
@@ -263,16 +260,16 @@ def sweep(
     Sweep
         Of int16 where that provably suffices, else int32.
     """
-    dtype = narrowest(bounds(program, padded(len(target), threads, 2), scoring), scoring)
+    dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring), scoring)
     columns = padded(len(target), threads, dtype.itemsize)
     terms = terms_of(scoring, dtype)
-    stream = _stream(program, terms.weights)
+    stream = _make_stream(graph.arrays, terms.weights)
     result = Sweep(
-        np.full((len(program.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
-        np.empty((len(program.starts), columns + 1), dtype=dtype),
+        np.full((len(graph.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
+        np.empty((len(graph.starts), columns + 1), dtype=dtype),
     )
     borders = [
-        Border(np.zeros(stream.n_rows, dtype), np.zeros(len(program.starts), dtype))
+        Border(np.zeros(stream.n_rows, dtype), np.zeros(len(graph.starts), dtype))
         for _ in range(threads + 1)
     ]
     _fill_column_zero(stream, result, borders[0], terms.weights)
@@ -285,8 +282,3 @@ def sweep(
     n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
     run_strips(block, threads, blocks_of(n_steps, steps_per_block))
     return result
-
-
-def _stream(program: ExonGraph, weights: NDArray) -> Stream:
-    make = partial(_make_stream, program.arrays, weights)
-    return program.derived(("stream", weights.dtype), make)

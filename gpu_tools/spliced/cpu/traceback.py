@@ -1,7 +1,7 @@
 """The traceback of list mode: from a sweep's rows to the best chain and its alignment.
 
-The walk over the exons is compiled, because a call has thousands of chains; how one exon is found
-is told in `gpu_tools.splicing.traceback`.
+The walk over the exons is compiled, because a call has thousands of chains;
+`gpu_tools.splicing.traceback` describes how one exon is found.
 
 Ties, which make the answer the same on every device: the end that comes first, then the smallest
 target column, is where the chain ends; walking back, the shortest exon with that end is chosen,
@@ -67,7 +67,7 @@ def find_best_end(ends, target_length, gap, free):
 class Chain(NamedTuple):
     """A chain and its alignment.
 
-    `exons` are indices of the program's exons in transcript order, `columns` the aligned part of
+    `exons` are indices of the graph's exons in transcript order, `columns` the aligned part of
     the target, `cigar` as in `gpu_tools.model.results.SplicedAlignment`.
     """
 
@@ -81,7 +81,7 @@ class Swept:
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : Sweep
         The rows that it has stored.
     target : ndarray of uint8, shape (n,)
@@ -89,8 +89,8 @@ class Swept:
     scoring : SplicedScoring
     """
 
-    def __init__(self, program: ExonGraph, sweep: core.Sweep, target, scoring: SplicedScoring):
-        self.program, self.sweep, self.target, self.scoring = program, sweep, target, scoring
+    def __init__(self, graph: ExonGraph, sweep: core.Sweep, target, scoring: SplicedScoring):
+        self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
         self.best = best_end(sweep.ends, len(target), scoring)
 
     @property
@@ -103,7 +103,7 @@ class Swept:
         scoring, best = self.scoring, self.best
         costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
         exons, start, letters, lengths = _trace_chain(
-            self.program.arrays, self.sweep, self.target, pair_scores(self.target, scoring), costs,
+            self.graph.arrays, self.sweep, self.target, pair_scores(self.target, scoring), costs,
             best.end, best.column,
         )  # fmt: skip
         return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))

@@ -19,8 +19,9 @@ from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Preparation
 from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu import sweep as cpu
-from gpu_tools.spliced.cpu.state import padded, terms_of
+from gpu_tools.spliced.cpu.state import terms_of
 from gpu_tools.splicing.bounds import narrowest
+from gpu_tools.splicing.strip import padded
 from tests import cases
 from tests.oracles import spliced as oracles
 
