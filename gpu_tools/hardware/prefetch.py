@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -38,19 +37,3 @@ def _taken(maker: ThreadPoolExecutor, waiting: deque[Future], made) -> Iterator:
             yield item
     finally:
         maker.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def helped(pool: ThreadPoolExecutor, count: int, work: Callable[[], None]) -> Iterator[None]:
-    """Have other threads do what they and this one share among themselves.
-
-    At the end it is all done if this thread calls ``work`` as well; a thread that comes too late is
-    not waited for.
-    """
-    others = [pool.submit(work) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for other in others:
-            if not other.cancel():
-                other.result()

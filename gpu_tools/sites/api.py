@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import resolve
+from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
-from gpu_tools.sites.cpu.coding import CodingSweep, coding_sweep
-from gpu_tools.sites.cpu.coding_traceback import trace_coding
-from gpu_tools.sites.cpu.sweep import SiteSweep, sweep
+from gpu_tools.sites.cpu.schedule import align_on_cpu
 from gpu_tools.sites.cpu.traceback import trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import translation_of
-
-COLUMNS_PER_STRIP = 256
-"""Fewer target columns than this are not worth a thread of their own."""
 
 
 @dataclass(frozen=True)
@@ -161,50 +154,20 @@ def site_align(
     for case in cases:
         case.check()
     scoring = scoring or SplicedScoring()
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = cpu_threads(threads)
     done = progress or (lambda cells: None)
     where = resolve(device)
-    if where.kind == "cpu":
-        return _on_cpu(cases, scoring, threads, done)
-    from gpu_tools.sites.gpu.schedule import align_on_gpus
 
     def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
         result = _finished(case, strand, found, scoring)
         done(case.cells)
         return result
 
+    if where.kind == "cpu":
+        return align_on_cpu(cases, scoring, threads, finish)
+    from gpu_tools.sites.gpu.schedule import align_on_gpus
+
     return align_on_gpus(cases, scoring, where.ordinals, threads, finish)
-
-
-def _on_cpu(
-    cases: list[SiteCase], scoring: SplicedScoring, threads: int, done: Callable[[int], None]
-) -> list[SplicedAlignment]:
-    """Align large cases one after the other on all threads, the others side by side."""
-    alone = sum(case.cells for case in cases) / (2 * threads)
-    results: list[SplicedAlignment | None] = [None] * len(cases)
-
-    def align(k: int, share: int) -> None:
-        results[k] = _align(cases[k], scoring, share)
-        done(cases[k].cells)
-
-    large = [k for k, case in enumerate(cases) if case.cells > alone]
-    for k in large:
-        align(k, threads)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda k: align(k, 1), sorted(set(range(len(cases))) - set(large))))
-    return results
-
-
-def _align(case: SiteCase, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
-    strands = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
-    share = max(threads // max(len(strands), 1), 1)
-    with ThreadPoolExecutor(min(threads, 2)) as pool:
-        sweeps = list(pool.map(lambda strand: _sweep(case, strand, scoring, share), strands))
-    best: tuple[str, SiteSweep | CodingSweep] | None = None
-    for strand, found in zip(strands, sweeps, strict=True):
-        if found.score is not None and (best is None or found.score > best[1].score):
-            best = strand, found
-    return _finished(case, *(best or (None, None)), scoring)
 
 
 def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring):
@@ -212,27 +175,20 @@ def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring
     return _result(case, **({} if strand is None else _aligned(case, strand, found, scoring)))
 
 
-def _sweep(case: SiteCase, strand: str, scoring: SplicedScoring, threads: int):
-    table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
-    if table.stops is not None:
-        return coding_sweep(codes, table, target, scoring)
-    strips = max(min(threads, len(target) // COLUMNS_PER_STRIP), 1)
-    return sweep(codes, table, target, scoring, strips)
-
-
 def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:
     table = case.tables[strand]
-    walk = trace if table.stops is None else trace_coding
-    traced = walk(found, table, case.codes(strand), case.target.codes, scoring)
+    traced = trace(found, table, case.codes(strand), case.target.codes, scoring)
     length, forward = len(case.base), strand == "+"
     return {
         "strand": strand,
         "score": found.score,
-        "chain": tuple((s, e) if forward else (length - e, length - s) for s, e in traced.chain),
+        "chain": tuple(
+            (s, e) if forward else (length - e, length - s) for s, e in traced.intervals
+        ),
         "target_start": traced.first_column,
         "target_end": found.column,
         "cigar": traced.cigar,
-        **({} if table.stops is None else translation_of(case.codes(strand), traced.chain)),
+        **({} if table.stops is None else translation_of(case.codes(strand), traced.intervals)),
     }
 
 

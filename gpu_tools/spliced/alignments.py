@@ -1,4 +1,4 @@
-"""Results of many cases: chains as columns, and a Python object of a case when it is asked for."""
+"""Results of many cases: chains as columns, and a Python object of a case on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.cpu.traceback import runs_of
+from gpu_tools.splicing.traceback import runs_of
 
 NO_CHAIN = np.iinfo(np.int64).min
 """Stands for the score of a case without candidates."""
@@ -49,12 +49,12 @@ class Chains(NamedTuple):
 
 @njit(cache=True)
 def _note(job, part, cases, winners, number):
-    # this takes less time than to give Python's lock away and take it back, as numpy does
+    # compiled: numpy would release Python's lock and wait for it again
     for winner in winners:
         job[cases[winner]], part[cases[winner]] = winner, number
 
 
-class Found(Protocol):
+class JobChains(Protocol):
     """What was found for some jobs: the numbers of those that have a chain, and the chains."""
 
     winners: NDArray[np.int64]
@@ -74,7 +74,7 @@ class FoundChains(NamedTuple):
 
 
 class Alignments(Sequence[SplicedAlignment]):
-    """Results of cases, each made from columns when it is asked for.
+    """Results of cases, each made from columns on request.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ class Alignments(Sequence[SplicedAlignment]):
     def __init__(self, columns: CaseColumns):
         self.columns = columns
         self.others: dict[int, SplicedAlignment] = {}
-        self._parts: list[tuple[Jobs, Found]] = []
+        self._parts: list[tuple[Jobs, JobChains]] = []
         self._adding = Lock()
         self._part, self._job = np.full((2, len(columns.cells)), -1)
 
-    def add(self, jobs: Jobs, found: Found) -> None:
+    def add(self, jobs: Jobs, found: JobChains) -> None:
         """Add what was found for jobs; a case is that of its job which has a chain."""
         with self._adding:  # of several threads
             part = len(self._parts)
@@ -109,16 +109,16 @@ class Alignments(Sequence[SplicedAlignment]):
             return result_of(prepared)
         return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
 
-    def _result(self, prepared: PreparedCase, jobs: Jobs, found: Found, job: int):
-        strands, program, chains = self.columns.strands, jobs.programs[job], found.chains
+    def _result(self, prepared: PreparedCase, jobs: Jobs, found: JobChains, job: int):
+        strands, strand, chains = self.columns.strands, jobs.programs[job], found.chains
         exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
         runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
         intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()
         return result_of(
             prepared,
-            strand="-" if strands.reverse[program] else "+",
+            strand="-" if strands.reverse[strand] else "+",
             score=int(chains.scores[job]),
-            n_exons=int(strands.first_exons[program + 1] - strands.first_exons[program]),
+            n_exons=int(strands.first_exons[strand + 1] - strands.first_exons[strand]),
             chain=tuple(zip(*intervals, strict=True)),
             target_start=int(chains.first_columns[job]),
             target_end=int(chains.last_columns[job]),

@@ -1,4 +1,4 @@
-"""The public function: validate, choose the device, sweep, trace, wrap the result."""
+"""The public functions of list mode: they validate the cases and choose the device."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def spliced_align(
     InputError
         If a target is empty or an exon does not lie within its base.
     ScoringError
-        If scores could overflow 32-bit integers, or a reading is unknown or asked for with free
-        ends of the base.
+        If scores could overflow 32-bit integers, or a reading is unknown or combined with free
+        ends.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
@@ -108,13 +108,13 @@ def spliced_align_many(
 ) -> Sequence[SplicedAlignment]:
     """Align as `spliced_align` does, for cases so many that Python objects cost more than the work.
 
-    Chains and alignments of all cases are worked out, but they stay in arrays, and a result is made
-    of them each time it is asked for.
+    Chains and alignments of all cases are computed, but they stay in arrays; a result is made of
+    them on each request.
 
     Parameters
     ----------
     cases : iterable of Case or CaseColumns
-        `case_columns` may be called ahead, if the same cases are aligned more than once.
+        Call `case_columns` before, if the same cases are aligned more than once.
     scoring : SplicedScoring, optional
     device : str
     threads : int, optional

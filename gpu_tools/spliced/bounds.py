@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,26 +13,21 @@ from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import Bounds, Costs, costs_of
 
 
-def bounds(program: ExonGraph, columns: int, scoring: SplicedScoring) -> Bounds:
-    """Bound every value of a program's sweep over `columns` target columns, padding included."""
-    penalty = scoring.intron_penalty
-    extent = program.derived(("extent", penalty), partial(_extent, program, penalty))
+def bounds(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> Bounds:
+    """Bound every value of a graph's sweep over `columns` target columns, padding included."""
+    chain = _best_bonus(
+        graph.track_commits, graph.exit_tracks, graph.exit_ends, graph.exit_bonus,
+        len(graph.ends), scoring.intron_penalty,
+    )  # fmt: skip
+    longest = int(np.diff(graph.track_rows).max(initial=0))
+    bonus = int(np.abs(graph.exit_bonus).max(initial=0))
+    extent = Extent(longest, bonus, chain, graph.length)
     low, high = bound_cells(extent, columns, costs_of(scoring))
     return Bounds(int(low), int(high))
 
 
-def _extent(program: ExonGraph, penalty: int) -> Extent:
-    chain = _best_bonus(
-        program.track_commits, program.exit_tracks, program.exit_ends, program.exit_bonus,
-        len(program.ends), penalty,
-    )  # fmt: skip
-    longest = int(np.diff(program.track_rows).max(initial=0))
-    bonus = int(np.abs(program.exit_bonus).max(initial=0))
-    return Extent(longest, bonus, chain, program.length)
-
-
 class Extent(NamedTuple):
-    """What bounds the cells of a program.
+    """What bounds the cells of a graph.
 
     `longest` is the rows of the longest track, `bonus` the largest magnitude of an exon's bonus,
     `chain` the most that a chain's bonuses come to, and `length` that of the base.
@@ -53,9 +47,7 @@ def bound_cells(extent: Extent, columns, costs: Costs):
     unaligned. It is at most the best start, plus the best pair in every column, plus the best
     chain of bonuses, plus a positive gap score for every row of a chain (at most the base's
     length). Intermediate values are one operation away from a cell: a pair, a gap, a bonus or
-    an intron penalty more. What joins another track (`merging`) is moved by the difference of two
-    exons' bonuses: down by two bonuses at most, and up to what a chain with the first exon comes
-    to, less the second one's bonus.
+    an intron penalty more.
     """
     gap = costs.gap
     step = max(costs.most, extent.bonus)

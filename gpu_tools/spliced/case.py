@@ -1,4 +1,4 @@
-"""One case of spliced alignment: from its inputs to sweep programs, and from sweeps to a result."""
+"""One case of spliced alignment: from its inputs to exon graphs, and from sweeps to a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
 
 @dataclass(frozen=True)
 class Case:
-    """One question: which chain of candidate exons of a base aligns best to a target.
+    """A base sequence, its candidate exons and the target that a chain of them is aligned with.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Case:
 
 
 def check_cases(cases: list[Case]) -> None:
-    """Raise the `InputError` of the first wrong case; what cases share is looked at once."""
+    """Raise the `InputError` of the first wrong case; what cases share is checked once."""
     seen: set[tuple[int, int, bool]] = set()
     for case in cases:
         key = id(case.base), id(case.exons), len(case.target) > 0
@@ -58,19 +58,19 @@ def check_cases(cases: list[Case]) -> None:
 
 @dataclass(frozen=True)
 class PreparedCase:
-    """A case and the sweep programs of its strands that have candidates, ``+`` first."""
+    """A case and the exon graphs of its strands that have candidates, ``+`` first."""
 
     case: Case
     cells: int
     programs: tuple[ExonGraph, ...]
 
 
-BASES_KEPT = 64
-"""Bases whose programs are kept for their next targets; targets of a base mostly come together."""
+BASES_STORED = 64
+"""Base sequences whose graphs are stored: most targets of a base sequence follow each other."""
 
 
 class Preparation:
-    """Works out the sweep programs of checked cases, once for all targets of a base.
+    """Makes the exon graphs of checked cases, once for all targets of a base sequence.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class Preparation:
         self._programs: dict[tuple[int, int], tuple[ExonGraph, ...]] = {}
 
     def __call__(self, case: Case) -> PreparedCase:
-        """Return the case with the programs of its strands."""
-        # two threads may do the same work once; the cases keep what the identities stand for alive
+        """Return the case with the exon graphs of its strands."""
+        # two threads may make the same graphs; objects of a case live on, so identities are unique
         key = id(case.base), id(case.exons)
         programs = self._programs.get(key)
         if programs is None:
             programs = tuple(self._compile(case))
-            if len(self._programs) >= BASES_KEPT:
+            if len(self._programs) >= BASES_STORED:
                 self._programs.clear()
             self._programs[key] = programs
         return PreparedCase(case, case.cells, programs)
@@ -102,31 +102,31 @@ class Preparation:
 
 
 class Outcome(Protocol):
-    """What a sweep has come to."""
+    """The result of a sweep."""
 
     score: int
 
     def chain(self) -> Chain:
-        """Return the best chain; it is asked for only where the case has no better one."""
+        """Return the best chain; not called where the case has a better one."""
 
 
 def finish(prepared: PreparedCase, outcomes: list[Outcome]) -> SplicedAlignment:
-    """Return the result of a case from the outcomes of its programs, in their order."""
+    """Return the result of a case from the outcomes of its graphs, in their order."""
     if not outcomes:
         return result_of(prepared)
     # the first of equals: + before -
     winner = max(range(len(outcomes)), key=lambda k: outcomes[k].score)
-    program, chain = prepared.programs[winner], outcomes[winner].chain()
+    graph, chain = prepared.programs[winner], outcomes[winner].chain()
     return result_of(
         prepared,
-        strand="-" if program.reverse else "+",
+        strand="-" if graph.reverse else "+",
         score=outcomes[winner].score,
-        n_exons=program.n_exons,
-        chain=tuple(program.exon(k) for k in chain.exons),
+        n_exons=graph.n_exons,
+        chain=tuple(graph.exon(k) for k in chain.exons),
         target_start=chain.columns[0],
         target_end=chain.columns[1],
         cigar=chain.cigar,
-        exon_scores=tuple(float(program.exon_scores[k]) for k in chain.exons),
+        exon_scores=tuple(float(graph.exon_scores[k]) for k in chain.exons),
     )
 
 

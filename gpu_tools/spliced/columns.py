@@ -81,7 +81,7 @@ class CaseColumns(NamedTuple):
     cases : list of Case
     strands : Strands
     bases : list of ndarray of uint8
-        Keeps their symbols where they are.
+        Keeps the nucleotides at their addresses.
     jobs : Jobs
         By case.
     first_jobs : ndarray of int64, shape (C + 1,)
@@ -102,7 +102,7 @@ class CaseColumns(NamedTuple):
 
 
 def case_columns(cases: Iterable[Case]) -> CaseColumns:
-    """Return cases as columns, which functions for many cases take as well.
+    """Return cases as columns, as functions for many cases read them.
 
     Parameters
     ----------

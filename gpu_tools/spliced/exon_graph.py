@@ -1,18 +1,16 @@
-"""What a sweep has to do for one strand of one case, worked out before any cell is computed.
+"""The exon graph of one strand: its candidate exons, laid out as rows for a sweep.
 
 All exons that start at the same place share their rows: a *track* is the longest of them, and
 each shorter one leaves the track at a row of its own. This is exact, because a cell depends on
 an exon only through its start; whatever depends on its end is added when it leaves.
-The tracks lie back to back in one *stream* of rows, ordered by start. Not all of these rows have to
-be swept, see `merging`.
+The tracks lie back to back in one *stream* of rows, ordered by start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -21,9 +19,6 @@ from numpy.typing import NDArray
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import COMPLEMENT, OTHER
-from gpu_tools.spliced import merging
-
-T = TypeVar("T")
 
 
 class Tracks(NamedTuple):
@@ -38,6 +33,14 @@ class Tracks(NamedTuple):
     exit_tracks: NDArray[np.int64]
     by_end: NDArray[np.int64]
     first_by_end: NDArray[np.int64]
+
+
+class GraphArrays(NamedTuple):
+    """The arrays of an `ExonGraph` in the form that compiled functions read."""
+
+    codes: NDArray[np.uint8]
+    exit_bonus: NDArray[np.int64]
+    tracks: Tracks
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,7 @@ class ExonGraph:
         For each exon, ordered by start then end: its last stream row, its index into `ends`,
         its track.
     exit_bonus : ndarray of int64, shape (B,)
-        Score added once when the exon is taken.
+        Score added once if the exon is part of a chain.
     exon_scores : ndarray of float64, shape (B,)
         The candidates' own scores.
     by_end : ndarray of int64, shape (B,)
@@ -99,30 +102,21 @@ class ExonGraph:
         return len(self.codes)
 
     @cached_property
-    def runs(self) -> merging.Runs:
-        """The rows that are really swept."""
-        return _merged(merging.Exits(
-            self.codes, self.starts, self.track_rows, self.ends, self.exit_ends, self.exit_tracks,
-            self.exit_bonus, self.by_end,
-        ), merging.LEAST_ROWS)  # fmt: skip
-
-    @cached_property
-    def _derived(self) -> dict:
-        return {}
-
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` made of the program when `key` was first asked for.
-
-        Targets of one base share it. Two threads may make the same once.
-        """
-        if key not in self._derived:
-            self._derived[key] = make()
-        return self._derived[key]
+    def arrays(self) -> GraphArrays:
+        """The same for compiled functions."""
+        return GraphArrays(self.codes, self.exit_bonus, Tracks(
+            self.starts, self.track_rows, self.track_commits, self.ends, self.exit_rows,
+            self.exit_ends, self.exit_tracks, self.by_end, self.first_by_end,
+        ))  # fmt: skip
 
     def exon(self, index: int) -> tuple[int, int]:
         """Return one exon as a 0-based half-open interval of the forward strand."""
         start = int(self.starts[self.exit_tracks[index]])
-        end = int(self.ends[self.exit_ends[index]])
+        return self.forward((start, int(self.ends[self.exit_ends[index]])))
+
+    def forward(self, interval: tuple[int, int]) -> tuple[int, int]:
+        """Return an interval in reading direction as one of the forward strand."""
+        start, end = interval
         return (self.length - end, self.length - start) if self.reverse else (start, end)
 
 
@@ -155,16 +149,11 @@ def build_exon_graph(
 
 @njit(cache=True, nogil=True)
 def _laid_out(codes, exon_starts, exon_ends, reverse):
-    # numba loads a function from its cache once: what Python calls must not be called from another
+    # numba loads a function from its cache once: Python must not call what compiled functions call
     order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
     stream = np.empty(tracks.rows[-1], dtype=np.uint8)
     write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), stream)
     return order, stream, tracks
-
-
-@njit(cache=True, nogil=True)
-def _merged(exits, least):
-    return merging.merge(exits, least)  # for the same reason
 
 
 @njit(cache=True, nogil=True)
@@ -244,25 +233,26 @@ def _count_before(ends, starts):
 
 
 @njit(cache=True, nogil=True)
-def write_stream(codes, starts, track_rows, way, stream):
-    """Write the base symbols of the rows; return whether one is ambiguous.
+def write_stream(codes, starts, track_rows, direction, stream):
+    """Write the nucleotides of the rows; return whether one is ambiguous.
 
-    `way` tells whether positions count from the end of the base, and whether to complement it.
+    `direction` tells whether positions count from the end of the base sequence, and whether to
+    complement it.
     """
-    seen, (backwards, complement) = np.uint8(0), way
+    seen, (backwards, complement) = np.uint8(0), direction
     for track in range(len(starts)):
-        own, start = stream[track_rows[track] : track_rows[track + 1]], starts[track]
+        rows, start = stream[track_rows[track] : track_rows[track + 1]], starts[track]
         if backwards:
-            start = len(codes) - start - len(own)
-        symbols = codes[start : start + len(own)]
-        # without a branch for the strand this loop takes many symbols at once
-        for row in range(len(own)):
-            own[row] = symbols[row]
+            start = len(codes) - start - len(rows)
+        symbols = codes[start : start + len(rows)]
+        # without a branch for the strand this loop is compiled to vector instructions
+        for row in range(len(rows)):
+            rows[row] = symbols[row]
             seen |= symbols[row]
         if backwards:
-            for row in range(len(own)):
-                own[row] = symbols[len(own) - 1 - row]
+            for row in range(len(rows)):
+                rows[row] = symbols[len(rows) - 1 - row]
         if complement:
-            for row in range(len(own)):
-                own[row] = COMPLEMENT[own[row]]
+            for row in range(len(rows)):
+                rows[row] = COMPLEMENT[rows[row]]
     return seen >= OTHER

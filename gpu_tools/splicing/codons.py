@@ -15,7 +15,7 @@ FRAMES = 3
 SPLITS = 6
 """Classes of what an intron leaves of a codon."""
 READINGS = ("any", "complete", "incomplete")
-"""Whether chains must translate: not, from start to stop codon, or as part of a reading frame."""
+"""Whether chains must translate: no; from start to stop codon; as part of a reading frame."""
 _A, _G, _T = 0, 2, 3
 
 
@@ -33,10 +33,15 @@ def split_class(codes, boundary, split):
 
 
 @register_jitable
+def split_bases(split):
+    """Return how many nucleotides of a codon a class of split codons has."""
+    return 0 if split == 0 else (1 if split < 3 else 2)
+
+
+@register_jitable
 def completes(codes, stops, split, boundary):
     """Return whether a split codon of a class is complete behind a boundary, and is no stop."""
-    left = 0 if split == 0 else (2 if split < 3 else 1)
-    if boundary + left > len(codes):
+    if boundary + (FRAMES - split_bases(split)) % FRAMES > len(codes):
         return False
     if split == 1:
         return not stops[_T, codes[boundary], codes[boundary + 1]]

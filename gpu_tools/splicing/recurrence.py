@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 class Sweep(NamedTuple):
     """What a sweep leaves behind, as S', column by target column 0 to n (padding follows).
 
-    `ends` is the best over the exons with that end, shape (D, > n); `entries` holds the rows from
-    which tracks start, shape (E, > n), and `entry_of_track` says which is whose, shape (T,).
+    `ends` is the best over the exons with that end, shape (D, > n); `entries` holds the row from
+    which each track starts, shape (T, > n).
     """
 
     ends: NDArray
     entries: NDArray
-    entry_of_track: NDArray
 
 
 def cell(diagonal, up, left, lifted_score, gap):
@@ -40,7 +39,7 @@ def cell(diagonal, up, left, lifted_score, gap):
     Returns
     -------
     int
-        The largest of the three ways to reach the cell.
+        The largest of the three.
     """
     return max(max(diagonal + lifted_score, up + gap), left)
 

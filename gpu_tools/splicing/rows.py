@@ -57,6 +57,15 @@ def advance(row, profile, symbol, diagonal, carry, left, gap, lanes):
 
 
 @njit(nogil=True)
+def next_row(row, profile, symbol, gap, floor, lanes):
+    """Compute the next row of a nucleotide, with what the lanes carry over to each other."""
+    low = simd.splat(floor)
+    diagonal = simd.shift_in(simd.load(row, len(row) - lanes), floor)
+    last = advance(row, profile, symbol, diagonal, low, low, gap, lanes)
+    settle(row, simd.maximum(simd.prefix_maximum(simd.shift_in(last, floor)), low), lanes)
+
+
+@njit(nogil=True)
 def final_score(row, drop, final, span, lowest, carry, lanes):
     """Return the largest S of the columns at which a chain may end."""
     one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
@@ -46,10 +47,11 @@ def lanes_of(dtype) -> int:
     return simd.VECTOR_BYTES // dtype.itemsize
 
 
-def padded(columns: int, threads: int, itemsize: int) -> int:
-    """Return the columns that whole vectors of all threads have, at least `columns`."""
-    width = threads * simd.VECTOR_BYTES // itemsize
-    return max(-(-columns // width), 1) * width
+@register_jitable
+def padded(columns, strips, itemsize):
+    """Return the columns, or an array of them, of strips that consist of whole vectors."""
+    width = strips * simd.VECTOR_BYTES // itemsize
+    return np.maximum(-(-columns // width), 1) * width
 
 
 def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> Strip:

@@ -1,12 +1,19 @@
-"""The traceback of an exon: rows of gains computed backwards, and the best path through them."""
+"""The traceback that list mode and site mode share: from a chain's end back over its exons.
+
+Only the chain's exons are computed again, backwards, from the cell where the chain leaves them.
+W(r, c) is the most that S' can still gain on the way from column c with r nucleotides left. An exon
+of r nucleotides continues a chain at column c exactly if entry(c) + W(r, c) is the wanted value.
+Each mode lists the `Entries` at which an exon may begin; `find_entry` finds the one that explains
+the value: the shortest exon, then the smallest target column, then the entry listed first.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
@@ -15,13 +22,38 @@ from gpu_tools.model.scoring import SplicedScoring
 ROWS_BETWEEN_CHECKPOINTS = 64
 _LANES = simd.VECTOR_BYTES // 4
 EQUAL, UNEQUAL, INSERTION, DELETION, INTRON = range(5)
-LETTERS = "=XIDN"
+_TO_LETTERS = b"=XIDN".ljust(256)
+End = TypeVar("End")
+
+
+class Entries(NamedTuple):
+    """Where an exon may begin, by the exon's length.
+
+    Attributes
+    ----------
+    lengths : ndarray of int64, shape (K,)
+        Nucleotides of the exon, rising.
+    rows : ndarray of int64, shape (K,)
+        The row of `stored` with S' at the entry; -1 stands for `empty`.
+    wanted : ndarray of int64, shape (K,)
+        What S' at the entry and the exon's gain come to together.
+    stored : ndarray, shape (E, > n)
+        S' by target column.
+    empty : ndarray of int32, shape (> n,)
+        S' of the empty chain by target column.
+    """
+
+    lengths: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    stored: NDArray
+    empty: NDArray[np.int32]
 
 
 class ExonRows(NamedTuple):
     """What one backward pass needs, up to the cell where the exon ends.
 
-    `lifted` are pairs' scores by symbols, `profile` by base symbol and target column; see
+    `lifted` are pairs' scores by symbols, `profile` by nucleotide and target column; see
     `pair_scores`.
     """
 
@@ -33,7 +65,7 @@ class ExonRows(NamedTuple):
 
 
 def lifted_scores(scoring: SplicedScoring) -> NDArray[np.int32]:
-    """Return the lifted scores of all pairs of symbols, base symbol first."""
+    """Return the lifted scores of all pairs of symbols, the nucleotide first."""
     return (scoring.substitution() - scoring.gap).astype(np.int32)
 
 
@@ -47,7 +79,7 @@ def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDA
 def previous_row(scores, columns, gap, before, first, out):
     """Fill W(r, c) for c from `columns` down to `first` from W(r - 1, .).
 
-    `scores` are the base symbol's with each target symbol; all arrays are of int32.
+    `scores` are the nucleotide's with each target symbol; all arrays are of int32.
     """
     c = columns
     right = np.int32(before[c] + gap)
@@ -68,12 +100,96 @@ def previous_row(scores, columns, gap, before, first, out):
 
 
 @njit(cache=True)
-def entered_at(entry, gain, first, missing):
+def _entered_at(entry, gain, first, missing):
     """Return the smallest column from `first` on with entry + gain = missing, or -1."""
     for c in range(first, len(gain)):
         if entry[c] + gain[c] == missing:
             return c
     return -1
+
+
+@njit(cache=True, nogil=True)
+def find_entry(rows, entries, gains, checkpoints, first, left, until):
+    """Go back through an exon until one of its entries explains the value at its end.
+
+    Parameters
+    ----------
+    rows : ExonRows
+    entries : Entries
+        Those of more than `left` nucleotides, or of `left` if none was looked for there.
+    gains : ndarray of int32, shape (2, n + 1)
+        W of an even and of an odd number of nucleotides. Updated.
+    checkpoints : ndarray of int32, shape (C, n + 1)
+        Takes W at multiples of `ROWS_BETWEEN_CHECKPOINTS` below `until`.
+    first : int
+        No exon is entered at a smaller column.
+    left, until : int
+        Nucleotides behind the present place, and behind the last one to look at.
+
+    Returns
+    -------
+    entry, column, left : int
+        The number of the entry, or -1 if there is none; the column; the exon's nucleotides so far.
+    """
+    columns, gap, k = len(rows.target), np.int32(rows.gap), 0
+    while True:
+        best, found = columns + 1, -1
+        while k < len(entries.lengths) and entries.lengths[k] == left:
+            row = entries.rows[k]
+            if row < 0:
+                column = _entered_at(entries.empty, gains[left % 2], first, entries.wanted[k])
+            else:
+                column = _entered_at(entries.stored[row], gains[left % 2], first, entries.wanted[k])
+            if 0 <= column < best:
+                best, found = column, k
+            k += 1
+        if found >= 0 or left == until:
+            return found, best, left
+        if left % ROWS_BETWEEN_CHECKPOINTS == 0:
+            for c in range(first, columns + 1):
+                checkpoints[left // ROWS_BETWEEN_CHECKPOINTS, c] = gains[left % 2, c]
+        scores = rows.profile[rows.base[len(rows.base) - 1 - left]]
+        previous_row(scores, columns, gap, gains[left % 2], first, gains[(left + 1) % 2])
+        left += 1
+
+
+@njit(cache=True)
+def _first_column(rows, entries):
+    """Return the first column at which an exon could have been entered.
+
+    Each nucleotide gains at most the best lifted score, and S' never falls from left to right.
+    """
+    most = max(rows.lifted.max(), 0) + max(rows.gap, 0)
+    first = len(rows.target)
+    for k in range(len(entries.lengths)):
+        missing = entries.wanted[k] - entries.lengths[k] * most
+        low, high = 0, first
+        while low < high:
+            middle = (low + high) // 2
+            row = entries.rows[k]
+            value = entries.empty[middle] if row < 0 else entries.stored[row, middle]
+            if value < missing:
+                low = middle + 1
+            else:
+                high = middle
+        first = low
+    return first
+
+
+@njit(cache=True, nogil=True)
+def trace_exon(rows, entries):
+    """Find the entry of an exon and align the exon; all entries are there.
+
+    Returns the number of the entry, the column, and the operations; the exon has as many
+    nucleotides as the entry says.
+    """
+    n_rows, columns, first = len(rows.base), len(rows.target) + 1, _first_column(rows, entries)
+    checkpoints = np.zeros((n_rows // ROWS_BETWEEN_CHECKPOINTS + 1, columns), dtype=np.int32)
+    gains = np.zeros((2, columns), dtype=np.int32)
+    found, column, left = find_entry(rows, entries, gains, checkpoints, first, 0, n_rows)
+    if found < 0:
+        raise ValueError("no exon explains the value at its end: the sweep is wrong")
+    return found, column, align_exon(rows, checkpoints, left, column)
 
 
 @njit(cache=True, nogil=True)
@@ -111,30 +227,91 @@ def align_exon(rows, checkpoints, left, column):
     return operations[: n + columns - column]
 
 
-def _intron_lengths(exons) -> list[int]:
-    return [max(a[0], b[0]) - min(a[1], b[1]) for a, b in pairwise(exons)]
+@njit(cache=True, nogil=True)
+def merge_runs(letters, lengths):
+    """Merge neighbouring runs of the same operation, and drop empty ones."""
+    n = 0
+    for k in range(len(letters)):
+        if lengths[k] == 0:
+            continue
+        if n > 0 and letters[n - 1] == letters[k]:
+            lengths[n - 1] += lengths[k]
+        else:
+            letters[n], lengths[n] = letters[k], lengths[k]
+            n += 1
+    return letters[:n], lengths[:n]
 
 
-def cigar_of(parts, exons) -> list[tuple[str, int]]:
-    """Return the runs of the exons' operations with the introns between the exons."""
-    cigar = _runs(parts[0])
-    for intron, operations in zip(_intron_lengths(exons), parts[1:], strict=True):
-        cigar += [("N", intron)] if intron else []
-        cigar += _runs(operations)
-    return cigar
+@njit(cache=True, nogil=True)
+def _merge_runs(letters, lengths):
+    return merge_runs(letters, lengths)  # Python must not call what compiled functions call
 
 
-def _runs(operations) -> list[tuple[str, int]]:
-    bounds = [0, *(np.flatnonzero(np.diff(operations)) + 1).tolist(), len(operations)]
-    letters = [LETTERS[k] for k in operations[bounds[:-1]].tolist()]
-    return [(x, b - a) for x, (a, b) in zip(letters, pairwise(bounds), strict=True)]
+def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
+    """Return operations as numbered here, and their lengths, as runs with letters."""
+    text = letters.tobytes().translate(_TO_LETTERS).decode("ascii")
+    return tuple(zip(text, lengths.tolist(), strict=True))
 
 
-def with_leading_gap(cigar, symbols: int):
-    """Put the target symbols before the first exon's entry in front, and merge equal runs."""
-    merged = []
-    for letter, n in ([("I", symbols)] if symbols else []) + cigar:
-        if merged and merged[-1][0] == letter:
-            n += merged.pop()[1]
-        merged.append((letter, n))
-    return tuple(merged)
+class TracedExon(NamedTuple):
+    """An exon of a chain, in reading direction: its place, its entry column, its operations.
+
+    `entry` says how the exon is entered, in the terms of its mode.
+    """
+
+    start: int
+    end: int
+    column: int
+    operations: NDArray[np.uint8]
+    entry: object
+
+
+class ExonTracer(Protocol, Generic[End]):
+    """What a mode contributes to a traceback; an `End` is where an exon ends, in its terms."""
+
+    def exon_before(self, end: End, column: int) -> TracedExon:
+        """Return the exon that ends there at a target column."""
+
+    def end_before(self, exon: TracedExon) -> End | None:
+        """Return the end that explains the value of an exon's entry; None for a first exon."""
+
+
+class TracedChain(NamedTuple):
+    """A chain in reading direction and the alignment with the target."""
+
+    exons: list[TracedExon]
+    first_column: int
+    cigar: tuple[tuple[str, int], ...]
+
+    @property
+    def intervals(self) -> list[tuple[int, int]]:
+        """The exons as half-open intervals."""
+        return [(exon.start, exon.end) for exon in self.exons]
+
+
+def trace_back(
+    tracer: ExonTracer[End], end: End, column: int, scoring: SplicedScoring
+) -> TracedChain:
+    """Walk from a chain's end at a target column back over its exons."""
+    exons = []
+    while end is not None:
+        exons.append(tracer.exon_before(end, column))
+        column, end = exons[-1].column, tracer.end_before(exons[-1])
+    exons.reverse()
+    first = first_column(column, scoring.gap, scoring.ends != "global")
+    letters, lengths = [[INSERTION]], [[column - first]]
+    for before, exon in zip([None, *exons], exons, strict=False):
+        intron = exon.start - before.end if before else 0
+        letters += [[INTRON], exon.operations]
+        lengths += [[intron], np.ones_like(exon.operations)]
+    runs = np.concatenate(letters).astype(np.uint8), np.concatenate(lengths).astype(np.int64)
+    return TracedChain(exons, first, runs_of(*_merge_runs(*runs)))
+
+
+@register_jitable
+def first_column(column, gap, free):
+    """Return where the aligned part of the target begins if a chain is entered at a column.
+
+    Free ends leave the symbols before it out, unless gaps score more than nothing.
+    """
+    return column if free and gap <= 0 else 0

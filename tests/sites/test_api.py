@@ -8,6 +8,7 @@ import pytest
 
 from gpu_tools import Case, ExonSet, ScoringError, Sequence, SplicedScoring, spliced_align
 from gpu_tools.sites.api import SiteCase, site_align
+from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
@@ -190,7 +191,7 @@ def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     """Score, chain, alignment and ties are those of listed candidates."""
     rng = np.random.default_rng(100 + seed)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
-    monkeypatch.setattr("gpu_tools.sites.api.COLUMNS_PER_STRIP", 20)
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 20)
     base = cases.random_text(rng, int(rng.integers(20, 120)))
     target = random_target(rng, base, int(rng.integers(1, 90)))
     penalty = int(rng.integers(0, 6))
@@ -217,7 +218,7 @@ def test_larger_cases_by_programme(seed, monkeypatch):
     """Introns longer than a block, several kinds and lengths, 16-bit and 32-bit cells, strips."""
     rng = np.random.default_rng(500 + seed)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
-    monkeypatch.setattr("gpu_tools.sites.api.COLUMNS_PER_STRIP", 30)
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 30)
     factor = int(rng.choice([1, 2000]))
     base = cases.random_text(rng, int(rng.integers(60, 140)))
     target = random_target(rng, base, int(rng.integers(30, 100)))

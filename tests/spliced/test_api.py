@@ -81,15 +81,20 @@ def test_chain_is_among_the_best_of_all_chains():
         assert (chain or result.chain) in best
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_threads_do_not_change_anything(seed, monkeypatch):
-    monkeypatch.setattr("gpu_tools.spliced.cpu.schedule.COLUMNS_PER_STRIP", 16)
-    monkeypatch.setattr("gpu_tools.spliced.cpu.schedule.CELLS_FOR_STRIPS", 0)
-    monkeypatch.setattr("gpu_tools.spliced.cpu.sweep.STEPS_PER_BLOCK", 64)
-    rng = np.random.default_rng(2000 + seed)
-    example = cases.random_example(rng, base=2000, target=130, count=60, longest=120)
-    scoring = cases.random_scoring(rng)
-    assert align(example, scoring, threads=3) == align(example, scoring, threads=1)
+@pytest.mark.parametrize("seed", range(30))
+def test_nested_exons_by_enumeration(seed):
+    """Many exons share a start, many an end."""
+    rng = np.random.default_rng(100 + seed)
+    base, target = int(rng.integers(4, 25)), int(rng.integers(1, 10))
+    example = cases.nested_example(rng, base, target, starts=3, ends=2)
+    check_against_oracle(oracles.spliced_by_enumeration, example, cases.random_scoring(rng))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nested_exons_by_programme(seed):
+    rng = np.random.default_rng(200 + seed)
+    example = cases.nested_example(rng, 200, int(rng.integers(1, 120)), starts=7, ends=4)
+    check_against_oracle(oracles.spliced_by_programme, example, cases.random_scoring(rng))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -199,6 +204,45 @@ def test_tie_pair_before_base_symbol_before_target_symbol():
     assert align(cases.Example("A", "AA", [(0, 1)])).cigar == (("=", 1), ("I", 1))
     one_of_each = SplicedScoring(mismatch=-9, gap=-1)
     assert align(cases.Example("A", "C", [(0, 1)]), one_of_each).cigar == (("D", 1), ("I", 1))
+
+
+FREE = SplicedScoring(match=0, mismatch=0, gap=0)
+TIES = {
+    "the shortest of the exons that share an end": (
+        cases.Example("ACGTAC", "ACG", [(0, 6), (2, 6), (4, 6)]), FREE, ((4, 6),),
+    ),
+    "the shortest that is as good": (
+        cases.Example("ACGTAC", "ACG", [(0, 6), (2, 6), (4, 6)]),
+        SplicedScoring(match=1, mismatch=0, gap=0), ((0, 6),),
+    ),
+    "the shortest, at the smallest column": (
+        cases.Example("CAC" + "AC", "AC", [(1, 5), (3, 5)]),
+        SplicedScoring(match=1, mismatch=-1, gap=0), ((3, 5),),
+    ),
+    "the nearest end before the longer exon": (
+        cases.Example(
+            "GGTTGG" + "CCAA" + "AA", "GGCCAAAA", [(0, 2), (4, 6), (6, 12), (10, 12)],
+        ), SplicedScoring(), ((4, 6), (6, 12)),
+    ),
+    "no exon before, if that is as good": (
+        cases.Example("ACGTACGT", "ACG", [(0, 2), (3, 8), (5, 8)]), FREE, ((0, 2),),
+    ),
+    "the first of two ends": (
+        cases.Example("ACGTACGT", "ACG", [(0, 6), (2, 6), (0, 8), (2, 8)]), FREE, ((2, 6),),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tie", TIES)
+def test_ties_of_nested_exons(tie):
+    example, scoring, chain = TIES[tie]
+    assert align(example, scoring).chain == chain
+
+
+def test_tie_in_the_alignment_of_an_exon():
+    """Both symbols of the exon are alike: the pair comes first, then the one without a partner."""
+    result = align(cases.Example("TAA", "A", [(0, 3), (1, 3)]))
+    assert (result.chain, result.cigar) == (((1, 3),), (("=", 1), ("D", 1)))
 
 
 @pytest.mark.parametrize("ends", ["global", "free-target", "free"])

@@ -1,9 +1,9 @@
 """The sweep of site mode for chains that translate: a track of rows for each reading frame.
 
 Track f holds exons with codons that begin at positions f, f + 3, ... of the base. It is emptied
-where one of its codons is a stop. Exits are kept apart by the bases of the codon that an intron
-splits, as far as they matter: none; T; another one; TA; TG; two others. Where an exon completes a
-split codon, exits that would make it a stop are left out, and the exon joins its track only
+where one of its codons is a stop. There is a class of exits for each kind of codon that an intron
+splits: no nucleotide before the intron; T; another one; TA; TG; two others. Where an exon completes
+a split codon, the classes that would make it a stop are excluded, and the exon joins its track only
 behind the codon: until then it has a row of its own. The first codon of a chain is treated alike,
 so that it lies in one exon.
 """
@@ -11,7 +11,6 @@ so that it lies in one exon.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +18,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.wavefront import blocks_of
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import Limits, limits
-from gpu_tools.sites.cpu.state import Sites, capacity_of, sites_of
-from gpu_tools.sites.cpu.sweep import ROWS_PER_BLOCK
+from gpu_tools.sites.bounds import Limits
+from gpu_tools.sites.cpu.state import Sites, capacity_of, drop_taken, restored, snapshot_of
+from gpu_tools.sites.cpu.sweep import Block, BlockSweep, inputs_of
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
-from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
+from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.rows import advance, column_of, final_score, put, raise_to, settle
-from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
+from gpu_tools.splicing.strip import Strip, lanes_of
 
 SLOTS = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
@@ -114,21 +111,6 @@ def _take_exits(state, sites, row, lanes):
 
 
 @njit(nogil=True)
-def _drop_taken(exits, exit_rows, counts):
-    """Move the exits that some intron class has not taken yet to the front."""
-    taken = counts[0]
-    for k in range(1, len(counts)):
-        taken = min(taken, counts[k])
-    for e in range(taken, counts[0]):
-        exits[FRAMES * (e - taken) : FRAMES * (e - taken + 1)] = exits[
-            FRAMES * e : FRAMES * (e + 1)
-        ]
-        exit_rows[e - taken] = exit_rows[e]
-    for k in range(len(counts)):
-        counts[k] -= taken
-
-
-@njit(nogil=True)
 def _enter(state, sites, stops, strip, boundary, entry, weights, lanes):
     """Let exons that are not the first of their chain begin at a boundary."""
     rows, before, entries = state.rows, state.before, state.entries
@@ -136,8 +118,7 @@ def _enter(state, sites, stops, strip, boundary, entry, weights, lanes):
     gap, floor = weights[0], weights[1]
     width = rows.shape[1]
     for split in range(SPLITS):
-        bases = 0 if split == 0 else (1 if split < 3 else 2)
-        to = entry * FRAMES + bases
+        to = entry * FRAMES + split_bases(split)
         if split in (0, 1, 3):
             entries[to] = floor
         if completes(codes, stops, split, boundary):
@@ -178,7 +159,7 @@ def sweep_coding_block(sites, stops, strip, state, weights, bounds):
     width = rows.shape[1]
     lanes = carries.shape[1]
     low = simd.splat(floor)
-    _drop_taken(exits, exit_rows, counts)
+    drop_taken(exits, exit_rows, counts, FRAMES)
     block_exits[:] = floor
     entry = 0
     for i in range(bounds[0], bounds[1]):
@@ -218,36 +199,15 @@ def sweep_coding_block(sites, stops, strip, state, weights, bounds):
     _take_exits(state, sites, bounds[1] - 1, lanes)
 
 
-class CodingBlock(NamedTuple):
-    """Rows of one block, column by target column from 0 on; three a boundary, see `CodingState`."""
-
-    entry_rows: NDArray[np.int64]
-    entries: NDArray
-    exit_rows: NDArray[np.int64]
-    exits: NDArray
-
-
 @dataclass
-class CodingSweep:
-    """A finished sweep, as `gpu_tools.sites.cpu.sweep.SiteSweep`.
+class CodingSweep(BlockSweep):
+    """A finished sweep of chains that translate."""
 
-    `score` is None if no chain translates.
-    """
-
-    score: int | None
-    end: int
-    column: int
-    blocks: list[tuple[int, int]]
-    sites: Sites
     stops: NDArray[np.bool_]
     strip: Strip
     snapshots: list[CodingState]
     block_exits: list[NDArray]
     weights: NDArray
-
-    def block_of(self, boundary: int) -> int:
-        """Return the number of the block that holds a boundary."""
-        return boundary // (self.blocks[0][1] - self.blocks[0][0])
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
@@ -255,21 +215,14 @@ class CodingSweep:
         columns = len(self.strip.start) // lanes
         return int(self.block_exits[block][column % columns * lanes + column // columns])
 
-    def block(self, number: int, columns: int) -> CodingBlock:
-        """Compute a block again; all target columns, whatever `columns` asks for."""
-        low, high = self.blocks[number]
-        state = _restored(self.snapshots[number], capacity_of(self.sites, self.blocks))
-        sweep_coding_block(self.sites, self.stops, self.strip, state, self.weights, (low, high))
-        flags, lanes = self.sites.flags[low:high], lanes_of(self.weights.dtype)
-        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + low
-        exit_rows = np.flatnonzero(flags & INNER_EXIT) + low
-        exits = state.exits[: FRAMES * state.counts[0]]
-        return CodingBlock(
-            entry_rows,
-            by_column(state.entries[: FRAMES * len(entry_rows)], lanes),
-            exit_rows,
-            by_column(exits[len(exits) - FRAMES * len(exit_rows) :], lanes),
+    def block(self, number: int, columns: int) -> Block:
+        """Compute a block again; all target columns, however few are requested."""
+        capacity = capacity_of(self.sites, self.blocks)
+        state = restored(self.snapshots[number], capacity, FRAMES)
+        sweep_coding_block(
+            self.sites, self.stops, self.strip, state, self.weights, self.blocks[number]
         )
+        return self.rows_of(number, [state], FRAMES)
 
 
 def coding_sweep(
@@ -280,7 +233,7 @@ def coding_sweep(
     Parameters
     ----------
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     table : SiteTable
         Of the same strand, with stop codons.
     target : ndarray of uint8, shape (n,)
@@ -291,21 +244,16 @@ def coding_sweep(
     -------
     CodingSweep
     """
-    limit = limits(table, padded(len(target) + 1, 1, 2), scoring, codes)
-    dtype = narrowest(limit.bounds, scoring)
-    strip = strip_of(target, 0, padded(len(target) + 1, 1, dtype.itemsize), scoring, dtype)
-    sites, stops = sites_of(codes, table, dtype), table.stops
-    blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
-    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
+    limit, sites, (strip,), blocks, weights = inputs_of(codes, table, target, scoring, 1)
     state = fresh_state(sites, len(strip.start), capacity_of(sites, blocks), weights[1])
     snapshots, block_exits = [], []
     for bounds in blocks:
-        snapshots.append(_snapshot(state))
-        sweep_coding_block(sites, stops, strip, state, weights, bounds)
+        snapshots.append(snapshot_of(state, FRAMES))
+        sweep_coding_block(sites, table.stops, strip, state, weights, bounds)
         block_exits.append(state.block_exits.copy())
     score = possible(int(state.best[_SCORE]), limit, len(target), scoring)
     return CodingSweep(
-        score, int(state.best[_END]), int(state.best[_COLUMN]), blocks, sites, stops, strip,
+        score, int(state.best[_END]), int(state.best[_COLUMN]), blocks, sites, table.stops, strip,
         snapshots, block_exits, weights,
     )  # fmt: skip
 
@@ -327,27 +275,4 @@ def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> C
         np.empty((FRAMES * capacity[0], width), dtype), np.empty(capacity[0], np.int64),
         np.zeros(1 + classes, np.int64), np.full(width, floor, dtype),
         np.empty((FRAMES * capacity[1], width), dtype), np.array([_NO_SCORE, 0, 0], np.int64),
-    )  # fmt: skip
-
-
-def _snapshot(state: CodingState) -> CodingState:
-    """Copy what the next block needs: the pending exits, and none of the other rows kept."""
-    low, high = int(state.counts[1:].min(initial=state.counts[0])), int(state.counts[0])
-    kept = state._replace(
-        exits=state.exits[FRAMES * low : FRAMES * high], exit_rows=state.exit_rows[low:high],
-        counts=state.counts - low, block_exits=state.block_exits[:0], entries=state.entries[:0],
-    )  # fmt: skip
-    return CodingState(*(part.copy() for part in kept))
-
-
-def _restored(snapshot: CodingState, capacity: tuple[int, int]) -> CodingState:
-    pending, width = len(snapshot.exit_rows), snapshot.rows.shape[1]
-    dtype = snapshot.rows.dtype
-    exits = np.empty((FRAMES * capacity[0], width), dtype)
-    exit_rows = np.empty(capacity[0], np.int64)
-    exits[: FRAMES * pending], exit_rows[:pending] = snapshot.exits, snapshot.exit_rows
-    copied = CodingState(*(part.copy() for part in snapshot))
-    return copied._replace(
-        exits=exits, exit_rows=exit_rows, block_exits=np.empty(width, dtype),
-        entries=np.empty((FRAMES * capacity[1], width), dtype),
     )  # fmt: skip

@@ -1,10 +1,11 @@
-"""What the sweeps of site mode work on: sites, strips of target columns, and their state."""
+"""The sites that sweeps of site mode read, and the state of a strip of target columns."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.sites.table import CLOSED, INNER_ENTRY, INNER_EXIT, SiteTable
@@ -14,7 +15,7 @@ _NO_SCORE = -(2**62)
 
 
 class Sites(NamedTuple):
-    """A table's arrays as the loops want them."""
+    """A table's arrays in the form that the loops read."""
 
     codes: NDArray[np.uint8]
     flags: NDArray[np.uint8]
@@ -35,7 +36,7 @@ class State(NamedTuple):
     `row` and `carry` together are the current row; `before` the maxima over the exits that may
     precede an entry, a row an intron class; `exits` the rows of the block's exits behind those
     still pending, `exit_rows` their boundaries, `counts` how many there are, then how many each
-    intron class has taken; `block_exits` the maximum over the block's exits; `entries` the rows of
+    intron class has passed; `block_exits` the maximum over the block's exits; `entries` the rows of
     the block's inner entries; `best` score, boundary and column of the best end so far.
     """
 
@@ -58,7 +59,7 @@ class SiteBorder(NamedTuple):
 
 
 def sites_of(codes, table: SiteTable, dtype) -> Sites:
-    """Return a table as the loops want it."""
+    """Return a table in the form that the loops read."""
     scores = (np.where(s == CLOSED, 0, s).astype(dtype) for s in table.scores)
     introns = np.array(table.introns, dtype=np.int64).reshape(-1, 3)
     return Sites(
@@ -90,24 +91,37 @@ def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> S
     )  # fmt: skip
 
 
-def snapshot_of(state: State) -> State:
-    """Copy what the next block needs: the pending exits, and none of the other rows kept."""
+@njit(nogil=True)
+def drop_taken(exits, exit_rows, counts, tracks):
+    """Move the exits that some intron class has not passed yet to the front; `tracks` rows each."""
+    passed = counts[1:].min() if len(counts) > 1 else counts[0]
+    for e in range(passed, counts[0]):
+        for track in range(tracks):
+            exits[(e - passed) * tracks + track] = exits[e * tracks + track]
+        exit_rows[e - passed] = exit_rows[e]
+    for k in range(len(counts)):
+        counts[k] -= passed
+
+
+def snapshot_of(state, tracks: int = 1):
+    """Copy what the next block needs of a state: the pending exits, and no other stored rows."""
     pending = slice(int(state.counts[1:].min(initial=state.counts[0])), int(state.counts[0]))
-    return State(
-        state.row.copy(), state.carry.copy(), state.before.copy(), state.exits[pending].copy(),
-        state.exit_rows[pending].copy(), state.counts - pending.start, state.block_exits[:0],
-        state.entries[:0], state.best.copy(),
+    needed = state._replace(
+        exits=state.exits[tracks * pending.start : tracks * pending.stop],
+        exit_rows=state.exit_rows[pending], counts=state.counts - pending.start,
+        block_exits=state.block_exits[:0], entries=state.entries[:0],
     )  # fmt: skip
+    return type(state)(*(part.copy() for part in needed))
 
 
-def restored(snapshot: State, capacity: tuple[int, int]) -> State:
-    """Return a state to go on from, with room for a block's rows."""
-    width, pending = len(snapshot.row), len(snapshot.exit_rows)
-    dtype = snapshot.row.dtype
-    exits, exit_rows = np.empty((capacity[0], width), dtype), np.empty(capacity[0], np.int64)
-    exits[:pending], exit_rows[:pending] = snapshot.exits, snapshot.exit_rows
-    return State(
-        snapshot.row.copy(), snapshot.carry.copy(), snapshot.before.copy(), exits, exit_rows,
-        snapshot.counts.copy(), np.empty(width, dtype), np.empty((capacity[1], width), dtype),
-        snapshot.best.copy(),
+def restored(snapshot, capacity: tuple[int, int], tracks: int = 1):
+    """Return a state to continue from, with space for a block's rows."""
+    width, pending, dtype = snapshot.before.shape[1], len(snapshot.exit_rows), snapshot.before.dtype
+    exits = np.empty((tracks * capacity[0], width), dtype)
+    exit_rows = np.empty(capacity[0], np.int64)
+    exits[: tracks * pending], exit_rows[:pending] = snapshot.exits, snapshot.exit_rows
+    copied = type(snapshot)(*(part.copy() for part in snapshot))
+    return copied._replace(
+        exits=exits, exit_rows=exit_rows, block_exits=np.empty(width, dtype),
+        entries=np.empty((tracks * capacity[1], width), dtype),
     )  # fmt: skip

@@ -1,10 +1,10 @@
-"""The sweep of site mode on a CPU: one row a base, vectors whose lanes own blocks of columns.
+"""The sweep of site mode on a CPU: one row a nucleotide, lanes of vectors hold target columns.
 
 A row is computed in every lane as if nothing came from the lane before; then the lanes' last
 columns are compared, and what comes over, the *carry*, joins the row when it is next read (a step
-to the left is free in S', so that a carry is the same for all columns of a lane). Threads take
+to the left is free in S', so that a carry is the same for all columns of a lane). Threads work on
 *strips* of columns, which follow each other as in `gpu_tools.spliced.cpu.sweep`. Rows are swept in
-blocks; a strip's state before each block is kept, so that any block can be computed again.
+blocks; a strip's state before each block is stored, so that any block can be computed again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import limits
+from gpu_tools.sites.bounds import Limits, limits
 from gpu_tools.sites.cpu.state import (
     SiteBorder,
     Sites,
     State,
     capacity_of,
+    drop_taken,
     fresh_state,
     restored,
     sites_of,
@@ -48,7 +49,7 @@ from gpu_tools.splicing.rows import (
     raise_to,
     settle,
 )
-from gpu_tools.splicing.strip import Strip, by_column, padded, strip_of
+from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
@@ -65,19 +66,6 @@ def _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, row
             if exit_kind[exit_rows[counts[1 + k]]] == kinds[k]:
                 raise_to(before, k, exits, counts[1 + k], width, lanes, 0)
             counts[1 + k] += 1
-
-
-@njit(nogil=True)
-def _drop_taken(exits, exit_rows, counts):
-    """Move the exits that some intron class has not taken yet to the front."""
-    taken = counts[0]
-    for k in range(1, len(counts)):
-        taken = min(taken, counts[k])
-    for e in range(taken, counts[0]):
-        exits[e - taken] = exits[e]
-        exit_rows[e - taken] = exit_rows[e]
-    for k in range(len(counts)):
-        counts[k] -= taken
 
 
 @njit(cache=True, nogil=True)
@@ -111,8 +99,8 @@ def sweep_block(sites, strip, state, border, following, weights, rows):
     lanes = len(state.carry)
     width = len(row)
     low = simd.splat(floor)
-    carry, kept_carry, span = simd.load(state.carry, 0), state.carry, strip.final_span
-    _drop_taken(exits, exit_rows, counts)
+    carry, last_carry, span = simd.load(state.carry, 0), state.carry, strip.final_span
+    drop_taken(exits, exit_rows, counts, 1)
     block_exits[:] = floor
     entry = 0
     for i in range(rows[0], rows[1]):
@@ -126,9 +114,9 @@ def sweep_block(sites, strip, state, border, following, weights, rows):
         if flags[i] & LAST_EXIT:
             score = final_score(row, drop, final, span, lowest, carry, lanes)
             if score + last_exit[i] > best[_SCORE]:
-                simd.store(kept_carry, 0, carry)
+                simd.store(last_carry, 0, carry)
                 best[_SCORE], best[_END] = score + last_exit[i], i
-                best[_COLUMN] = column_of(row, drop, final, score, kept_carry, lanes)
+                best[_COLUMN] = column_of(row, drop, final, score, last_carry, lanes)
         if flags[i] & (INNER_EXIT | INNER_ENTRY):
             settle(row, carry, lanes)
             carry = low
@@ -151,14 +139,15 @@ def sweep_block(sites, strip, state, border, following, weights, rows):
             entry += 1
         next_leaving[i] = simd.last_lane(simd.maximum(simd.load(row, width - lanes), carry))
     _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, rows[1] - 1, lanes)
-    simd.store(kept_carry, 0, carry)
+    simd.store(last_carry, 0, carry)
 
 
 class Block(NamedTuple):
     """Rows of one block that a traceback reads, column by target column from 0 on.
 
     `entry_rows` and `exit_rows` are boundaries, rising; `entries` the rows from which exons start
-    there, `exits` the rows with which they leave there, the exits' scores included.
+    there, `exits` the rows with which they leave there, the exits' scores included. If chains
+    translate, each boundary has three rows, see `gpu_tools.sites.cpu.coding.CodingState`.
     """
 
     entry_rows: NDArray[np.int64]
@@ -168,54 +157,64 @@ class Block(NamedTuple):
 
 
 @dataclass
-class SiteSweep:
-    """A finished sweep: the best end, and what it takes to compute any block again.
+class BlockSweep:
+    """A finished sweep: the best end, and the blocks of boundaries that can be computed again.
 
     Attributes
     ----------
     score, end, column : int
-        Score of the best chain, the boundary where it ends, and the target column.
+        Score of the best chain, the boundary where it ends, and the target column. The score is
+        None if no chain translates.
     blocks : list of (int, int)
         Boundaries of each block.
+    sites : Sites
     """
 
-    score: int
+    score: int | None
     end: int
     column: int
     blocks: list[tuple[int, int]]
     sites: Sites
+
+    def block_of(self, boundary: int) -> int:
+        """Return the number of the block that holds a boundary."""
+        return boundary // (self.blocks[0][1] - self.blocks[0][0])
+
+    def rows_of(self, number: int, states: list, tracks: int = 1) -> Block:
+        """Return the rows of a block from the states of all strips behind it."""
+        low, high = self.blocks[number]
+        flags, lanes = self.sites.flags[low:high], lanes_of(states[0].before.dtype)
+        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + low
+        exit_rows = np.flatnonzero(flags & INNER_EXIT) + low
+        entries = [by_column(s.entries[: tracks * len(entry_rows)], lanes) for s in states]
+        pasts = [tracks * s.counts[0] for s in states]
+        exits = [
+            by_column(s.exits[past - tracks * len(exit_rows) : past], lanes)
+            for s, past in zip(states, pasts, strict=True)
+        ]
+        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
+
+
+@dataclass
+class SiteSweep(BlockSweep):
+    """A finished sweep of chains that need not translate."""
+
     strips: list[Strip]
     snapshots: list[list[State]]
     block_exits: list[list[NDArray]]
     borders: list[SiteBorder]
     weights: NDArray
 
-    def block_of(self, boundary: int) -> int:
-        """Return the number of the block that holds a boundary."""
-        return boundary // (self.blocks[0][1] - self.blocks[0][0])
-
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
-        width = len(self.block_exits[0][block])
-        k = column % width
-        columns = width // len(self.snapshots[0][0].carry)
-        place = k % columns * (width // columns) + k // columns
-        return int(self.block_exits[column // width][block][place])
+        width, lanes = len(self.block_exits[0][block]), lanes_of(self.weights.dtype)
+        k, columns = column % width, width // lanes
+        return int(self.block_exits[column // width][block][k % columns * lanes + k // columns])
 
     def block(self, number: int, columns: int) -> Block:
         """Compute a block again, at least up to a number of target columns."""
-        rows = self.blocks[number]
-        width = len(self.strips[0].start)
-        parts = [self._again(strip, number) for strip in range(-(-columns // width))]
-        flags = self.sites.flags[rows[0] : rows[1]]
-        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + rows[0]
-        exit_rows = np.flatnonzero(flags & INNER_EXIT) + rows[0]
-        entries = [by_column(s.entries[: len(entry_rows)], len(s.carry)) for s in parts]
-        exits = [
-            by_column(s.exits[s.counts[0] - len(exit_rows) : s.counts[0]], len(s.carry))
-            for s in parts
-        ]
-        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
+        strips = range(-(-columns // len(self.strips[0].start)))
+        return self.rows_of(number, [self._again(strip, number) for strip in strips])
 
     def _again(self, strip: int, number: int) -> State:
         state = restored(self.snapshots[strip][number], capacity_of(self.sites, self.blocks))
@@ -227,6 +226,30 @@ class SiteSweep:
         return state
 
 
+class SweepInputs(NamedTuple):
+    """What a sweep reads; `weights` are gap score, floor and lowest value in the cells' type."""
+
+    limit: Limits
+    sites: Sites
+    strips: list[Strip]
+    blocks: list[tuple[int, int]]
+    weights: NDArray
+
+
+def inputs_of(codes, table: SiteTable, target, scoring: SplicedScoring, strips: int) -> SweepInputs:
+    """Choose the cells' type and lay out what a sweep reads."""
+    limit = limits(table, padded(len(target) + 1, strips, 2), scoring, codes)
+    dtype = narrowest(limit.bounds, scoring)
+    width = padded(len(target) + 1, strips, dtype.itemsize) // strips
+    return SweepInputs(
+        limit,
+        sites_of(codes, table, dtype),
+        [strip_of(target, k * width, width, scoring, dtype) for k in range(strips)],
+        blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes)))),
+        np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype),
+    )
+
+
 def sweep(
     codes: NDArray[np.uint8], table: SiteTable, target: NDArray[np.uint8],
     scoring: SplicedScoring, threads: int = 1,
@@ -236,7 +259,7 @@ def sweep(
     Parameters
     ----------
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     table : SiteTable
         Of the same strand; it has a chain.
     target : ndarray of uint8, shape (n,)
@@ -250,18 +273,10 @@ def sweep(
     -------
     SiteSweep
     """
-    limit = limits(table, padded(len(target) + 1, threads, 2), scoring)
-    dtype = narrowest(limit.bounds, scoring)
-    width = padded(len(target) + 1, threads, dtype.itemsize) // threads
-    sites = sites_of(codes, table, dtype)
-    strips = [strip_of(target, k * width, width, scoring, dtype) for k in range(threads)]
-    blocks = blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes))))
-    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
-    borders = [
-        SiteBorder(*np.full((2, len(codes) + 1), limit.floor, dtype)) for _ in range(threads + 1)
-    ]
-    capacity = capacity_of(sites, blocks)
-    states = [fresh_state(sites, width, capacity, weights[_FLOOR]) for _ in range(threads)]
+    _, sites, strips, blocks, weights = inputs_of(codes, table, target, scoring, threads)
+    width, floor, capacity = len(strips[0].start), weights[_FLOOR], capacity_of(sites, blocks)
+    borders = [SiteBorder(*np.full((2, len(codes) + 1), floor)) for _ in range(threads + 1)]
+    states = [fresh_state(sites, width, capacity, floor) for _ in range(threads)]
     snapshots: list[list[State]] = [[] for _ in range(threads)]
     block_exits: list[list[NDArray]] = [[] for _ in range(threads)]
 

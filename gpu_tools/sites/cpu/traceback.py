@@ -1,9 +1,8 @@
-"""From a sweep to the best chain and its alignment.
+"""The traceback of site mode: from a sweep to the best chain and its alignment.
 
-The chain is followed backwards, as in `gpu_tools.spliced.cpu.traceback` and with the same ties: an
-exon is the shortest one that explains its last value, entered at the smallest target column; it
-is the first one if that is as good, else the nearest exit before it precedes it. Blocks of rows
-are computed again where the chain has exons.
+`gpu_tools.splicing.traceback` describes how an exon is found; ties are those of
+`gpu_tools.spliced.cpu.traceback`. The sweep has not stored the rows at sites: blocks of rows are
+computed again where the chain has exons.
 """
 
 from __future__ import annotations
@@ -11,221 +10,202 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.sites.cpu.coding import CodingSweep
 from gpu_tools.sites.cpu.sweep import Block, SiteSweep
 from gpu_tools.sites.table import CLOSED, SiteTable
+from gpu_tools.splicing.codons import FRAMES, completes, split_class
 from gpu_tools.splicing.recurrence import empty_row
-from gpu_tools.splicing.traceback import (  # fmt: skip
+from gpu_tools.splicing.traceback import (
     ROWS_BETWEEN_CHECKPOINTS,
+    Entries,
     ExonRows,
+    TracedChain,
+    TracedExon,
     align_exon,
-    cigar_of,
-    entered_at,
+    find_entry,
     pair_scores,
-    previous_row,
-    with_leading_gap,
+    trace_back,
 )
 
 
-class SiteTrace(NamedTuple):
-    """A chain in reading direction: half-open intervals, first target column, CIGAR runs."""
-
-    chain: list[tuple[int, int]]
-    first_column: int
-    cigar: tuple[tuple[str, int], ...]
-
-
-class Exon(NamedTuple):
-    """An exon of the chain: where, at which column and with which value it is entered."""
-
-    start: int
-    column: int
-    entry: int
-    first: bool
-    operations: NDArray[np.uint8]
-
-
-class Firsts(NamedTuple):
-    """The empty chain's S' by column, and the first entries' scores by boundary."""
-
-    empty: NDArray[np.int32]
-    first_entry: NDArray[np.int64]
-
-
-class Blocks:
-    """Blocks of a sweep, the last one computed again kept."""
-
-    def __init__(self, sweep: SiteSweep, columns: int):
-        self.sweep, self.columns = sweep, columns
-        self.number, self.kept = -1, None
-
-    def __getitem__(self, number: int) -> Block:
-        if number != self.number:
-            self.number, self.kept = number, self.sweep.block(number, self.columns)
-        return self.kept
-
-
-class Steps:
-    """What a chain's exons are asked for on the way back, whatever they may be.
-
-    Parameters
-    ----------
-    table : SiteTable
-    """
-
-    tracks = 1
-    """Rows of an exit."""
-
-    def __init__(self, table: SiteTable):
-        self.table = table
-
-    def search(self, *where):
-        """Look for an exon's entry in a block, see `_search`."""
-        return _search(*where)
-
-    def chosen(self, exon: Exon, rows: NDArray[np.int64], explains: NDArray[np.bool_]):
-        """Return which of a block's exits at boundaries `rows` precedes an exon, and its track.
-
-        The nearest one; None if there is none. `explains`, shape (exits, tracks), says which
-        could for their values.
-        """
-        nearest = np.flatnonzero(explains[:, 0])
-        return (nearest[-1], 0) if len(nearest) else None
-
-
 def trace(
-    sweep: SiteSweep, table: SiteTable, codes: NDArray[np.uint8], target, scoring: SplicedScoring
-) -> SiteTrace:
+    sweep: SiteSweep | CodingSweep,
+    table: SiteTable,
+    codes: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: SplicedScoring,
+) -> TracedChain:
     """Recover the best chain and its alignment.
 
     Parameters
     ----------
-    sweep : SiteSweep
+    sweep : SiteSweep or CodingSweep
+        With a score; a CodingSweep if the table has stop codons.
     table : SiteTable
     codes : ndarray of uint8, shape (m,)
-        The strand's bases in reading direction.
+        The strand's nucleotides in reading direction.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
 
     Returns
     -------
-    SiteTrace
+    TracedChain
+        An exon's `entry` is the value of its entry, None for the first exon.
     """
-    return followed(sweep, codes, target, scoring, Steps(table))
+    tracer = (_SiteTracer if table.stops is None else _CodingTracer)(
+        sweep, table, codes, target, scoring
+    )
+    value = sweep.score - int(table.last_exit[sweep.end]) - scoring.gap * sweep.column
+    return trace_back(tracer, SiteEnd(sweep.end, value), sweep.column, scoring)
 
 
-def followed(sweep, codes, target, scoring: SplicedScoring, steps: Steps) -> SiteTrace:
-    """Follow the best chain of a sweep backwards."""
-    lifted, profile = pair_scores(target, scoring)
-    blocks, table = Blocks(sweep, sweep.column + 1), steps.table
-    end, column = sweep.end, sweep.column
-    value = sweep.score - int(table.last_exit[end]) - scoring.gap * column
-    firsts = _firsts(table, column + 1, scoring)
-    chain, parts = [], []
-    while True:
-        rows = ExonRows(codes[:end], target[:column], lifted, profile, scoring.gap)
-        exon = _trace_exon(rows, blocks, firsts, value, steps)
-        chain.append((exon.start, end))
-        parts.append(exon.operations)
-        column = exon.column
-        if exon.first:
-            break
-        end, value = _predecessor(blocks, exon, steps)
-    cigar = cigar_of(parts[::-1], chain[::-1])
-    # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    first = column if scoring.ends != "global" and scoring.gap <= 0 else 0
-    return SiteTrace(chain[::-1], first, with_leading_gap(cigar, column - first))
+class SiteEnd(NamedTuple):
+    """Where an exon ends, and its last value, the exit's score not included."""
+
+    boundary: int
+    value: int
 
 
-def _firsts(table: SiteTable, columns: int, scoring: SplicedScoring) -> Firsts:
-    """Return what a traceback needs to know of first entries."""
-    empty = empty_row(np.arange(columns), scoring.gap, scoring.ends != "global")
-    return Firsts(empty.astype(np.int32), table.first_entry)
+class _SiteTracer:
+    """The exons of a chain of a `SiteTable`."""
 
+    tracks = 1
+    """Rows of an exit."""
 
-def _trace_exon(rows: ExonRows, blocks: Blocks, firsts: Firsts, value: int, steps: Steps) -> Exon:
-    """Return the exon that ends with `value`."""
-    end, columns = len(rows.base), len(rows.target) + 1
-    gain, checkpoints, left = np.zeros(columns, dtype=np.int32), [], 0
-    for number in range(blocks.sweep.block_of(max(end - 1, 0)), -1, -1):
-        block = blocks[number]
-        low = blocks.sweep.blocks[number][0]
-        kept = np.empty(((end - low) // ROWS_BETWEEN_CHECKPOINTS + 2, columns), dtype=np.int32)
-        inner = block.entry_rows[: np.searchsorted(block.entry_rows, end)]
-        before = -(-left // ROWS_BETWEEN_CHECKPOINTS)
-        left, column, entry, first = steps.search(
-            rows, gain, kept, (left, low), (inner, block.entries), firsts, value
+    def __init__(self, sweep, table: SiteTable, codes, target, scoring: SplicedScoring):
+        self.sweep, self.table, self.codes, self.target = sweep, table, codes, target
+        self.gap, self.pairs = scoring.gap, pair_scores(target, scoring)
+        columns = np.arange(sweep.column + 1)
+        self.empty = empty_row(columns, self.gap, scoring.ends != "global").astype(np.int32)
+        self.computed: tuple[int, Block | None] = -1, None
+
+    def block(self, number: int) -> Block:
+        """Return a block of the sweep; the latest one is there already."""
+        if number != self.computed[0]:
+            self.computed = number, self.sweep.block(number, self.sweep.column + 1)
+        return self.computed[1]
+
+    def exon_before(self, end: SiteEnd, column: int) -> TracedExon:
+        """Return the exon; its entry is looked for block by block."""
+        rows = ExonRows(self.codes[: end.boundary], self.target[:column], *self.pairs, self.gap)
+        gains, left = np.zeros((2, column + 1), dtype=np.int32), 0
+        checkpoints = np.empty((0, column + 1), dtype=np.int32)
+        for number in range(self.sweep.block_of(max(end.boundary - 1, 0)), -1, -1):
+            until = end.boundary - self.sweep.blocks[number][0]
+            more = until // ROWS_BETWEEN_CHECKPOINTS + 1 - len(checkpoints)
+            checkpoints = np.pad(checkpoints, ((0, more), (0, 0)))
+            entries = self._entries(number, end)
+            k, at, left = find_entry(rows, entries, gains, checkpoints, 0, left, until)
+            if k >= 0:
+                row, operations = entries.rows[k], align_exon(rows, checkpoints, left, at)
+                entry = None if row < 0 else int(entries.stored[row, at])
+                return TracedExon(end.boundary - left, end.boundary, at, operations, entry)
+        raise ValueError("no exon explains the value at its end: the sweep is wrong")
+
+    def _entries(self, number: int, end: SiteEnd) -> Entries:
+        """Return the entries in a block of exons that end there."""
+        block, table, (low, high) = self.block(number), self.table, self.sweep.blocks[number]
+        high = min(high, end.boundary)
+        firsts = np.flatnonzero(table.first_entry[low:high] != CLOSED) + low
+        firsts = firsts[self.may_be_first(firsts, end.boundary)]
+        inner, rows = self.inner_entries(block.entry_rows[block.entry_rows < high], end.boundary)
+        lengths = end.boundary - np.concatenate([firsts, inner])
+        rows = np.concatenate([np.full(len(firsts), -1), rows])
+        wanted = np.concatenate(
+            [end.value - table.first_entry[firsts], np.full(len(inner), end.value)]
         )
-        checkpoints.append(kept[: -(-left // ROWS_BETWEEN_CHECKPOINTS) - before])
-        if column >= 0:
-            operations = align_exon(rows, np.concatenate(checkpoints), left, column)
-            return Exon(end - left, int(column), int(entry), first, operations)
-    raise ValueError("no exon explains the value at its end: the sweep is wrong")
+        order = np.argsort(lengths, kind="stable")  # a first entry goes before an inner one
+        return Entries(lengths[order], rows[order], wanted[order], block.entries, self.empty)
+
+    def may_be_first(self, starts: NDArray[np.int64], end: int) -> NDArray[np.bool_]:
+        """Return which exons, of those from a first entry to an end, may be a chain's first."""
+        return np.ones(len(starts), dtype=bool)
+
+    def inner_entries(self, starts: NDArray[np.int64], end: int) -> tuple[NDArray, NDArray]:
+        """Return the inner entries from which an exon may lead to an end, and their rows.
+
+        `starts` are all inner entries of a block before the end.
+        """
+        return starts, np.arange(len(starts))
+
+    def end_before(self, exon: TracedExon) -> SiteEnd | None:
+        """Return the nearest exit that explains an entry's value, None for the first exon."""
+        if exon.entry is None:
+            return None
+        table, column = self.table, exon.column
+        wanted = exon.entry - int(table.inner_entry[exon.start])
+        least = min(intron.penalty for intron in table.introns)
+        for number in range(self.sweep.block_of(exon.start), -1, -1):
+            if self.sweep.best_exit(number, column) - least < wanted:
+                continue
+            block = self.block(number)
+            values = block.exits[:, column].astype(np.int64).reshape(-1, self.tracks)
+            explains = _explains(table, exon.start, block.exit_rows, values - wanted)
+            chosen = self.nearest(exon, block.exit_rows, explains)
+            if chosen is not None:
+                end = int(block.exit_rows[chosen[0]])
+                return SiteEnd(end, int(values[chosen]) - int(table.inner_exit[end]))
+        raise ValueError("no exit explains the value of an entry: the sweep is wrong")
+
+    def nearest(self, exon: TracedExon, rows: NDArray[np.int64], explains: NDArray[np.bool_]):
+        """Return the nearest of a block's exits that may precede an exon, and its track.
+
+        None if there is none. `explains`, shape (exits, tracks), tells which exits, at boundaries
+        `rows`, have the right value.
+        """
+        found = np.flatnonzero(explains[:, 0])
+        return (found[-1], 0) if len(found) else None
 
 
-@njit(cache=True, nogil=True)
-def _search(rows, gain, kept, span, inner, firsts, value):
-    """Go back from boundary end - `span[0]` to `span[1]`, or to the entry that explains `value`.
+class _CodingTracer(_SiteTracer):
+    """The exons of a chain that translates: the frame of each follows from the exon behind it."""
 
-    `inner` holds the inner entries' boundaries and rows. Returns the exon's length so far, the
-    column it is entered at or -1, the entry's value there, and whether it is a first entry.
-    `gain` is carried on, `kept` takes its rows at multiples of the distance of checkpoints.
-    """
-    left, low = span
-    base, columns, profile, gap = rows.base, len(rows.target), rows.profile, np.int32(rows.gap)
-    boundaries, entries = inner
-    empty, first_entry = firsts
-    end, n_kept, k = len(rows.base), 0, len(boundaries) - 1
-    following = np.empty_like(gain)
-    while end - left >= low:
-        here = end - left
-        column, first, entry = -1, False, 0
-        if left > 0 and first_entry[here] != CLOSED:
-            column = entered_at(empty, gain, 0, value - first_entry[here])
-            first = column >= 0
-            entry = empty[column] + first_entry[here] if first else 0
-        if k >= 0 and boundaries[k] == here:
-            other = entered_at(entries[k], gain, 0, value)
-            if other >= 0 and (column < 0 or other < column):
-                column, first, entry = other, False, np.int64(entries[k, other])
-            k -= 1
-        if column >= 0:
-            return left, column, entry, first
-        if here == 0:
-            break
-        if left % ROWS_BETWEEN_CHECKPOINTS == 0:
-            kept[n_kept] = gain
-            n_kept += 1
-        previous_row(profile[base[here - 1]], columns, gap, gain, 0, following)
-        gain[:] = following
-        left += 1
-    return left, -1, 0, False
+    tracks = FRAMES
 
+    def __init__(self, sweep: CodingSweep, *inputs):
+        super().__init__(sweep, *inputs)
+        self.frame, self.last = sweep.end % FRAMES, True
 
-def _predecessor(blocks: Blocks, exon: Exon, steps: Steps) -> tuple[int, int]:
-    """Return the exit that explains the value of an entry, and the exon's last value there."""
-    table, column = steps.table, exon.column
-    wanted = exon.entry - int(table.inner_entry[exon.start])
-    least = min(intron.penalty for intron in table.introns)
-    for number in range(blocks.sweep.block_of(exon.start), -1, -1):
-        if blocks.sweep.best_exit(number, column) - least < wanted:
-            continue
-        block = blocks[number]
-        values = block.exits[:, column].astype(np.int64).reshape(-1, steps.tracks)
-        explains = _explains(table, exon.start, block.exit_rows, values - wanted)
-        chosen = steps.chosen(exon, block.exit_rows, explains)
-        if chosen is not None:
-            end = int(block.exit_rows[chosen[0]])
-            return end, int(values[chosen]) - int(table.inner_exit[end])
-    raise ValueError("no exit explains the value of an entry: the sweep is wrong")
+    def may_be_first(self, starts: NDArray[np.int64], end: int) -> NDArray[np.bool_]:
+        """Return which exons begin with a whole codon; a chain's only exon has two."""
+        least = FRAMES * (1 + self.last)
+        return ((starts - self.frame) % FRAMES == 0) & (end - starts >= least)
+
+    def inner_entries(self, starts: NDArray[np.int64], end: int) -> tuple[NDArray, NDArray]:
+        """Return the entries behind which the split codon, and in the last exon another, ends."""
+        split = (starts - self.frame) % FRAMES
+        least = np.where(split == 0, 1, FRAMES - split + FRAMES * self.last)
+        found = np.flatnonzero(end - starts >= least)
+        return starts[found], FRAMES * found + split[found]
+
+    def nearest(self, exon: TracedExon, rows: NDArray[np.int64], explains: NDArray[np.bool_]):
+        """Return the nearest exit in whose frame the codon across the intron is no stop."""
+        for k in np.flatnonzero(explains.any(axis=1))[::-1]:
+            end = int(rows[k])
+            frame = (end - (exon.start - self.frame)) % FRAMES
+            if explains[k, frame] and self._joins(end, exon.start):
+                self.frame, self.last = frame, False
+                return k, frame
+        return None
+
+    def _joins(self, end: int, start: int) -> bool:
+        """Return whether the codon that an intron splits is no stop."""
+        split = (start - self.frame) % FRAMES
+        if split > end:
+            return False
+        before = split_class(self.codes, end, split)
+        return bool(completes(self.codes, self.table.stops, before, start))
 
 
 def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
-    """Return which exits, at boundaries `rows`, an intron takes to an entry for their surplus."""
+    """Return which exits, at boundaries `rows`, an intron of the right penalty joins to a start.
+
+    `surplus`, shape (exits, tracks), is what the exits have more than the start.
+    """
     explains = np.zeros(surplus.shape, dtype=bool)
     for intron in table.introns:
         admitted = rows <= start - intron.min_length

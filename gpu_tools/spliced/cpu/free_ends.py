@@ -1,7 +1,7 @@
-"""Listed candidates with free ends: a chain enters its first exon and leaves its last anywhere.
+"""Listed candidates with free ends: a chain may begin and end anywhere in a candidate.
 
-The sweep goes through the stream of a `ExonGraph` row by row, as site mode goes through a base:
-behind every row the empty chain may enter, and after every row the chain may end.
+The sweep passes through the rows of an `ExonGraph` one by one: behind every row a chain may begin,
+and after every row it may end.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
 from gpu_tools.splicing.recurrence import empty_row
-from gpu_tools.splicing.rows import advance, begin, column_of, final_score, put, raise_to, settle
+from gpu_tools.splicing.rows import begin, column_of, final_score, next_row, put, raise_to
 from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
-from gpu_tools.splicing.traceback import (  # fmt: skip
-    ROWS_BETWEEN_CHECKPOINTS,
+from gpu_tools.splicing.traceback import (
+    Entries,
     ExonRows,
-    align_exon,
-    cigar_of,
-    entered_at,
+    TracedChain,
+    TracedExon,
     pair_scores,
-    previous_row,
-    with_leading_gap,
+    trace_back,
+    trace_exon,
 )
 
 _NO_SCORE = -(2**62)
@@ -48,38 +47,28 @@ class FreeSweep(NamedTuple):
     column: int
 
 
-class Stream(NamedTuple):
-    """What a sweep wants to know of a program; `leave_bonus` by row."""
+class FreeEnd(NamedTuple):
+    """Where an exon ends: the position, the value there, and its candidates, shortest first."""
 
-    codes: NDArray[np.uint8]
-    track_rows: NDArray[np.int64]
-    track_commits: NDArray[np.int64]
-    exit_rows: NDArray[np.int64]
-    exit_ends: NDArray[np.int64]
-    exit_bonus: NDArray[np.int64]
-    leave_bonus: NDArray[np.int64]
-
-
-class FreeTrace(NamedTuple):
-    """A chain in transcript direction, each exon with its candidate, and its alignment."""
-
-    chain: list[tuple[int, int]]
-    candidates: list[int]
-    first_column: int
-    cigar: tuple[tuple[str, int], ...]
+    position: int
+    value: int
+    candidates: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def _sweep_stream(stream, strip, ends, entries, weights, best):
-    """Fill in the rows at ends and tracks, and the best score, its row and its column."""
-    codes, track_rows, commits = stream.codes, stream.track_rows, stream.track_commits
-    exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
+def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best):
+    """Fill in the rows at ends and tracks, and the best score, its row and its column.
+
+    `leave_bonus` is what a chain gets that ends after a row.
+    """
+    codes, exit_bonus, tracks = graph
+    track_rows, commits = tracks.rows, tracks.commits
+    exit_rows, exit_ends = tracks.exit_rows, tracks.exit_ends
     profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
-    leave_bonus, span, width = stream.leave_bonus, strip.final_span, len(strip.start)
+    span, width = strip.final_span, len(strip.start)
     gap, penalty, floor = weights[0], weights[1], weights[2]
-    row, maxima, kept_carry = start.copy(), start.copy(), np.full(64, floor)
-    low = simd.splat(floor)
-    lanes = 16
+    row, maxima, no_carry = start.copy(), start.copy(), np.full(64, floor)
+    low, lanes = simd.splat(floor), 16
     committed, exon = 0, 0
     for track in range(len(commits)):
         for end in range(committed, commits[track]):
@@ -88,14 +77,11 @@ def _sweep_stream(stream, strip, ends, entries, weights, best):
         put(entries, track, maxima, 0, width, lanes, 0)
         put(row, 0, maxima, 0, width, lanes, 0)
         for r in range(track_rows[track], track_rows[track + 1]):
-            diagonal = simd.shift_in(simd.load(row, width - lanes), floor)
-            last = advance(row, profile, np.int64(codes[r]), diagonal, low, low, gap, lanes)
-            carry = simd.maximum(simd.prefix_maximum(simd.shift_in(last, floor)), low)
-            settle(row, carry, lanes)
+            next_row(row, profile, np.int64(codes[r]), gap, floor, lanes)
             score = final_score(row, drop, final, span, floor, low, lanes)
             if score + leave_bonus[r] > best[_SCORE]:
                 best[_SCORE], best[_ROW] = score + leave_bonus[r], r
-                best[_COLUMN] = column_of(row, drop, final, score, kept_carry, lanes)
+                best[_COLUMN] = column_of(row, drop, final, score, no_carry, lanes)
             while exon < len(exit_rows) and exit_rows[exon] == r:
                 raise_to(ends, exit_ends[exon], row, 0, width, lanes, exit_bonus[exon])
                 exon += 1
@@ -103,7 +89,7 @@ def _sweep_stream(stream, strip, ends, entries, weights, best):
 
 
 class FreeEnds:
-    """How cases with free ends are aligned: strand by strand, then the better one.
+    """Alignment of cases with free ends: strand by strand, then the better one.
 
     Parameters
     ----------
@@ -113,24 +99,24 @@ class FreeEnds:
     def __init__(self, scoring: SplicedScoring):
         self.scoring = scoring
 
-    def check(self, program: ExonGraph, columns: int) -> None:
+    def _check(self, graph: ExonGraph, columns: int) -> None:
         """Raise `ScoringError` if a cell or a step could reach the limit."""
-        magnitude = bounds(program, 2 * padded(columns, 1, 4), self.scoring).magnitude
+        magnitude = bounds(graph, 2 * padded(columns, 1, 4), self.scoring).magnitude
         if magnitude >= CELL_LIMIT:
             raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
 
-    def sweep(self, prepared: PreparedCase, program: ExonGraph) -> FreeSweep:
-        """Sweep one strand of a case on one thread; `program` has at least one exon."""
+    def sweep(self, prepared: PreparedCase, graph: ExonGraph) -> FreeSweep:
+        """Sweep one strand of a case on one thread; `graph` has at least one exon."""
         target = prepared.case.target.codes
-        self.check(program, len(target) + 1)
+        self._check(graph, len(target) + 1)
         dtype, scoring = np.dtype(np.int32), self.scoring
         width, lanes = padded(len(target) + 1, 1, dtype.itemsize), lanes_of(dtype)
         strip: Strip = strip_of(target, 0, width, scoring, dtype)
         weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
-        ends = np.full((len(program.ends), width), CELL_FLOOR, dtype)
-        entries = np.empty((len(program.starts), width), dtype)
+        ends = np.full((len(graph.ends), width), CELL_FLOOR, dtype)
+        entries = np.empty((len(graph.starts), width), dtype)
         best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
-        _sweep_stream(stream_of(program), strip, ends, entries, weights, best)
+        _sweep_stream(graph.arrays, _leave_bonus(graph.arrays), strip, ends, entries, weights, best)
         return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
 
     def conclude(self, prepared: PreparedCase, sweeps: list[FreeSweep]) -> SplicedAlignment:
@@ -139,36 +125,26 @@ class FreeEnds:
             return result_of(prepared)
         # the first of equals: + before -
         pairs = zip(prepared.programs, sweeps, strict=True)
-        program, sweep = max(pairs, key=lambda pair: pair[1].score)
-        traced = free_trace(program, sweep, prepared.case.target.codes, self.scoring)
-        mirrored = [(program.length - e, program.length - s) for s, e in traced.chain]
+        graph, sweep = max(pairs, key=lambda pair: pair[1].score)
+        traced = free_trace(graph, sweep, prepared.case.target.codes, self.scoring)
         return result_of(
             prepared,
-            strand="-" if program.reverse else "+",
+            strand="-" if graph.reverse else "+",
             score=sweep.score,
-            n_exons=program.n_exons,
-            chain=tuple(mirrored if program.reverse else traced.chain),
+            n_exons=graph.n_exons,
+            chain=tuple(graph.forward(exon) for exon in traced.intervals),
             target_start=traced.first_column,
             target_end=sweep.column,
             cigar=traced.cigar,
-            exon_scores=tuple(float(program.exon_scores[k]) for k in traced.candidates),
+            exon_scores=tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
         )
 
 
-def stream_of(program: ExonGraph) -> Stream:
-    """Return what a sweep wants to know of a program."""
-    bonus = _leave_bonus(
-        program.exit_rows, program.exit_tracks, program.track_rows, program.exit_bonus
-    )
-    return Stream(
-        program.codes, program.track_rows, program.track_commits, program.exit_rows,
-        program.exit_ends, program.exit_bonus, bonus,
-    )  # fmt: skip
-
-
 @njit(cache=True, nogil=True)
-def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
-    """Return for each stream row the best bonus of an exon that goes on to it."""
+def _leave_bonus(graph):
+    """Return for each stream row the best bonus of an exon that continues to it."""
+    tracks, exit_bonus = graph.tracks, graph.exit_bonus
+    exit_rows, exit_tracks, track_rows = tracks.exit_rows, tracks.exit_tracks, tracks.rows
     bonus = np.empty(track_rows[-1], dtype=np.int64)
     row, best, track = len(bonus) - 1, 0, -1
     for k in range(len(exit_rows) - 1, -1, -1):
@@ -184,21 +160,21 @@ def _leave_bonus(exit_rows, exit_tracks, track_rows, exit_bonus):
     return bonus
 
 
-def _left_at(program: ExonGraph, row: int) -> int:
-    """Return the exon with the best bonus that goes on to a stream row, the shortest of equals."""
-    track = np.searchsorted(program.track_rows, row, side="right") - 1
-    exons = np.flatnonzero((program.exit_tracks == track) & (program.exit_rows >= row))
-    return int(exons[program.exit_bonus[exons].argmax()])
+def _left_at(graph: ExonGraph, row: int) -> int:
+    """Return the exon with the best bonus that continues to a row, the shortest of equals."""
+    track = np.searchsorted(graph.track_rows, row, side="right") - 1
+    exons = np.flatnonzero((graph.exit_tracks == track) & (graph.exit_rows >= row))
+    return int(exons[graph.exit_bonus[exons].argmax()])
 
 
 def free_trace(
-    program: ExonGraph, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
-) -> FreeTrace:
+    graph: ExonGraph, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
+) -> TracedChain:
     """Recover the best chain and its alignment.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : FreeSweep
     target : ndarray of uint8, shape (n,)
         Encoded target.
@@ -206,71 +182,62 @@ def free_trace(
 
     Returns
     -------
-    FreeTrace
+    TracedChain
+        An exon's `entry` is its candidate and whether it is entered at the candidate's start.
     """
-    lifted, profile = pair_scores(target, scoring)
-    empty = empty_row(np.arange(sweep.column + 1), scoring.gap, True).astype(np.int32)
-    candidate = _left_at(program, sweep.row)
-    track = program.exit_tracks[candidate]
-    end = int(program.starts[track] + sweep.row - program.track_rows[track] + 1)
-    candidates, column = np.array([candidate]), sweep.column
-    value = sweep.score - scoring.gap * column
-    chain, chosen, parts = [], [], []
-    while True:
-        tracks = program.exit_tracks[candidates]
-        rows = ExonRows(
-            _bases(program, tracks[-1], end), target[:column], lifted, profile, scoring.gap
-        )
-        found, left, column, whole, operations = _trace_exon(
-            rows, empty[: column + 1], sweep.entries, tracks,
-            end - program.starts[tracks], value - program.exit_bonus[candidates],
+    candidate = _left_at(graph, sweep.row)
+    track = graph.exit_tracks[candidate]
+    position = int(graph.starts[track] + sweep.row - graph.track_rows[track] + 1)
+    end = FreeEnd(position, sweep.score - scoring.gap * sweep.column, np.array([candidate]))
+    return trace_back(_FreeTracer(graph, sweep, target, scoring), end, sweep.column, scoring)
+
+
+class _FreeTracer:
+    """The exons of a chain whose first and last one may be parts of candidates."""
+
+    def __init__(self, graph: ExonGraph, sweep: FreeSweep, target, scoring: SplicedScoring):
+        self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
+        self.pairs = pair_scores(target, scoring)
+        columns = np.arange(sweep.column + 1)
+        self.empty = empty_row(columns, scoring.gap, True).astype(np.int32)
+
+    def exon_before(self, end: FreeEnd, column: int) -> TracedExon:
+        """Return the exon: a whole candidate, or what follows the empty chain inside of one."""
+        graph = self.graph
+        tracks = graph.exit_tracks[end.candidates]
+        candidate_lengths = end.position - graph.starts[tracks]
+        values = end.value - graph.exit_bonus[end.candidates]
+        # every length up to that of each candidate; of equal lengths, the first candidate's first
+        numbers = np.repeat(np.arange(len(tracks)), candidate_lengths)
+        lengths = np.concatenate([np.arange(1, n + 1) for n in candidate_lengths])
+        order = np.lexsort((numbers, lengths))
+        numbers, lengths = numbers[order], lengths[order]
+        rows = np.where(lengths == candidate_lengths[numbers], tracks[numbers], -1)
+        first = graph.track_rows[tracks[-1]]
+        k, column, operations = trace_exon(
+            ExonRows(
+                graph.codes[first : first + candidate_lengths[-1]], self.target[:column],
+                *self.pairs, self.scoring.gap,
+            ),
+            Entries(lengths, rows, values[numbers], self.sweep.entries, self.empty),
         )  # fmt: skip
-        chain.append((end - left, end))
-        chosen.append(int(candidates[found]))
-        parts.append(operations)
-        entry = int(sweep.entries[tracks[found], column])
-        if not whole or entry == max(-scoring.gap * column, 0):
-            break
-        before = sweep.ends[: program.track_commits[tracks[found]], column].astype(np.int64)
-        previous = int(np.flatnonzero(before - scoring.intron_penalty == entry)[-1])
-        value, end = int(sweep.ends[previous, column]), int(program.ends[previous])
-        candidates = np.flatnonzero(program.exit_ends == previous)[::-1]  # shortest first
-    first = column if scoring.gap <= 0 else 0
-    cigar = cigar_of(parts[::-1], chain[::-1])
-    return FreeTrace(chain[::-1], chosen[::-1], first, with_leading_gap(cigar, column - first))
+        entry = int(end.candidates[numbers[k]]), bool(rows[k] >= 0)
+        start = int(end.position - lengths[k])
+        return TracedExon(start, int(end.position), column, operations, entry)
 
-
-def _bases(program: ExonGraph, track: int, end: int) -> NDArray[np.uint8]:
-    """Return a track's bases up to a position."""
-    first = program.track_rows[track]
-    return program.codes[first : first + end - program.starts[track]]
-
-
-@njit(cache=True, nogil=True)
-def _trace_exon(rows, empty, entries, tracks, lengths, values):
-    """Find the exon that ends with its candidate's value, candidates shortest first.
-
-    Returns the candidate, the exon's length, the column it is entered at, whether it is entered
-    at its start, and its operations. The shortest exon is taken, at the smallest column.
-    """
-    columns, n_rows = len(rows.target) + 1, len(rows.base)
-    every, gap = ROWS_BETWEEN_CHECKPOINTS, np.int32(rows.gap)
-    checkpoints = np.zeros((n_rows // every + 1, columns), dtype=np.int32)
-    gain, following = np.zeros(columns, dtype=np.int32), np.zeros(columns, dtype=np.int32)
-    for left in range(1, n_rows + 1):
-        if (left - 1) % every == 0:
-            checkpoints[(left - 1) // every] = gain
-        scores = rows.profile[rows.base[n_rows - left]]
-        previous_row(scores, columns - 1, gap, gain, 0, following)
-        gain[:] = following
-        best, candidate, whole = columns, -1, False
-        for k in range(len(tracks)):
-            if left <= lengths[k]:
-                full = left == lengths[k]
-                entry = entries[tracks[k]] if full else empty
-                column = entered_at(entry, gain, 0, values[k])
-                if 0 <= column < best:
-                    best, candidate, whole = column, k, full
-        if candidate >= 0:
-            return candidate, left, best, whole, align_exon(rows, checkpoints, left, best)
-    raise ValueError("no exon explains the value at its end: the sweep is wrong")
+    def end_before(self, exon: TracedExon) -> FreeEnd | None:
+        """Return the nearest end before the exon's candidate that explains the entry's value."""
+        graph, sweep, column, (candidate, whole) = (
+            self.graph,
+            self.sweep,
+            exon.column,
+            exon.entry,
+        )
+        track = graph.exit_tracks[candidate]
+        entry = sweep.entries[track, column]
+        if not whole or entry == self.empty[column]:
+            return None
+        before = sweep.ends[: graph.track_commits[track], column].astype(np.int64)
+        end = int(np.flatnonzero(before - self.scoring.intron_penalty == entry)[-1])
+        candidates = np.flatnonzero(graph.exit_ends == end)[::-1]
+        return FreeEnd(int(graph.ends[end]), int(sweep.ends[end, column]), candidates)

@@ -1,9 +1,10 @@
 """Chains of listed candidates that translate, on a CPU.
 
-A candidate is read in up to four *ways*: as a chain's first exon, or behind an intron that leaves
-0, 1 or 2 bases of a codon. Its ways are swept one after another, each from an entry row of its own
-and up to the first stop codon in its frame. What leaves a candidate is kept by its end and by what
-it leaves of a codon; `gpu_tools.sites.cpu.coding` says how stop codons over an intron are kept out.
+A candidate is read with up to four *overhangs*: as a chain's first exon, or behind an intron that
+splits a codon after 0, 1 or 2 nucleotides. A track with an overhang is a *framed track*. Framed
+tracks are swept one after another, each from an entry row of its own and up to the first stop codon
+in its frame. The row behind an exon is stored by the exon's end and by what is left of a codon
+there; `gpu_tools.sites.cpu.coding` describes how stop codons across introns are excluded.
 """
 
 from __future__ import annotations
@@ -15,61 +16,67 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class, stop_words
-from gpu_tools.splicing.rows import advance, put, raise_to, settle
+from gpu_tools.splicing.codons import (
+    FRAMES,
+    SPLITS,
+    completes,
+    split_bases,
+    split_class,
+    stop_words,
+)
+from gpu_tools.splicing.rows import next_row, put, raise_to
 from gpu_tools.splicing.strip import by_column, lanes_of, padded, strip_of
 
 FIRST = FRAMES
-"""The way of a chain's first exon; the others are the bases of a split codon before an exon."""
-WAYS = FRAMES + 1
+"""The overhang of a chain's first exon; others are nucleotides of a split codon before an exon."""
+OVERHANGS = FRAMES + 1
 LAST = SPLITS
-"""What a chain's last exon leaves behind; the others are classes of split codons."""
+"""The kind of exit of a chain's last exon; the others are classes of split codons."""
 _A, _G, _T = 0, 2, 3
 
 
-class Ways(NamedTuple):
-    """The ways of all tracks, and where they are left.
+class FramedTracks(NamedTuple):
+    """The framed tracks of an exon graph, and their exits.
 
     Attributes
     ----------
-    tracks, ways, rows : ndarray of int64, shape (W,)
-        Track, way, and how many rows of the track are read.
-    first_leaves : ndarray of int64, shape (W + 1,)
-        First leave of each way; last, the number of leaves.
-    leave_exons, leave_exits : ndarray of int64, shape (L,)
-        Exon of the program, and the exit that it reaches; a way's leaves by length.
+    tracks, overhangs, rows : ndarray of int64, shape (W,)
+        Track, overhang, and how many rows of the track are read.
+    first_exons : ndarray of int64, shape (W + 1,)
+        Where the exons of each framed track begin in the next two; last, their number.
+    exons, exits : ndarray of int64, shape (L,)
+        Exon of the graph, and the exit that it reaches; those of a framed track by length.
     exit_ends, exit_kinds : ndarray of int64, shape (X,)
         Boundary of each exit, rising, and what of a codon is left there.
     """
 
     tracks: NDArray[np.int64]
-    ways: NDArray[np.int64]
+    overhangs: NDArray[np.int64]
     rows: NDArray[np.int64]
-    first_leaves: NDArray[np.int64]
-    leave_exons: NDArray[np.int64]
-    leave_exits: NDArray[np.int64]
+    first_exons: NDArray[np.int64]
+    exons: NDArray[np.int64]
+    exits: NDArray[np.int64]
     exit_ends: NDArray[np.int64]
     exit_kinds: NDArray[np.int64]
 
 
 class ReadingSweep(NamedTuple):
-    """Rows at each exit and each way's entry, by target column."""
+    """Rows at each exit and each framed track's entry, by target column."""
 
-    ways: Ways
+    framed: FramedTracks
     exits: NDArray[np.int32]
     entries: NDArray[np.int32]
 
 
-def ways_of(program: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> Ways:
-    """Work out which ways of which tracks can be part of a chain that translates.
+def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> FramedTracks:
+    """Find the framed tracks that can be part of a chain that translates.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     codes : ndarray of uint8, shape (m,)
         The strand's bases, in reading direction.
     complete : bool
@@ -78,59 +85,58 @@ def ways_of(program: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> Way
 
     Returns
     -------
-    Ways
+    FramedTracks
     """
-    ends = program.ends[program.exit_ends]
-    found, first_leaves, (exons, at, kinds) = _find_leaves(
-        codes, stop_words(), program.starts, ends, program.exit_tracks, complete
+    ends = graph.ends[graph.exit_ends]
+    found, first_exons, (exons, at, kinds) = _find_exits(
+        codes, stop_words(), graph.starts, ends, graph.exit_tracks, complete
     )
     order = np.lexsort((kinds, at))
     keys = np.stack((at, kinds))[:, order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    leave_exits = np.empty(len(order), dtype=np.int64)
-    leave_exits[order] = np.cumsum(new) - 1
-    exit_ends, exit_kinds = keys[:, new]
-    return Ways(*found, first_leaves, exons, leave_exits, exit_ends, exit_kinds)
+    exits = np.empty(len(order), dtype=np.int64)
+    exits[order] = np.cumsum(new) - 1
+    return FramedTracks(*found, first_exons, exons, exits, *keys[:, new])
 
 
 @njit(cache=True)
-def _find_leaves(codes, stops, starts, ends, tracks, complete):
-    """Return track, way and rows of the ways, their first leaves; exon, end and kind of leaves."""
-    found, n_ways = np.empty((3, WAYS * len(starts)), dtype=np.int64), 0
-    first_leaves = np.zeros(WAYS * len(starts) + 1, dtype=np.int64)
-    leaves, n = np.empty((3, 2 * WAYS * len(ends)), dtype=np.int64), 0
+def _find_exits(codes, stops, starts, ends, tracks, complete):
+    """Return framed tracks, where their exons begin, and exon, end and kind of the exons' exits."""
+    found, n_framed = np.empty((3, OVERHANGS * len(starts)), dtype=np.int64), 0
+    first_exons = np.zeros(OVERHANGS * len(starts) + 1, dtype=np.int64)
+    exits, n = np.empty((3, 2 * OVERHANGS * len(ends)), dtype=np.int64), 0
     first_exon = 0
     for track in range(len(starts)):
-        start, last_exon = starts[track], first_exon
-        while last_exon < len(ends) and tracks[last_exon] == track:
-            last_exon += 1
-        for way in range(WAYS):
-            if way == FIRST and not _may_begin(codes, stops, start, complete):
+        start, past_exon = starts[track], first_exon
+        while past_exon < len(ends) and tracks[past_exon] == track:
+            past_exon += 1
+        for overhang in range(OVERHANGS):
+            if overhang == FIRST and not _may_begin(codes, stops, start, complete):
                 continue
-            left = (FRAMES - way) % FRAMES
-            stop = _first_stop(codes, stops, start + left, ends[last_exon - 1])
+            left = (FRAMES - overhang) % FRAMES
+            stop = _first_stop(codes, stops, start + left, ends[past_exon - 1])
             before = n
-            for exon in range(first_exon, last_exon):
+            for exon in range(first_exon, past_exon):
                 length = ends[exon] - start
-                if ends[exon] > stop or length < (FRAMES if way == FIRST else left):
+                if ends[exon] > stop or length < (FRAMES if overhang == FIRST else left):
                     continue
                 bases = (length - left) % FRAMES
-                least = left + FRAMES * (2 if way == FIRST else 1)
+                least = left + FRAMES * (2 if overhang == FIRST else 1)
                 if bases == 0 and length >= least and (ends[exon] == stop or not complete):
-                    leaves[0, n], leaves[1, n], leaves[2, n] = exon, ends[exon], LAST
+                    exits[0, n], exits[1, n], exits[2, n] = exon, ends[exon], LAST
                     n += 1
                 if ends[exon] < stop:
                     kind = split_class(codes, ends[exon], bases)
-                    leaves[0, n], leaves[1, n], leaves[2, n] = exon, ends[exon], kind
+                    exits[0, n], exits[1, n], exits[2, n] = exon, ends[exon], kind
                     n += 1
             if n > before:
-                found[0, n_ways], found[1, n_ways] = track, way
-                found[2, n_ways] = leaves[1, n - 1] - start
-                n_ways += 1
-                first_leaves[n_ways] = n
-        first_exon = last_exon
-    return found[:, :n_ways], first_leaves[: n_ways + 1], leaves[:, :n]
+                found[0, n_framed], found[1, n_framed] = track, overhang
+                found[2, n_framed] = exits[1, n - 1] - start
+                n_framed += 1
+                first_exons[n_framed] = n
+        first_exon = past_exon
+    return found[:, :n_framed], first_exons[: n_framed + 1], exits[:, :n]
 
 
 @njit(cache=True)
@@ -164,43 +170,35 @@ def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_ways(program, ways, strip, exits, entries, codes, stops, weights):
+def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights):
     """Fill in the rows at exits and entries."""
-    symbols, track_rows, starts, bonus = program
-    all_tracks, all_ways, n_rows, first_leaves, leave_exons, leave_exits, ends, kinds = ways
+    symbols, bonus, (starts, track_rows) = graph.codes, graph.exit_bonus, graph.tracks[:2]
+    all_tracks, overhangs, n_rows, first_exons, exons, exon_exits, ends, kinds = framed
     profile, empty = strip.profile, strip.start
     gap, penalty, floor = weights[0], weights[1], weights[2]
-    width, lanes, low = len(empty), 16, simd.splat(floor)
+    width, lanes = len(empty), 16
     maxima, row = np.full((SPLITS, width), floor), np.full(width, floor)
     committed = 0
     for k in range(len(all_tracks)):
-        track, way = all_tracks[k], all_ways[k]
+        track = all_tracks[k]
         committed = _commit(maxima, exits, ends, kinds, committed, starts[track], penalty)
         entries[k] = floor
-        if way == FIRST:
+        if overhangs[k] == FIRST:
             put(entries, k, empty, 0, width, lanes, 0)
         for split in range(SPLITS):
-            bases = 0 if split == 0 else (1 if split < 3 else 2)
-            if bases == way and completes(codes, stops, split, starts[track]):
+            if split_bases(split) == overhangs[k] and completes(codes, stops, split, starts[track]):
                 raise_to(entries, k, maxima, split, width, lanes, 0)
         put(row, 0, entries, k, width, lanes, 0)
-        leave = first_leaves[k]
+        n = first_exons[k]
         for done in range(n_rows[k]):
-            diagonal = simd.shift_in(simd.load(row, width - lanes), floor)
-            symbol = np.int64(symbols[track_rows[track] + done])
-            last = advance(row, profile, symbol, diagonal, low, low, gap, lanes)
-            carry = simd.maximum(simd.prefix_maximum(simd.shift_in(last, floor)), low)
-            settle(row, carry, lanes)
-            while leave < first_leaves[k + 1] and (
-                ends[leave_exits[leave]] == starts[track] + done + 1
-            ):
-                added = bonus[leave_exons[leave]]
-                raise_to(exits, leave_exits[leave], row, 0, width, lanes, added)
-                leave += 1
+            next_row(row, profile, np.int64(symbols[track_rows[track] + done]), gap, floor, lanes)
+            while n < first_exons[k + 1] and ends[exon_exits[n]] == starts[track] + done + 1:
+                raise_to(exits, exon_exits[n], row, 0, width, lanes, bonus[exons[n]])
+                n += 1
 
 
 def reading_sweep(
-    program: ExonGraph,
+    graph: ExonGraph,
     codes: NDArray[np.uint8],
     target: NDArray[np.uint8],
     scoring: SplicedScoring,
@@ -210,7 +208,7 @@ def reading_sweep(
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
         With at least one exon.
     codes : ndarray of uint8, shape (m,)
         The strand's bases, in reading direction.
@@ -218,7 +216,7 @@ def reading_sweep(
         Encoded target.
     scoring : SplicedScoring
     complete : bool
-        See `ways_of`.
+        See `framed_tracks`.
 
     Returns
     -------
@@ -226,24 +224,23 @@ def reading_sweep(
     """
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
-    check_magnitude(program, len(target) + 1, scoring)
-    ways = ways_of(program, codes, complete)
+    _check_magnitude(graph, len(target) + 1, scoring)
+    framed = framed_tracks(graph, codes, complete)
     strip = strip_of(target, 0, width, scoring, dtype)
     weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
-    exits = np.full((len(ways.exit_ends), width), CELL_FLOOR, dtype)
-    entries = np.empty((len(ways.tracks), width), dtype)
-    stream = program.codes, program.track_rows, program.starts, program.exit_bonus
-    _sweep_ways(stream, ways, strip, exits, entries, codes, stop_words(), weights)
+    exits = np.full((len(framed.exit_ends), width), CELL_FLOOR, dtype)
+    entries = np.empty((len(framed.tracks), width), dtype)
+    _sweep_framed(graph.arrays, framed, strip, exits, entries, codes, stop_words(), weights)
     lanes = lanes_of(dtype)
-    return ReadingSweep(ways, by_column(exits, lanes), by_column(entries, lanes))
+    return ReadingSweep(framed, by_column(exits, lanes), by_column(entries, lanes))
 
 
-def check_magnitude(program: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
+def _check_magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
     """Raise `ScoringError` if a cell or a step could reach the limit."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
-    bonus = int(np.abs(program.exit_bonus).max(initial=0))
-    chain = (len(program.starts) + 1) * (bonus + abs(scoring.intron_penalty))
+    bonus = int(np.abs(graph.exit_bonus).max(initial=0))
+    chain = (len(graph.starts) + 1) * (bonus + abs(scoring.intron_penalty))
     of_columns = 2 * padded(columns, 1, 4) * (lifted + abs(scoring.gap))
-    magnitude = of_columns + program.length * abs(scoring.gap) + chain
+    magnitude = of_columns + graph.length * abs(scoring.gap) + chain
     if magnitude >= CELL_LIMIT:
         raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")

@@ -1,4 +1,4 @@
-"""What a sweep on a CPU starts from: a program, a target and a scoring as its loops want them."""
+"""The inputs and the state of a sweep on a CPU: rows, strips of target columns, weights."""
 
 from __future__ import annotations
 
@@ -22,22 +22,19 @@ empty_chain = register_jitable(core.empty_chain)
 
 
 class Stream(NamedTuple):
-    """A program's runs as the loops want them; symbols reversed, with a vector of padding."""
+    """The rows of an `ExonGraph` for the loops; nucleotides reversed, with a vector of padding."""
 
     symbols: NDArray
     n_rows: int
-    n_ends: int
+    track_rows: NDArray[np.int64]
     track_commits: NDArray[np.int64]
-    top_rows: NDArray[np.int64]
-    top_tracks: NDArray[np.int64]
-    top_joins: NDArray[np.int64]
     exit_rows: NDArray[np.int64]
     exit_ends: NDArray[np.int64]
     exit_bonus: NDArray
 
 
 class Terms(NamedTuple):
-    """A scoring as the loops want it.
+    """A scoring in the form that the loops read.
 
     `weights` are lifted match and mismatch, gap and intron penalty in the cells' type; `table` is
     the lifted substitution matrix, or has one dimension if pairs are scored by equality.
@@ -51,20 +48,20 @@ class Terms(NamedTuple):
 
 
 class Border(NamedTuple):
-    """S' of one column: after each row, and above each row where something comes in."""
+    """S' of one column: after each row, and above each track."""
 
     rows: NDArray
     tops: NDArray
 
 
-class Strip(NamedTuple):
+class StripState(NamedTuple):
     """A strip's target and its state between two blocks of steps.
 
     `row` holds column c of lane l at c * lanes + l; `maxima` is the maximum over the empty chain
     and all committed ends, by column; `edge` holds two vectors, the diagonal and the left
     neighbours of the lanes' first columns; `corner` what came in last in each lane's last column;
-    `committed` how many ends each lane has committed; `cursor` the windows of tops and exits that
-    some lane may still meet.
+    `committed` how many ends each lane has committed; `cursor` the windows of tracks and exits
+    that some lane may still meet.
     """
 
     target: NDArray
@@ -78,15 +75,15 @@ class Strip(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def lay_out_stream(runs, track_commits, n_ends, weights):
-    """Return the `Stream` of a program's runs, for cells of the type of `weights`."""
-    lanes, n_rows = VECTOR_BYTES // weights.itemsize, len(runs.codes)
+def lay_out_stream(graph, weights):
+    """Return the `Stream` of `GraphArrays`, for cells of the type of `weights`."""
+    lanes, n_rows, tracks = VECTOR_BYTES // weights.itemsize, len(graph.codes), graph.tracks
     symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=weights.dtype)
     for row in range(n_rows):
-        symbols[lanes + row] = runs.codes[n_rows - 1 - row]
+        symbols[lanes + row] = graph.codes[n_rows - 1 - row]
     return Stream(
-        symbols, n_rows, n_ends, track_commits, runs.top_rows, runs.top_tracks,
-        runs.top_joins, runs.exit_rows, runs.exit_ends, runs.exit_bonus.astype(weights.dtype),
+        symbols, n_rows, tracks.rows, tracks.commits, tracks.exit_rows, tracks.exit_ends,
+        graph.exit_bonus.astype(weights.dtype),
     )  # fmt: skip
 
 
@@ -114,7 +111,7 @@ def _overload_symbols_or_scores(symbols, table):
 
 @njit(cache=True, nogil=True)
 def lay_out_strip(target, first_column, width, terms):
-    """Return the `Strip` of `width` columns, from `first_column` on, before its first step."""
+    """Return the state of a strip of `width` columns before its first step."""
     weights = terms.weights
     lanes, dtype = VECTOR_BYTES // weights.itemsize, weights.dtype
     symbols, start = np.empty(width, dtype=np.uint8), np.empty(width, dtype=dtype)
@@ -127,22 +124,15 @@ def lay_out_strip(target, first_column, width, terms):
             symbols[c * lanes + lane] = symbol
     for k in range(width):
         start[k] = empty_chain(first_column + k, terms.gap, terms.free)
-    return Strip(
+    return StripState(
         _symbols_or_scores(symbols, terms.table), first_column, simd.aligned_zeros(width, dtype),
         start, simd.aligned_zeros(2 * lanes, dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
     )  # fmt: skip
 
 
-@register_jitable
-def padded(columns, threads, itemsize):
-    """Return the columns, or an array of them, that strips of whole vectors take."""
-    width = threads * VECTOR_BYTES // itemsize
-    return np.maximum(-(-columns // width), 1) * width
-
-
 def terms_of(scoring: SplicedScoring, dtype: np.dtype) -> Terms:
-    """Return a scoring as the loops want it, for cells of a type."""
+    """Return a scoring in the form that the loops read, for cells of a type."""
     values = (scoring.match, scoring.mismatch)
     lifted = [value - scoring.gap for value in values] if scoring.matrix is None else [0, 0]
     weights = np.array([*lifted, scoring.gap, scoring.intron_penalty], dtype=dtype)

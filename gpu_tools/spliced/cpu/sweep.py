@@ -1,15 +1,13 @@
-"""The sweep on a CPU: vectors whose lanes own neighbouring blocks of target columns.
+"""The sweep on a CPU: vectors whose lanes hold neighbouring ranges of target columns.
 
 Lane l works on stream row s - l in step s, so that what it needs from the lane before is what
-that lane computed one step earlier. A *strip* is as many columns as all lanes own together; a
-strip needs nothing of the next one, and of the one before only its last column, the *border*.
+that lane computed one step earlier. A *strip* is the columns of all lanes together; a strip needs
+nothing of the next one, and of the one before only its last column, the *border*.
 Long sweeps are cut into blocks of steps, so that the strips of one case can follow each other
 on several threads.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numba import njit
@@ -18,26 +16,23 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
-from gpu_tools.hardware.cpu.wavefront import run_all, strip_tasks, tell_block, wait_for_block
+from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
 from gpu_tools.spliced.cpu.state import (
     Border,
-    Stream,
     lay_out_stream,
     lay_out_strip,
-    padded,
     terms_of,
 )
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.recurrence import Sweep
+from gpu_tools.splicing.strip import padded
 
-STEPS_PER_BLOCK = 1 << 11
-"""Steps after which a strip lets the next one follow; fewer are not worth a signal."""
-BLOCKS_A_TURN = 1 << 7
-"""After so many blocks, some 10 ms with 512 columns, a thread is back in Python."""
+STEPS_PER_BLOCK = 1 << 13
+"""Steps after which a strip lets the next one follow: some 0.5 ms with 512 columns."""
 _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
 
 
@@ -74,7 +69,7 @@ def _commit(maxima, ends, first, columns, end, shift, penalty):
 
 @njit(nogil=True)
 def _enter(row, maxima, entries, first, columns, track, shift, lane, lanes):
-    """Load the row from which `track` starts, and keep it for the traceback."""
+    """Load the row from which `track` starts, and store it for the traceback."""
     place = track * entries.shape[1] + first + shift
     for c in range(columns):
         simd.set_element(entries, place + c, simd.element(maxima, first + c))
@@ -83,17 +78,8 @@ def _enter(row, maxima, entries, first, columns, track, shift, lane, lanes):
 
 
 @njit(nogil=True)
-def _join(row, ends, first, columns, join, shift, lane, lanes):
-    """Raise the row of `lane` to what joins it."""
-    place = join * ends.shape[1] + first + shift
-    for c in range(columns):
-        value, here = simd.element(ends, place + c), simd.element(row, c * lanes + lane)
-        simd.set_element(row, c * lanes + lane, value if value > here else here)
-
-
-@njit(nogil=True)
 def _leave(row, ends, first, columns, end, shift, lane, lanes, bonus):
-    """Take the row of `lane` as the last row of an exon, or as what joins another track."""
+    """Raise an end's row to the row of `lane`, the last one of an exon."""
     place = end * ends.shape[1] + first + shift
     for c in range(columns):
         value = row.dtype.type(simd.element(row, c * lanes + lane) + bonus)
@@ -123,10 +109,10 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     Parameters
     ----------
     stream : Stream
-    strip : Strip
-        Its state is carried on.
+    strip : StripState
+        Updated.
     sweep : Sweep
-        The strip's columns are filled in; behind the ends are the rows that join tracks.
+        The strip's columns are filled in.
     border, following : Border
         The column before the strip, read, and the strip's last column, written.
     weights : ndarray, shape (4,)
@@ -134,8 +120,7 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     steps : tuple of (int, int)
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    symbols, track_commits, top_rows = stream.symbols, stream.track_commits, stream.top_rows
-    top_tracks, top_joins = stream.top_tracks, stream.top_joins
+    symbols, track_commits, track_rows = stream.symbols, stream.track_commits, stream.track_rows
     exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
     target, row, maxima, edge = strip.target, strip.row, strip.maxima, strip.edge
     corner, committed, cursor = strip.corner, strip.committed, strip.cursor
@@ -145,29 +130,26 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     shift = strip.first_column
     lanes = len(corner)
     columns = len(row) // lanes
-    n_tops, n_exits, n_rows, n_ends = len(top_rows), len(exit_rows), stream.n_rows, stream.n_ends
-    first_top, next_top, first_exit, next_exit = cursor[0], cursor[1], cursor[2], cursor[3]
+    n_tracks, n_exits, n_rows = len(track_commits), len(exit_rows), stream.n_rows
+    first_track, next_track, first_exit, next_exit = cursor[0], cursor[1], cursor[2], cursor[3]
     penalty = weights[_PENALTY]
     for step in range(steps[0], steps[1]):
-        while next_top < n_tops and top_rows[next_top] <= step:
-            next_top += 1
-        while first_top < next_top and top_rows[first_top] + lanes <= step:
-            first_top += 1
-        # rising tops are falling lanes: a lane reads its neighbour's corner before it moves on
-        for top in range(first_top, next_top):
-            lane, track, join = step - top_rows[top], top_tracks[top], top_joins[top]
+        while next_track < n_tracks and track_rows[next_track] <= step:
+            next_track += 1
+        while first_track < next_track and track_rows[first_track] + lanes <= step:
+            first_track += 1
+        # later tracks are in lower lanes: a lane reads its neighbour's corner before that changes
+        for track in range(first_track, next_track):
+            lane = step - track_rows[track]
             first = lane * columns
-            if track >= 0:
-                for end in range(committed[lane], track_commits[track]):
-                    _commit(maxima, ends, first, columns, end, shift, penalty)
-                committed[lane] = track_commits[track]
-                _enter(row, maxima, entries, first, columns, track, shift, lane, lanes)
-            if join >= 0:
-                _join(row, ends, first, columns, n_ends + join, shift, lane, lanes)
-            edge[lane] = corner[lane - 1] if lane > 0 else border_tops[top]
+            for end in range(committed[lane], track_commits[track]):
+                _commit(maxima, ends, first, columns, end, shift, penalty)
+            committed[lane] = track_commits[track]
+            _enter(row, maxima, entries, first, columns, track, shift, lane, lanes)
+            edge[lane] = corner[lane - 1] if lane > 0 else border_tops[track]
             corner[lane] = row[(columns - 1) * lanes + lane]
             if lane == lanes - 1:
-                following_tops[top] = corner[lane]
+                following_tops[track] = corner[lane]
         base = simd.load(symbols, n_rows + lanes - 1 - step)
         left = simd.shift_in(simd.load(edge, lanes), border_rows[min(step, n_rows - 1)])
         last = _advance(row, target, base, simd.load(edge, 0), left, weights, lanes)
@@ -185,46 +167,25 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
                 row, ends, lane * columns, columns, exit_ends[exit_], shift, lane, lanes,
                 exit_bonus[exit_],
             )  # fmt: skip
-    cursor[0], cursor[1], cursor[2], cursor[3] = first_top, next_top, first_exit, next_exit
-
-
-@njit(cache=True, nogil=True)
-def _sweep_blocks(stream, strip, sweep, borders, weights, place, blocks):
-    """Run blocks of a strip, each once the strip before lets it, see `run_steps`.
-
-    `place` is what all strips have done and the strip's number; `blocks` the numbers of the first
-    one and past the last one, how many steps a block has and all have.
-    """
-    (border, following), (done, number), (first, past, size, n_steps) = borders, place, blocks
-    for block in range(first, past):
-        wait_for_block(done, number, block, (n_steps + size - 1) // size)
-        steps = block * size, min(block * size + size, n_steps)
-        run_steps(stream, strip, sweep, border, following, weights, steps)
-        tell_block(done, number)
+    cursor[0], cursor[1], cursor[2], cursor[3] = first_track, next_track, first_exit, next_exit
 
 
 @njit(cache=True, nogil=True)
 def begin_column_zero(stream, sweep, border, weights):
-    """Fill in the column before the first target symbol, where every base symbol is a gap."""
+    """Fill in the column before the first target symbol, where every nucleotide is a gap."""
     # local names for the same reason as above
-    top_rows, top_tracks, top_joins = stream.top_rows, stream.top_tracks, stream.top_joins
     exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
     ends, entries, rows, tops = sweep.ends, sweep.entries, border.rows, border.tops
-    track_commits, gap, penalty = stream.track_commits, weights[_GAP], weights[_PENALTY]
-    best = value = weights.dtype.type(0)
+    track_rows, track_commits = stream.track_rows, stream.track_commits
+    gap, penalty = weights[_GAP], weights[_PENALTY]
+    best = weights.dtype.type(0)
     committed, exit_ = 0, 0
-    for top in range(len(top_rows)):
-        track, join = top_tracks[top], top_joins[top]
-        if track >= 0:
-            for end in range(committed, track_commits[track]):
-                best = max(best, weights.dtype.type(ends[end, 0] - penalty))
-            committed = track_commits[track]
-            entries[track, 0] = value = best
-        if join >= 0:
-            value = max(value, ends[stream.n_ends + join, 0])
-        tops[top] = value
-        past = top_rows[top + 1] if top + 1 < len(top_rows) else stream.n_rows
-        for row in range(top_rows[top], past):
+    for track in range(len(track_commits)):
+        for end in range(committed, track_commits[track]):
+            best = max(best, weights.dtype.type(ends[end, 0] - penalty))
+        committed = track_commits[track]
+        entries[track, 0] = tops[track] = value = best
+        for row in range(track_rows[track], track_rows[track + 1]):
             value = weights.dtype.type(value + gap)
             rows[row] = value
             while exit_ < len(exit_rows) and exit_rows[exit_] == row:
@@ -233,14 +194,22 @@ def begin_column_zero(stream, sweep, border, weights):
                 exit_ += 1
 
 
+# numba loads a function from its cache once: Python must not call what compiled functions call
+
+
+@njit(cache=True, nogil=True)
+def _run_steps(stream, strip, sweep, borders, weights, steps):
+    run_steps(stream, strip, sweep, borders[0], borders[1], weights, steps)
+
+
 @njit(cache=True, nogil=True)
 def _fill_column_zero(stream, sweep, border, weights):
     begin_column_zero(stream, sweep, border, weights)
 
 
 @njit(cache=True, nogil=True)
-def _make_stream(runs, track_commits, n_ends, weights):
-    return lay_out_stream(runs, track_commits, n_ends, weights)
+def _make_stream(graph, weights):
+    return lay_out_stream(graph, weights)
 
 
 @njit(cache=True, nogil=True)
@@ -249,85 +218,67 @@ def _make_strip(target, first_column, width, terms):
 
 
 def fill_column_zero(
-    program: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
+    graph: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
 ) -> None:
     """Fill in column 0 of a sweep and the border of the first strip.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : Sweep
-        Behind its `ends` the rows that join tracks; column 0 of all of them at the type's minimum.
+        Column 0 of its `ends` is at the type's minimum.
     border : Border
     scoring : SplicedScoring
     """
     weights = terms_of(scoring, sweep.ends.dtype).weights
-    _fill_column_zero(_stream(program, weights), sweep, border, weights)
+    _fill_column_zero(_make_stream(graph.arrays, weights), sweep, border, weights)
 
 
 def sweep(
-    program: ExonGraph, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1
+    graph: ExonGraph,
+    target: NDArray[np.uint8],
+    scoring: SplicedScoring,
+    threads: int = 1,
+    steps_per_block: int = STEPS_PER_BLOCK,
 ) -> Sweep:
     """Sweep one strand of one case.
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
         With at least one exon.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
     threads : int
         Threads that share the work, each with a strip of its own.
+    steps_per_block : int
+        Steps after which a strip lets the next one follow.
 
     Returns
     -------
     Sweep
         Of int16 where that provably suffices, else int32.
     """
-    result, tasks = begin_sweep(program, target, scoring, threads)
-    run_all(tasks)
-    return result
-
-
-def begin_sweep(
-    program: ExonGraph, target: NDArray[np.uint8], scoring: SplicedScoring, strips: int
-) -> tuple[Sweep, list[Callable[[], None]]]:
-    """Return the room of what `sweep` returns, and tasks that fill it in, see `strip_tasks`."""
-    dtype = narrowest(bounds(program, padded(len(target), strips, 2), scoring), scoring)
-    columns = padded(len(target), strips, dtype.itemsize)
+    dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring), scoring)
+    columns = padded(len(target), threads, dtype.itemsize)
     terms = terms_of(scoring, dtype)
-    stream, n_ends = _stream(program, terms.weights), len(program.ends)
+    stream = _make_stream(graph.arrays, terms.weights)
     result = Sweep(
-        np.full((n_ends + program.runs.n_joins, columns + 1), np.iinfo(dtype).min, dtype=dtype),
-        np.empty((len(program.starts), columns + 1), dtype=dtype),
-        np.arange(len(program.starts)),
+        np.full((len(graph.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
+        np.empty((len(graph.starts), columns + 1), dtype=dtype),
     )
-    borders = [_border(stream, dtype) for _ in range(strips + 1)]
+    borders = [
+        Border(np.zeros(stream.n_rows, dtype), np.zeros(len(graph.starts), dtype))
+        for _ in range(threads + 1)
+    ]
     _fill_column_zero(stream, result, borders[0], terms.weights)
-    width = columns // strips
-    state = [_make_strip(target, 1 + k * width, width, terms) for k in range(strips)]
+    width = columns // threads
+    strips = [_make_strip(target, 1 + k * width, width, terms) for k in range(threads)]
+
+    def block(k: int, steps: tuple[int, int]) -> None:
+        _run_steps(stream, strips[k], result, tuple(borders[k : k + 2]), terms.weights, steps)
+
     n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
-    n_blocks = -(-n_steps // STEPS_PER_BLOCK)
-
-    def turn(done: NDArray[np.int64], k: int, first: int) -> int:
-        past = min(first + BLOCKS_A_TURN, n_blocks)
-        own, place = borders[k : k + 2], (done, k)
-        _sweep_blocks(
-            stream, state[k], result, tuple(own), terms.weights, place,
-            (first, past, STEPS_PER_BLOCK, n_steps),
-        )  # fmt: skip
-        return past
-
-    return result._replace(ends=result.ends[:n_ends]), strip_tasks(turn, strips, n_blocks)
-
-
-def _stream(program: ExonGraph, weights: NDArray) -> Stream:
-    def make() -> Stream:
-        return _make_stream(program.runs, program.track_commits, len(program.ends), weights)
-
-    return program.derived(("stream", weights.dtype), make)
-
-
-def _border(stream: Stream, dtype) -> Border:
-    return Border(np.zeros(stream.n_rows, dtype), np.zeros(len(stream.top_rows), dtype))
+    run_strips(block, threads, blocks_of(n_steps, steps_per_block))
+    return result

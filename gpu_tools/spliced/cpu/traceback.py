@@ -1,14 +1,10 @@
-"""From the rows that a sweep leaves behind to the best chain and its alignment.
+"""The traceback of list mode: from a sweep's rows to the best chain and its alignment.
 
-Only the exons that end where the chain's exons end are computed again, backwards, from the cell
-where the chain leaves them. With W(r, c) the most that S' can still gain on the way from column c
-with r base symbols left, an exon of length r continues a chain at column c exactly if
-entry(c) + W(r, c) + bonus is the value at its end. As r symbols gain at most r times the best
-lifted score and entries never fall from left to right, the columns where that can hold begin late:
-only those are computed.
+The walk over the exons is compiled, because a call has thousands of chains;
+`gpu_tools.splicing.traceback` describes how one exon is found.
 
 Ties, which make the answer the same on every device: the end that comes first, then the smallest
-target column, is where the chain ends; walking back, the shortest exon with that end is taken,
+target column, is where the chain ends; walking back, the shortest exon with that end is chosen,
 entered at its smallest target column; the chain starts there if it can, else the nearest end
 before it precedes it; within an exon an aligned pair goes before a ``D``, and a ``D`` before an
 ``I``.
@@ -28,16 +24,14 @@ from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.traceback import (
     INSERTION,
     INTRON,
-    LETTERS,
-    ROWS_BETWEEN_CHECKPOINTS,
+    Entries,
     ExonRows,
-    align_exon,
-    entered_at,
+    first_column,
+    merge_runs,
     pair_scores,
-    previous_row,
+    runs_of,
+    trace_exon,
 )
-
-_TO_LETTERS = LETTERS.encode("ascii").ljust(256)
 
 
 class BestEnd(NamedTuple):
@@ -73,7 +67,7 @@ def find_best_end(ends, target_length, gap, free):
 class Chain(NamedTuple):
     """A chain and its alignment.
 
-    `exons` are indices of the program's exons in transcript order, `columns` the aligned part of
+    `exons` are indices of the graph's exons in transcript order, `columns` the aligned part of
     the target, `cigar` as in `gpu_tools.model.results.SplicedAlignment`.
     """
 
@@ -87,16 +81,16 @@ class Swept:
 
     Parameters
     ----------
-    program : ExonGraph
+    graph : ExonGraph
     sweep : Sweep
-        What it left behind.
+        The rows that it has stored.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
     """
 
-    def __init__(self, program: ExonGraph, sweep: core.Sweep, target, scoring: SplicedScoring):
-        self.program, self.sweep, self.target, self.scoring = program, sweep, target, scoring
+    def __init__(self, graph: ExonGraph, sweep: core.Sweep, target, scoring: SplicedScoring):
+        self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
         self.best = best_end(sweep.ends, len(target), scoring)
 
     @property
@@ -106,44 +100,18 @@ class Swept:
 
     def chain(self) -> Chain:
         """Recover the best chain and its alignment."""
-        program, scoring, best = self.program, self.scoring, self.best
-        graph = Graph(
-            program.codes, program.starts, program.track_rows, program.track_commits, program.ends,
-            program.exit_rows, program.exit_tracks, program.exit_bonus, program.by_end,
-            program.first_by_end,
-        )  # fmt: skip
+        scoring, best = self.scoring, self.best
         costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
         exons, start, letters, lengths = _trace_chain(
-            graph, self.sweep, self.target, pair_scores(self.target, scoring), costs,
+            self.graph.arrays, self.sweep, self.target, pair_scores(self.target, scoring), costs,
             best.end, best.column,
         )  # fmt: skip
         return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
 
 
-def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
-    """Return operations as numbered here, and their lengths, as runs with letters."""
-    text = letters.tobytes().translate(_TO_LETTERS).decode("ascii")
-    return tuple(zip(text, lengths.tolist(), strict=True))
-
-
-class Graph(NamedTuple):
-    """The arrays of a program that a chain is found with, see `ExonGraph`; exons by end."""
-
-    codes: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    track_rows: NDArray[np.int64]
-    track_commits: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    exit_rows: NDArray[np.int64]
-    exit_tracks: NDArray[np.int64]
-    exit_bonus: NDArray[np.int64]
-    by_end: NDArray[np.int64]
-    first_by_end: NDArray[np.int64]
-
-
 @njit(cache=True, nogil=True)
 def _trace_chain(graph, sweep, target, pairs, costs, end, column):
-    # what Python calls must not be called from a compiled function
+    # Python must not call what compiled functions call
     return trace_chain(graph, sweep, target, pairs, costs, end, column)
 
 
@@ -151,33 +119,54 @@ def _trace_chain(graph, sweep, target, pairs, costs, end, column):
 def trace_chain(graph, sweep, target, pairs, costs, end, column):
     """Walk the best chain backwards.
 
-    `pairs` are from `pair_scores`; `costs` are gap score, intron penalty and whether ends are free.
-    Returns the exons in transcript order, the target symbols before the alignment, and the runs of
-    the operations.
+    Parameters
+    ----------
+    graph : GraphArrays
+    sweep : Sweep
+    target : ndarray of uint8, shape (n,)
+    pairs : tuple of ndarray
+        See `pair_scores`.
+    costs : tuple of (int, int, bool)
+        Gap score, intron penalty, and whether the target's ends are free.
+    end, column : int
+        See `BestEnd`.
+
+    Returns
+    -------
+    exons : ndarray of int64
+        In transcript order.
+    start : int
+        Target symbols before the alignment.
+    letters, lengths : ndarray
+        Runs of the operations.
     """
-    (lifted, profile), (gap, penalty, free) = pairs, costs
-    ends, entries, entry_of_track = sweep.ends, sweep.entries, sweep.entry_of_track
+    tracks, (lifted, profile), (gap, penalty, free) = graph.tracks, pairs, costs
+    empty = np.empty(column + 1, dtype=np.int32)
+    for c in range(column + 1):
+        empty[c] = _empty_chain(c, gap, free)
     exons, parts, introns = [end for _ in range(0)], [graph.codes[:0] for _ in range(0)], [0][:0]
     while True:
-        candidates = graph.by_end[graph.first_by_end[end] : graph.first_by_end[end + 1]][::-1]
-        tracks = graph.exit_tracks[candidates]
-        longest = candidates[-1]
-        base = graph.codes[graph.track_rows[tracks[-1]] : graph.exit_rows[longest] + 1]
-        found, column, operations = _trace_exon(
-            ExonRows(base, target[:column], lifted, profile, gap), entry_of_track[tracks],
-            graph.exit_bonus[candidates], graph.ends[end] - graph.starts[tracks],
-            entries, np.int64(ends[end, column]),
+        # shortest first
+        candidates = tracks.by_end[tracks.first_by_end[end] : tracks.first_by_end[end + 1]][::-1]
+        entered = tracks.exit_tracks[candidates]
+        longest = graph.codes[tracks.rows[entered[-1]] : tracks.exit_rows[candidates[-1]] + 1]
+        found, column, operations = trace_exon(
+            ExonRows(longest, target[:column], lifted, profile, gap),
+            Entries(
+                tracks.ends[end] - tracks.starts[entered], entered,
+                np.int64(sweep.ends[end, column]) - graph.exit_bonus[candidates], sweep.entries,
+                empty,
+            ),
         )  # fmt: skip
+        track = entered[found]
         exons.append(candidates[found])
         parts.append(operations)
-        before = _end_before(graph, ends, entries[entry_of_track[tracks[found]]], tracks[found],
-                             column, penalty, _empty_chain(column, gap, free))  # fmt: skip
+        before = _end_before(tracks, sweep, track, column, penalty, empty)
         if before < 0:
             break
-        introns.append(graph.starts[tracks[found]] - graph.ends[before])
+        introns.append(tracks.starts[track] - tracks.ends[before])
         end = before
-    # free ends leave the symbols before the first exon out, unless gaps are worth taking
-    start = column if free and gap <= 0 else 0
+    start = first_column(column, gap, free)
     letters, lengths = _runs_of(parts, introns, column - start)
     return np.array(exons)[::-1], start, letters, lengths
 
@@ -186,12 +175,13 @@ _empty_chain = njit(cache=True)(core.empty_chain)
 
 
 @njit(cache=True, nogil=True)
-def _end_before(graph, ends, entry, track, column, penalty, empty):
+def _end_before(tracks, sweep, track, column, penalty, empty):
     """Return the index of the end that a track is entered from at a column, -1 if from none."""
-    if entry[column] == empty:
+    value = sweep.entries[track, column]
+    if value == empty[column]:
         return -1
-    end = graph.track_commits[track] - 1
-    while end >= 0 and ends[end, column] - penalty != entry[column]:
+    end = tracks.commits[track] - 1
+    while end >= 0 and sweep.ends[end, column] - penalty != value:
         end -= 1
     if end < 0:
         raise ValueError("no end explains the value at a track's start: the sweep is wrong")
@@ -204,71 +194,16 @@ def _runs_of(parts, introns, unpaired):
 
     As many symbols of the target as are `unpaired` come before the first exon.
     """
-    most = len(introns) + 1
+    most = len(parts)
     for operations in parts:
         most += len(operations)
-    letters, lengths = np.empty(most, dtype=np.uint8), np.empty(most, dtype=np.int64)
+    letters, lengths = np.empty(most, dtype=np.uint8), np.ones(most, dtype=np.int64)
     letters[0], lengths[0] = INSERTION, unpaired
-    n = 1 if unpaired else 0
+    n = 1
     for k in range(len(parts) - 1, -1, -1):
-        for operation in parts[k]:
-            if n > 0 and letters[n - 1] == operation:
-                lengths[n - 1] += 1
-            else:
-                letters[n], lengths[n] = operation, 1
-                n += 1
-        if k > 0 and introns[k - 1] > 0:
+        letters[n : n + len(parts[k])] = parts[k]
+        n += len(parts[k])
+        if k > 0:
             letters[n], lengths[n] = INTRON, introns[k - 1]
             n += 1
-    return letters[:n], lengths[:n]
-
-
-@njit(cache=True)
-def _first_column(rows, tracks, bonuses, lengths, entries, value):
-    """Return the first column at which any candidate could have been entered."""
-    best = max(rows.lifted.max(), 0)
-    longest_gain = max(rows.gap, 0)
-    first = len(rows.target)
-    for candidate in range(len(tracks)):
-        most = lengths[candidate] * (best + longest_gain)
-        missing = value - bonuses[candidate] - most
-        entry = entries[tracks[candidate]]
-        low, high = 0, first
-        while low < high:
-            middle = (low + high) // 2
-            if entry[middle] < missing:
-                low = middle + 1
-            else:
-                high = middle
-        first = low
-    return first
-
-
-@njit(cache=True, nogil=True)
-def _trace_exon(rows, tracks, bonuses, lengths, entries, value):
-    """Find the exon that ends with `value` and align it.
-
-    Candidates come shortest first. Returns the candidate, the column it is entered at, and
-    its operations.
-    """
-    columns = len(rows.target) + 1
-    n_rows = len(rows.base)
-    every = ROWS_BETWEEN_CHECKPOINTS
-    first = _first_column(rows, tracks, bonuses, lengths, entries, value)
-    checkpoints = np.zeros((n_rows // every + 1, columns), dtype=np.int32)
-    gain, next_gain = np.zeros(columns, dtype=np.int32), np.zeros(columns, dtype=np.int32)
-    left = 0
-    for candidate in range(len(tracks)):
-        while left < lengths[candidate]:
-            if left % every == 0:
-                for column in range(first, columns):
-                    checkpoints[left // every, column] = gain[column]
-            scores = rows.profile[rows.base[n_rows - 1 - left]]
-            previous_row(scores, columns - 1, np.int32(rows.gap), gain, first, next_gain)
-            gain, next_gain = next_gain, gain
-            left += 1
-        missing = value - bonuses[candidate]
-        entered = entered_at(entries[tracks[candidate]], gain, first, missing)
-        if entered >= 0:
-            return candidate, entered, align_exon(rows, checkpoints, left, entered)
-    raise ValueError("no exon explains the value at its end: the sweep is wrong")
+    return merge_runs(letters, lengths)

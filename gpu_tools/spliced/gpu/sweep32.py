@@ -20,7 +20,8 @@ from gpu_tools.hardware.gpu.intrinsics import WARP, shuffle_up
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
-from gpu_tools.spliced.cpu.sweep import Border, fill_column_zero
+from gpu_tools.spliced.cpu.state import Border
+from gpu_tools.spliced.cpu.sweep import fill_column_zero
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.bounds import narrowest
@@ -39,7 +40,7 @@ empty_chain = cuda.jit(device=True)(core.empty_chain)
 
 
 class Job32(NamedTuple):
-    """An exon graph and an encoded target."""
+    """A graph and an encoded target."""
 
     graph: ExonGraph
     target: NDArray[np.uint8]
@@ -56,34 +57,29 @@ def stride(job: Job32) -> int:
 
 
 def _stored_rows(job: Job32) -> int:
-    """Return the rows of `ends`, those that join tracks, and those of `entries`, together."""
-    return _left_rows(job.graph) + len(job.graph.starts)
-
-
-def _left_rows(graph: ExonGraph) -> int:
-    """Return the rows that runs leave: at ends, and to join other tracks."""
-    return len(graph.ends) + graph.runs.n_joins
+    """Return the rows of `ends` and those of `entries`, together."""
+    return len(job.graph.ends) + len(job.graph.starts)
 
 
 def _border(job: Job32) -> int:
-    """Return the elements of one border: a value a row, and one above each row with a top."""
-    return len(job.graph.runs.codes) + len(job.graph.runs.top_rows)
+    """Return the elements of one border: a value a row, and one above each track."""
+    return job.graph.n_rows + len(job.graph.starts)
 
 
 def _numbers_of(graph: ExonGraph) -> int:
-    """Return how many numbers describe a graph's tracks, tops and exits."""
-    return len(graph.starts) + 3 * (len(graph.runs.top_rows) + len(graph.runs.exit_rows))
+    """Return how many numbers describe a graph's tracks and exits."""
+    return 2 * len(graph.starts) + 3 * graph.n_exons
 
 
 def device_bytes(job: Job32) -> int:
     """Return the device memory that a job takes."""
     numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.graph)
-    return 4 * numbers + len(job.graph.runs.codes) + strips(job) * STRIP
+    return 4 * numbers + job.graph.n_rows + strips(job) * STRIP
 
 
 # columns of the job table: counts, then where the job's parts begin in the buffers
-_ROWS, _TRACKS, _TOPS, _EXITS, _ENDS, _LEFT, _STRIPS = range(7)
-_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(7, 13)
+_ROWS, _TRACKS, _EXITS, _ENDS, _STRIPS = range(5)
+_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(5, 11)
 
 
 @cuda.jit(device=True)
@@ -98,15 +94,8 @@ def _enter(row, maxima, ends, entry, committed, commits, penalty):
 
 
 @cuda.jit(device=True)
-def _join(row, values):
-    """Raise a lane's row to what joins it."""
-    for c in range(COLUMNS_PER_LANE):
-        row[c] = max(row[c], values[c])
-
-
-@cuda.jit(device=True)
 def _leave(row, values, bonus):
-    """Take a lane's row as the last row of an exon, or as what joins another track."""
+    """Take a lane's row as the last row of an exon."""
     for c in range(COLUMNS_PER_LANE):
         values[c] = max(values[c], int32(row[c] + bonus))
 
@@ -128,18 +117,17 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 12)
+    jobs : int64 array, shape (J, 10)
         Counts and offsets of each job, see the constants of this module.
     symbols : uint8 array
         Stream symbols and padded targets of all jobs.
     numbers : int32 array
-        track_commits, top_rows, top_tracks, top_joins, exit_rows, exit_ends and exit_bonus of each
-        job.
+        track_commits, the first rows of tracks, exit_rows, exit_ends and exit_bonus of each job.
     cells : int32 array
-        `ends`, the rows that join tracks, then `entries` of each job; all but the last at their
-        minimum before the first exon, column 0 filled in.
+        `ends`, then `entries` of each job; the former at their minimum before the first exon,
+        column 0 filled in.
     borders : int32 array
-        Two borders of each job, rows then tops; the first holds column 0.
+        Two borders of each job, rows then tracks; the first holds column 0.
     scoring : int32 array, shape (28,)
         Lifted substitution scores, gap, intron penalty, free ends.
     """
@@ -155,18 +143,17 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     cuda.syncthreads()
     gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
 
-    n_rows, n_tops, n_exits = int32(job[_ROWS]), int32(job[_TOPS]), int32(job[_EXITS])
-    n_strips, n_ends, n_left = int32(job[_STRIPS]), int32(job[_ENDS]), job[_LEFT]
+    n_rows, n_tracks, n_exits = int32(job[_ROWS]), int32(job[_TRACKS]), int32(job[_EXITS])
+    n_strips, n_ends = int32(job[_STRIPS]), job[_ENDS]
     width = LEAD + job[_STRIPS] * STRIP
     stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
     track_commits = numbers[job[_NUMBERS] :]
-    top_rows = track_commits[job[_TRACKS] :]
-    top_tracks, top_joins, exits = top_rows[n_tops:], top_rows[2 * n_tops :], top_rows[3 * n_tops :]
+    track_rows, exits = track_commits[n_tracks:], track_commits[2 * n_tracks :]
     exit_rows, exit_ends, exit_bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
-    ends = cells[job[_CELLS] : job[_CELLS] + n_left * width].reshape((n_left, width))
-    stored = cells[job[_CELLS] + n_left * width :]
+    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * width].reshape((n_ends, width))
+    stored = cells[job[_CELLS] + n_ends * width :]
     entries = stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
-    border = n_rows + n_tops
+    border = n_rows + n_tracks
 
     for strip in range(n_strips):
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
@@ -177,7 +164,7 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
             maxima[c] = empty_chain(int32(column + c + 1), gap, free)
             row[c] = 0
         first = LEAD + column
-        top, exit_, committed = int32(0), int32(0), int32(0)
+        track, exit_, committed = int32(0), int32(0), int32(0)
         last, corner, diagonal = int32(0), int32(0), int32(0)
         for step in range(n_rows + WARP - 1):
             at = int32(step - lane)
@@ -188,19 +175,15 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
                 left = before[at]
             arriving = left
             here = slice(first, first + COLUMNS_PER_LANE)
-            if top < n_tops and top_rows[top] == at:
-                track, join = top_tracks[top], top_joins[top]
-                if track >= 0:
-                    commits, entry = track_commits[track], entries[track, here]
-                    _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
-                    committed = commits
-                if join >= 0:
-                    _join(row, ends[n_ends + join, here])
-                diagonal = neighbour if lane > 0 else before[n_rows + top]
+            if track < n_tracks and track_rows[track] == at:
+                commits, entry = track_commits[track], entries[track, here]
+                _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
+                committed = commits
+                diagonal = neighbour if lane > 0 else before[n_rows + track]
                 corner = row[COLUMNS_PER_LANE - 1]
                 if lane == WARP - 1:
-                    after[n_rows + top] = corner
-                top += int32(1)
+                    after[n_rows + track] = corner
+                track += int32(1)
             lifted = table[int32(stream[at]) * N_SYMBOLS :]
             last = _advance(row, target, lifted, diagonal, left, gap)
             diagonal = arriving
@@ -230,7 +213,7 @@ def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[Sweep]:
     for job in jobs:
         narrowest(bounds(job.graph, strips(job) * STRIP, scoring), scoring)
     # long jobs first: a warp that starts last should not be the one that ends last
-    work = [len(job.graph.runs.codes) * strips(job) for job in jobs]
+    work = [job.graph.n_rows * strips(job) for job in jobs]
     order = sorted(range(len(jobs)), key=lambda k: -work[k])
     ordered = [jobs[k] for k in order]
     sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
@@ -242,13 +225,12 @@ def _layout(jobs: list) -> NDArray[np.int64]:
     table = np.zeros((len(jobs), _FIELDS), dtype=np.int64)
     sizes = np.zeros((len(jobs), 5), dtype=np.int64)
     for k, job in enumerate(jobs):
-        graph, runs = job.graph, job.graph.runs
+        graph = job.graph
         table[k, :_SYMBOLS] = (
-            len(runs.codes), len(graph.starts), len(runs.top_rows), len(runs.exit_rows),
-            len(graph.ends), _left_rows(graph), strips(job),
+            graph.n_rows, len(graph.starts), graph.n_exons, len(graph.ends), strips(job),
         )  # fmt: skip
         sizes[k] = (
-            len(runs.codes), strips(job) * STRIP, _numbers_of(graph),
+            graph.n_rows, strips(job) * STRIP, _numbers_of(graph),
             _stored_rows(job) * stride(job), 2 * _border(job),
         )  # fmt: skip
     table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
@@ -257,7 +239,7 @@ def _layout(jobs: list) -> NDArray[np.int64]:
 
 
 def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
-    streams = [job.graph.runs.codes for job in jobs]
+    streams = [job.graph.codes for job in jobs]
     symbols = np.concatenate(streams + [_padded(job) for job in jobs])
     numbers = np.concatenate([_numbers(job.graph) for job in jobs])
     last, final = jobs[-1], table[-1]
@@ -272,11 +254,7 @@ def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
         cuda.to_device(borders), cuda.to_device(_scores(scoring)),
     )  # fmt: skip
     on_device.copy_to_host(cells)
-    sweeps = [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
-    return [
-        sweep._replace(ends=sweep.ends[: len(job.graph.ends)])
-        for job, sweep in zip(jobs, sweeps, strict=True)
-    ]
+    return [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
 
 
 def _padded(job) -> NDArray[np.uint8]:
@@ -286,10 +264,9 @@ def _padded(job) -> NDArray[np.uint8]:
 
 
 def _numbers(graph: ExonGraph) -> NDArray[np.int32]:
-    runs = graph.runs
     parts = (
-        graph.track_commits, runs.top_rows, runs.top_tracks, runs.top_joins, runs.exit_rows,
-        runs.exit_ends, runs.exit_bonus,
+        graph.track_commits, graph.track_rows[:-1], graph.exit_rows, graph.exit_ends,
+        graph.exit_bonus,
     )  # fmt: skip
     return np.concatenate(parts).astype(np.int32)
 
@@ -301,13 +278,13 @@ def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
 
 
 def _sweep_of(job, cells) -> Sweep:
-    """Return the views of a job's stored rows from column 0 on, those that join behind the ends."""
+    """Return the views of a job's stored rows from column 0 on."""
     rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
-    n_left, tracks = _left_rows(job.graph), np.arange(len(job.graph.starts))
-    return Sweep(rows[:n_left, LEAD - 1 :], rows[n_left:, LEAD - 1 :], tracks)
+    n_ends = len(job.graph.ends)
+    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
 
 
 def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:
-    n_rows = len(job.graph.runs.codes)
+    n_rows = job.graph.n_rows
     border = Border(borders[:n_rows], borders[n_rows : _border(job)])
     fill_column_zero(job.graph, _sweep_of(job, cells), border, scoring)

@@ -1,11 +1,7 @@
-"""Many cases on the threads of a CPU: what they share changes nothing, whoever does what."""
+"""Many cases on the threads of a CPU: the results do not depend on who does which case."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,18 +11,17 @@ from gpu_tools import (
     SplicedScoring,
     case_columns,
     spliced_align,
-    spliced_align_many,
     spliced_scores,
 )
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.prefetch import helped
 from gpu_tools.spliced import bounds as widths
+from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Preparation
-from gpu_tools.spliced.cpu import jobs as cpu_jobs
 from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu import sweep as cpu
-from gpu_tools.spliced.cpu.state import padded, terms_of
+from gpu_tools.spliced.cpu.state import terms_of
 from gpu_tools.splicing.bounds import narrowest
+from gpu_tools.splicing.strip import padded
 from tests import cases
 from tests.oracles import spliced as oracles
 
@@ -79,16 +74,19 @@ def best_by_oracle(example, scoring):
 
 @pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
 @pytest.mark.parametrize("seed", range(4))
-def test_many_cases_by_programme(seed, scoring, monkeypatch):
+def test_many_cases_by_programme(seed, scoring):
     rng = np.random.default_rng([7000, seed])
-    monkeypatch.setattr(schedule, "ITEMS_A_THREAD", int(rng.choice([1, 16, 1000])))
-    monkeypatch.setattr(schedule, "CELLS_A_TURN", int(rng.choice([0, 5000, 1 << 28])))
+    sizes = schedule.WorkSizes(
+        chunks_per_thread=int(rng.choice([1, 16, 1000])),
+        cells_per_chunk=int(rng.choice([0, 5000, 1 << 28])),
+    )
     examples, made = random_cases(rng)
-    told = []
-    found = spliced_align_many(made, scoring, device="cpu", threads=3, progress=told.append)
-    scores = spliced_scores(made, scoring, device="cpu", threads=3)
+    columns, reported = case_columns(made), []
+    found = schedule.align_on_cpu(columns, scoring, 3, reported.append, sizes)
+    scores = schedule.scores_on_cpu(columns, scoring, 3, sizes)
+    scores = np.ma.array(scores, mask=scores == NO_CHAIN)
     assert len(found) == len(scores) == len(made)
-    assert sum(told) == sum(case.cells for case in made)
+    assert sum(reported) == sum(case.cells for case in made)
     for example, case, result, score in zip(examples, made, found, scores.tolist(), strict=True):
         assert (result.score, result.strand) == best_by_oracle(example, scoring)
         assert result.score == score
@@ -101,45 +99,33 @@ def test_many_cases_by_programme(seed, scoring, monkeypatch):
 
 @pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
 @pytest.mark.parametrize("seed", range(3))
-def test_neither_threads_nor_strips_change_anything(seed, scoring, monkeypatch):
+def test_neither_threads_nor_strips_change_anything(seed, scoring):
     rng = np.random.default_rng([7100, seed])
     _, made = random_cases(rng)
     alone = spliced_align(made, scoring, device="cpu", threads=1)
-    monkeypatch.setattr(schedule, "CELLS_A_TURN", 3000)
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 16)
-    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPS", 10_000)
-    monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
     columns = case_columns(made)
-    assert 0 < (schedule._strips(columns, 40) > 1).sum() < len(made)
+    sizes = schedule.WorkSizes(16, 10_000, 3000, 8, steps_per_block=64)
+    assert 0 < schedule._large_cases(columns, 40, sizes).sum() < len(made)
     for threads in (2, 40):
-        assert spliced_align(made, scoring, device="cpu", threads=threads) == alone
-        scores = spliced_scores(columns, scoring, device="cpu", threads=threads)
-        assert scores.tolist() == [result.score for result in alone]
+        found = schedule.align_on_cpu(columns, scoring, threads, lambda cells: None, sizes)
+        assert list(found) == alone
+        scores = schedule.scores_on_cpu(columns, scoring, threads, sizes)
+        expected = [NO_CHAIN if result.score is None else result.score for result in alone]
+        assert scores.tolist() == expected
 
 
 @pytest.mark.parametrize(
-    ("jobs", "length", "threads", "expected"),
+    ("threads", "least", "expected"),
     [
-        (1, 900, 1, 0),  # one thread has nothing to share
-        (1, 900, 3, 2),
-        (1, 900, 5, 3),
-        (2, 900, 5, 2),  # of either strand
-        (2, 900, 3, 1),
-        (1, 40, 5, 2),  # no more columns
-        (1, 5, 5, 1),
+        (1, 500, False),  # one thread has nothing to share
+        (2, 500, True),
+        (2, 600, False),  # not large
     ],
 )
-def test_a_strip_is_a_threads_share(jobs, length, threads, expected, monkeypatch):
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 16)
-    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPS", 500)
-    columns = SimpleNamespace(
-        cells=np.array([100, 600, 200, 100]),
-        first_jobs=np.cumsum([0, 1, jobs, 2, 1]),
-        cases=[SimpleNamespace(target="A" * length)] * 4,
-    )
-    assert schedule._strips(columns, threads).tolist() == [0, expected, 0, 0]
-    monkeypatch.setattr(schedule, "CELLS_FOR_STRIPS", 600)
-    assert not schedule._strips(columns, threads).any()
+def test_a_large_case_is_more_than_a_threads_share(threads, least, expected):
+    columns = SimpleNamespace(cells=np.array([100, 600, 200, 100]))
+    large = schedule._large_cases(columns, threads, schedule.WorkSizes(cells_for_strips=least))
+    assert large.tolist() == [False, expected, False, False]
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
@@ -157,58 +143,29 @@ def test_rows_of_a_strip_begin_at_cache_lines(matrix, dtype):
         assert not strip.edge.any()
 
 
-def test_one_thread_can_do_all_strips_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
-    rng = np.random.default_rng(7200)
+@pytest.mark.parametrize("seed", range(6))
+def test_strips_leave_what_one_sweep_leaves(seed):
+    rng = np.random.default_rng([7200, seed])
     example = cases.random_example(rng, base=900, target=300, count=30, longest=90)
-    target, scoring = example.case().target.codes, SplicedScoring()
+    target, scoring = example.case().target.codes, cases.random_scoring(rng)
     program = Preparation(scoring)(example.case()).programs[0]
-    swept, tasks = cpu.begin_sweep(program, target, scoring, 3)
-    assert len(tasks) == 3
-    for task in tasks:
-        task()
     whole = cpu.sweep(program, target, scoring)
-    for one, other in zip(swept[:2], whole[:2], strict=True):
+    strips = cpu.sweep(program, target, scoring, threads=3, steps_per_block=64)
+    for one, other in zip(strips, whole, strict=True):
         assert (one[:, : len(target) + 1] == other[:, : len(target) + 1]).all()
 
 
-def test_work_is_shared_and_latecomers_are_not_waited_for():
-    blocked, done = threading.Event(), []
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(blocked.wait)
-        with helped(pool, 2, lambda: done.append("helper")):
-            done.append("own")
-        assert done == ["own"]
-        blocked.set()
-    with ThreadPoolExecutor(2) as pool, helped(pool, 2, meet := threading.Barrier(3).wait):
-        meet()
-
-
-def test_what_a_helper_raises_is_raised():
-    def fail():
-        raise ValueError("wrong")
-
-    with (
-        ThreadPoolExecutor(1) as pool,
-        pytest.raises(ValueError, match="wrong"),
-        helped(pool, 1, fail),
-    ):
-        pool.submit(int).result()
-
-
 @pytest.mark.parametrize("seed", range(20))
-def test_items_are_cases_of_the_same_strands_with_no_more_cells_than_asked_for(seed):
+def test_chunks_have_all_cases_in_order_and_about_the_same_cells(seed):
     rng = np.random.default_rng([7300, seed])
-    programs = np.repeat(rng.permutation(9), rng.integers(0, 6, 9))
-    cells, most = rng.integers(1, 100, len(programs)), int(rng.integers(1, 250))
-    items = cpu_jobs.cut_items(programs, cells, most)
-    assert (items[0], items[-1]) == (0, len(programs))
-    assert (np.diff(items) > 0).all()
-    for first, past in pairwise(items.tolist()):
-        assert len(set(programs[first:past])) == 1
-        assert past - first == 1 or cells[first:past].sum() <= most
-        if past < len(programs) and programs[past] == programs[first]:
-            assert cells[first : past + 1].sum() > most
+    cells, threads = rng.integers(1, 100, 60), int(rng.integers(1, 4))
+    chosen = np.flatnonzero(rng.random(60) < 0.7)
+    sizes = schedule.WorkSizes(cells_per_chunk=int(rng.integers(1, 250)), chunks_per_thread=2)
+    chunks = schedule.cut_chunks(chosen, cells, threads, sizes)
+    assert np.concatenate(chunks).tolist() == chosen.tolist()
+    share = cells[chosen].sum() // (2 * threads)
+    for chunk in chunks:
+        assert cells[chunk[1:]].sum() < max(min(share, sizes.cells_per_chunk), 1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -221,9 +178,8 @@ def test_cells_of_a_case_are_as_wide_as_its_wider_sweep_asks_for(seed):
     )  # fmt: skip
     _, made = random_cases(rng)
     columns, prepare = case_columns(made), Preparation(scoring)
-    fits = schedule._fit_int16(
-        columns, scoring, scoring.exon_bonus(columns.strands.scores), lambda _, work: work()
-    )
+    bonus = scoring.exon_bonus(columns.strands.scores)
+    fits = schedule._fit_int16(columns, scoring, bonus, threads=2)
     for case, fit in zip(made, fits.tolist(), strict=True):
         width = padded(len(case.target), 1, 2)
         bounds = [widths.bounds(p, width, scoring) for p in prepare(case).programs]
@@ -232,17 +188,16 @@ def test_cells_of_a_case_are_as_wide_as_its_wider_sweep_asks_for(seed):
 
 def test_a_case_that_could_overflow_is_refused_before_any_is_done():
     small, large = (cases.Example("ACGT" * n, "ACGT" * n, [(0, 4 * n)]).case() for n in (1, 100))
-    scoring, told = SplicedScoring(match=10_000_000), []
+    scoring, reported = SplicedScoring(match=10_000_000), []
     assert spliced_scores([small], scoring, device="cpu").tolist() == [40_000_000]
     for threads in (1, 3):
         with pytest.raises(ScoringError, match="could arise for these lengths"):
             spliced_align([small, large], scoring, threads=threads, device="cpu",
-                          progress=told.append)  # fmt: skip
-    assert not told
+                          progress=reported.append)  # fmt: skip
+    assert not reported
 
 
-def test_what_progress_raises_is_raised_and_ends_the_call(monkeypatch):
-    monkeypatch.setattr(schedule, "CELLS_A_TURN", 0)
+def test_what_progress_raises_is_raised_and_ends_the_call():
     _, made = random_cases(np.random.default_rng(7500))
 
     def stop(cells):
@@ -251,27 +206,6 @@ def test_what_progress_raises_is_raised_and_ends_the_call(monkeypatch):
     for threads in (1, 3):
         with pytest.raises(KeyboardInterrupt):
             spliced_align(made, device="cpu", threads=threads, progress=stop)
-
-
-def test_strips_do_not_wait_for_one_whose_thread_was_interrupted(monkeypatch):
-    """It was before its case had begun; the case begins after that."""
-    monkeypatch.setattr(cpu, "STEPS_PER_BLOCK", 64)
-    rng, concluded = np.random.default_rng(7600), []
-    case = cases.random_example(rng, base=900, target=300, count=30, longest=90).case()
-    prepare = Preparation(SplicedScoring())
-    large = schedule._LargeCase(case, prepare, 3, lambda *given: concluded.append(given))
-    with monkeypatch.context() as interrupted:
-        interrupted.setattr(large.begun, "result", Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            large.follow(0)
-    large.begin()
-    others = [threading.Thread(target=large.follow, args=(k,), daemon=True) for k in (1, 2)]
-    for other in others:
-        other.start()
-    for other in others:
-        other.join(15)
-    assert not any(other.is_alive() for other in others)
-    assert not concluded
 
 
 def test_without_cases_or_candidates():

@@ -56,6 +56,26 @@ def test_random_batches_with_unknown_bases_are_equal(seed):
     _compare_random_batch(np.random.default_rng(seed), 0.02)
 
 
+@pytest.mark.parametrize("seed", range(3 if simulated() else 40))
+def test_nested_tracks_of_the_32_bit_kernel(seed):
+    """All rows that a sweep stores are those of the CPU's."""
+    from gpu_tools.spliced.case import Preparation
+    from gpu_tools.spliced.cpu import sweep as cpu
+    from gpu_tools.spliced.gpu import sweep32
+
+    rng = np.random.default_rng(700 + seed)
+    sizes = {"base": 18, "target": 10, "starts": 6, "ends": 3} if simulated() else {
+        "base": 900, "target": int(rng.integers(1, 1500)), "starts": 30, "ends": 9,
+    }  # fmt: skip
+    case, scoring = cases.nested_example(rng, **sizes).case(), cases.random_scoring(rng)
+    programs, columns = Preparation(scoring)(case).programs, sizes["target"] + 1
+    jobs = [sweep32.Job32(program, case.target.codes) for program in programs]
+    for program, sweep in zip(programs, sweep32.sweep(jobs, scoring), strict=True):
+        expected = cpu.sweep(program, case.target.codes, scoring)
+        for one, other in zip(sweep, expected, strict=True):
+            assert (one[:, :columns] == other[:, :columns]).all()
+
+
 def _compare_random_batch(rng, n_rate, options=None):
     examples = [
         cases.random_example(
