@@ -13,7 +13,7 @@ from numba import cuda, int32, uint32
 from benchmarks.published.problem import Problem, problems
 from gpu_tools import Case, SplicedScoring
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.sequences import OTHER
 
 TILE = 4 if simulated() else 1024

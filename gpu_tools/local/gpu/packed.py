@@ -22,7 +22,16 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import (
+from gpu_tools.hardware.gpu.intrinsics.columns import (
+    add_each,
+    affine_column,
+    load_each,
+    load_pair,
+    repeated,
+    store_pair,
+)
+from gpu_tools.hardware.gpu.intrinsics.rows import at_least
+from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     any_lane,
     max2,
@@ -30,15 +39,6 @@ from gpu_tools.hardware.gpu.intrinsics import (
     shuffle,
     shuffle_up,
     sync_lanes,
-)
-from gpu_tools.hardware.gpu.packed_rows import at_least
-from gpu_tools.hardware.gpu.packed_tuples import (
-    add_each,
-    affine_column,
-    load_each,
-    load_pair,
-    repeated,
-    store_pair,
 )
 from gpu_tools.local.gpu.packed_scores import (
     ALONG,

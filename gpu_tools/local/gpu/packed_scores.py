@@ -22,7 +22,7 @@ import numpy as np
 from numba import cuda, int32
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.intrinsics import WARP, any_lane, shuffle
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, shuffle
 from gpu_tools.local.problem import Problem
 
 VIRTUAL_LANES = 2 * WARP

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.local.gpu import packed
 from gpu_tools.local.gpu.memory import row_between
 from gpu_tools.local.gpu.packed_scores import VIRTUAL_LANES, score_range, scoring_of, tilt

@@ -18,7 +18,7 @@ from numba import cuda, int32, uint32
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import WARP, any_lane, shuffle, shuffle_up
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, shuffle, shuffle_up
 from gpu_tools.local.gpu.packed_scores import NOT_REACHED
 from gpu_tools.local.problem import ALL, Problem, Threshold
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.local.gpu.packed_scores import VIRTUAL_LANES, tilt
 from gpu_tools.local.problem import Problem
 from gpu_tools.model.sequences import OTHER

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics import funnel, kernel, load4, permute, product
+from gpu_tools.hardware.gpu.intrinsics.words import funnel, kernel, load4, permute, product
 from gpu_tools.matching.cpu.exact import Searcher
 from gpu_tools.matching.gpu.scan import BLOCK, multiprocessors, resident
 from gpu_tools.matching.index import (

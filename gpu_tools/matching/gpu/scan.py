@@ -17,7 +17,7 @@ from numba import cuda, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import WARP, kernel, permute, shuffle_up
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, permute, shuffle_up
 
 ROWS = 32
 BLOCK = 8

@@ -18,7 +18,7 @@ import numpy as np
 from numba import cuda, int8, int32, uint32, uint64
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.intrinsics import (
+from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     add2,
     kernel,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.segments import recurrence as core
 
 STAGE = 32

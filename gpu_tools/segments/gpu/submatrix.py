@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics import WARP, load4, shuffle, shuffle_up_by
-from gpu_tools.hardware.gpu.packed_sums import kadane, kadane_above
+from gpu_tools.hardware.gpu.intrinsics.sums import kadane, kadane_above
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, load4, shuffle, shuffle_up_by
 from gpu_tools.segments import recurrence as core
 from gpu_tools.segments.cpu.submatrix import LIMIT_INT32
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle

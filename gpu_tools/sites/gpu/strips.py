@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from numba import cuda, int32, uint32
 
-from gpu_tools.hardware.gpu.intrinsics import any_lane, shuffle
-from gpu_tools.hardware.gpu.packed_rows import load_word
+from gpu_tools.hardware.gpu.intrinsics.rows import load_word
+from gpu_tools.hardware.gpu.intrinsics.words import any_lane, shuffle
 
 NEVER_BYTE = 0x80
 NEVER = int32(-0x7F7F7F80)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.cpu.coding import possible
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd

@@ -16,19 +16,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import (
-    FOUR_WORDS,
-    WARP,
-    address,
-    any_lane,
-    kernel,
-    load4,
-    max2,
-    permute,
-    shuffle_up,
-    sync_lanes,
-)
-from gpu_tools.hardware.gpu.packed_rows import (
+from gpu_tools.hardware.gpu.intrinsics.rows import (
     at_least,
     copy_quads,
     filled,
@@ -40,6 +28,18 @@ from gpu_tools.hardware.gpu.packed_rows import (
     raised,
     store_quads,
     store_word,
+)
+from gpu_tools.hardware.gpu.intrinsics.words import (
+    FOUR_WORDS,
+    WARP,
+    address,
+    any_lane,
+    kernel,
+    load4,
+    max2,
+    permute,
+    shuffle_up,
+    sync_lanes,
 )
 from gpu_tools.sites.gpu.job_table import (
     BORDERS,

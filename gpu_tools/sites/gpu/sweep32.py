@@ -12,8 +12,8 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import WARP, load4, shuffle, shuffle_up, shuffle_up_by
-from gpu_tools.hardware.gpu.packed_rows import load_word, store_word
+from gpu_tools.hardware.gpu.intrinsics.rows import load_word, store_word
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, load4, shuffle, shuffle_up, shuffle_up_by
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.gpu.job_table import (
     ADVANCES,

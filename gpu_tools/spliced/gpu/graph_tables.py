@@ -10,7 +10,7 @@ from numba import cuda, int32, njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.gpu.intrinsics import kernel
+from gpu_tools.hardware.gpu.intrinsics.words import kernel
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.bounds import best_bonus

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import Buffers
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.spliced.columns import CaseColumns
 from gpu_tools.spliced.gpu import best_ends, sweep, traceback
 from gpu_tools.spliced.gpu.graph_tables import GraphTables, write_job_inputs

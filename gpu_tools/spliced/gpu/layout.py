@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.spliced.columns import Jobs
 from gpu_tools.spliced.gpu import graph_tables as of_graph
 from gpu_tools.spliced.gpu import job_table as of_job

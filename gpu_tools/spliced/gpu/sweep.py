@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from gpu_tools.hardware.gpu.intrinsics import (
+from gpu_tools.hardware.gpu.intrinsics.words import (
     FOUR_WORDS,
     WARP,
     address,

@@ -16,7 +16,7 @@ from numba import cuda, int32
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import WARP, shuffle_up
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, shuffle_up
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32, uint64
 
-from gpu_tools.hardware.gpu.intrinsics import (
+from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     permute,
     shuffle,

@@ -280,7 +280,7 @@ def test_seeds_on_a_gpu():
 
 @pytest.mark.parametrize("m", [20, 100, 250, 600])
 def test_plans_have_no_part_too_many(m):
-    from gpu_tools.hardware.gpu.intrinsics import WARP
+    from gpu_tools.hardware.gpu.intrinsics.words import WARP
     from gpu_tools.matching.gpu.ends import plan
     from gpu_tools.matching.gpu.scan import UnitKernels
 

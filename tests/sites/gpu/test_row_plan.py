@@ -13,7 +13,7 @@ from tests.sites.test_api import random_table, random_target
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.device_sweeps import sweep_of
 from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SiteStrand, SweepEnd

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable

@@ -1,4 +1,4 @@
-"""Sums of pairs that stay in registers, with twins for numba's CUDA simulator."""
+"""Running sums of pairs that stay in registers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics import pack, unpack
-
-if not simulated():
-    from numba.cuda.extending import intrinsic
+from gpu_tools.hardware.gpu.intrinsics.assembly import emit, pack, unpack, with_twin
 
 
 def _pairs(lows, highs, above: bool) -> list[tuple[int, int]]:
@@ -52,8 +48,7 @@ def _kadane_intrinsic(above: bool):
 def _float_step(builder, running, high, low):
     # the saturating sum stays within 0 and 1: it needs no maximum, which another unit computes
     difference = builder.fsub(high, low)
-    kind = ir.FunctionType(ir.FloatType(), [ir.FloatType(), ir.FloatType()])
-    return builder.asm(kind, "add.sat.f32 $0, $1, $2;", "=f,f,f", [running, difference], False)
+    return emit(builder, "add.sat.f32 $0, $1, $2;", running, difference, result=running.type)
 
 
 def _integer_step(builder, running, high, low):
@@ -63,8 +58,7 @@ def _integer_step(builder, running, high, low):
 
 def _larger(builder, left, right):
     if isinstance(left.type, ir.FloatType):
-        kind = ir.FunctionType(left.type, [left.type, left.type])
-        return builder.asm(kind, "max.f32 $0, $1, $2;", "=f,f,f", [left, right], False)
+        return emit(builder, "max.f32 $0, $1, $2;", left, right, result=left.type)
     return builder.select(builder.icmp_signed(">", left, right), left, right)
 
 
@@ -72,7 +66,7 @@ _STEPS = {types.float32: _float_step, types.int32: _integer_step, types.int64: _
 
 
 def _kadane(above: bool):
-    return _kadane_twin(above) if simulated() else intrinsic(_kadane_intrinsic(above))
+    return with_twin(_kadane_twin(above))(_kadane_intrinsic(above))
 
 
 kadane = _kadane(above=False)

@@ -1,0 +1,242 @@
+"""Rows of packed cells in registers, and words that warps hand on.
+
+A row is a tuple of int32 words, each two int16 cells. Code is generated word by word, without a
+loop, so that all words stay in registers.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+
+from gpu_tools.hardware.gpu.intrinsics.assembly import (
+    I32,
+    address_of,
+    emit,
+    pack,
+    pointer,
+    signed32,
+    unpack,
+    with_twin,
+)
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, add2, max2, permute
+
+
+def _add(builder, left, right):
+    return emit(builder, "add.s16x2 $0, $1, $2;", left, right)
+
+
+def _max(builder, left, right):
+    return emit(builder, "max.s16x2 $0, $1, $2;", left, right)
+
+
+def _word_by_word(step):
+    """Return the generator of a row whose words `step` makes of one or two rows' words."""
+
+    def generate(context, builder, signature, arguments):
+        rows = [unpack(builder, row) for row in arguments[:-1]]
+        return pack(builder, [step(builder, *w, arguments[-1]) for w in zip(*rows, strict=True)])
+
+    return generate
+
+
+def _moved_twin(row, selectors, words, diagonal, left, gap):
+    following = []
+    for here, selector in zip(row, selectors, strict=True):
+        paired = add2(diagonal, permute(words[0], words[1], selector))
+        left = max2(add2(here, gap), max2(paired, left))
+        following.append(left)
+        diagonal = here
+    return tuple(following)
+
+
+@with_twin(_moved_twin)
+def moved(typing_context, row, selectors, words, diagonal, left, gap):
+    """Return the next row of a block of neighbouring columns.
+
+    `selectors` look the lifted scores up in the two `words`; `diagonal` is what the row has before
+    its first column, `left` what the next row has there.
+    """
+
+    def generate(context, builder, signature, arguments):
+        here, chosen, (low, high) = (unpack(builder, part) for part in arguments[:3])
+        diagonal, left, gap = arguments[3:]
+        for k, selector in enumerate(chosen):
+            score = emit(builder, "prmt.b32 $0, $1, $2, $3;", low, high, selector)
+            paired = _add(builder, diagonal, score)
+            up = _add(builder, here[k], gap)
+            left = _max(builder, up, _max(builder, paired, left))
+            here[k], diagonal = left, here[k]
+        return pack(builder, here)
+
+    return row(row, selectors, words, diagonal, left, gap), generate
+
+
+def _raised_twin(row, other, bonus):
+    return tuple(max2(a, add2(b, bonus)) for a, b in zip(row, other, strict=True))
+
+
+@with_twin(_raised_twin)
+def raised(typing_context, row, other, bonus):
+    """Return a row raised to another one plus a bonus."""
+    return row(row, other, bonus), _word_by_word(
+        lambda builder, here, there, added: _max(builder, here, _add(builder, there, added))
+    )
+
+
+def _plus_times_twin(row, factor, other):
+    return tuple(signed32(int(a) * int(factor) + int(b)) for a, b in zip(row, other, strict=True))
+
+
+@with_twin(_plus_times_twin)
+def plus_times(typing_context, row, factor, other):
+    """Return the sum of a row's words times a factor and another one's words.
+
+    With a factor of 0 that is the other row; with 1 it is the row if the other's words are 0.
+    """
+
+    def generate(context, builder, signature, arguments):
+        row, factor, other = arguments
+        words = zip(unpack(builder, row), unpack(builder, other), strict=True)
+        text = "mad.lo.s32 $0, $1, $2, $3;"
+        return pack(builder, [emit(builder, text, a, factor, b) for a, b in words])
+
+    return row(row, factor, other), generate
+
+
+@with_twin(lambda row, value: tuple(max2(here, value) for here in row))
+def at_least(typing_context, row, value):
+    """Return a row raised to a value."""
+    return row(row, value), _word_by_word(_max)
+
+
+@with_twin(lambda row, value: tuple(value for _ in row))
+def filled(typing_context, row, value):
+    """Return a row as long as `row` with one value everywhere."""
+    return row(row, value), _word_by_word(lambda builder, here, value: value)
+
+
+@with_twin(lambda array, index: array[index])
+def load_word(typing_context, array, index):
+    """Return an int32 or int64 element as the whole GPU sees it now."""
+
+    def generate(context, builder, signature, arguments):
+        word = ir.IntType(array.dtype.bitwidth)
+        text = f"ld.relaxed.gpu.global.b{word.width} $0, [$1];"
+        place = address_of(context, builder, array, *arguments)
+        return emit(builder, text, place, result=word, shared=True)
+
+    return array.dtype(array, types.uint32), generate
+
+
+def _store_word_twin(array, index, value):
+    array[index] = value
+
+
+@with_twin(_store_word_twin)
+def store_word(typing_context, array, index, value):
+    """Write an int32 or int64 element, for the whole GPU to see."""
+
+    def generate(context, builder, signature, arguments):
+        text = f"st.relaxed.gpu.global.b{array.dtype.bitwidth} [$0], $1;"
+        place = address_of(context, builder, array, *arguments[:2])
+        emit(builder, text, place, arguments[2], result=ir.VoidType(), shared=True)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint32, array.dtype), generate
+
+
+def load_words(count: int):
+    """Return ``load(array, index, stride)``: it reads `count` words, `stride` elements apart."""
+
+    def twin(array, index, stride):
+        return tuple(int(array[index + k * stride]) for k in range(count))
+
+    def load(typing_context, array, index, stride):
+        def generate(context, builder, signature, arguments):
+            first, step = pointer(context, builder, array, *arguments[:2]), arguments[2]
+            # from the first word on: the distance is then part of the instruction
+            steps = [builder.mul(step, ir.Constant(I32, k)) for k in range(count)]
+            return pack(builder, [builder.load(builder.gep(first, [at])) for at in steps])
+
+        return types.UniTuple(types.int32, count)(array, types.uint32, types.uint32), generate
+
+    return with_twin(twin)(load)
+
+
+@with_twin(lambda array, index: 4 * int(index))
+def place_of(typing_context, array, index):
+    """Return where, in bytes, an element of a shared array lies, for `store_quads`."""
+
+    def generate(context, builder, signature, arguments):
+        text = "{ .reg .b64 at; cvta.to.shared.u64 at, $1; cvt.u32.u64 $0, at; }"
+        return emit(builder, text, address_of(context, builder, array, *arguments))
+
+    return types.int32(array, types.uint32), generate
+
+
+def _store_quads_twin(array, place, row):
+    for k, here in enumerate(row):
+        array[place // 4 + (k // 4) * 4 * WARP + k % 4] = here
+
+
+@with_twin(_store_quads_twin)
+def store_quads(typing_context, array, place, row):
+    """Write a row's words to shared memory: four at `place`, four `WARP` quads on, and so on.
+
+    They begin at a multiple of 16 bytes.
+    """
+
+    def generate(context, builder, signature, arguments):
+        _, place, row = arguments
+        words = unpack(builder, row)
+        for k in range(0, len(words), 4):
+            text = f"st.shared.v4.b32 [$0+{4 * k * WARP}], {{$1, $2, $3, $4}};"
+            emit(builder, text, place, *words[k : k + 4], result=ir.VoidType(), shared=True)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int32, row), generate
+
+
+def _copy_quads_twin(address, index, row):
+    if index:
+        array, first = address
+        _store_quads_twin(array, 4 * (first + index), row)
+
+
+@with_twin(_copy_quads_twin)
+def copy_quads(typing_context, address, index, row):
+    """Write a row's words to device memory as `store_quads` does, unless `index` is 0."""
+
+    def generate(context, builder, signature, arguments):
+        words = unpack(builder, arguments[2])
+        for k in range(0, len(words), 4):
+            text = "{ .reg .pred p; .reg .b64 at; setp.ne.s32 p, $1, 0; "
+            text += "mad.wide.s32 at, $1, 4, $0; "
+            text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$2, $3, $4, $5}}; }}"
+            four = words[k : k + 4]
+            emit(builder, text, *arguments[:2], *four, result=ir.VoidType(), shared=True)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int32, row), generate
+
+
+def load_quads(count: int):
+    """Return ``load(array, place)``, the counterpart of `store_quads` for `count` words."""
+
+    def twin(array, place):
+        at = place // 4
+        return tuple(int(array[at + (k // 4) * 4 * WARP + k % 4]) for k in range(count))
+
+    def load(typing_context, array, place):
+        def generate(context, builder, signature, arguments):
+            four, words = ir.LiteralStructType([I32] * 4), []
+            for k in range(0, count, 4):
+                text = f"ld.shared.v4.b32 {{$0, $1, $2, $3}}, [$4+{4 * k * WARP}];"
+                quad = emit(builder, text, arguments[1], result=four, shared=True)
+                words += unpack(builder, quad)
+            return pack(builder, words)
+
+        return types.UniTuple(types.int32, count)(array, types.int32), generate
+
+    return with_twin(twin)(load)

@@ -1,0 +1,306 @@
+"""Kernels, exchanges between the lanes of a warp, and packed pairs of 16-bit values.
+
+A packed value is two int16 in an int32, the low half first. The packed additions, maxima and minima
+need compute capability 9.0.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import cuda, int32, int64, types, uint32
+
+from gpu_tools.hardware.compile_cache import load_one_by_one, serialise
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics.assembly import (
+    I32,
+    address_of,
+    emit,
+    pack,
+    pointer,
+    signed32,
+    unpack,
+    with_twin,
+)
+
+if not simulated():
+    from numba.cuda.codegen import CUDACodeLibrary
+    from numba.cuda.core.caching import IndexDataCacheFile
+
+    serialise(IndexDataCacheFile)
+    load_one_by_one(CUDACodeLibrary)
+
+WARP = 4 if simulated() else 32
+"""Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
+FOUR_WORDS = None if simulated() else 16
+"""Alignment in bytes that a shared array needs for `load4`; the simulator knows none."""
+_ALL_LANES = 0xFFFFFFFF
+
+
+def kernel(*constants, registers: int | None = None):
+    """Return a decorator: a kernel made for some constants, compiled once a machine.
+
+    A thread takes at most so many `registers`, so that as many run at once as the launch counts on.
+
+    Each variant has a name of its own. Variants that share one would share an index of numba's
+    cache, and two processes that write it at once could take each other's for theirs.
+    """
+
+    def decorate(function):
+        function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
+        limits = {} if simulated() else {"max_registers": registers}
+        return cuda.jit(cache=not simulated(), **limits)(function)
+
+    return decorate
+
+
+def _exchange(value, source, scratch):
+    cuda.syncthreads()
+    scratch[cuda.threadIdx.x] = value
+    cuda.syncthreads()
+    return scratch[source]
+
+
+def _lane_function(twin):
+    """Return a decorator for a device function that the simulator replaces by a twin."""
+    return lambda function: cuda.jit(device=True)(twin if simulated() else function)
+
+
+def _shuffle_up_twin(value, scratch):
+    return _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch)
+
+
+@_lane_function(_shuffle_up_twin)
+def shuffle_up(value, scratch):
+    """Return the value of the lane before, in lane 0 its own; the simulator needs `scratch`."""
+    return cuda.shfl_up_sync(_ALL_LANES, value, 1)
+
+
+def _shuffle_up_by_twin(value, distance, scratch):
+    if distance >= WARP:
+        return value
+    lane = cuda.threadIdx.x
+    return _exchange(value, lane - distance if lane >= distance else lane, scratch)
+
+
+@_lane_function(_shuffle_up_by_twin)
+def shuffle_up_by(value, distance, scratch):
+    """Return the value of the lane so many before, or the lane's own if there is none."""
+    return cuda.shfl_up_sync(_ALL_LANES, value, distance)
+
+
+def _shuffle_twin(value, lane, scratch):
+    return _exchange(value, lane, scratch)
+
+
+@_lane_function(_shuffle_twin)
+def shuffle(value, lane, scratch):
+    """Return the value of a lane."""
+    return cuda.shfl_sync(_ALL_LANES, value, lane)
+
+
+def _any_lane_twin(predicate):
+    return bool(cuda.syncthreads_or(1 if predicate else 0))
+
+
+@_lane_function(_any_lane_twin)
+def any_lane(predicate):
+    """Tell whether a predicate holds in some lane."""
+    return cuda.any_sync(_ALL_LANES, predicate)
+
+
+def _sync_lanes_twin():
+    cuda.syncthreads()
+
+
+@_lane_function(_sync_lanes_twin)
+def sync_lanes():
+    """Have lanes wait for each other; what they wrote before can be read behind it."""
+    cuda.syncwarp()
+
+
+def _packed(low: int, high: int) -> int:
+    return signed32((low & 0xFFFF) | ((high & 0xFFFF) << 16))
+
+
+def _signed16(value: int) -> int:
+    return ((value + 0x8000) & 0xFFFF) - 0x8000
+
+
+def _split(packed) -> tuple[int, int]:
+    return _signed16(int(packed)), _signed16(int(packed) >> 16)
+
+
+def _half_by_half(operation):
+    """Return the twin of an operation on two packed pairs."""
+
+    def twin(left, right):
+        (a, b), (c, d) = _split(left), _split(right)
+        return _packed(operation(a, c), operation(b, d))
+
+    return twin
+
+
+def _instruction(text: str):
+    """Return the generator of an intrinsic: one instruction on its 32-bit arguments."""
+    return lambda context, builder, signature, arguments: emit(builder, text, *arguments)
+
+
+@with_twin(_half_by_half(lambda a, b: a + b))
+def add2(typing_context, left, right):
+    """Return the sums of two packed pairs, wrapping around."""
+    return int32(int32, int32), _instruction("add.s16x2 $0, $1, $2;")
+
+
+@with_twin(_half_by_half(max))
+def max2(typing_context, left, right):
+    """Return the maxima of two packed pairs."""
+    return int32(int32, int32), _instruction("max.s16x2 $0, $1, $2;")
+
+
+@with_twin(_half_by_half(min))
+def min2(typing_context, left, right):
+    """Return the minima of two packed pairs."""
+    return int32(int32, int32), _instruction("min.s16x2 $0, $1, $2;")
+
+
+@with_twin(lambda left, right: uint32(int(left) * int(right) & 0xFFFFFFFF))
+def product(typing_context, left, right):
+    """Return the lower 32 bits of a product; plain Python would compute all 64."""
+    return uint32(uint32, uint32), _instruction("mul.lo.u32 $0, $1, $2;")
+
+
+@with_twin(lambda left, right, added: signed32(int(left) * int(right) + int(added)))
+def times_plus(typing_context, left, right, added):
+    """Return the lower 32 bits of a product and a sum, in one instruction of the multiplier."""
+    return int32(int32, int32, int32), _instruction("mad.lo.s32 $0, $1, $2, $3;")
+
+
+def _funnel_twin(low, high, distance):
+    both = int(high) << 32 | int(low)
+    return uint32(both >> (int(distance) & 31) & 0xFFFFFFFF)
+
+
+@with_twin(_funnel_twin)
+def funnel(typing_context, low, high, distance):
+    """Return the lower one of two words that are shifted down by `distance` modulo 32."""
+    return uint32(uint32, uint32, uint32), _instruction("shf.r.wrap.b32 $0, $1, $2, $3;")
+
+
+def _permute_twin(low, high, selector):
+    pool = (int(low) & 0xFFFFFFFF) | ((int(high) & 0xFFFFFFFF) << 32)
+    word = 0
+    for k in range(4):
+        nibble = (int(selector) >> (4 * k)) & 0xF
+        byte = (pool >> (8 * (nibble & 7))) & 0xFF
+        byte = (0xFF if byte & 0x80 else 0) if nibble & 8 else byte
+        word |= byte << (8 * k)
+    return signed32(word)
+
+
+@with_twin(_permute_twin)
+def permute(typing_context, low, high, selector):
+    """Return four of the eight bytes of `low` and `high`, or their signs, by nibbles."""
+    return int32(int32, int32, int32), _instruction("prmt.b32 $0, $1, $2, $3;")
+
+
+@with_twin(lambda array: (array, 0))
+def address(typing_context, array):
+    """Return where an int16 array lies, for `moved`, `look_around` and `put_four`."""
+    return types.int64(array), lambda context, builder, signature, arguments: address_of(
+        context, builder, array, arguments[0], ir.Constant(I32, 0)
+    )
+
+
+def _moved_twin(address, count):
+    array, first = address
+    return array, first + int(count)
+
+
+@_lane_function(_moved_twin)
+def moved(address, count):
+    """Return the address so many int16 elements further on."""
+    return address + int64(2) * count
+
+
+def _look_around_twin(address, index):
+    array, first = _moved_twin(address, int(index) & ~1)
+    return tuple(_packed(int(array[k]), int(array[k + 1])) for k in range(first, first + 6, 2))
+
+
+def _generate_look_around(context, builder, signature, arguments):
+    text = "{ .reg .b32 even; .reg .b64 at; and.b32 even, $4, -2; mad.wide.s32 at, even, 2, $3; "
+    text += "".join(f"ld.relaxed.gpu.global.b32 ${k}, [at+{4 * k}]; " for k in range(3)) + "}"
+    result = ir.LiteralStructType([I32] * 3)
+    # results are written before the address has been read for the last time
+    return pack(builder, unpack(builder, emit(
+        builder, text, *arguments, result=result, shared=True, early=True
+    )))  # fmt: skip
+
+
+@with_twin(_look_around_twin)
+def look_around(typing_context, address, index):
+    """Return three packed pairs of int16 elements as the whole GPU sees them now.
+
+    The first pair holds the element with the index and begins at an even one. Looks wait for each
+    other only where their values are used.
+    """
+    return types.UniTuple(int32, 3)(types.int64, int32), _generate_look_around
+
+
+def _put_four_twin(address, first, second):
+    array, index = address
+    for k, value in enumerate((*_split(first), *_split(second))):
+        array[index + k] = value
+
+
+def _generate_put_four(context, builder, signature, arguments):
+    text = "st.relaxed.gpu.global.v2.b32 [$0], {$1, $2};"
+    emit(builder, text, *arguments, result=ir.VoidType(), shared=True)
+    return context.get_dummy_value()
+
+
+@with_twin(_put_four_twin)
+def put_four(typing_context, address, first, second):
+    """Write two packed pairs, for the whole GPU, from an address that is a multiple of four."""
+    return types.void(types.int64, int32, int32), _generate_put_four
+
+
+def _load(count: int, alignment: int):
+    """Return ``load(array, index)``: so many neighbouring elements at once."""
+
+    def load(typing_context, array, index):
+        def generate(context, builder, signature, arguments):
+            first = pointer(context, builder, array, *arguments)
+            vector = ir.VectorType(context.get_data_type(array.dtype), count)
+            words = builder.load(builder.bitcast(first, vector.as_pointer()), align=alignment)
+            return pack(builder, [builder.extract_element(words, I32(k)) for k in range(count)])
+
+        return types.UniTuple(array.dtype, count)(array, types.int64), generate
+
+    twin = lambda array, index: tuple(array[index + k] for k in range(count))  # noqa: E731
+    return with_twin(twin)(load)
+
+
+load2 = _load(2, 8)
+"""``load2(array, index)``: two neighbouring elements that begin at a multiple of 8 bytes."""
+load4 = _load(4, 16)
+"""``load4(array, index)``: four neighbouring elements that begin at a multiple of 16 bytes."""
+
+
+def _store4_twin(array, index, words):
+    array[index : index + 4] = words
+
+
+@with_twin(_store4_twin)
+def store4(typing_context, array, index, words):
+    """Write four int32 to elements that begin at a multiple of 16 bytes."""
+
+    def generate(context, builder, signature, arguments):
+        first = pointer(context, builder, array, *arguments[:2])
+        vector = ir.Constant(ir.VectorType(I32, 4), ir.Undefined)
+        for k, word in enumerate(unpack(builder, arguments[2])):
+            vector = builder.insert_element(vector, word, I32(k))
+        builder.store(vector, builder.bitcast(first, vector.type.as_pointer()), align=16)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.UniTuple(types.int32, 4)), generate
