@@ -20,7 +20,7 @@ from gpu_tools.spliced.gpu import best_ends as exit_columns
 from gpu_tools.spliced.gpu import job_table as of_job
 from gpu_tools.spliced.gpu import sweep
 from gpu_tools.spliced.gpu import tile_tables as of_tile
-from gpu_tools.spliced.gpu.tile_tables import arrange, fill_warps, stored_row
+from gpu_tools.spliced.gpu.tile_tables import TileTables, arrange, fill_warps, stored_row
 from gpu_tools.spliced.gpu.warp_tiles import cut, most_parts, most_sources
 
 # columns of the table of graphs: counts, what bounds the cells, where the graph's tables begin
@@ -33,6 +33,15 @@ from gpu_tools.spliced.gpu.warp_tiles import cut, most_parts, most_sources
 _STRANDS_PER_THREAD = 32
 _MOST_THREADS = 8
 """More threads take longer to begin than they save."""
+
+
+class StrandExons(NamedTuple):
+    """The exons of one strand: starts, ends, bonuses, and the number of the first among all."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    bonus: NDArray[np.int64]
+    first: int
 
 
 class GraphTables(NamedTuple):
@@ -136,26 +145,29 @@ def _lay_out_next(order, taken, strands, bonus, costs, capacity, tables):
     while at < len(order):
         k = order[at]
         first, past = strands.first_exons[k], strands.first_exons[k + 1]
-        exons = strands.starts[first:past], strands.ends[first:past], bonus[first:past]
+        exons = StrandExons(
+            strands.starts[first:past], strands.ends[first:past], bonus[first:past], first
+        )
         codes = simd.bytes_at(strands.addresses[k], strands.lengths[k])
-        _lay_out(codes, exons, strands.reverse[k], costs, capacity, tables, (k, first))
+        _lay_out(codes, exons, strands.reverse[k], costs, capacity, tables, k)
         at = simd.fetch_add(taken, 0, 1)
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(codes, exons, reverse, costs, capacity, tables, place):
-    (k, first_exon), (exon_starts, exon_ends, bonus), (gap, penalty) = place, exons, costs
+def _lay_out(codes, exons, reverse, costs, capacity, tables, k):
+    """Lay out the graph of strand `k`; `costs` are the gap score and the intron penalty."""
+    gap, penalty = costs
     own = tables.table[k]
-    order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
+    order, tracks = lay_out(len(codes), exons.starts, exons.ends, reverse)
     starts, track_rows, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end = (
         tracks
     )
-    bonus, committed = bonus[order], first_by_end[commits]
+    bonus, committed = exons.bonus[order], first_by_end[commits]
     tiles = cut(exit_rows, exit_tracks, by_end, committed, capacity)
     filled = fill_warps(tiles, capacity)
     parts = tables.sources[own[SOURCES] :]
     sources = parts[of_tile.PART_FIELDS * len(tiles.order) :]
-    tile_tables = tables.numbers[own[NUMBERS] :], parts, sources
+    tile_tables = TileTables(tables.numbers[own[NUMBERS] :], parts, sources)
     lengths = exit_rows - track_rows[exit_tracks] + 1
     added = bonus - penalty + gap * lengths
     own[N_SOURCES] = arrange(tiles, filled, capacity, added, tile_tables)
@@ -172,7 +184,7 @@ def _lay_out(codes, exons, reverse, costs, capacity, tables, place):
     _write_exits(tables, own[EXITS], tracks, tiles, bonus, capacity.late)
     exon_of_exit = tables.exon_of_exit[own[EXITS] // 8 :]
     for at in range(len(by_end)):
-        exon_of_exit[at] = first_exon + order[by_end[at]]
+        exon_of_exit[at] = exons.first + order[by_end[at]]
 
 
 @njit(cache=True, nogil=True)

@@ -7,6 +7,8 @@ side. A cell is `NEVER` until it is written; its reader looks until it is not.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.gpu.intrinsics.words import (
@@ -44,6 +46,18 @@ LOWS, _SWAPPED = 0x5410, 0x1032
 _HIGH = -0x10000
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
+
+
+class Arriving(NamedTuple):
+    """What arrives above a warp tile: the tables of parts and sources, and the columns.
+
+    `first` is the first column that the lane fetches if no part is behind, `columns` their number.
+    """
+
+    parts: object
+    sources: object
+    first: int
+    columns: int
 
 
 @cuda.jit(device=True)
@@ -107,23 +121,20 @@ def _empty(column, scoring):
 
 
 @cuda.jit(device=True)
-def arrive(cells, tables, parts, chunk, half, stage, scoring):
+def arrive(cells, above, parts, half, stage, scoring):
     """Stage a chunk of the row above each part of a tile, waiting for it.
 
-    `tables` are the parts and the sources, `chunk` is the first column that the lane would bring
-    in if no part were behind, and the number of columns. In the high half of a word a staged
-    cell goes above the low half of a lane.
+    In the high half of a word a staged cell goes above the low half of a lane.
     """
-    (part_table, sources), (first, columns) = tables, chunk
     lane = int32(cuda.threadIdx.x)
     for base in range(parts[0], parts[1], int32(_ABREAST)):
         # too many lanes do what others do as well
         number = min(int32(base + lane // int32(LANES)), int32(parts[1] - 1))
-        part = load4(part_table, int64(PART_FIELDS) * number)
-        column, row = int32(first - part[0]), part[1]
+        part = load4(above.parts, int64(PART_FIELDS) * number)
+        column, row = int32(above.first - part[0]), part[1]
         low, high = BOTH_NEVER, BOTH_NEVER
-        if uint32(column) < uint32(columns):
-            low, high = _fold(cells, sources, part, column, scoring)
+        if uint32(column) < uint32(above.columns):
+            low, high = _fold(cells, above.sources, part, column, scoring)
             if row > 0:
                 put_four(moved(cells, row + column), low, high)
         staged = int32(half + (number - parts[0]) * int32(STAGED))

@@ -20,6 +20,8 @@ Rows that a virtual lane lacks lie at its top and do nothing: no pair is better 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.gpu.intrinsics.words import (
@@ -56,6 +58,7 @@ from gpu_tools.spliced.gpu.row_above import (
     NEVER,
     STAGED,
     UNROLLED,
+    Arriving,
     arrive,
 )
 from gpu_tools.spliced.gpu.tile_tables import BEHIND, PART_FIELDS
@@ -90,6 +93,38 @@ _SIGN_OF_LOW, _SIGN_OF_HIGH = 0x88, 0xCC
 _FIRSTS_HIGH, _SECONDS_HIGH = 0x5432, 0x5476
 """A high half as a low one, under the second's low half, which is 0 where rows are staged."""
 _HIGHS = 0x7632
+
+
+class TileData(NamedTuple):
+    """What the warp tiles of a job read and write: see `sweep_warp_tiles`.
+
+    `word_stride` are the elements from one copy of the target's words to the next.
+    """
+
+    codes: object
+    words: object
+    word_stride: int
+    cells: object
+
+
+class LaneRows(NamedTuple):
+    """A lane's rows, the bytes that look their scores up, and what brings the row above in.
+
+    `above_bytes` choose what goes above the low half: the neighbour's high half, or in a part's
+    first lane the staged row. `up_a_half` moves a low half up by a product.
+    """
+
+    cells: object
+    selectors: object
+    above_bytes: int
+    up_a_half: int
+
+
+class Halves(NamedTuple):
+    """One value for the low and one for the high half of a lane."""
+
+    low: object
+    high: object
 
 
 @cuda.jit(device=True)
@@ -138,18 +173,17 @@ def _selector(codes, row, real, half):
 
 
 @cuda.jit(device=True)
-def _step(row, selectors, state, pair, above, neighbours):
+def _step(rows, state, pair, above):
     """Move all lanes on by one column.
 
     `state` is the diagonal, the lane's own last rows, and those of the lane before; `pair` the
-    words of two columns; `above` what is staged. `neighbours` tells what goes above the low half,
-    the neighbour's high half or in a part's first lane the staged row, and what moves a low half
-    up, which the multiplier does: the other integer lanes have enough to do.
+    words of two columns; `above` what is staged. The multiplier moves a low half up: the other
+    integer units have enough to do.
     """
     diagonal, bottom, neighbour = state
     word, late = pair
-    selector, up_a_half = neighbours
-    up = times_plus(bottom, up_a_half, permute(neighbour, above, selector))
+    row, selectors = rows.cells, rows.selectors
+    up = times_plus(bottom, rows.up_a_half, permute(neighbour, above, rows.above_bytes))
     before = up
     for c in range(SLOTS):
         left = row[c]
@@ -161,7 +195,7 @@ def _step(row, selectors, state, pair, above, neighbours):
 
 
 @cuda.jit(device=True)
-def _four_steps(rows, state, above, inputs, stores, to):
+def _four_steps(rows, state, above, words, scratch, stores, to):
     """Move all lanes on by four columns, and store what leaves them.
 
     `state` is the diagonal, the lane's own last rows, the words of the last column and of the next
@@ -169,48 +203,40 @@ def _four_steps(rows, state, above, inputs, stores, to):
     lane's low and high half end with a row that is stored, `to` where these columns of it go.
     Returned are the new state and places.
     """
-    row, selectors, neighbours = rows
     before, bottom, late, w0, w1, w2, w3, at = state
-    (words, scratch), (stores_low, stores_high), (to_low, to_high) = inputs, stores, to
     at = uint32(at + uint32(UNROLLED))
     n0, n1, n2, n3 = load4(words, int64(at))
     last = before, bottom, shuffle_up(bottom, scratch)
-    before, b0 = _step(row, selectors, last, (w0, late), above[0], neighbours)
+    before, b0 = _step(rows, last, (w0, late), above[0])
     last = before, b0, shuffle_up(b0, scratch)
-    before, b1 = _step(row, selectors, last, (w1, w0), above[1], neighbours)
+    before, b1 = _step(rows, last, (w1, w0), above[1])
     last = before, b1, shuffle_up(b1, scratch)
-    before, b2 = _step(row, selectors, last, (w2, w1), above[2], neighbours)
+    before, b2 = _step(rows, last, (w2, w1), above[2])
     last = before, b2, shuffle_up(b2, scratch)
-    before, b3 = _step(row, selectors, last, (w3, w2), above[3], neighbours)
-    if stores_low:
-        put_four(to_low, permute(b0, b1, int32(LOWS)), permute(b2, b3, int32(LOWS)))
-    if stores_high:
-        put_four(to_high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
+    before, b3 = _step(rows, last, (w3, w2), above[3])
+    if stores.low:
+        put_four(to.low, permute(b0, b1, int32(LOWS)), permute(b2, b3, int32(LOWS)))
+    if stores.high:
+        put_four(to.high, permute(b0, b1, int32(_HIGHS)), permute(b2, b3, int32(_HIGHS)))
     state = before, b3, w3, n0, n1, n2, n3, at
-    return state, (moved(to_low, UNROLLED), moved(to_high, UNROLLED))
+    return state, Halves(moved(to.low, UNROLLED), moved(to.high, UNROLLED))
 
 
 @cuda.jit(device=True)
-def _eight_steps(rows, state, staged, inputs, stores, to):
-    """Do eight steps; `staged` is where what goes above them is."""
-    stage, inputs = inputs
-    above = load4(stage, int64(staged))
-    state, to = _four_steps(rows, state, above, inputs, stores, to)
-    above = load4(stage, int64(staged + UNROLLED))
-    return _four_steps(rows, state, above, inputs, stores, to)
-
-
-@cuda.jit(device=True)
-def _advance(rows, state, staged, chunk, inputs, stores, to):
-    """Do a chunk of steps; `staged` is where what goes above them is."""
+def _advance(rows, state, above, chunk, words, scratch, stores, to):
+    """Do a chunk of steps; `above` is the stage and where in it what goes above them is."""
+    stage, staged = above
     for k in range(int32(0), chunk, int32(_AT_ONCE)):
         at = int32(staged + k)
-        if _AT_ONCE == UNROLLED:
-            stage, others = inputs
-            state, to = _four_steps(rows, state, load4(stage, int64(at)), others, stores, to)
-        else:
-            state, to = _eight_steps(rows, state, at, inputs, stores, to)
-            state, to = _eight_steps(rows, state, int32(at + 2 * UNROLLED), inputs, stores, to)
+        above = load4(stage, int64(at))
+        state, to = _four_steps(rows, state, above, words, scratch, stores, to)
+        if _AT_ONCE > UNROLLED:
+            above = load4(stage, int64(at + UNROLLED))
+            state, to = _four_steps(rows, state, above, words, scratch, stores, to)
+            above = load4(stage, int64(at + 2 * UNROLLED))
+            state, to = _four_steps(rows, state, above, words, scratch, stores, to)
+            above = load4(stage, int64(at + 3 * UNROLLED))
+            state, to = _four_steps(rows, state, above, words, scratch, stores, to)
     return state, to
 
 
@@ -231,28 +257,26 @@ def _sweep_tile(tile, tables, data, columns, stage, scratch, scoring):
     """Sweep one tile over all columns."""
     parts, extra = tile
     first_spans, spans, part_table, sources = tables
-    codes, (words, word_stride), cells = data
     lane = int32(cuda.threadIdx.x)
     row = cuda.local.array(SLOTS, int32)
     selectors = cuda.local.array(SLOTS, int32)
     low, real_low, offset_low, own, number = _locate(int32(2 * lane), parts, first_spans, spans)
     high, real_high, offset_high, _, _ = _locate(int32(2 * lane + 1), parts, first_spans, spans)
     for c in range(SLOTS):
-        selectors[c] = _selector(codes, int32(low + c), real_low, 0) | int32(
-            _selector(codes, int32(high + c), real_high, 1) << int32(8)
+        selectors[c] = _selector(data.codes, int32(low + c), real_low, 0) | int32(
+            _selector(data.codes, int32(high + c), real_high, 1) << int32(8)
         )
         row[c] = BOTH_NEVER
     # the factor is not known to the compiler, which would shift instead
-    selector = int32(_SECONDS_HIGH if number == 0 else _FIRSTS_HIGH)
-    rows = row, selectors, (selector, int32(cuda.blockDim.z << 16))
+    above_bytes = int32(_SECONDS_HIGH if number == 0 else _FIRSTS_HIGH)
+    rows = LaneRows(row, selectors, above_bytes, int32(cuda.blockDim.z << 16))
     used = own >= 0
     delay = part_table[PART_FIELDS * own + BEHIND] if used else int32(0)
     staged = int32((own - parts[0]) * int32(STAGED)) if used else int32(0)
-    state = _first_state(words, word_stride, number, delay)
-    inputs = stage, (words, scratch)
-    to = (
-        moved(cells, int64(offset_low - number - delay)),
-        moved(cells, int64(offset_high - number - 1 - delay)),
+    state = _first_state(data.words, data.word_stride, number, delay)
+    to = Halves(
+        moved(data.cells, int64(offset_low - number - delay)),
+        moved(data.cells, int64(offset_high - number - 1 - delay)),
     )
     fetches, computes = cuda.threadIdx.y == 0, cuda.threadIdx.y == cuda.blockDim.y - 1
     if first_spans[uint32(parts[0])] == first_spans[uint32(parts[1])]:
@@ -262,9 +286,9 @@ def _sweep_tile(tile, tables, data, columns, stage, scratch, scoring):
     chunk = int32(int32(CHUNK) // int32(cuda.blockDim.y))
     for first in range(int32(0), int32(columns + extra), chunk):
         if fetches:
-            above = part_table, sources
             column = int32(first + column_offset) if column_offset < chunk else int32(_NO_COLUMN)
-            arrive(cells, above, parts, (column, columns), half, stage, scoring)
+            above = Arriving(part_table, sources, column, columns)
+            arrive(data.cells, above, parts, half, stage, scoring)
         # the columns that the other warp works on meanwhile lie in the other half
         cuda.syncthreads()
         here = int32(half + staged)
@@ -272,8 +296,9 @@ def _sweep_tile(tile, tables, data, columns, stage, scratch, scoring):
         if computes:
             own_first = int32(first - delay)
             works = own_first >= 0 and own_first < int32(columns + 2 * WARP + UNROLLED)
-            stores = works and offset_low >= 0, works and offset_high >= 0
-            state, to = _advance(rows, state, here, chunk, inputs, stores, to)
+            stores = Halves(works and offset_low >= 0, works and offset_high >= 0)
+            above = stage, here
+            state, to = _advance(rows, state, above, chunk, data.words, scratch, stores, to)
 
 
 @kernel(registers=72)
@@ -325,8 +350,12 @@ def sweep_warp_tiles(jobs, block_jobs, numbers, sources, symbols, words, cells, 
     spans = begins, begins[n_spans:], begins[2 * n_spans :], int32(job[STRIDE])
     part_table = sources[job[SOURCES] :]
     tables = first_spans, spans, part_table, part_table[PART_FIELDS * n_parts :]
-    of_columns = words[job[WORDS] :], int32(job[WORD_STRIDE])
-    data = symbols[job[SYMBOLS] :], of_columns, address(cells[job[CELLS] :])
+    data = TileData(
+        symbols[job[SYMBOLS] :],
+        words[job[WORDS] :],
+        int32(job[WORD_STRIDE]),
+        address(cells[job[CELLS] :]),
+    )
     while True:
         if cuda.threadIdx.x == 0 and cuda.threadIdx.y == 0:
             begun[0] = cuda.atomic.add(counters, own, 1)

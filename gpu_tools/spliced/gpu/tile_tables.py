@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gpu_tools.spliced.gpu.warp_tiles import EMPTY
 
@@ -16,6 +19,14 @@ ROW, ADDED, SOURCE_FIELDS = range(3)
 NOT_STORED = -1
 _OPEN = 4
 """Warp tiles that still take parts."""
+
+
+class TileTables(NamedTuple):
+    """Where `arrange` writes: numbers of warp tiles, parts and spans; parts; sources."""
+
+    numbers: NDArray[np.int32]
+    parts: NDArray[np.int32]
+    sources: NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +114,7 @@ def arrange(tiles, filled, capacity, bonuses, tables):
     capacity : Capacity
     bonuses : ndarray of int64, shape (B,)
         What an exon's last row adds to what follows it.
-    tables : tuple of ndarray of int32
+    tables : TileTables
         The tiles' numbers, 2 P + G + 3 S + 2 of them, their parts, 4 G, and their sources, 2 Q,
         at least.
 
@@ -112,7 +123,8 @@ def arrange(tiles, filled, capacity, bonuses, tables):
     int
         Sources written; the empty chain's row is none.
     """
-    (spans, parts, _, _, _), (numbers, own_parts, own_sources) = tiles, tables
+    spans, parts = tiles.spans, tiles.parts
+    numbers, own_parts, own_sources = tables
     order, first_parts = filled
     begins, ends, virtual_lanes, late = spans.begins, spans.ends, spans.virtual_lanes, capacity.late
     n_tiles, n_parts, n_spans = len(first_parts) - 1, len(order), len(ends)

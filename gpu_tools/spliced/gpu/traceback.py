@@ -86,7 +86,7 @@ def _left_with(exit_, rows, column, gap):
 @cuda.jit(device=True)
 def _value_at(table, rows, group, end, lane, scratch):
     """Return the largest value of the exons of a group; `end` is the column, and the gap score."""
-    value, (column, gap) = int32(NEVER), end
+    value, column, gap = int32(NEVER), end[0], end[1]
     for k in range(group[0] + lane, group[1], WARP):
         value = max(value, _left_with(table[k], rows, column, gap))
     return _largest(int32(value), lane, scratch)
@@ -95,7 +95,8 @@ def _value_at(table, rows, group, end, lane, scratch):
 @cuda.jit(device=True)
 def _first_column(table, rows, group, end, most, lane, scratch):
     """Return the first column at which any exon of a group could have been entered."""
-    (column, value), (cells, stride) = end, rows
+    column, value = end
+    cells, stride = rows
     first = column
     for k in range(group[0], group[1]):
         wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
@@ -124,7 +125,8 @@ def _find_exon(table, rows, texts, workspace, end, scoring, lane, scratch):
     before it, and the moves of its cells, are left in the workspace.
     """
     strips, borders, moves, stride = workspace
-    (group, column), (cells, stored) = end, rows
+    group, column = end
+    cells, stride_of_rows = rows
     gap = scoring[of_job.GAP]
     value = _value_at(table, rows, group, (column, gap), lane, scratch)
     first = _first_column(table, rows, group, (column, value), scoring[of_job.MOST], lane, scratch)
@@ -144,7 +146,7 @@ def _find_exon(table, rows, texts, workspace, end, scoring, lane, scratch):
             swept += n_rows
             n_strips += int32(1)
         missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
-        entry = cells[offset_of(table[k, ends.ENTRY], stored) :]
+        entry = cells[offset_of(table[k, ends.ENTRY], stride_of_rows) :]
         entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
         if entered >= 0:
             return int32(k), entered, n_strips, steps

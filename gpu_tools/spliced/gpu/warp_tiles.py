@@ -65,6 +65,22 @@ class Spans(NamedTuple):
     of_exon: NDArray[np.int32]
 
 
+class EndedExons(NamedTuple):
+    """Exons by end, the exon of each span or -1, and how many exons may precede each track."""
+
+    by_end: NDArray[np.int64]
+    of_span: NDArray[np.int32]
+    committed: NDArray[np.int64]
+
+
+class NextPart(NamedTuple):
+    """Number of the next part, the span that it begins at, and the rows stored above so far."""
+
+    part: int
+    span: int
+    n_above: int
+
+
 class TrackParts(NamedTuple):
     """Spans that lie side by side in a warp, and what streams in above them.
 
@@ -120,7 +136,7 @@ def cut(exit_rows, exit_tracks, by_end, committed, capacity):
     """Cut tracks into parts; `committed` counts the exons that may precede each track."""
     spans, of_track = _find_spans(exit_rows, exit_tracks, 2 * capacity.lanes * capacity.slots)
     draft, due = _space(len(of_track), len(by_end))
-    exons = by_end, _exon_of_span(spans.of_exon, len(of_track)), committed
+    exons = EndedExons(by_end, _exon_of_span(spans.of_exon, len(of_track)), committed)
     n, entries, n_above = _find_parts(draft, due, spans, of_track, exons, capacity)
     parts = _without_spare_space(draft, n)
     return WarpTiles(spans, parts, entries, n_above, _by_tick(parts.ticks))
@@ -215,7 +231,8 @@ def _find_parts(parts, due, spans, of_track, exons, capacity):
     # what is in a tuple of arrays is counted each time that it is taken out
     first_spans, lanes, ticks, above = parts[:4]
     of_exon, virtual_lanes = spans.of_exon, spans.virtual_lanes
-    (by_end, exon_of_span, committed), n_spans = exons, len(of_track)
+    by_end, exon_of_span, committed = exons
+    n_spans = len(of_track)
     entries = np.empty(len(committed), dtype=np.int32)
     # behind the rows that are wanted come those that they are folded into
     wanted = np.empty(len(by_end) + 1 + len(above), dtype=np.int64)
@@ -235,7 +252,7 @@ def _find_parts(parts, due, spans, of_track, exons, capacity):
             wanted[k + 1] = _wanted(due, of_exon[by_end[opened + k]])
         rows = 0, n_ended + 1, n_ended + 1, n_ended + 1
         if rows[1] > _FOLDED:
-            rows = _fold(parts, due, (n, span, n_above), wanted, rows, exon_of_span)
+            rows = _fold(parts, due, NextPart(n, span, n_above), wanted, rows, exon_of_span)
             n, n_above = n + rows[3] - rows[1], n_above + rows[3] - rows[1]
         _read(parts, n, wanted, rows, _left(rows), exon_of_span)
         if goes_on:
@@ -257,10 +274,10 @@ def _find_parts(parts, due, spans, of_track, exons, capacity):
 def _fold(parts, due, place, wanted, rows, exon_of_span):
     """Fold wanted rows, those first that are there first, until a part can read what is left.
 
-    `place` is the number of the next part, the span it is at, and the number of rows stored above.
     `rows` is where the wanted ones and, behind them, the folded ones begin and end, see `_read`.
     """
-    (n, span, n_above), n_spans = place, len(exon_of_span)
+    n, span, n_above = place
+    n_spans = len(exon_of_span)
     first_spans, lanes, ticks, above = parts[:4]
     wanted[: rows[1]].sort()
     while _left(rows) > _FOLDED:
