@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the CUDA tests on a real GPU and fails if none of them ran.
-# PYTHON chooses the interpreter; the record goes to the file named by the first argument, if any.
+# PYTHON chooses the interpreter, PYTEST_OPTIONS adds options (-n 10 with pytest-xdist); the record
+# goes to the file named by the first argument, if any.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset NUMBA_ENABLE_CUDASIM
@@ -8,7 +9,7 @@ python=${PYTHON:-python3}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 "$python" -m gpu_tools devices
-"$python" -m pytest -m cuda -p no:cacheprovider --junitxml="$report" $(find tests -type d -name gpu)
+"$python" -m pytest -m cuda -p no:cacheprovider ${PYTEST_OPTIONS:-} --junitxml="$report" $(find tests -type d -name gpu)
 "$python" - "$report" "${1:-}" <<'PY'
 import sys
 import xml.etree.ElementTree as tree

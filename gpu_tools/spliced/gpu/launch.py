@@ -71,13 +71,14 @@ class ListLaunch:
         # the simulator gets by with one warp, which does the work of both
         self.warps = 2 if apart and not simulated() else 1
         self.table = buffers.copy("jobs", layout.table)
-        self.cells = buffers.filled("cells", layout.sizes.cells, np.int16, sweep.NEVER_BYTE)
+        self.cells = buffers.array("cells", layout.sizes.cells, np.int16)
         self.words = buffers.array("words", layout.sizes.words, np.int32)
 
     def run(self) -> None:
-        """Start the sweep and the search for best ends."""
+        """Clear what the kernels write and start the sweep and the search for best ends."""
         layout, resident, buffers = self.layout, self.resident, self.buffers
         count, stream = layout.jobs.count, buffers.stream
+        buffers.filled("cells", layout.sizes.cells, np.int16, sweep.NEVER_BYTE)
         sources = buffers.array("sources", layout.sizes.sources, np.int32)
         counters = buffers.filled("counters", count, np.int32)
         block_jobs = buffers.copy("block jobs", layout.block_jobs)
