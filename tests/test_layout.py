@@ -76,11 +76,11 @@ def test_nothing_lies_loose_at_the_root():
     }
 
 
-def test_pysam_and_pyfaidx_are_known_to_formats_alone():
+def test_pysam_is_known_to_formats_alone():
     users = {
         path.relative_to(PACKAGE).parts[0]
         for path in MODULES
-        if {name.split(".")[0] for name in imports_of(path)} & {"pysam", "pyfaidx"}
+        if {name.split(".")[0] for name in imports_of(path)} & {"pysam"}
     }
     assert users <= {"formats"}
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+import pysam
+
 from gpu_tools.errors import InputError, OutputError
 
 STANDARD_STREAM = "-"
@@ -167,3 +169,13 @@ def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
     with replaced_when_complete(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
             yield stream
+
+
+@contextmanager
+def quiet_htslib() -> Iterator[None]:
+    """Keep htslib from printing its errors, which are raised all the same."""
+    verbosity = pysam.set_verbosity(0)
+    try:
+        yield
+    finally:
+        pysam.set_verbosity(verbosity)

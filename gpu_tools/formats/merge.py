@@ -12,7 +12,7 @@ import pysam
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import header, write_indexed
-from gpu_tools.formats.files import open_output, read_lines, replaced_when_complete
+from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
@@ -203,14 +203,11 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
 
 @contextmanager
 def _bam(path: PathLike) -> Iterator[pysam.AlignmentFile]:
-    verbosity = pysam.set_verbosity(0)  # htslib prints errors besides raising them
     try:
-        with pysam.AlignmentFile(os.fspath(path), "rb") as source:
+        with quiet_htslib(), pysam.AlignmentFile(os.fspath(path), "rb") as source:
             yield source
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read as BAM ({error})", path=path) from None
-    finally:
-        pysam.set_verbosity(verbosity)
 
 
 def _rank(record: pysam.AlignedSegment) -> tuple[int, int, int]:

@@ -9,8 +9,8 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
-from gpu_tools.formats.sequences.fasta import write_fasta
-from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
+from gpu_tools.formats.sequences.fasta import whole_records, write_fasta
+from gpu_tools.formats.sequences.locus import cut_locus, read_record
 
 _LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")
 
@@ -67,7 +67,7 @@ def command(fasta, record, locus, flank, name, output, quiet) -> None:
 
 
 def _only(fasta: str) -> str:
-    names = list(record_lengths(fasta))
+    names = [record.name for record in whole_records(fasta)]
     if len(names) != 1:
         raise InputError(f"{len(names)} records", path=fasta, expected="one, or --record")
     return names[0]

@@ -1,55 +1,34 @@
 """Loci cut out of FASTA files, by an index where the file can have one.
 
-pyfaidx reads and makes the index of plain files; pysam does that for bgzip files, for which pyfaidx
-needs Biopython. An index that is older than its file is made anew, and so is one that does not fit
-its plain file: the record's header, its end and the lines of the locus are compared with it.
+samtools makes the index of plain and bgzip files. An index that is older than its file is not used,
+nor is one that does not fit it: what stands before, in and behind the locus is compared.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NamedTuple
 
-import pyfaidx
+import numpy as np
 import pysam
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.files import STANDARD_STREAM, compression_of, replaced_when_complete
+from gpu_tools.formats.files import (
+    STANDARD_STREAM,
+    compression_of,
+    open_binary,
+    quiet_htslib,
+    replaced_when_complete,
+)
 from gpu_tools.formats.sequences.fasta import encoded, whole_records
+from gpu_tools.formats.sequences.parts import LINE_ENDS
 from gpu_tools.model.sequences import Sequence, encode
 
 _LONGEST_HEADER = 1 << 12
 _LOOKED_AT = 64
 """Bytes behind a record in which line ends and the next header are looked for."""
-_GZIP_SUFFIXES = (".gz", ".bgz")
-_UNFIT_INDEX = (
-    pyfaidx.FastaIndexingError, pyfaidx.IndexNotFoundError, pysam.SamtoolsError, OSError,
-    RuntimeError, ValueError, LookupError, ArithmeticError,
-)  # fmt: skip
-
-
-class IndexedFile(NamedTuple):
-    """A FASTA file with its index.
-
-    Attributes
-    ----------
-    lengths : dict of str to int
-        Symbols of each record by name.
-    check : callable
-        Raises ValueError if a record, given by its name, does not lie where the index says.
-    fetch : callable
-        Returns the symbols of a record from ``first`` to ``last``, 0-based half-open.
-    """
-
-    lengths: dict[str, int]
-    check: Callable[[str], None]
-    fetch: Callable[[str, int, int], str]
+_UNFIT_INDEX = (pysam.SamtoolsError, OSError, ValueError, LookupError, ArithmeticError)
 
 
 def cut_locus(
@@ -57,9 +36,9 @@ def cut_locus(
 ) -> Sequence:
     """Cut a locus with its flanks out of one record of a FASTA file.
 
-    The index beside a plain or bgzip file (``.fai``, for bgzip also ``.gzi``) is used. A missing
-    or unfit one is made first, and stays beside the file if the folder can be written. A file that
-    cannot have an index is read through, one record at a time.
+    The index beside a plain or bgzip file (``.fai``, for bgzip also ``.gzi``) is used. A file
+    without one, or with one that does not fit, is read through, one record at a time. Its index is
+    then made for the next time, if the file can have one and the folder can be written.
 
     Parameters
     ----------
@@ -82,21 +61,20 @@ def cut_locus(
     InputError
         If the record is unknown, the locus does not lie within it, or the file is bad.
     """
-    with closing(_indexed_files(path)) as files:
-        for file in files:
-            if not file.lengths.get(record):
-                break
-            try:
-                file.check(record)
-                first, last = _bounds(path, record, file.lengths[record], (start, end, flank))
-                symbols = file.fetch(record, first, last)
-                if len(symbols) != last - first:
-                    continue
-            except _UNFIT_INDEX:
-                continue
-            return _locus(path, record, first, symbols)
+    is_file = str(path) != STANDARD_STREAM and Path(path).is_file()
+    if is_file:
+        with suppress(*_UNFIT_INDEX):
+            first, symbols = _cut_by_index(path, record, (start, end, flank))
+            return _encoded_locus(path, record, first, symbols)
     whole = read_record(path, record)
-    first, last = _bounds(path, record, len(whole), (start, end, flank))
+    if not 0 <= start < end <= len(whole):
+        raise InputError(
+            f"locus {start + 1}-{end} does not lie within the sequence",
+            path=path, record=record, expected=f"positions 1 to {len(whole)}, start not after end",
+        )  # fmt: skip
+    if is_file:
+        _store_index(path)
+    first, last = max(start - flank, 0), min(end + flank, len(whole))
     return Sequence(f"{record}:{first + 1}-{last}", whole.codes[first:last].copy())
 
 
@@ -117,36 +95,7 @@ def read_record(path: str | os.PathLike, name: str) -> Sequence:
     return found
 
 
-def record_lengths(path: str | os.PathLike) -> dict[str, int]:
-    """Return the number of symbols of each record by name, in the order of the file.
-
-    An index is used and made as by `cut_locus`; the symbols need not be legal.
-
-    Raises
-    ------
-    InputError
-        As `fasta.read_fasta`, except for illegal symbols.
-    """
-    with closing(_indexed_files(path)) as files:
-        for file in files:
-            with suppress(*_UNFIT_INDEX):
-                for name in file.lengths:
-                    file.check(name)
-                return dict(file.lengths)
-    return {record.name: len(record.symbols) for record in whole_records(path)}
-
-
-def _bounds(path, record: str, length: int, locus: tuple[int, int, int]) -> tuple[int, int]:
-    start, end, flank = locus
-    if not 0 <= start < end <= length:
-        raise InputError(
-            f"locus {start + 1}-{end} does not lie within the sequence",
-            path=path, record=record, expected=f"positions 1 to {length}, start not after end",
-        )  # fmt: skip
-    return max(start - flank, 0), min(end + flank, length)
-
-
-def _locus(path, record: str, first: int, symbols: str) -> Sequence:
+def _encoded_locus(path, record: str, first: int, symbols: bytes) -> Sequence:
     try:
         return Sequence(f"{record}:{first + 1}-{first + len(symbols)}", encode(symbols))
     except InputError as error:
@@ -154,117 +103,83 @@ def _locus(path, record: str, first: int, symbols: str) -> Sequence:
         raise error.located(path=path, record=record) from None
 
 
-def _indexed_files(path) -> Iterator[IndexedFile]:
-    """Yield the file with the index beside it, then with a new one, as far as they can be had."""
-    if str(path) == STANDARD_STREAM or not Path(path).is_file():
-        return
-    with suppress(*_UNFIT_INDEX), open(path, "rb") as stream:
-        named_gz = str(path).lower().endswith(_GZIP_SUFFIXES)  # pyfaidx goes by the name
-        opens = {"bgzip": _bgzip, "none": None if named_gz else _plain}.get(compression_of(stream))
-        if opens is None:
-            return
-        for new in (False, True):
-            with suppress(*_UNFIT_INDEX), opens(path, new) as file:
-                yield file
+def _cut_by_index(path, record: str, locus: tuple[int, int, int]) -> tuple[int, bytes]:
+    """Return where the locus with its flanks begins, and its symbols.
 
-
-@contextmanager
-def _plain(path, new: bool) -> Iterator[IndexedFile]:
-    with _index_files(path, (".fai",), _make_plain if new else None) as (fai,):
-        with closing(_faidx(path, fai)) as faidx:
-            lengths = {name: entry.rlen for name, entry in faidx.index.items()}
-            yield IndexedFile(lengths, partial(_check_record, faidx), partial(_fetch, faidx))
-
-
-def _faidx(path, fai: str, new: bool = False) -> pyfaidx.Faidx:
-    return pyfaidx.Faidx(str(path), indexname=fai, build_index=new, rebuild=False)
-
-
-def _make_plain(path, fai: str) -> None:
-    with closing(_faidx(path, fai, new=True)) as faidx:
-        for entry in faidx.index.values():  # lines with different line ends lead it astray
-            _check_end(faidx, entry)
-
-
-@contextmanager
-def _bgzip(path, new: bool) -> Iterator[IndexedFile]:
-    verbosity = pysam.set_verbosity(0)  # htslib prints errors besides raising them
-    try:
-        with _index_files(path, (".fai", ".gzi"), _make_bgzip if new else None) as (fai, gzi):
-            rows = [line.split("\t") for line in Path(fai).read_text("utf-8").splitlines()]
-            # htslib does not count blanks in lines; a line end of one byte leaves no space for any
-            if any(int(n_bytes) - int(n_symbols) != 1 for *_, n_symbols, n_bytes in rows):
-                raise ValueError("lines that htslib may cut at wrong positions")
-            with pysam.FastaFile(str(path), fai, gzi) as fasta:
-                lengths = dict(zip(fasta.references, fasta.lengths, strict=True))
-                yield IndexedFile(lengths, lambda name: None, fasta.fetch)
-    finally:
-        pysam.set_verbosity(verbosity)
-
-
-def _make_bgzip(path, fai: str, gzi: str) -> None:
-    pysam.faidx(str(path), "--fai-idx", fai, "--gzi-idx", gzi)
-
-
-@contextmanager
-def _index_files(
-    path, suffixes: tuple[str, ...], make: Callable[..., None] | None
-) -> Iterator[list[str]]:
-    """Give the names of the indexes beside a file, or of new ones.
-
-    `make` writes new ones into a folder of their own. They are then copied beside the file, so that
-    no other process sees half an index; a folder that cannot be written stays without.
+    Raises one of `_UNFIT_INDEX` if the index does not fit or the locus is not within the record.
     """
-    beside = [f"{path}{suffix}" for suffix in suffixes]
-    if make is None:
-        if any(Path(b).stat().st_mtime_ns < Path(path).stat().st_mtime_ns for b in beside):
-            raise ValueError("the index is older than the file")
-        yield beside
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        made = [f"{folder}/index{suffix}" for suffix in suffixes]
-        make(path, *made)
-        for source, target in zip(made, beside, strict=True):
-            with suppress(OutputError), replaced_when_complete(target) as temporary:
-                shutil.copyfile(source, temporary)
-        yield made
+    fai, *gzi = [f"{path}{suffix}" for suffix in _index_suffixes(path)]
+    if any(Path(i).stat().st_mtime_ns < Path(path).stat().st_mtime_ns for i in (fai, *gzi)):
+        raise ValueError("the index is older than the file")
+    entry = _index_entry(fai, record)
+    start, end, flank = locus
+    if not 0 <= start < end <= entry[0]:
+        raise ValueError("the locus does not lie within the record")
+    first, last = max(start - flank, 0), min(end + flank, entry[0])
+    with quiet_htslib(), pysam.BGZFile(str(path)) if gzi else open(path, "rb") as stream:
+
+        def read(offset: int, size: int) -> bytes:
+            stream.seek(_virtual_offset(gzi[0], offset) if gzi else offset)
+            return stream.read(size)
+
+        return first, _fitting_symbols(read, record, entry, (first, last))
 
 
-def _check_record(faidx: pyfaidx.Faidx, name: str) -> None:
-    """Raise ValueError unless a record's header stands before its symbols and nothing behind."""
-    entry = faidx.index[name]
-    header_start = max(entry.offset - _LONGEST_HEADER, 0)
-    before = _read(faidx, header_start, entry.offset - header_start)
+def _index_suffixes(path: str | os.PathLike) -> tuple[str, ...]:
+    """Return the suffixes of a file's indexes; none can be had of a file of gzip."""
+    with open(path, "rb") as stream:
+        return {"none": (".fai",), "bgzip": (".fai", ".gzi"), "gzip": ()}[compression_of(stream)]
+
+
+def _index_entry(fai: str, record: str) -> list[int]:
+    """Return length, offset, symbols a line and bytes a line of a record."""
+    rows = (line.split("\t") for line in Path(fai).read_text("utf-8").split("\n"))
+    (entry,) = ([int(number) for number in row[1:]] for row in rows if row[0] == record)
+    return entry
+
+
+def _virtual_offset(gzi: str, offset: int) -> int:
+    """Return a position in a bgzip file as htslib counts it: of a block, and of a byte in it."""
+    blocks = np.fromfile(gzi, "<u8").astype(np.int64)
+    blocks[0] = 0  # the number of blocks; the first block, which is not listed, begins at 0, 0
+    compressed, plain = np.insert(blocks, 0, 0).reshape(-1, 2).T
+    block = np.searchsorted(plain, offset, side="right") - 1
+    return int(compressed[block]) << 16 | offset - int(plain[block])
+
+
+def _fitting_symbols(read, name: str, entry: list[int], locus: tuple[int, int]) -> bytes:
+    """Return the symbols of a locus; ValueError if the file is not as the index says around it."""
+    length, start, width, stride = entry
+
+    def offset(position: int) -> int:
+        return start + position // width * stride + position % width
+
+    first, last = locus
+    before = read(max(start - _LONGEST_HEADER, 0), min(start, _LONGEST_HEADER))
     header = before.removesuffix(b"\n").rpartition(b"\n")[2]
-    words = header[1:].split() if header.startswith(b">") and before.endswith(b"\n") else []
-    if words[:1] != [name.encode("utf-8")]:
-        raise ValueError("the record does not begin where the index says")
-    _check_end(faidx, entry)
+    line_starts = [offset(position - position % width) for position in (first, last - 1)]
+    symbols = read(offset(first), offset(last - 1) + 1 - offset(first)).translate(None, LINE_ENDS)
+    behind = read(offset(length - 1) + 1, _LOOKED_AT)
+    fits = (
+        before.endswith(b"\n")
+        and header.split()[:1] == [f">{name}".encode()]
+        and all(read(line_start - 1, 1) == b"\n" for line_start in line_starts)
+        and len(symbols) == last - first
+        and behind[:1] in (b"", b"\r", b"\n")
+        and behind.lstrip(LINE_ENDS)[:1] in (b"", b">")
+    )
+    if not fits:
+        raise ValueError("the index does not fit the file")
+    return symbols
 
 
-def _check_end(faidx: pyfaidx.Faidx, entry: pyfaidx.IndexRecord) -> None:
-    """Raise ValueError unless line ends and the next header stand behind a record's symbols."""
-    end = _offset(entry, entry.rlen - 1) + 1 if entry.rlen else entry.offset
-    behind = _read(faidx, end - 1, _LOOKED_AT)
-    line_end = behind[1:2] in (b"", b"\r", b"\n")
-    if not behind or not line_end or behind[1:].lstrip(b"\r\n")[:1] not in (b"", b">"):
-        raise ValueError("the record does not end where the index says")
-
-
-def _fetch(faidx: pyfaidx.Faidx, name: str, first: int, last: int) -> str:
-    entry = faidx.index[name]
-    for position in (first, last - 1):
-        line_start = _offset(entry, position - position % entry.lenc)
-        if _read(faidx, line_start - 1, 1) != b"\n":
-            raise ValueError("the lines are not as long as the index says")
-    return faidx.from_file(name, first + 1, last)
-
-
-def _offset(entry: pyfaidx.IndexRecord, position: int) -> int:
-    """Return where in the file a record's symbol stands, both 0-based."""
-    return entry.offset + position // entry.lenc * entry.lenb + position % entry.lenc
-
-
-def _read(faidx: pyfaidx.Faidx, offset: int, size: int) -> bytes:
-    faidx.file.seek(offset)
-    return faidx.file.read(size)
+def _store_index(path: str | os.PathLike) -> None:
+    """Make the index beside a file, if its lines allow one and the folder can be written."""
+    with open_binary(path) as stream:
+        is_fasta = stream.peek(1)[:1] == b">"
+    with suppress(OutputError, pysam.SamtoolsError), ExitStack() as stack:
+        suffixes = _index_suffixes(path) if is_fasta else ()
+        made = [stack.enter_context(replaced_when_complete(f"{path}{s}")) for s in suffixes]
+        options = zip(("--fai-idx", "--gzi-idx"), map(str, made), strict=False)
+        if made:
+            pysam.faidx(str(path), *(word for option in options for word in option))
