@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import click
 
@@ -13,13 +13,15 @@ class LazyGroup(click.Group):
 
     Parameters
     ----------
-    modules : mapping of str to str
-        Module by command name.
+    package : str
+        Package of the modules, which are named as their commands, with _ for -.
+    names : iterable of str
+        Names of the commands.
     """
 
-    def __init__(self, *arguments, modules: Mapping[str, str], **options):
+    def __init__(self, *arguments, package: str, names: Iterable[str], **options):
         super().__init__(*arguments, **options)
-        self.modules = modules
+        self.modules = {name: f"{package}.{name.replace('-', '_')}" for name in names}
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""

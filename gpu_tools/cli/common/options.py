@@ -54,6 +54,11 @@ def one_of_suffixes(suffixes: tuple[str, ...]) -> Callable:
     return check
 
 
+def added(*options: Callable) -> Callable:
+    """Return a decorator that adds options to a command, in this order."""
+    return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
+
+
 def output_of(what: str) -> Callable:
     """Return the option --output of a command that writes `what`."""
     return click.option(
@@ -72,14 +77,6 @@ _device = click.option(
 _threads = click.option(
     "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
 )  # fmt: skip
-_quiet = click.option("--quiet", is_flag=True, help="No progress on standard error.")
-_log_level = click.option(
-    "--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True,
-    callback=_start_logging, expose_value=False, is_eager=True, help="What to log.",
-)  # fmt: skip
-_debug = click.option(
-    "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
-)
 
 
 def device(function: Callable) -> Callable:
@@ -119,6 +116,14 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
     return decorate
 
 
-def common(function: Callable) -> Callable:
-    """Add --quiet, --log-level and --debug to a command; it receives ``quiet``."""
-    return _quiet(_log_level(_debug(function)))
+common = added(
+    click.option("--quiet", is_flag=True, help="No progress on standard error."),
+    click.option(
+        "--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True,
+        callback=_start_logging, expose_value=False, is_eager=True, help="What to log.",
+    ),
+    click.option(
+        "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
+    ),
+)  # fmt: skip
+"""Adds --quiet, --log-level and --debug to a command; it receives ``quiet``."""

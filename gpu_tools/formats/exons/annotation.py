@@ -42,7 +42,7 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
     # any format but GFF3 and GTF lacks the columns, and has no feature CDS
     if any(line.split("\t", 3)[2:3] in _CODING_COLUMN for _, line in lines):
         return _coding_segments(path, lines)
-    return parse_exons(path, lines)[0]
+    return parse_exons(path, lines)
 
 
 def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:

@@ -44,7 +44,9 @@ _NAMES = {
 _log = logging.getLogger(__name__)
 
 
-def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet]:
+def read_exons(
+    path: str | os.PathLike, format: str = AUTO, record: str | None = None
+) -> dict[str, ExonSet]:
     """Read candidate exons.
 
     Parameters
@@ -55,6 +57,9 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
         ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
         table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
         the directive is GTF.
+    record : str, optional
+        Name for the sequence of a GENSCAN report on one sequence, which reports call otherwise;
+        with a warning.
 
     Returns
     -------
@@ -67,23 +72,16 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
     InputError
         If the format cannot be recognised, or a line is not what the format asks for.
     """
-    return read_exons_and_format(path, format)[0]
-
-
-def read_exons_and_format(
-    path: str | os.PathLike, format: str = AUTO
-) -> tuple[dict[str, ExonSet], str | None]:
-    """Read candidate exons as `read_exons` does, and also return their format.
-
-    It is None for an empty file whose format was to be recognised.
-    """
-    return parse_exons(path, read_lines(path), format)
+    return parse_exons(path, read_lines(path), format, record)
 
 
 def parse_exons(
-    path: str | os.PathLike, lines: Iterable[tuple[int, str]], format: str = AUTO
-) -> tuple[dict[str, ExonSet], str | None]:
-    """Parse numbered lines as `read_exons_and_format` does; `path` is named in errors."""
+    path: str | os.PathLike,
+    lines: Iterable[tuple[int, str]],
+    format: str = AUTO,
+    record: str | None = None,
+) -> dict[str, ExonSet]:
+    """Parse numbered lines as `read_exons` does; `path` is named in errors."""
     lines = iter(lines)
     if format == AUTO:
         head = list(islice(lines, _LINES_TO_RECOGNISE))
@@ -91,7 +89,11 @@ def parse_exons(
     exons = _PARSERS[format](path, lines) if format else {}
     if not exons:
         _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
-    return exons, format
+    if format == "genscan" and len(exons) == 1 and record not in (None, *exons):
+        ((reported, only),) = exons.items()
+        _log.warning("%s: sequence %s is taken for %s", path, reported, record)
+        return {record: only}
+    return exons
 
 
 def write_exons(
