@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from gpu_tools.formats.values.scales import load_scale
 from gpu_tools.formats.values.tracks import is_track, read_tracks
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.results import Segments
-from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale
+from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 from gpu_tools.segments.significance import statistics
 
 SHORT = 1 << 16
@@ -56,12 +56,8 @@ class SegmentFilter(NamedTuple):
 
 
 def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> Decimal:
-    try:
-        number = Decimal(text)
-        if abs(number) <= LARGEST and -number.normalize().as_tuple().exponent <= DECIMAL_PLACES:
-            return number
-    except InvalidOperation:
-        pass
+    if (number := scale_number(text)) is not None:
+        return number
     raise click.BadParameter(
         f"{text!r} is not a number from -{LARGEST} to {LARGEST} "
         f"with at most {DECIMAL_PLACES} places"

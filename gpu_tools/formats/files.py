@@ -159,6 +159,17 @@ def _rename(temporary: Path, path: Path) -> None:
     temporary.replace(path)
 
 
+def suffix_of(path: str | os.PathLike, suffixes: tuple[str, ...], kind: str) -> str:
+    """Return the suffix of `path`, or raise `InputError` if no format of a kind has it."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        raise InputError(
+            f"the suffix is that of no {kind} format", path=path,
+            expected=f"a name that ends in one of {', '.join(suffixes)}",
+        )  # fmt: skip
+    return suffix
+
+
 @contextmanager
 def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
     """Open a text output that appears only when complete; ``-`` is standard output."""

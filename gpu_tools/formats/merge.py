@@ -193,11 +193,6 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
             texts += [record.to_dict() for record in source]
     head = header(lengths)
     records = [pysam.AlignedSegment.from_dict(text, head) for text in texts]
-    best: dict[str, tuple[int, int, int]] = {}
-    for record in records:
-        best[record.query_name] = max(_rank(record), best.get(record.query_name, _rank(record)))
-    for record in records:
-        record.is_secondary = best[record.query_name] != _rank(record)
     write_indexed(output, head, records)
 
 
@@ -208,7 +203,3 @@ def _bam(path: PathLike) -> Iterator[pysam.AlignmentFile]:
             yield source
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read as BAM ({error})", path=path) from None
-
-
-def _rank(record: pysam.AlignedSegment) -> tuple[int, int, int]:
-    return record.get_tag("AS"), -record.reference_id, -record.reference_start

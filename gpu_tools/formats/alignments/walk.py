@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from gpu_tools.model.results import CigarOperation, SplicedAlignment
 
@@ -142,14 +143,5 @@ def _forward_runs(exons: Sequence[AlignedExon], step: int) -> Iterator[CigarOper
 
 def merge_runs(runs: Iterable[CigarOperation]) -> Iterator[CigarOperation]:
     """Drop empty runs and join adjacent ones of the same operation."""
-    last, total = "", 0
-    for operation, length in runs:
-        if not length:
-            continue
-        if operation != last:
-            if total:
-                yield last, total
-            last, total = operation, 0
-        total += length
-    if total:
-        yield last, total
+    for operation, group in groupby((run for run in runs if run[1]), key=itemgetter(0)):
+        yield operation, sum(length for _, length in group)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
@@ -16,7 +15,6 @@ from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
 
 _CODING_COLUMN = [[name] for name in CODING_FEATURES]
-_TRANSCRIPT = re.compile(r'transcript_id\s+"?([^";]+)"?')
 Interval = tuple[int, int]
 
 
@@ -85,13 +83,13 @@ def _gtf_segments(found: Iterable[Feature]) -> dict[str, ExonSet]:
     transcripts = defaultdict(lambda: {"CDS": [], "stop_codon": []})
     for feature in found:
         if feature.type in ("CDS", "stop_codon"):
-            transcript = _TRANSCRIPT.search(feature.attributes)
+            transcript = feature.attribute("transcript_id")
             if not transcript:
                 raise feature.location.error(
                     f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
                 )
             reverse = feature.location.strand(feature.strand)
-            intervals = transcripts[feature.seqid, reverse, transcript[1]]
+            intervals = transcripts[feature.seqid, reverse, transcript]
             intervals[feature.type].append(feature.interval)
     exons = ExonCollector()
     for (name, reverse, _), intervals in transcripts.items():

@@ -60,23 +60,17 @@ def _segment(feature: Feature) -> CodingSegment:
         raise feature.location.error(f"strand {feature.strand!r} of a coding segment", "+ or -")
     if feature.phase not in _PHASES:
         raise feature.location.error(f"phase {feature.phase!r} of a coding segment", "0, 1 or 2")
-    partial = _attributes(feature.attributes).get("partial") == "true"
+    partial = feature.attribute("partial") == "true"
     return CodingSegment(*feature.interval, int(feature.phase), partial)
 
 
 def _transcripts(feature: Feature) -> list[str]:
-    attributes = _attributes(feature.attributes)
-    names = attributes.get("Parent") or attributes.get("ID")
+    names = feature.attribute("Parent") or feature.attribute("ID")
     if not names:
         raise feature.location.error(
             "a coding segment without transcript", "the attribute Parent or ID"
         )
     return [unquote(name) for name in names.split(",")]
-
-
-def _attributes(text: str) -> dict[str, str]:
-    pairs = (part.strip().partition("=") for part in text.split(";"))
-    return {key: value for key, _, value in pairs}
 
 
 def _joined(name: str, parts: list[tuple[str, CodingSegment]]) -> CodingSequence:

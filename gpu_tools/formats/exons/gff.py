@@ -23,7 +23,6 @@ CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
 EXON_FEATURES = CODING_FEATURES | {"exon", "SO:0000147"}
 _SAFE_IN_SEQID = ".:^*$@!+_?-|"
 _SAFE_IN_ATTRIBUTE = _SAFE_IN_SEQID + "/#()[]{}<>~'\"\\`"
-_ATTRIBUTE = re.compile(r'(?:^|;)\s*(exon_type|probability)(?:=|\s+)"?([^";]*?)"?\s*(?=;|$)')
 
 
 def escape_seqid(name: str) -> str:
@@ -59,6 +58,12 @@ class Feature(NamedTuple):
     def interval(self) -> tuple[int, int]:
         """The checked interval, 0-based half-open."""
         return self.location.closed_interval(self.start, self.end)
+
+    def attribute(self, key: str) -> str | None:
+        """Return an attribute, written as ``key=value`` or as ``key "value"``, None without it."""
+        pattern = rf'(?:^|;)\s*{key}(?:=|\s+)("?)([^;]*?)\1\s*(?:;|$)'
+        found = re.search(pattern, self.attributes)
+        return found and found[2]
 
 
 def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Feature]:
@@ -123,14 +128,13 @@ def exons_of(
     exons = ExonCollector()
     for feature in found:
         if feature.type in types:
-            attributes = dict(_ATTRIBUTE.findall(feature.attributes))
             exons.add(
                 unescape(feature.seqid),
                 feature.interval,
                 feature.location.strand(feature.strand),
                 feature.location.score(feature.score),
-                exon_type_code(attributes.get("exon_type")),
-                feature.location.probability(attributes.get("probability")),
+                exon_type_code(feature.attribute("exon_type")),
+                feature.location.probability(feature.attribute("probability")),
             )
     return exons.sets()
 

@@ -10,7 +10,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale
+from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 
 SUFFIX = ".tsv"
 
@@ -66,8 +66,8 @@ def read_scale(path: str | os.PathLike, name: str) -> Scale:
 
 def _score(location: Location, text: str) -> Decimal:
     location.number(text, "score")
-    score = Decimal(text)
-    if abs(score) > LARGEST or -score.normalize().as_tuple().exponent > DECIMAL_PLACES:
+    score = scale_number(text)
+    if score is None:
         raise location.error(
             f"score {text} is out of range",
             f"-{LARGEST} to {LARGEST} with at most {DECIMAL_PLACES} decimal places",
