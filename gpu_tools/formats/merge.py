@@ -21,14 +21,7 @@ _MODEL_ID = re.compile(r"([\t;](?:ID|Parent)=mRNA)(\d+)")
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write files one after another; bgzip files make a bgzip file.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        Files of lines or records that need no header, in the order to write.
-    output : path-like
-        File to write; it appears when complete.
+    """Write files that need no header one after another; bgzip files make a bgzip file.
 
     Raises
     ------
@@ -53,13 +46,6 @@ def _opened(path: PathLike):
 
 def merge_tables(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the rows of tables of the same columns under one header line.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        Tables with a header line each, in the order to write.
-    output : path-like
-        Table to write; ``-`` is standard output.
 
     Raises
     ------
@@ -130,14 +116,7 @@ def _with_method(row: str, method: str) -> str:
 def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the features of GFF3 files one file after another, each sequence region once.
 
-    Gene models are numbered through, so that those of different files have different IDs.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        GFF3 files as the tools write them, gene models with the IDs mRNA1, mRNA2, ...
-    output : path-like
-        GFF3 file to write; ``-`` is standard output.
+    Gene models, which the tools name mRNA1, mRNA2, ... in each file, are numbered through.
 
     Raises
     ------
@@ -171,15 +150,8 @@ def _renumbered(feature: str, n_before: int) -> str:
 def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the records of BAM files as one sorted BAM file, and its index beside it.
 
-    Each query's alignment of the highest score stays primary, of equal scores the one on the
-    reference that the headers name first; its others become secondary.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        BAM files as the tools write them; records carry the score as ``AS``.
-    output : path-like
-        BAM file to write.
+    Each query's alignment of the highest score (``AS``) stays primary, of equal scores the one on
+    the reference that the headers name first; its others become secondary.
 
     Raises
     ------

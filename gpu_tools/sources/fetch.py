@@ -96,20 +96,14 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
 
 
 def check(path: Path, source: Source) -> None:
-    """Check a complete answer.
-
-    Parameters
-    ----------
-    path : Path
-        The answer.
-    source : Source
+    """Raise an error unless the file is the source's complete answer.
 
     Raises
     ------
     TemporaryError
         If a service's answer is no FASTA, and its text does not say that this is for good.
     FetchError
-        If an address's answer is no FASTA, or a checksum or a length is another one.
+        If an address's answer is no FASTA.
     """
     problem = _no_fasta(path)
     if problem:

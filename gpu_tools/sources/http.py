@@ -79,13 +79,7 @@ class Client:
         self.session.headers.update({"User-Agent": "gpu-tools", "Accept-Encoding": "identity"})
 
     def json(self, request: Request):
-        """Return an answer in JSON.
-
-        Raises
-        ------
-        FetchError
-            If there is none, after as many attempts as patience allows.
-        """
+        """Return an answer in JSON; without one after all attempts, raise `FetchError`."""
 
         def attempt():
             with self._answer(request, {}) as response:

@@ -56,29 +56,10 @@ def read_cases(files: CaseFiles) -> CaseInputs:
 def read_site_cases(
     files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
 ) -> CaseInputs:
-    """Read the cases of site mode.
+    """Read the cases of site mode: as `read_cases`, with the sites that a model gives to a base.
 
-    Parameters
-    ----------
-    files : CaseFiles
-        Without exons.
-    model : GeneSites
-        Gives the sites of every base.
-    strands : str
-        ``+``, ``-`` or both.
-    ends : str
-        What the ends of a chain may do, see `gpu_tools.model.scoring.SplicedScoring`.
-    reading : str
-        Whether chains must translate, see `gpu_tools.sites.GeneSites.table`.
-
-    Returns
-    -------
-    CaseInputs
-
-    Raises
-    ------
-    InputError
-        If a file is bad, or a pair names an unknown sequence.
+    `strands` is ``+``, ``-`` or both; `ends` is as in `gpu_tools.model.scoring.SplicedScoring`,
+    `reading` as in `gpu_tools.sites.GeneSites.table`.
     """
     # listed candidates do not need this import, which takes time
     from gpu_tools.sites.api import SiteCase, tables_of

@@ -121,25 +121,9 @@ def make_record(
 ) -> pysam.AlignedSegment:
     """Return a record of an alignment with its score (AS) and its edits (NM).
 
-    Parameters
-    ----------
-    head : AlignmentHeader
-        See `header`.
-    name : str
-        The query's name.
-    query : Sequence
-        The whole query on its forward strand.
-    position : (str, int, str)
-        Name of the reference, 0-based start on it, strand.
-    cigar : sequence of (str, int)
-        Along the reference, S for what is not aligned; empty runs are left out.
-    score : int
-        Of the alignment.
-
-    Raises
-    ------
-    InputError
-        If the name cannot stand in SAM.
+    The query is whole and on its forward strand; the position is a reference's name, a 0-based start
+    and a strand. The CIGAR runs along the reference, with S for what is not aligned; empty runs
+    are left out. A name that cannot stand in SAM raises `InputError`.
     """
     if not _QUERY_NAME.fullmatch(name):
         raise InputError("the name cannot stand in SAM", record=name,

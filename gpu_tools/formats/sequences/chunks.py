@@ -24,22 +24,17 @@ def stream_fasta(
 ) -> Iterator[SequenceChunk]:
     """Yield the records of a FASTA or FASTQ file in chunks; a thread reads and encodes the next.
 
-    What a record is and what is wrong with one is as in `fasta.read_fasta`.
+    Files and errors are those of `fasta.read_fasta`.
 
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
     table : ndarray of uint8, shape (256,)
         Code of each byte, or 255 for one that is illegal.
     expected : str
         The legal symbols, in words for an error.
     size : int
         Most symbols of a chunk.
-
-    Yields
-    ------
-    SequenceChunk
     """
     with closing(prefetch(_encoded(path, table, expected, size), _PREFETCHED)) as chunks:
         yield from chunks

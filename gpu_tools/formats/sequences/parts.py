@@ -59,24 +59,10 @@ class RecordPart(NamedTuple):
 
 
 def record_parts(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[RecordPart]:
-    """Yield the records of a FASTA or FASTQ file part by part.
+    """Yield the records of a FASTA or FASTQ file part by part, of `size` bytes at most.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
-    size : int
-        Most bytes of a part. A record of FASTQ is always one part.
-
-    Yields
-    ------
-    RecordPart
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its compression is broken, it has no record or text before
-        the first, or a record has no name, no symbol, or the name of an earlier one.
+    Files and errors are those of `fasta.read_fasta`, except that symbols are not looked at. A
+    record of FASTQ is always one part.
     """
     with open_binary(path) as stream:
         is_fastq = stream.peek(1)[:1] == b"@"
