@@ -95,20 +95,15 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
 def check_writable(*paths: str | os.PathLike | None) -> None:
     """Raise `OutputError` if a result could not be written, before work begins; None is no file."""
-    for path in paths:
-        if path is not None:
-            _check_writable(Path(path))
-
-
-def _check_writable(path: Path) -> None:
-    if str(path) == STANDARD_STREAM or _is_stream(path):
-        return
-    if path.is_dir():
-        raise OutputError(f"{path}: cannot be written (it is a folder)")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
+    for path in (Path(path) for path in paths if path is not None):
+        if str(path) == STANDARD_STREAM or _is_stream(path):
+            continue
+        if path.is_dir():
+            raise OutputError(f"{path}: cannot be written (it is a folder)")
+        if not path.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
+        if not os.access(path.parent, os.W_OK):
+            raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
 
 
 @contextmanager

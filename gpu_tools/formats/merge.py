@@ -78,8 +78,7 @@ def merge_methods(batches: Sequence[Mapping[str, PathLike]], output: PathLike) -
         Each batch's tables by method, in the order to write: same header, and in each row the
         same ``base`` and ``target``, the first two columns.
     output : path-like
-        Table to write; ``-`` is standard output. The methods of a case follow each other, and
-        ``method`` is the third column.
+        The methods of a case follow each other, and ``method`` is the third column.
 
     Raises
     ------

@@ -59,16 +59,7 @@ class Scale:
         return table
 
     def values(self, symbols: bytes) -> NDArray[np.int32]:
-        """Return the scores of a sequence's symbols, in either case.
-
-        Parameters
-        ----------
-        symbols : bytes
-
-        Returns
-        -------
-        ndarray of int32, shape (n,)
-            Multiples of ``10**-places``.
+        """Return the scores of symbols, in either case, as multiples of ``10**-places``.
 
         Raises
         ------

@@ -62,14 +62,7 @@ class Patience:
 
 
 class Client:
-    """Sends requests to one service.
-
-    Parameters
-    ----------
-    patience : Patience
-    pace : Pace, optional
-        How fast requests may follow each other.
-    """
+    """Sends requests to one service, with patience, and at its pace if it has one."""
 
     def __init__(self, patience: Patience, pace: Pace | None = None):
         self.patience = patience
@@ -94,15 +87,9 @@ class Client:
     def download(self, request: Request, path: Path, check: Callable[[Path], None]) -> None:
         """Write an answer to a file, going on where an earlier attempt left off.
 
-        Parameters
-        ----------
-        request : Request
-        path : Path
-            File to write. What an earlier call left there is continued if the server says that
-            it is a part of the same answer; a small file beside it remembers the request.
-        check : callable
-            Called with the path when the answer is complete; it raises `TemporaryError` for what is
-            to be repeated and `FetchError` for what is not.
+        What an earlier call left in the file is continued if the server says that it is a part of
+        the same answer; a small file beside it remembers the request. `check` gets the complete
+        file; it raises `TemporaryError` for what is to be repeated, `FetchError` for what is not.
 
         Raises
         ------

@@ -9,14 +9,9 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A click group whose commands live in modules of their own, each as ``command``.
+    """A click group whose commands live in modules of a package, each as ``command``.
 
-    Parameters
-    ----------
-    package : str
-        Package of the modules, which are named as their commands, with _ for -.
-    names : iterable of str
-        Names of the commands.
+    The modules are named as their commands, with _ for -.
     """
 
     def __init__(self, *arguments, package: str, names: Iterable[str], **options):

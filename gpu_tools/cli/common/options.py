@@ -13,7 +13,6 @@ from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
 
 _log = logging.getLogger(__name__)
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 class DeviceType(click.ParamType):
@@ -69,13 +68,15 @@ def output_of(what: str) -> Callable:
 
 output = output_of("Table")
 
-_device = click.option(
-    "--device", type=DeviceType(), default="auto", show_default=True,
-    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
-    "else the CPU.",
-)  # fmt: skip
-_threads = click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
+_device_and_threads = added(
+    click.option(
+        "--device", type=DeviceType(), default="auto", show_default=True,
+        help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
+        "else the CPU.",
+    ),
+    click.option(
+        "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
+    ),
 )  # fmt: skip
 
 
@@ -91,12 +92,9 @@ def device(function: Callable) -> Callable:
 def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
     """Add --device and --threads as `device` does, except for work that no GPU can do.
 
-    Parameters
-    ----------
-    runs_on_cpu : callable
-        Receives the options by name. It returns None, or which work it is that always runs on
-        the CPU. Then no GPU is reserved and ``device`` is ``cpu``; a CUDA device that cannot be
-        used is an error all the same.
+    `runs_on_cpu` receives the options by name. It returns None, or which work it is that always
+    runs on the CPU. Then no GPU is reserved and ``device`` is ``cpu``; a CUDA device that cannot be
+    used is an error all the same.
     """
 
     def decorate(function: Callable) -> Callable:
@@ -111,7 +109,7 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
                 _log.info("%s run on the CPU", what)
             return function(*arguments, device="cpu", **options)
 
-        return _device(_threads(with_device))
+        return _device_and_threads(with_device)
 
     return decorate
 
@@ -119,8 +117,9 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
 common = added(
     click.option("--quiet", is_flag=True, help="No progress on standard error."),
     click.option(
-        "--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True,
-        callback=_start_logging, expose_value=False, is_eager=True, help="What to log.",
+        "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
+        show_default=True, callback=_start_logging, expose_value=False, is_eager=True,
+        help="What to log.",
     ),
     click.option(
         "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."

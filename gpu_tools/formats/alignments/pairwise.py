@@ -82,10 +82,6 @@ def _sam_record(a: PairwiseAlignment, query: Sequence, head) -> pysam.AlignedSeg
     return make_record(head, a.query, query, (a.subject, a.subject_start, a.strand), cigar, a.score)
 
 
-def _along_subject(a: PairwiseAlignment, query: Sequence):
-    return reverse_complement(query.codes) if a.strand == "-" else query.codes
-
-
 def _range_along_subject(a: PairwiseAlignment) -> tuple[int, int]:
     if a.strand == "-":
         return a.query_length - a.query_end, a.query_length - a.query_start
@@ -125,7 +121,8 @@ def _lines(a: PairwiseAlignment, query: Sequence, subject: Sequence) -> tuple[st
     """Return the query's line, bars under identical symbols, the subject's line."""
     letters = decode_protein if isinstance(query, ProteinSequence) else decode
     start, end = _range_along_subject(a)
-    above = iter(letters(_along_subject(a, query)[start:end]))
+    codes = reverse_complement(query.codes) if a.strand == "-" else query.codes
+    above = iter(letters(codes[start:end]))
     below = iter(letters(subject.codes[a.subject_start : a.subject_end]))
     operations = [operation for operation, n in a.cigar for _ in range(n)]
     return (

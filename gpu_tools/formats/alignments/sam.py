@@ -11,7 +11,7 @@ from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import replaced_when_complete
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.results import CigarOperation, SplicedAlignment
+from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
@@ -121,9 +121,9 @@ def make_record(
 ) -> pysam.AlignedSegment:
     """Return a record of an alignment with its score (AS) and its edits (NM).
 
-    The query is whole and on its forward strand; the position is a reference's name, a 0-based start
-    and a strand. The CIGAR runs along the reference, with S for what is not aligned; empty runs
-    are left out. A name that cannot stand in SAM raises `InputError`.
+    The query is whole and on its forward strand; the position is a reference's name, a 0-based
+    start and a strand. The CIGAR runs along the reference, with S for what is not aligned; empty
+    runs are left out. A name that cannot stand in SAM raises `InputError`.
     """
     if not _QUERY_NAME.fullmatch(name):
         raise InputError("the name cannot stand in SAM", record=name,
@@ -136,6 +136,5 @@ def make_record(
         reverse_complement(query.codes) if record.is_reverse else query.codes
     )
     record.cigartuples = [(_OPERATIONS[operation], n) for operation, n in cigar if n]
-    edits = sum(n for operation, n in cigar if operation in "XID")
-    record.set_tags([("AS", score, "i"), ("NM", edits, "i")])
+    record.set_tags([("AS", score, "i"), ("NM", count_columns(cigar, "XID"), "i")])
     return record

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 
-from gpu_tools.model.results import CigarOperation, SplicedAlignment
+from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
 
 PAIRS = "=X"
 _ON_BASE = "=XD"
@@ -52,10 +52,6 @@ class ForwardAlignment:
     end: int
     cigar: tuple[CigarOperation, ...]
 
-    def count(self, operations: str) -> int:
-        """Return the number of columns of some operations."""
-        return sum(n for operation, n in self.cigar if operation in operations)
-
 
 def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     """Cut the alignment into its exons, in transcript order.
@@ -71,8 +67,8 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     _check_introns(alignment)
     exons, start = [], alignment.target_start
     for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
-        end = start + _count(cigar, _ON_TARGET)
-        if _count(cigar, _ON_BASE) != interval[1] - interval[0]:
+        end = start + count_columns(cigar, _ON_TARGET)
+        if count_columns(cigar, _ON_BASE) != interval[1] - interval[0]:
             raise ValueError(f"CIGAR and exon {interval} have different lengths")
         exons.append(AlignedExon(interval, (start, end), tuple(cigar)))
         start = end
@@ -112,10 +108,6 @@ def _next(lengths: Iterator[int]) -> int:
     raise ValueError("the CIGAR goes on after the chain's last exon")
 
 
-def _count(cigar: Iterable[CigarOperation], operations: str) -> int:
-    return sum(n for operation, n in cigar if operation in operations)
-
-
 def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
     """Return the alignment along the base, or None, with a warning, if it has no aligned pair."""
     exons = aligned_exons(alignment)
@@ -126,9 +118,9 @@ def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
         return None
     head, tail = runs[: paired[0]], runs[paired[-1] + 1 :]
     middle = runs[paired[0] : paired[-1] + 1]
-    start = min(exon.interval[0] for exon in exons) + _count(head, "DN")
-    end = start + _count(middle, _ON_BASE + "N")
-    runs = [("I", _count(head, "I")), *middle, ("I", _count(tail, "I"))]
+    start = min(exon.interval[0] for exon in exons) + count_columns(head, "DN")
+    end = start + count_columns(middle, _ON_BASE + "N")
+    runs = [("I", count_columns(head, "I")), *middle, ("I", count_columns(tail, "I"))]
     return ForwardAlignment(start, end, tuple(merge_runs(runs)))
 
 

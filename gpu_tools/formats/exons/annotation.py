@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.collect import ExonCollector
-from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, exons_of, features
+from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, features, parse_features
 from gpu_tools.formats.exons.intervals import parse_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
@@ -19,17 +18,10 @@ Interval = tuple[int, int]
 
 
 def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
-    """Read what a prediction of coding exons is to be compared with.
+    """Read what a prediction of coding exons is to be compared with, by sequence name.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file in any format that `read_exons` knows; ``-`` is standard input.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        As `read_coding_segments` if the file has features CDS, else all of its exons.
+    That is, of a file in any format that `read_exons` knows, what `read_coding_segments` reads if
+    there are features CDS, else all exons.
 
     Raises
     ------
@@ -69,11 +61,10 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
 
 
 def _coding_segments(path, lines: list[tuple[int, str]]) -> dict[str, ExonSet]:
-    found = features(path, lines)
     if bool(lines) and lines[0][1].split()[:2] == ["##gff-version", "3"]:
-        segments = exons_of(found, unquote, CODING_FEATURES)
+        segments = parse_features(path, lines, types=CODING_FEATURES)
     else:
-        segments = _gtf_segments(found)
+        segments = _gtf_segments(features(path, lines))
     if not segments:
         raise InputError("no CDS", path=path, expected="an annotation with features CDS")
     return segments

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.exons.gff import format_number
+from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.fields import Location, bed_fields
-from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+from gpu_tools.model.exon_set import ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12
 
@@ -67,9 +66,6 @@ def write_bed(
     The score is not fitted to 0..1000, so that it reads back unchanged.
     """
     for name, exons in sets.items():
-        for k in range(len(exons)):
-            columns = (
-                name, exons.starts[k], exons.ends[k], EXON_TYPES[exons.types[k]] or ".",
-                format_number(exons.scores[k]), "-" if exons.reverse[k] else "+",
-            )  # fmt: skip
+        for start, end, strand, score, kind, _ in exon_rows(exons):
+            columns = (name, start, end, kind or ".", score, strand)
             stream.write("\t".join(map(str, columns)) + "\n")

@@ -6,17 +6,16 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import TextIO
 
-import numpy as np
-
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
-from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
-from gpu_tools.formats.exons.gff import format_number, parse_gff3, parse_gtf, write_gff3
+from gpu_tools.formats.exons.gff import parse_features, write_gff3
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.tables import MISSING, parse_table
@@ -177,19 +176,14 @@ def _exon_type(location: Location, name: str | None) -> int:
 def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
     stream.write("\t".join((*_REQUIRED, *_OPTIONAL)) + "\n")
     for name, exons in sets.items():
-        for k in range(len(exons)):
-            probability = exons.probabilities[k]
-            columns = (
-                name, exons.starts[k] + 1, exons.ends[k], "-" if exons.reverse[k] else "+",
-                format_number(exons.scores[k]), EXON_TYPES[exons.types[k]] or MISSING,
-                MISSING if np.isnan(probability) else format_number(probability),
-            )  # fmt: skip
-            stream.write("\t".join(map(str, columns)) + "\n")
+        for start, end, strand, score, kind, probability in exon_rows(exons):
+            values = (start + 1, end, strand, score, kind or MISSING, probability or MISSING)
+            stream.write("\t".join(map(str, (name, *values))) + "\n")
 
 
 _PARSERS = {
-    "genscan": parse_genscan, "gff3": parse_gff3, "gtf": parse_gtf, "bed": parse_bed,
-    "tsv": _parse_tsv,
+    "genscan": parse_genscan, "gff3": parse_features, "bed": parse_bed, "tsv": _parse_tsv,
+    "gtf": partial(parse_features, unescape=str),
 }  # fmt: skip
 _WRITERS = {
     "gff3": write_gff3, "bed": write_bed, "tsv": _write_tsv, "genscan": write_genscan,

@@ -62,18 +62,3 @@ def stream_bytes(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Se
         while block := stream.read(size):
             yield SequenceChunk(name, np.frombuffer(block, dtype=np.uint8), False)
     yield SequenceChunk(name, np.empty(0, dtype=np.uint8), True)
-
-
-def read_byte_lines(path: str | os.PathLike) -> list[tuple[int, bytes]]:
-    """Return (1-based line number, bytes without the line end) of each line of a file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or has no line.
-    """
-    with open_binary(path) as stream:
-        lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
-    if not lines:
-        raise InputError("no line", path=path, expected="one pattern a line")
-    return list(enumerate(lines, start=1))

@@ -21,17 +21,9 @@ def known_scales() -> list[str]:
 
 
 def load_scale(name: str | os.PathLike) -> Scale:
-    """Return a shipped scale by its name, or read one from a table.
+    """Return a shipped scale by its name, or read one from a table with columns symbol and score.
 
-    Parameters
-    ----------
-    name : str or PathLike
-        One of `known_scales`, or a file with the columns ``symbol`` and ``score``; symbols are
-        single letters or all of them pairs.
-
-    Returns
-    -------
-    Scale
+    The symbols are single letters, or all of them pairs.
 
     Raises
     ------

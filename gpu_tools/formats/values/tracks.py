@@ -20,7 +20,8 @@ BEDGRAPH_SUFFIXES = (".bedgraph", ".bdg", ".bg")
 
 def is_track(path: str | os.PathLike) -> bool:
     """Return, judging by its name, whether a file is bigWig, or bedGraph, plain or gzip."""
-    return _is_bigwig(path) or _stem(path).endswith(BEDGRAPH_SUFFIXES)
+    plain = str(path).lower().removesuffix(".gz")
+    return _is_bigwig(path) or plain.endswith(BEDGRAPH_SUFFIXES)
 
 
 def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
@@ -46,10 +47,6 @@ def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
         not installed.
     """
     return _read_bigwig(path) if _is_bigwig(path) else _read_bedgraph(path)
-
-
-def _stem(path: str | os.PathLike) -> str:
-    return str(path).lower().removesuffix(".gz")
 
 
 def _is_bigwig(path: str | os.PathLike) -> bool:
