@@ -111,6 +111,19 @@ def test_a_missing_index_is_made_and_kept(tmp_path, kind):
         assert fasta.fetch("chr", 50, 130) == decode(sequence.codes[50:130])
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_the_index_of_a_long_file_is_used(tmp_path, suffix):
+    """The file has several blocks of bgzip and lines that end in CR LF."""
+    sequence = random_sequence(length=300_000)
+    path, data = tmp_path / f"x.fa{suffix}", f">a\nA\n>chr\n{decode(sequence.codes)}\n>b\nA\n"
+    with pysam.BGZFile(str(path), "wb") if suffix else open(path, "wb") as stream:
+        stream.write(data.replace("\n", "\r\n").encode())
+    pysam.faidx(str(path))
+    for start in (0, 65_270, 65_280, 131_000, 299_900):
+        cut = cut_locus(path, "chr", start, start + 100)
+        assert np.array_equal(cut.codes, sequence.codes[start : start + 100])
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
 def test_a_folder_that_cannot_be_written_stays_without_an_index(tmp_path):
     path = saved(tmp_path, b">a\nACGT\nAC\n")
