@@ -16,24 +16,17 @@ from gpu_tools.cli.common.lazy import LazyGroup
 from gpu_tools.errors import GpuToolsError
 from gpu_tools.model.resources import installed_version
 
-COMMANDS = {
-    "devices": "gpu_tools.cli.devices",
-    "exons": "gpu_tools.cli.exons",
-    "global-align": "gpu_tools.cli.global_align",
-    "local-align": "gpu_tools.cli.local_align",
-    "max-segments": "gpu_tools.cli.max_segments",
-    "max-submatrix": "gpu_tools.cli.max_submatrix",
-    "match-approximate": "gpu_tools.cli.match_approximate",
-    "match-exact": "gpu_tools.cli.match_exact",
-    "sequences": "gpu_tools.cli.sequences",
-    "spliced-align": "gpu_tools.cli.spliced_align",
-}
+COMMANDS = (
+    "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
+    "max-segments", "max-submatrix", "sequences", "spliced-align",
+)  # fmt: skip
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 
 @click.group(
-    cls=LazyGroup, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
-)
+    cls=LazyGroup, package="gpu_tools.cli", names=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.version_option(installed_version(), prog_name="gpu-tools")
 def cli() -> None:
     """Exact sequence algorithms on a GPU, or without one, with the same answer."""

@@ -32,11 +32,7 @@ def command(
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     with progress("searching", size(texts), quiet) as done:
         found = scan_exact(
-            patterns,
-            stream_texts(texts, alphabet),
-            device=device,
-            threads=threads,
-            progress=done,
+            patterns, stream_texts(texts, alphabet), device=device, threads=threads, progress=done
         )
         rows = (MatchRow(*row) for part in found for row in part)
         write_matches(output, COLUMNS, rows, bed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from gpu_tools.formats.values.scales import load_scale
 from gpu_tools.formats.values.tracks import is_track, read_tracks
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.results import Segments
-from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale
+from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 from gpu_tools.segments.significance import statistics
 
 SHORT = 1 << 16
@@ -40,28 +40,9 @@ class Record(NamedTuple):
     path: str
 
 
-class SegmentFilter(NamedTuple):
-    """Which segments are written: those of at least that score and that length."""
-
-    min_score: float | None
-    min_length: int
-
-    def of(self, segments: Segments, scale: Scale | None) -> Segments:
-        """Return the segments to write of a sequence's segments, ranked."""
-        keep = segments.ends - segments.starts >= self.min_length
-        if self.min_score is not None:
-            limit = self.min_score if scale is None else scale.smallest(self.min_score)
-            keep &= segments.scores >= limit
-        return segments.take(keep).ranked()
-
-
 def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> Decimal:
-    try:
-        number = Decimal(text)
-        if abs(number) <= LARGEST and -number.normalize().as_tuple().exponent <= DECIMAL_PLACES:
-            return number
-    except InvalidOperation:
-        pass
+    if (number := scale_number(text)) is not None:
+        return number
     raise click.BadParameter(
         f"{text!r} is not a number from -{LARGEST} to {LARGEST} "
         f"with at most {DECIMAL_PLACES} places"
@@ -131,8 +112,7 @@ def command(
             where = device if len(record.values) >= SHORT else "cpu"
             found.append(_search(search, record, where, threads))
             done(len(record.values))
-    wanted = SegmentFilter(min_score, min_length)
-    chosen = [wanted.of(segments, used) for segments in found]
+    chosen = [_chosen(segments, used, min_score, min_length) for segments in found]
     annotation = Annotation(bed, gff3, feature, [(r.name, len(r.values)) for r in records])
     write_segments(output, _rows(records, chosen, used, significance), annotation, significance)
 
@@ -183,6 +163,17 @@ def _search(search: Callable, record: Record, device, threads) -> Segments:
     except InputError as error:
         name = record.name if is_track(record.path) else None
         raise error.located(path=record.path, record=name) from None
+
+
+def _chosen(
+    segments: Segments, scale: Scale | None, min_score: float | None, min_length: int
+) -> Segments:
+    """Return the segments to write, ranked: those of at least that score and that length."""
+    chosen = segments.ends - segments.starts >= min_length
+    if min_score is not None:
+        limit = min_score if scale is None else scale.smallest(min_score)
+        chosen &= segments.scores >= limit
+    return segments.take(chosen).ranked()
 
 
 def _text(score, scale: Scale | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gpu_tools.errors import InputError
@@ -14,6 +15,9 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _INT64_DIGITS = 19  # of the largest integer of 64 bits
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _STRANDS = {"+": False, "-": True, ".": False}
+
+
+_NOT_DATA_OF_BED = re.compile(r"\s*$|#|(track|browser)(\s|$)")
 
 
 @dataclass(frozen=True)
@@ -86,3 +90,12 @@ class Location:
         if first >= after:
             raise self.error(f"start {first} does not lie before end {after}")
         return first, after
+
+
+def bed_fields(
+    path: str | os.PathLike, lines: Iterable[tuple[int, str]]
+) -> Iterator[tuple[Location, list[str]]]:
+    """Yield the fields of numbered lines of BED or bedGraph, between tabs or else blanks."""
+    for number, line in lines:
+        if not _NOT_DATA_OF_BED.match(line):
+            yield Location(path, number), line.split("\t") if "\t" in line else line.split()

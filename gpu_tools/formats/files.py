@@ -93,20 +93,15 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
 def check_writable(*paths: str | os.PathLike | None) -> None:
     """Raise `OutputError` if a result could not be written, before work begins; None is no file."""
-    for path in paths:
-        if path is not None:
-            _check_writable(Path(path))
-
-
-def _check_writable(path: Path) -> None:
-    if str(path) == STANDARD_STREAM or _is_stream(path):
-        return
-    if path.is_dir():
-        raise OutputError(f"{path}: cannot be written (it is a folder)")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
+    for path in (Path(path) for path in paths if path is not None):
+        if str(path) == STANDARD_STREAM or _is_stream(path):
+            continue
+        if path.is_dir():
+            raise OutputError(f"{path}: cannot be written (it is a folder)")
+        if not path.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
+        if not os.access(path.parent, os.W_OK):
+            raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
 
 
 @contextmanager
@@ -157,6 +152,17 @@ def _rename(temporary: Path, path: Path) -> None:
     temporary.replace(path)
 
 
+def suffix_of(path: str | os.PathLike, suffixes: tuple[str, ...], kind: str) -> str:
+    """Return the suffix of `path`, or raise `InputError` if no format of a kind has it."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in suffixes:
+        raise InputError(
+            f"the suffix is that of no {kind} format", path=path,
+            expected=f"a name that ends in one of {', '.join(suffixes)}",
+        )  # fmt: skip
+    return suffix
+
+
 @contextmanager
 def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
     """Open a text output that appears only when complete; ``-`` is standard output."""
@@ -167,3 +173,15 @@ def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
     with replaced_when_complete(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
             yield stream
+
+
+@contextmanager
+def quiet_htslib() -> Iterator[None]:
+    """Keep htslib from printing its errors, which are raised all the same."""
+    import pysam
+
+    verbosity = pysam.set_verbosity(0)
+    try:
+        yield
+    finally:
+        pysam.set_verbosity(verbosity)

@@ -31,15 +31,8 @@ def write_matches(
 ) -> None:
     """Write matches row by row; the files appear only when complete.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Table with 1-based inclusive positions; ``-`` is standard output.
-    columns : sequence of str
-        Its header.
-    rows : iterable of MatchRow
-    bed : str or PathLike, optional
-        BED of 6 columns; the score is not fitted to 0..1000.
+    The table at `path` has 1-based inclusive positions; ``-`` is standard output. BED has 6
+    columns; its score is not fitted to 0..1000.
     """
     with open_output(bed) if bed else nullcontext() as stream:
         write_table(path, columns, _written(rows, stream))

@@ -12,7 +12,7 @@ import pysam
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import header, write_indexed
-from gpu_tools.formats.files import open_output, read_lines, replaced_when_complete
+from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
@@ -21,14 +21,7 @@ _MODEL_ID = re.compile(r"([\t;](?:ID|Parent)=mRNA)(\d+)")
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write files one after another; bgzip files make a bgzip file.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        Files of lines or records that need no header, in the order to write.
-    output : path-like
-        File to write; it appears when complete.
+    """Write files that need no header one after another; bgzip files make a bgzip file.
 
     Raises
     ------
@@ -53,13 +46,6 @@ def _opened(path: PathLike):
 
 def merge_tables(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the rows of tables of the same columns under one header line.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        Tables with a header line each, in the order to write.
-    output : path-like
-        Table to write; ``-`` is standard output.
 
     Raises
     ------
@@ -92,8 +78,7 @@ def merge_methods(batches: Sequence[Mapping[str, PathLike]], output: PathLike) -
         Each batch's tables by method, in the order to write: same header, and in each row the
         same ``base`` and ``target``, the first two columns.
     output : path-like
-        Table to write; ``-`` is standard output. The methods of a case follow each other, and
-        ``method`` is the third column.
+        The methods of a case follow each other, and ``method`` is the third column.
 
     Raises
     ------
@@ -130,14 +115,7 @@ def _with_method(row: str, method: str) -> str:
 def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the features of GFF3 files one file after another, each sequence region once.
 
-    Gene models are numbered through, so that those of different files have different IDs.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        GFF3 files as the tools write them, gene models with the IDs mRNA1, mRNA2, ...
-    output : path-like
-        GFF3 file to write; ``-`` is standard output.
+    Gene models, which the tools name mRNA1, mRNA2, ... in each file, are numbered through.
 
     Raises
     ------
@@ -171,15 +149,8 @@ def _renumbered(feature: str, n_before: int) -> str:
 def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the records of BAM files as one sorted BAM file, and its index beside it.
 
-    Each query's alignment of the highest score stays primary, of equal scores the one on the
-    reference that the headers name first; its others become secondary.
-
-    Parameters
-    ----------
-    inputs : sequence of path-like
-        BAM files as the tools write them; records carry the score as ``AS``.
-    output : path-like
-        BAM file to write.
+    Each query's alignment of the highest score (``AS``) stays primary, of equal scores the one on
+    the reference that the headers name first; its others become secondary.
 
     Raises
     ------
@@ -193,25 +164,14 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
             texts += [record.to_dict() for record in source]
     head = header(lengths)
     records = [pysam.AlignedSegment.from_dict(text, head) for text in texts]
-    best: dict[str, tuple[int, int, int]] = {}
-    for record in records:
-        best[record.query_name] = max(_rank(record), best.get(record.query_name, _rank(record)))
-    for record in records:
-        record.is_secondary = best[record.query_name] != _rank(record)
+    records.sort(key=lambda record: (record.reference_id, record.reference_start))
     write_indexed(output, head, records)
 
 
 @contextmanager
 def _bam(path: PathLike) -> Iterator[pysam.AlignmentFile]:
-    verbosity = pysam.set_verbosity(0)  # htslib prints errors besides raising them
     try:
-        with pysam.AlignmentFile(os.fspath(path), "rb") as source:
+        with quiet_htslib(), pysam.AlignmentFile(os.fspath(path), "rb") as source:
             yield source
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read as BAM ({error})", path=path) from None
-    finally:
-        pysam.set_verbosity(verbosity)
-
-
-def _rank(record: pysam.AlignedSegment) -> tuple[int, int, int]:
-    return record.get_tag("AS"), -record.reference_id, -record.reference_start

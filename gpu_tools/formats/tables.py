@@ -49,9 +49,7 @@ def write_table(
 
 
 def read_table(
-    path: str | os.PathLike,
-    required_columns: Sequence[str],
-    optional_columns: Sequence[str] = (),
+    path: str | os.PathLike, required_columns: Sequence[str], optional_columns: Sequence[str] = ()
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield the rows of a table with a header line.
 

@@ -73,14 +73,10 @@ class Alphabet:
         letters : str
             Letters that stand for one code each, such as A, C, G and T, but not N.
         costs : ndarray of int, shape (len(letters), len(letters))
-            Of aligning a pattern's letter, the row, to a text's, the column.
+            Of aligning a pattern's letter, the row, to a text's, the column. A class of letters
+            costs what the cheapest of its members does.
         other : int
             Cost of a pair that `costs` lacks and that does not match.
-
-        Returns
-        -------
-        ndarray of int64, shape (S, C)
-            A class of letters costs what the cheapest of its members does.
 
         Raises
         ------

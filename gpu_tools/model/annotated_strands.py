@@ -42,17 +42,7 @@ class ReadingStrand:
 
 
 def strands_of(record: AnnotatedSequence) -> list[ReadingStrand]:
-    """Return the forward strand and the reverse one, each in reading direction.
-
-    Parameters
-    ----------
-    record : AnnotatedSequence
-        Sequence with its coding sequences.
-
-    Returns
-    -------
-    list of ReadingStrand
-    """
+    """Return the forward strand of an annotated sequence and the reverse one, as they are read."""
     codes = record.sequence.codes
     mirrored = reverse_complement(codes)
     forward = [coding for coding in record.coding if coding.strand == "+"]

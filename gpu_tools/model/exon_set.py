@@ -42,14 +42,10 @@ class ExonSet:
 
     def __post_init__(self):
         n = len(self.starts)
-        optional = {
-            "scores": (np.float64, 0.0),
-            "types": (np.uint8, 0),
-            "probabilities": (np.float64, np.nan),
-        }
-        for name, (dtype, missing) in optional.items():
+        missing = {"scores": 0.0, "types": np.uint8(0), "probabilities": np.nan}
+        for name, value in missing.items():
             if getattr(self, name) is None:
-                object.__setattr__(self, name, np.full(n, missing, dtype=dtype))
+                object.__setattr__(self, name, np.full(n, value))
         if {len(getattr(self, name)) for name in self._columns()} != {n}:
             raise ValueError("the columns of an ExonSet must have equal lengths")
 

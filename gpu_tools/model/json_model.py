@@ -26,23 +26,14 @@ LARGEST_SCORE = 1_000_000
 def load_json(
     name_or_path: str | PathLike, folder: Path, kind: str, build: Callable[[Any], Built]
 ) -> Built:
-    """Load a model of some kind from JSON.
+    """Load a model from JSON: `name_or_path` is a model shipped in `folder`, or a file.
 
     Parameters
     ----------
-    name_or_path : str or PathLike
-        Name of a model in `folder`, or path of a JSON file.
-    folder : Path
-        Where the shipped models of the kind are.
     kind : str
         What such a model is called in messages.
     build : callable
         Makes the model of the file's content; raises `InputError`.
-
-    Returns
-    -------
-    object
-        What `build` returns.
 
     Raises
     ------
@@ -72,18 +63,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def model_to_json(content: dict[str, Any]) -> str:
-    """Write a model's content as JSON, one key a line, so that versions can be compared.
-
-    Parameters
-    ----------
-    content : dict
-        Values by key, as `ModelReader` reads them.
-
-    Returns
-    -------
-    str
-        The file's text.
-    """
+    """Return a model's values by key as JSON, one key a line, so that versions can be compared."""
     lines = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

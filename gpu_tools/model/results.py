@@ -17,6 +17,11 @@ def cigar_text(cigar: Iterable[CigarOperation]) -> str:
     return "".join(f"{n}{operation}" for operation, n in cigar)
 
 
+def count_columns(cigar: Iterable[CigarOperation], operations: str) -> int:
+    """Return the number of columns of some operations."""
+    return sum(n for operation, n in cigar if operation in operations)
+
+
 @dataclass(frozen=True)
 class SplicedAlignment:
     """The best chain of candidate exons for one case.
@@ -79,12 +84,12 @@ class SplicedAlignment:
     @property
     def matches(self) -> int:
         """Number of alignment columns with equal symbols."""
-        return sum(n for op, n in self.cigar if op == "=")
+        return count_columns(self.cigar, "=")
 
     @property
     def columns(self) -> int:
         """Number of alignment columns; introns have none."""
-        return sum(n for op, n in self.cigar if op != "N")
+        return count_columns(self.cigar, "=XID")
 
     @property
     def identity(self) -> float | None:
@@ -263,17 +268,17 @@ class PairwiseAlignment:
     @property
     def matches(self) -> int:
         """Number of columns with identical symbols."""
-        return sum(n for op, n in self.cigar if op == "=")
+        return count_columns(self.cigar, "=")
 
     @property
     def columns(self) -> int:
         """Number of alignment columns."""
-        return sum(n for _, n in self.cigar)
+        return count_columns(self.cigar, "=XID")
 
     @property
     def gaps(self) -> int:
         """Number of gap symbols."""
-        return sum(n for op, n in self.cigar if op in "ID")
+        return count_columns(self.cigar, "ID")
 
     @property
     def identity(self) -> float:

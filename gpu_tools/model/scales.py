@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,16 @@ DECIMAL_PLACES = 6
 LARGEST = 1000
 """Largest magnitude of a score: with all places a score still fits into 32 bits."""
 _UNKNOWN = np.iinfo(np.int32).min
+
+
+def scale_number(text: str) -> Decimal | None:
+    """Return a decimal number, None if the text is none that a score may be."""
+    try:
+        number = Decimal(text)
+        places = -number.normalize().as_tuple().exponent
+    except (InvalidOperation, TypeError):  # no number, or infinite
+        return None
+    return number if abs(number) <= LARGEST and places <= DECIMAL_PLACES else None
 
 
 @dataclass(frozen=True)
@@ -49,16 +59,7 @@ class Scale:
         return table
 
     def values(self, symbols: bytes) -> NDArray[np.int32]:
-        """Return the scores of a sequence's symbols, in either case.
-
-        Parameters
-        ----------
-        symbols : bytes
-
-        Returns
-        -------
-        ndarray of int32, shape (n,)
-            Multiples of ``10**-places``.
+        """Return the scores of symbols, in either case, as multiples of ``10**-places``.
 
         Raises
         ------

@@ -124,10 +124,7 @@ class EditCosts:
     def pair_costs(self, matches: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Return the cost of each pair of a pattern symbol and a text code, shape (S, C).
 
-        Parameters
-        ----------
-        matches : ndarray of bool, shape (S, C)
-            Which symbols match which codes.
+        `matches`, of the same shape, says which symbols match which codes.
         """
         if self.table is None:
             return np.where(matches, 0, self.substitution).astype(np.int32)

@@ -27,14 +27,7 @@ ILLEGAL = 255
 def encoding_table(codes: Mapping[str, int]) -> NDArray[np.uint8]:
     """Return the code of each byte, letters in either case; `ILLEGAL` where `codes` has none.
 
-    Parameters
-    ----------
-    codes : mapping of str to int
-        Codes by upper-case letter.
-
-    Returns
-    -------
-    ndarray of uint8, shape (256,)
+    The codes are by upper-case letter, the table is of uint8 and has shape (256,).
     """
     table = np.full(256, ILLEGAL, dtype=np.uint8)
     for letter, code in codes.items():
@@ -86,25 +79,13 @@ def encode_protein(symbols: str | bytes) -> NDArray[np.uint8]:
 def encode_symbols(
     symbols: str | bytes, table: NDArray[np.uint8], expected: str
 ) -> NDArray[np.uint8]:
-    """Look up the code of each symbol.
-
-    Parameters
-    ----------
-    symbols : str or bytes
-        Letters.
-    table : ndarray of uint8, shape (256,)
-        Code of each byte, see `encoding_table`.
-    expected : str
-        The legal symbols, in words for an error.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n,)
+    """Return the code of each symbol, uint8, by a table of 256; see `encoding_table`.
 
     Raises
     ------
     InputError
-        For a symbol whose code is `ILLEGAL`; its ``position`` is 1-based.
+        For a symbol whose code is `ILLEGAL`; it has the 1-based ``position``, and `expected`, the
+        legal symbols in words.
     """
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
     codes = table[np.frombuffer(raw, dtype=np.uint8)]

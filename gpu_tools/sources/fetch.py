@@ -96,20 +96,14 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
 
 
 def check(path: Path, source: Source) -> None:
-    """Check a complete answer.
-
-    Parameters
-    ----------
-    path : Path
-        The answer.
-    source : Source
+    """Raise an error unless the file is the source's complete answer.
 
     Raises
     ------
     TemporaryError
         If a service's answer is no FASTA, and its text does not say that this is for good.
     FetchError
-        If an address's answer is no FASTA, or a checksum or a length is another one.
+        If an address's answer is no FASTA.
     """
     problem = _no_fasta(path)
     if problem:
@@ -147,13 +141,25 @@ def _written(source: Source, text: str, address: str, path: Path, output) -> Pro
     sha256 = _digest(path, "sha256")
     _check_sum(source, address, path)
     lengths: list[int] = []
+
+    def counted() -> Iterator[Sequence]:
+        for sequence in iterate_fasta(path):
+            lengths.append(len(sequence))
+            yield sequence
+
     try:
-        write_fasta(output, _counted(iterate_fasta(path), lengths))
+        write_fasta(output, counted())
     except InputError as error:
         error.path = None
         raise error.located(path=address) from None
     size = path.stat().st_size
     return Provenance(text, address, now, size, sha256, len(lengths), sum(lengths))
+
+
+def _check_sum(source: Source, address: str, path: Path) -> None:
+    method, expected = source.checksum or (None, None)
+    if method and (found := _digest(path, method)) != expected:
+        raise FetchError(f"{address}: {method} is {found}; expected {expected}")
 
 
 def _digest(path: Path, method: str) -> str:
@@ -162,19 +168,3 @@ def _digest(path: Path, method: str) -> str:
             return hashlib.file_digest(stream, method).hexdigest()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-
-
-def _check_sum(source: Source, address: str, path: Path) -> None:
-    if source.checksum is None:
-        return
-    method, expected = source.checksum
-    found = _digest(path, method)
-    if found != expected:
-        raise FetchError(f"{address}: {method} is {found}; expected {expected}")
-
-
-def _counted(sequences: Iterator[Sequence], lengths: list[int]) -> Iterator[Sequence]:
-    """Yield sequences and append their lengths to a list."""
-    for sequence in sequences:
-        lengths.append(len(sequence))
-        yield sequence

@@ -31,10 +31,6 @@ class TemporaryError(FetchError):
         self.retry_after = retry_after
 
 
-class _NothingLeftError(TemporaryError):
-    """The requested part lies behind the end."""
-
-
 @dataclass(frozen=True)
 class Request:
     """What to ask for; `secrets` are parameters that are neither shown nor recorded."""
@@ -66,14 +62,7 @@ class Patience:
 
 
 class Client:
-    """Sends requests to one service.
-
-    Parameters
-    ----------
-    patience : Patience
-    pace : Pace, optional
-        How fast requests may follow each other.
-    """
+    """Sends requests to one service, with patience, and at its pace if it has one."""
 
     def __init__(self, patience: Patience, pace: Pace | None = None):
         self.patience = patience
@@ -83,27 +72,24 @@ class Client:
         self.session.headers.update({"User-Agent": "gpu-tools", "Accept-Encoding": "identity"})
 
     def json(self, request: Request):
-        """Return an answer in JSON.
+        """Return an answer in JSON; without one after all attempts, raise `FetchError`."""
 
-        Raises
-        ------
-        FetchError
-            If there is none, after as many attempts as patience allows.
-        """
-        return self._patiently(request, lambda: self._json_attempt(request))
+        def attempt():
+            with self._answer(request, {}) as response:
+                text = response.content
+            try:
+                return json.loads(text)
+            except ValueError:
+                raise TemporaryError(f"no JSON but {shown(text)}") from None
+
+        return self._patiently(request, attempt)
 
     def download(self, request: Request, path: Path, check: Callable[[Path], None]) -> None:
         """Write an answer to a file, going on where an earlier attempt left off.
 
-        Parameters
-        ----------
-        request : Request
-        path : Path
-            File to write. What an earlier call left there is continued if the server says that
-            it is a part of the same answer; a small file beside it remembers the request.
-        check : callable
-            Called with the path when the answer is complete; it raises `TemporaryError` for what is
-            to be repeated and `FetchError` for what is not.
+        What an earlier call left in the file is continued if the server says that it is a part of
+        the same answer; a small file beside it remembers the request. `check` gets the complete
+        file; it raises `TemporaryError` for what is to be repeated, `FetchError` for what is not.
 
         Raises
         ------
@@ -126,11 +112,26 @@ class Client:
 
     def _patiently(self, request: Request, attempt: Callable):
         patience = self.patience
+        exponential = tenacity.wait_exponential(patience.first_wait, patience.longest_wait)
+
+        def is_temporary(error: BaseException) -> bool:
+            return isinstance(error, TemporaryError) and (
+                (error.retry_after or 0) <= patience.longest_wait
+            )
+
+        def seconds_to_wait(state: tenacity.RetryCallState) -> float:
+            demanded = state.outcome.exception().retry_after
+            return exponential(state) if demanded is None else demanded
+
+        def log(state: tenacity.RetryCallState) -> None:
+            problem, seconds = state.outcome.exception(), state.next_action.sleep
+            _log.warning("%s: %s; trying again in %.1f s", request.address, problem, seconds)
+
         attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(self._is_temporary),
+            retry=tenacity.retry_if_exception(is_temporary),
             stop=tenacity.stop_after_attempt(patience.attempts),
-            wait=self._seconds_to_wait,
-            before_sleep=lambda state: _log_retry(request, state),
+            wait=seconds_to_wait,
+            before_sleep=log,
             sleep=time.sleep,
             reraise=True,
         )
@@ -139,45 +140,15 @@ class Client:
         except FetchError as error:
             raise FetchError(f"{request.address}: {error}") from None
 
-    def _is_temporary(self, error: BaseException) -> bool:
-        if not isinstance(error, TemporaryError):
-            return False
-        return (error.retry_after or 0) <= self.patience.longest_wait
-
-    def _seconds_to_wait(self, state: tenacity.RetryCallState) -> float:
-        demanded = state.outcome.exception().retry_after
-        if demanded is not None:
-            return demanded
-        exponential = tenacity.wait_exponential(
-            multiplier=self.patience.first_wait, max=self.patience.longest_wait
-        )
-        return exponential(state)
-
-    def _json_attempt(self, request: Request):
-        with self._answer(request, {}) as response:
-            text = b"".join(_chunks(response))
-        try:
-            return json.loads(text)
-        except ValueError:
-            raise TemporaryError(f"no JSON but {shown(text)}") from None
-
     def _receive(self, request: Request, part: _Part) -> None:
-        try:
-            self._receive_rest(request, part)
-        except _NothingLeftError:  # the file is complete already, or the answer has become shorter
-            part.forget()
-            raise
-
-    def _receive_rest(self, request: Request, part: _Part) -> None:
         with self._answer(request, part.headers(request.address)) as response:
-            goes_on = response.status_code == 206 and part.continues(response)
-            if response.status_code == 206 and not goes_on:
-                part.forget()
-                raise TemporaryError("another part than the requested one")
+            status = response.status_code
+            if status == 416 or (status == 206 and not part.continues(response)):
+                part.forget()  # the file is complete already, or of another version
+                raise TemporaryError(f"an answer {status} without the requested part", 0.0)
             part.remember(request.address, response)
-            with part.path.open("ab" if goes_on else "wb") as stream:
-                for chunk in _chunks(response):
-                    stream.write(chunk)
+            with part.path.open("ab" if status == 206 else "wb") as stream:
+                stream.writelines(response.iter_content(_CHUNK))
 
     @contextlib.contextmanager
     def _answer(self, request: Request, headers: dict[str, str]) -> Iterator[requests.Response]:
@@ -199,10 +170,9 @@ class Client:
         except requests.exceptions.ChunkedEncodingError:
             raise TemporaryError("the connection was cut before the answer was complete") from None
         except requests.ConnectionError as error:
-            slow = "timed out" in str(error)  # within an answer, requests calls it this way
-            seconds = f"{self.patience.timeout:g}"
-            problem = f"no answer within {seconds} s" if slow else "no connection, or it broke"
-            raise TemporaryError(problem) from None
+            if "timed out" in str(error):  # within an answer, requests calls it this way
+                raise TemporaryError(f"no answer within {self.patience.timeout:g} s") from None
+            raise TemporaryError("no connection, or it broke") from None
         except requests.RequestException as error:
             raise FetchError(f"cannot be requested ({type(error).__name__})") from None
 
@@ -232,11 +202,9 @@ class _Part:
 
     def remember(self, address: str, response: requests.Response) -> None:
         """Note what identifies this version of the answer."""
-        tag = response.headers.get("ETag", "")
-        # a weak tag does not promise equal bytes
-        validator = (
-            response.headers.get("Last-Modified") if tag.startswith("W/") or not tag else tag
-        )
+        validator = response.headers.get("ETag")
+        if not validator or validator.startswith("W/"):  # a weak tag does not promise equal bytes
+            validator = response.headers.get("Last-Modified")
         self.note.write_text(json.dumps({"address": address, "validator": validator}))
 
     def forget(self) -> None:
@@ -244,43 +212,26 @@ class _Part:
         self.note.unlink(missing_ok=True)
 
 
-def _chunks(response: requests.Response) -> Iterator[bytes]:
-    return response.iter_content(_CHUNK)
-
-
 def _check_status(response: requests.Response) -> None:
     status = response.status_code
-    if status in (200, 206):
+    if status in (200, 206, 416):
         return
     problem = f"the server answers {status} {response.reason}".rstrip()
     if status in _BUSY:
         seconds = _retry_after(response)
         demand = "" if seconds is None else f" and asks to wait {seconds:g} s"
         raise TemporaryError(problem + demand, seconds)
-    if status == 416:
-        raise _NothingLeftError(problem, 0.0)
-    detail = next(_chunks(response), b"")
+    detail = next(response.iter_content(_CHUNK), b"")
     raise FetchError(f"{problem}: {shown(detail)}" if detail.strip() else problem)
 
 
 def _retry_after(response: requests.Response) -> float | None:
-    text = response.headers.get("Retry-After")
-    if text is None:
-        return None
-    try:
+    text = response.headers.get("Retry-After", "")
+    with contextlib.suppress(ValueError):
         return max(float(text), 0.0)
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(ValueError):
         return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return None
-
-
-def _log_retry(request: Request, state: tenacity.RetryCallState) -> None:
-    error = state.outcome.exception()
-    seconds = state.next_action.sleep
-    _log.warning("%s: %s; trying again in %.1f s", request.address, error, seconds)
+    return None
 
 
 def shown(text: bytes) -> str:

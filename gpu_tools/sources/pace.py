@@ -6,6 +6,7 @@ import fcntl
 import os
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -30,16 +31,11 @@ class Pace:
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with open(handle, "r+", encoding="ascii") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)  # the others queue here while this one sleeps
-            passed = time.time() - _number(stream.read())
+            passed = -1.0
+            with suppress(ValueError):  # the file is new, or cut short
+                passed = time.time() - float(stream.read())
             if 0 <= passed < self.seconds:
                 time.sleep(self.seconds - passed)
             stream.seek(0)
             stream.truncate()
             stream.write(repr(time.time()))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:  # new, or cut short
-        return 0.0

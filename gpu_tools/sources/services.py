@@ -18,8 +18,7 @@ NCBI_KEY = "NCBI_API_KEY"
 _NCBI_RATE, _NCBI_RATE_WITH_KEY, _ENSEMBL_RATE = 3, 10, 10
 # without blanks: NCBI spells some of its messages with blanks between the letters
 _NO_SUCH_ID = re.compile(
-    "understandid|cannotprocessid|idparameterisempty|nothinghasbeenfound|invaliduid",
-    re.IGNORECASE,
+    "understandid|cannotprocessid|idparameterisempty|nothinghasbeenfound|invaliduid", re.IGNORECASE
 )
 _FASTA = "text/x-fasta"
 
@@ -52,10 +51,6 @@ def request_of(source: Source, settings: Settings, client: Client) -> Request:
 def is_permanent(text: str) -> bool:
     """Tell whether a service's text says that there is no such sequence, now or later."""
     return bool(_NO_SUCH_ID.search("".join(text.split())))
-
-
-def _url(source: Source, settings: Settings, client: Client) -> Request:
-    return Request(source.fields["url"])
 
 
 def _ncbi(source: Source, settings: Settings, client: Client) -> Request:
@@ -131,6 +126,6 @@ def _ensembl(
 
 
 _REQUESTS = {
-    "url": _url, "ncbi": _ncbi, "region": _region, "gene": _gene, "cdna": _cdna,
-    "homologue": _homologue,
+    "url": lambda source, *_: Request(source.fields["url"]), "ncbi": _ncbi, "region": _region,
+    "gene": _gene, "cdna": _cdna, "homologue": _homologue,
 }  # fmt: skip

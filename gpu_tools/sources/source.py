@@ -53,16 +53,7 @@ class Source:
 
 
 def parse_source(text: str) -> Source:
-    """Read the text of a source.
-
-    Parameters
-    ----------
-    text : str
-        One of the forms in `FORMS`. Positions are 1-based and inclusive.
-
-    Returns
-    -------
-    Source
+    """Read the text of a source: one of `FORMS`, with 1-based inclusive positions.
 
     Raises
     ------

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.intervals import read_exons_and_format
+from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.exon_set import ExonSet
@@ -16,8 +15,6 @@ from gpu_tools.spliced import Case
 if TYPE_CHECKING:
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
-
-_log = logging.getLogger(__name__)
 
 
 class CaseFiles(NamedTuple):
@@ -44,14 +41,6 @@ class CaseInputs(NamedTuple):
 def read_cases(files: CaseFiles) -> CaseInputs:
     """Read the cases of spliced alignment.
 
-    Parameters
-    ----------
-    files : CaseFiles
-
-    Returns
-    -------
-    CaseInputs
-
     Raises
     ------
     InputError
@@ -67,29 +56,10 @@ def read_cases(files: CaseFiles) -> CaseInputs:
 def read_site_cases(
     files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
 ) -> CaseInputs:
-    """Read the cases of site mode.
+    """Read the cases of site mode: as `read_cases`, with the sites that a model gives to a base.
 
-    Parameters
-    ----------
-    files : CaseFiles
-        Without exons.
-    model : GeneSites
-        Gives the sites of every base.
-    strands : str
-        ``+``, ``-`` or both.
-    ends : str
-        What the ends of a chain may do, see `gpu_tools.model.scoring.SplicedScoring`.
-    reading : str
-        Whether chains must translate, see `gpu_tools.sites.GeneSites.table`.
-
-    Returns
-    -------
-    CaseInputs
-
-    Raises
-    ------
-    InputError
-        If a file is bad, or a pair names an unknown sequence.
+    `strands` is ``+``, ``-`` or both; `ends` is as in `gpu_tools.model.scoring.SplicedScoring`,
+    `reading` as in `gpu_tools.sites.GeneSites.table`.
     """
     # listed candidates do not need this import, which takes time
     from gpu_tools.sites.api import SiteCase, tables_of
@@ -110,32 +80,19 @@ def _sequences_and_pairs(files: CaseFiles):
 
 
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
-    exons, format = read_exons_and_format(files.exons, files.exons_format)
-    if format == "genscan" and len(exons) == len(bases) == 1 and exons.keys() != bases.keys():
-        (reported_name, only), (base_name,) = exons.popitem(), bases
-        _log.warning(
-            "%s: sequence %s is taken for %s of %s",
-            files.exons,
-            reported_name,
-            base_name,
-            files.base,
-        )
-        exons = {base_name: only}
+    record = next(iter(bases)) if len(bases) == 1 else None
+    exons = read_exons(files.exons, files.exons_format, record)
     for name, found in exons.items():
         if name not in bases:
             raise InputError(
                 f"exons on an unknown sequence {name!r}", path=files.exons,
                 expected=f"names of the records in {files.base}",
             )  # fmt: skip
-        _check_within(files, found, bases[name])
+        try:
+            found.check_within(len(bases[name]), name)
+        except InputError as error:
+            raise error.located(path=files.exons) from None
     return exons
-
-
-def _check_within(files: CaseFiles, exons: ExonSet, base: Sequence) -> None:
-    try:
-        exons.check_within(len(base), base.name)
-    except InputError as error:
-        raise error.located(path=files.exons) from None
 
 
 def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import click
 
 
 class LazyGroup(click.Group):
-    """A click group whose commands live in modules of their own, each as ``command``.
+    """A click group whose commands live in modules of a package, each as ``command``.
 
-    Parameters
-    ----------
-    modules : mapping of str to str
-        Module by command name.
+    The modules are named as their commands, with _ for -.
     """
 
-    def __init__(self, *arguments, modules: Mapping[str, str], **options):
+    def __init__(self, *arguments, package: str, names: Iterable[str], **options):
         super().__init__(*arguments, **options)
-        self.modules = modules
+        self.modules = {name: f"{package}.{name.replace('-', '_')}" for name in names}
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of all commands."""

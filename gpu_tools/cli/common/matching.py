@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 import click
 
+from gpu_tools.cli.common.options import added
 from gpu_tools.errors import InputError
-from gpu_tools.formats.sequences.chunks import read_byte_lines, stream_bytes, stream_fasta
+from gpu_tools.formats.files import open_binary
+from gpu_tools.formats.sequences.chunks import stream_bytes, stream_fasta
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
-_OPTIONS = (
+matching = added(
     click.option(
         "--patterns", "patterns_path", required=True, metavar="FILE",
         help="Patterns, FASTA or FASTQ; with --alphabet bytes one a line, named by its number.",
@@ -32,13 +34,7 @@ _OPTIONS = (
     ),
     click.option("--bed", metavar="FILE", help="Also write the matches as BED."),
 )  # fmt: skip
-
-
-def matching(function: Callable) -> Callable:
-    """Add the common options to a command."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""Adds the options of both commands."""
 
 
 def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
@@ -63,12 +59,13 @@ def _read_records(path: str, alphabet: str) -> list[Pattern]:
 
 
 def _read_lines(path: str, alphabet: str) -> list[Pattern]:
-    patterns = []
-    for number, line in read_byte_lines(path):
-        if not line:
-            raise InputError("empty pattern", path=path, line=number)
-        patterns.append(Pattern.from_text(str(number), line, alphabet))
-    return patterns
+    with open_binary(path) as stream:
+        lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
+    if not lines:
+        raise InputError("no line", path=path, expected="one pattern a line")
+    if b"" in lines:
+        raise InputError("empty pattern", path=path, line=lines.index(b"") + 1)
+    return [Pattern.from_text(str(k), line, alphabet) for k, line in enumerate(lines, start=1)]
 
 
 def stream_texts(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:

@@ -13,7 +13,6 @@ from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
 
 _log = logging.getLogger(__name__)
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 class DeviceType(click.ParamType):
@@ -54,6 +53,11 @@ def one_of_suffixes(suffixes: tuple[str, ...]) -> Callable:
     return check
 
 
+def added(*options: Callable) -> Callable:
+    """Return a decorator that adds options to a command, in this order."""
+    return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
+
+
 def output_of(what: str) -> Callable:
     """Return the option --output of a command that writes `what`."""
     return click.option(
@@ -64,22 +68,16 @@ def output_of(what: str) -> Callable:
 
 output = output_of("Table")
 
-_device = click.option(
-    "--device", type=DeviceType(), default="auto", show_default=True,
-    help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
-    "else the CPU.",
+_device_and_threads = added(
+    click.option(
+        "--device", type=DeviceType(), default="auto", show_default=True,
+        help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
+        "else the CPU.",
+    ),
+    click.option(
+        "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
+    ),
 )  # fmt: skip
-_threads = click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
-)  # fmt: skip
-_quiet = click.option("--quiet", is_flag=True, help="No progress on standard error.")
-_log_level = click.option(
-    "--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True,
-    callback=_start_logging, expose_value=False, is_eager=True, help="What to log.",
-)  # fmt: skip
-_debug = click.option(
-    "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
-)
 
 
 def device(function: Callable) -> Callable:
@@ -94,12 +92,9 @@ def device(function: Callable) -> Callable:
 def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
     """Add --device and --threads as `device` does, except for work that no GPU can do.
 
-    Parameters
-    ----------
-    runs_on_cpu : callable
-        Receives the options by name. It returns None, or which work it is that always runs on
-        the CPU. Then no GPU is reserved and ``device`` is ``cpu``; a CUDA device that cannot be
-        used is an error all the same.
+    `runs_on_cpu` receives the options by name. It returns None, or which work it is that always
+    runs on the CPU. Then no GPU is reserved and ``device`` is ``cpu``; a CUDA device that cannot be
+    used is an error all the same.
     """
 
     def decorate(function: Callable) -> Callable:
@@ -114,11 +109,20 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
                 _log.info("%s run on the CPU", what)
             return function(*arguments, device="cpu", **options)
 
-        return _device(_threads(with_device))
+        return _device_and_threads(with_device)
 
     return decorate
 
 
-def common(function: Callable) -> Callable:
-    """Add --quiet, --log-level and --debug to a command; it receives ``quiet``."""
-    return _quiet(_log_level(_debug(function)))
+common = added(
+    click.option("--quiet", is_flag=True, help="No progress on standard error."),
+    click.option(
+        "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
+        show_default=True, callback=_start_logging, expose_value=False, is_eager=True,
+        help="What to log.",
+    ),
+    click.option(
+        "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
+    ),
+)  # fmt: skip
+"""Adds --quiet, --log-level and --debug to a command; it receives ``quiet``."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
-from gpu_tools.cli.common.options import one_of_suffixes
+from gpu_tools.cli.common.options import added, one_of_suffixes
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -21,8 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 DEFAULT_MATCH, DEFAULT_MISMATCH = 5, -4
 
-
-_OPTIONS = (
+options = added(
     click.option(
         "--query", multiple=True, required=True, metavar="FASTA",
         help="Queries; may be given several times.",
@@ -55,13 +54,7 @@ _OPTIONS = (
         ".sam is for nucleotides. May be given several times.",
     ),
 )  # fmt: skip
-
-
-def options(function: Callable) -> Callable:
-    """Add the shared options; see `scoring_of` and `read_pairs` for what they become."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""Adds the shared options; see `scoring_of` and `read_pairs` for what they become."""
 
 
 def scoring_of(match, mismatch, matrix, gap_open, gap_extend) -> AffineScoring:

@@ -14,16 +14,9 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @contextmanager
 def progress(label: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Give a function that shows how much is done: it receives the units done since its last call.
+    """Give a function that receives the units done since its last call, and shows how much is done.
 
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    total : int
-        Units in all.
-    quiet : bool
-        Show nothing.
+    Of an unknown total, 0, and if `quiet`, it shows nothing.
     """
     if quiet or not total:
         yield lambda done: None

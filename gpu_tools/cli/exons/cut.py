@@ -11,7 +11,7 @@ from gpu_tools.cli.common import options
 from gpu_tools.cli.sequences.cut import flank, locus
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import read_coding_segments
-from gpu_tools.formats.exons.intervals import AUTO, read_exons_and_format, write_exons
+from gpu_tools.formats.exons.intervals import AUTO, read_exons, write_exons
 from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
@@ -19,24 +19,7 @@ from gpu_tools.model.sequences import Sequence
 _log = logging.getLogger(__name__)
 
 
-def _candidates(path: str, record: str, format: str = AUTO) -> dict[str, ExonSet]:
-    sets, format = read_exons_and_format(path, format)
-    if format == "genscan" and len(sets) == 1 and record not in sets:
-        ((reported_name, only),) = sets.items()
-        _log.warning("%s: sequence %s is taken for %s", path, reported_name, record)
-        return {record: only}
-    return sets
-
-
-def _report(path: str, record: str) -> dict[str, ExonSet]:
-    return _candidates(path, record, "genscan")
-
-
-def _coding_segments(path: str, record: str) -> dict[str, ExonSet]:
-    return read_coding_segments(path)
-
-
-KINDS = {"candidates": _candidates, "report": _report, "annotation": _coding_segments}
+KINDS = ("candidates", "report", "annotation")
 
 
 @click.command("cut")
@@ -61,8 +44,14 @@ def command(exons, kind, base, record, locus, flank, output, quiet) -> None:
     """
     sequence = read_one(base, expected="one, the locus")
     first = max(locus[0] - flank, 0) if locus else 0
-    chosen = _shifted(_of_record(KINDS[kind](exons, record), exons, record), first, sequence)
+    chosen = _shifted(_of_record(_read(kind, exons, record), exons, record), first, sequence)
     write_exons(output, {sequence.name: chosen}, "gff3", {sequence.name: len(sequence)})
+
+
+def _read(kind: str, path: str, record: str) -> dict[str, ExonSet]:
+    if kind == "annotation":
+        return read_coding_segments(path)
+    return read_exons(path, "genscan" if kind == "report" else AUTO, record)
 
 
 def _of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:

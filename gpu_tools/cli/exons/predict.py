@@ -74,11 +74,8 @@ def _provider(name: str, settings: dict[str, object]) -> Builtin | Genscan | Aug
     known = [field.name for field in fields(PROVIDERS[name])]
     for setting in settings:
         if setting not in known:
-            raise click.UsageError(f"{_option(setting)} is no option of --provider {name}")
+            option = setting.replace("_", "-")
+            raise click.UsageError(f"--{option} is no option of --provider {name}")
     if name == "genscan" and "matrix" not in settings:
         raise click.UsageError("--provider genscan needs --matrix, its parameter matrix")
     return PROVIDERS[name](**settings)
-
-
-def _option(setting: str) -> str:
-    return f"--{setting.replace('_', '-')}"

@@ -6,13 +6,9 @@ import click
 
 from gpu_tools.cli.common.lazy import LazyGroup
 
-COMMANDS = {
-    "cut": "gpu_tools.cli.sequences.cut",
-    "fetch": "gpu_tools.cli.sequences.fetch",
-    "translate": "gpu_tools.cli.sequences.translate",
-}
+COMMANDS = ("cut", "fetch", "translate")
 
 
-@click.group("sequences", cls=LazyGroup, modules=COMMANDS)
+@click.group("sequences", cls=LazyGroup, package=__name__, names=COMMANDS)
 def command() -> None:
     """Fetch and prepare sequence files."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 
-from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.bed12 import write_bed12
 from gpu_tools.formats.alignments.gene_model import write_gene_models
 from gpu_tools.formats.alignments.gtf import write_gtf
 from gpu_tools.formats.alignments.paf import write_paf
 from gpu_tools.formats.alignments.sam import write_bam, write_sam
+from gpu_tools.formats.files import suffix_of
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 
@@ -25,17 +24,6 @@ _WRITERS = {
 }
 SUFFIXES = tuple(_WRITERS)
 """Suffixes that choose a format."""
-
-
-def check_suffix(path: str | os.PathLike) -> str:
-    """Return the suffix of `path`, or raise `InputError` if it chooses no format."""
-    suffix = PurePath(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(
-            "the suffix is that of no alignment format", path=path,
-            expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
-        )  # fmt: skip
-    return suffix
 
 
 def write_alignments(
@@ -71,5 +59,5 @@ def write_alignments(
     OutputError
         If the file cannot be written.
     """
-    write = _WRITERS[check_suffix(path)]
+    write = _WRITERS[suffix_of(path, SUFFIXES, "alignment")]
     write(path, [a for a in alignments if a.chain], bases, targets)

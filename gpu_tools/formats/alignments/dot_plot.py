@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.formats.files import replaced_when_complete, suffix_of
 from gpu_tools.model.results import PairwiseAlignment
 
 SUFFIXES = (".svg", ".png")
@@ -52,11 +52,7 @@ def check_dot_plot(path: str | os.PathLike, pairs: int) -> None:
     That is, if the suffix is no image format's, there are more than `MOST_PANELS` pairs, or
     matplotlib is not installed.
     """
-    if PurePath(path).suffix.lower() not in SUFFIXES:
-        raise InputError(
-            "the suffix is that of no image format", path=path,
-            expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
-        )  # fmt: skip
+    suffix_of(path, SUFFIXES, "image")
     if pairs > MOST_PANELS:
         raise InputError(
             f"a dot plot of {pairs} pairs of sequences", path=path,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_tools.formats.alignments.walk import AlignedExon, aligned_exons
+from gpu_tools.formats.exons.collect import format_number
 from gpu_tools.formats.exons.gff import (
     escape_attribute,
     escape_seqid,
     feature_line,
-    format_number,
     gff3_head,
 )
 from gpu_tools.formats.files import open_output

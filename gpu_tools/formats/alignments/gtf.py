@@ -10,7 +10,6 @@ from gpu_tools.formats.files import open_output
 from gpu_tools.model.results import SplicedAlignment
 
 _CODON = 3
-_QUOTE = '"'
 
 
 def write_gtf(path, alignments, bases, targets) -> None:
@@ -30,7 +29,7 @@ def write_gtf(path, alignments, bases, targets) -> None:
 
 
 def _transcript(alignment: SplicedAlignment, number: int) -> Iterator[str]:
-    if _QUOTE in alignment.target:
+    if '"' in alignment.target:
         raise InputError(
             f"the name {alignment.target!r} cannot stand in GTF", record=alignment.target,
             expected="a name without a quotation mark",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import open_output
-from gpu_tools.model.results import SplicedAlignment, cigar_text
+from gpu_tools.model.results import SplicedAlignment, cigar_text, count_columns
 
 
 def write_paf(path, alignments, bases, targets) -> None:
@@ -24,8 +24,8 @@ def _line(alignment: SplicedAlignment, forward: ForwardAlignment) -> str:
     columns = (
         alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
         alignment.strand, alignment.base, alignment.base_length, forward.start, forward.end,
-        forward.count("="), forward.count("=XID"), UNKNOWN_QUALITY,
-        f"NM:i:{forward.count('XID')}", f"AS:i:{alignment.score}", "ts:A:+",
+        count_columns(forward.cigar, "="), count_columns(forward.cigar, "=XID"), UNKNOWN_QUALITY,
+        f"NM:i:{count_columns(forward.cigar, 'XID')}", f"AS:i:{alignment.score}", "ts:A:+",
         f"cg:Z:{cigar_text(forward.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import PurePath
 
 import pysam
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY, header, make_record, write_sorted
-from gpu_tools.formats.files import open_output, replaced_when_complete
+from gpu_tools.formats.files import open_output, replaced_when_complete, suffix_of
 from gpu_tools.model.results import PairwiseAlignment, cigar_text
 from gpu_tools.model.sequences import (
     ProteinSequence,
@@ -48,12 +47,7 @@ def write_alignments(
     OutputError
         If the file cannot be written.
     """
-    write = _WRITERS.get(PurePath(path).suffix.lower())
-    if write is None:
-        raise InputError(
-            "the suffix is that of no alignment format", path=path,
-            expected=f"a name that ends in one of {', '.join(SUFFIXES)}",
-        )  # fmt: skip
+    write = _WRITERS[suffix_of(path, SUFFIXES, "alignment")]
     pairs = list(pairs)
     write(path, list(alignments), {q.name: q for q, _ in pairs}, {s.name: s for _, s in pairs})
 
@@ -77,28 +71,15 @@ def _write_sam(path, alignments, queries, subjects) -> None:
         if isinstance(sequence, ProteinSequence):
             raise InputError("SAM holds no proteins", path=path, record=sequence.name)
     head = header({name: len(subject) for name, subject in subjects.items()})
-    primary = {a.query: a for a in sorted(alignments, key=lambda a: a.score)}  # the best is last
-    records = [
-        _sam_record(a, queries[a.query], head, secondary=a is not primary[a.query])
-        for a in alignments
-    ]
+    records = [_sam_record(a, queries[a.query], head) for a in alignments]
     with replaced_when_complete(path) as temporary:
-        write_sorted(temporary, "wh", head, records)
+        write_sorted(temporary, "wh", head, records, last_is_primary=True)
 
 
-def _sam_record(
-    a: PairwiseAlignment, query: Sequence, head, secondary: bool
-) -> pysam.AlignedSegment:
+def _sam_record(a: PairwiseAlignment, query: Sequence, head) -> pysam.AlignedSegment:
     start, end = _range_along_subject(a)
     cigar = [("S", start), *a.cigar, ("S", a.query_length - end)]
-    position = a.subject, a.subject_start, a.strand
-    record = make_record(head, a.query, query, position, cigar, secondary)
-    record.set_tags([("AS", a.score, "i"), ("NM", a.columns - a.matches, "i")])
-    return record
-
-
-def _along_subject(a: PairwiseAlignment, query: Sequence):
-    return reverse_complement(query.codes) if a.strand == "-" else query.codes
+    return make_record(head, a.query, query, (a.subject, a.subject_start, a.strand), cigar, a.score)
 
 
 def _range_along_subject(a: PairwiseAlignment) -> tuple[int, int]:
@@ -140,7 +121,8 @@ def _lines(a: PairwiseAlignment, query: Sequence, subject: Sequence) -> tuple[st
     """Return the query's line, bars under identical symbols, the subject's line."""
     letters = decode_protein if isinstance(query, ProteinSequence) else decode
     start, end = _range_along_subject(a)
-    above = iter(letters(_along_subject(a, query)[start:end]))
+    codes = reverse_complement(query.codes) if a.strand == "-" else query.codes
+    above = iter(letters(codes[start:end]))
     below = iter(letters(subject.codes[a.subject_start : a.subject_end]))
     operations = [operation for operation, n in a.cigar for _ in range(n)]
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pysam
 
@@ -11,7 +11,7 @@ from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import replaced_when_complete
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.results import CigarOperation, SplicedAlignment
+from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
@@ -51,13 +51,24 @@ def write_indexed(path, head: pysam.AlignmentHeader, records) -> None:
                 raise OutputError(f"{path}: cannot be indexed") from None
 
 
-def write_sorted(path, mode: str, head: pysam.AlignmentHeader, records) -> None:
-    """Write records sorted by coordinate; `mode` is that of `pysam.AlignmentFile`."""
+def write_sorted(
+    path, mode: str, head: pysam.AlignmentHeader, records, last_is_primary: bool = False
+) -> None:
+    """Write records sorted by coordinate; `mode` is that of `pysam.AlignmentFile`.
+
+    Each query's record of the highest score is primary, of equal scores the first of `records`
+    or the last one; the others are secondary.
+    """
+    records, primary = list(records), {}
+    ranked = records[::-1] if last_is_primary else records
+    for record in sorted(ranked, key=lambda record: -record.get_tag("AS")):
+        primary.setdefault(record.query_name, record)
     order = sorted(
         records, key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name)
     )
     with pysam.AlignmentFile(str(path), mode, header=head) as stream:
         for record in order:
+            record.is_secondary = record is not primary[record.query_name]
             stream.write(record)
 
 
@@ -83,38 +94,23 @@ def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
     })  # fmt: skip
 
 
-def _records(alignments, targets, header) -> list[pysam.AlignedSegment]:
-    walks = [(alignment, forward_alignment(alignment)) for alignment in alignments]
-    walks = [(alignment, forward) for alignment, forward in walks if forward]
-    primary = _primary([alignment for alignment, _ in walks])
-    return [
-        _record(alignment, forward, targets[alignment.target], header, k not in primary)
-        for k, (alignment, forward) in enumerate(walks)
-    ]
-
-
-def _primary(alignments: Sequence[SplicedAlignment]) -> set[int]:
-    """Return the index of each target's best alignment: SAM wants one primary line a query."""
-    best = {}
-    for k, alignment in enumerate(alignments):
-        known = best.setdefault(alignment.target, k)
-        if alignment.score > alignments[known].score:
-            best[alignment.target] = k
-    return set(best.values())
+def _records(alignments, targets, head) -> Iterator[pysam.AlignedSegment]:
+    for alignment in alignments:
+        forward = forward_alignment(alignment)
+        if forward:
+            yield _record(alignment, forward, targets[alignment.target], head)
 
 
 def _record(
-    alignment: SplicedAlignment, forward: ForwardAlignment, target: Nucleotides, header, secondary
+    alignment: SplicedAlignment, forward: ForwardAlignment, target: Nucleotides, head
 ) -> pysam.AlignedSegment:
     left, right = alignment.target_start, alignment.target_length - alignment.target_end
     if alignment.strand == "-":
         left, right = right, left
-    record = make_record(
-        header, alignment.target, target, (alignment.base, forward.start, alignment.strand),
-        [("S", left), *forward.cigar, ("S", right)], secondary,
-    )  # fmt: skip
-    record.set_tags([("AS", alignment.score, "i"), ("NM", forward.count("XID"), "i"),
-                     ("ts", "+", "A")])  # fmt: skip
+    cigar = [("S", left), *forward.cigar, ("S", right)]
+    position = alignment.base, forward.start, alignment.strand
+    record = make_record(head, alignment.target, target, position, cigar, alignment.score)
+    record.set_tag("ts", "+", "A")
     return record
 
 
@@ -124,39 +120,24 @@ def make_record(
     query: Nucleotides,
     position: tuple[str, int, str],
     cigar: Sequence[CigarOperation],
-    secondary: bool,
+    score: int,
 ) -> pysam.AlignedSegment:
-    """Return a record of an alignment, without tags.
+    """Return a record of an alignment with its score (AS) and its edits (NM).
 
-    Parameters
-    ----------
-    head : AlignmentHeader
-        See `header`.
-    name : str
-        The query's name.
-    query : Sequence
-        The whole query on its forward strand.
-    position : (str, int, str)
-        Name of the reference, 0-based start on it, strand.
-    cigar : sequence of (str, int)
-        Along the reference, S for what is not aligned; empty runs are left out.
-    secondary : bool
-        Whether another alignment of the query is its primary one.
-
-    Raises
-    ------
-    InputError
-        If the name cannot stand in SAM.
+    The query is whole and on its forward strand; the position is a reference's name, a 0-based
+    start and a strand. The CIGAR runs along the reference, with S for what is not aligned; empty
+    runs are left out. A name that cannot stand in SAM raises `InputError`.
     """
     if not _QUERY_NAME.fullmatch(name):
         raise InputError("the name cannot stand in SAM", record=name,
                          expected="at most 254 printable characters without @")  # fmt: skip
     record = pysam.AlignedSegment(head)
     record.query_name, (record.reference_name, record.reference_start, strand) = name, position
-    record.is_reverse, record.is_secondary = strand == "-", secondary
+    record.is_reverse = strand == "-"
     record.mapping_quality = UNKNOWN_QUALITY
     record.query_sequence = decode(
         reverse_complement(query.codes) if record.is_reverse else query.codes
     )
     record.cigartuples = [(_OPERATIONS[operation], n) for operation, n in cigar if n]
+    record.set_tags([("AS", score, "i"), ("NM", count_columns(cigar, "XID"), "i")])
     return record

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
-from gpu_tools.model.results import CigarOperation, SplicedAlignment
+from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
 
 PAIRS = "=X"
 _ON_BASE = "=XD"
@@ -51,10 +52,6 @@ class ForwardAlignment:
     end: int
     cigar: tuple[CigarOperation, ...]
 
-    def count(self, operations: str) -> int:
-        """Return the number of columns of some operations."""
-        return sum(n for operation, n in self.cigar if operation in operations)
-
 
 def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     """Cut the alignment into its exons, in transcript order.
@@ -70,8 +67,8 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     _check_introns(alignment)
     exons, start = [], alignment.target_start
     for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
-        end = start + _count(cigar, _ON_TARGET)
-        if _count(cigar, _ON_BASE) != interval[1] - interval[0]:
+        end = start + count_columns(cigar, _ON_TARGET)
+        if count_columns(cigar, _ON_BASE) != interval[1] - interval[0]:
             raise ValueError(f"CIGAR and exon {interval} have different lengths")
         exons.append(AlignedExon(interval, (start, end), tuple(cigar)))
         start = end
@@ -111,10 +108,6 @@ def _next(lengths: Iterator[int]) -> int:
     raise ValueError("the CIGAR goes on after the chain's last exon")
 
 
-def _count(cigar: Iterable[CigarOperation], operations: str) -> int:
-    return sum(n for operation, n in cigar if operation in operations)
-
-
 def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
     """Return the alignment along the base, or None, with a warning, if it has no aligned pair."""
     exons = aligned_exons(alignment)
@@ -125,9 +118,9 @@ def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
         return None
     head, tail = runs[: paired[0]], runs[paired[-1] + 1 :]
     middle = runs[paired[0] : paired[-1] + 1]
-    start = min(exon.interval[0] for exon in exons) + _count(head, "DN")
-    end = start + _count(middle, _ON_BASE + "N")
-    runs = [("I", _count(head, "I")), *middle, ("I", _count(tail, "I"))]
+    start = min(exon.interval[0] for exon in exons) + count_columns(head, "DN")
+    end = start + count_columns(middle, _ON_BASE + "N")
+    runs = [("I", count_columns(head, "I")), *middle, ("I", count_columns(tail, "I"))]
     return ForwardAlignment(start, end, tuple(merge_runs(runs)))
 
 
@@ -142,14 +135,5 @@ def _forward_runs(exons: Sequence[AlignedExon], step: int) -> Iterator[CigarOper
 
 def merge_runs(runs: Iterable[CigarOperation]) -> Iterator[CigarOperation]:
     """Drop empty runs and join adjacent ones of the same operation."""
-    last, total = "", 0
-    for operation, length in runs:
-        if not length:
-            continue
-        if operation != last:
-            if total:
-                yield last, total
-            last, total = operation, 0
-        total += length
-    if total:
-        yield last, total
+    for operation, group in groupby((run for run in runs if run[1]), key=itemgetter(0)):
+        yield operation, sum(length for _, length in group)

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.collect import ExonCollector
-from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, exons_of, features
+from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, features, parse_features
 from gpu_tools.formats.exons.intervals import parse_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
 
 _CODING_COLUMN = [[name] for name in CODING_FEATURES]
-_TRANSCRIPT = re.compile(r'transcript_id\s+"?([^";]+)"?')
 Interval = tuple[int, int]
 
 
 def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
-    """Read what a prediction of coding exons is to be compared with.
+    """Read what a prediction of coding exons is to be compared with, by sequence name.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file in any format that `read_exons` knows; ``-`` is standard input.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        As `read_coding_segments` if the file has features CDS, else all of its exons.
+    That is, of a file in any format that `read_exons` knows, what `read_coding_segments` reads if
+    there are features CDS, else all exons.
 
     Raises
     ------
@@ -42,7 +32,7 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
     # any format but GFF3 and GTF lacks the columns, and has no feature CDS
     if any(line.split("\t", 3)[2:3] in _CODING_COLUMN for _, line in lines):
         return _coding_segments(path, lines)
-    return parse_exons(path, lines)[0]
+    return parse_exons(path, lines)
 
 
 def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
@@ -71,11 +61,10 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
 
 
 def _coding_segments(path, lines: list[tuple[int, str]]) -> dict[str, ExonSet]:
-    found = features(path, lines)
     if bool(lines) and lines[0][1].split()[:2] == ["##gff-version", "3"]:
-        segments = exons_of(found, unquote, CODING_FEATURES)
+        segments = parse_features(path, lines, types=CODING_FEATURES)
     else:
-        segments = _gtf_segments(found)
+        segments = _gtf_segments(features(path, lines))
     if not segments:
         raise InputError("no CDS", path=path, expected="an annotation with features CDS")
     return segments
@@ -85,13 +74,13 @@ def _gtf_segments(found: Iterable[Feature]) -> dict[str, ExonSet]:
     transcripts = defaultdict(lambda: {"CDS": [], "stop_codon": []})
     for feature in found:
         if feature.type in ("CDS", "stop_codon"):
-            transcript = _TRANSCRIPT.search(feature.attributes)
+            transcript = feature.attribute("transcript_id")
             if not transcript:
                 raise feature.location.error(
                     f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
                 )
             reverse = feature.location.strand(feature.strand)
-            intervals = transcripts[feature.seqid, reverse, transcript[1]]
+            intervals = transcripts[feature.seqid, reverse, transcript]
             intervals[feature.type].append(feature.interval)
     exons = ExonCollector()
     for (name, reverse, _), intervals in transcripts.items():

@@ -20,19 +20,7 @@ def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) ->
 
     AUGUSTUS prints an exon in every transcript that has it, each time with the same probability;
     here it is returned once. The probabilities of its reading frames, which exclude each other,
-    are added.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Named in errors.
-    lines : iterable of (int, str)
-        Numbered lines of GTF with named exons.
-
-    Returns
-    -------
-    ExonSet
-        Sorted by strand (+ first), start, end and type; scores are 0.
+    are added. Exons are sorted by strand (+ first), start, end and type; scores are 0.
 
     Raises
     ------

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.exons.gff import format_number
-from gpu_tools.formats.fields import Location
-from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
+from gpu_tools.formats.fields import Location, bed_fields
+from gpu_tools.model.exon_set import ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12
-_NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")
 
 
 def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
@@ -22,14 +19,12 @@ def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict
     A name (column 4) that is an exon type, as `write_bed` writes it, is read as the type.
     """
     exons = ExonCollector()
-    for number, line in lines:
-        if not _NOT_DATA.match(line):
-            _add_line(exons, Location(path, number), line)
+    for location, fields in bed_fields(path, lines):
+        _add_line(exons, location, fields)
     return exons.sets()
 
 
-def _add_line(exons: ExonCollector, location: Location, line: str) -> None:
-    fields = line.split("\t") if "\t" in line else line.split()
+def _add_line(exons: ExonCollector, location: Location, fields: list[str]) -> None:
     if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
         raise location.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
     if not fields[0].strip():
@@ -71,9 +66,6 @@ def write_bed(
     The score is not fitted to 0..1000, so that it reads back unchanged.
     """
     for name, exons in sets.items():
-        for k in range(len(exons)):
-            columns = (
-                name, exons.starts[k], exons.ends[k], EXON_TYPES[exons.types[k]] or ".",
-                format_number(exons.scores[k]), "-" if exons.reverse[k] else "+",
-            )  # fmt: skip
+        for start, end, strand, score, kind, _ in exon_rows(exons):
+            columns = (name, start, end, kind or ".", score, strand)
             stream.write("\t".join(map(str, columns)) + "\n")

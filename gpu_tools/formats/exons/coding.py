@@ -15,20 +15,11 @@ _STRANDS = ("+", "-")
 
 
 def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]]:
-    """Read the coding sequences of a GFF3 file.
+    """Read the coding sequences of a GFF3 file by sequence name, both in the order of the file.
 
-    Lines of one ``Parent``, or without one of one ``ID``, make a coding sequence. A line with the
-    attribute ``partial=true`` is a segment that the annotation cuts short.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
-
-    Returns
-    -------
-    dict of str to tuple of CodingSequence
-        By sequence name, both in the order of the file; segments in reading order.
+    Lines of one ``Parent``, or without one of one ``ID``, make a coding sequence, whose segments
+    are in reading order. A line with the attribute ``partial=true`` is a segment that the
+    annotation cuts short.
 
     Raises
     ------
@@ -42,7 +33,9 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
             _add(segments, feature)
     coding: dict[str, list[CodingSequence]] = defaultdict(list)
     for (record, name), parts in segments.items():
-        coding[record].append(_joined(name, parts))
+        strand = parts[0][0]
+        ordered = sorted((s for _, s in parts), key=lambda s: s.start, reverse=strand == "-")
+        coding[record].append(CodingSequence(name, strand, tuple(ordered)))
     return {record: tuple(several) for record, several in coding.items()}
 
 
@@ -60,26 +53,14 @@ def _segment(feature: Feature) -> CodingSegment:
         raise feature.location.error(f"strand {feature.strand!r} of a coding segment", "+ or -")
     if feature.phase not in _PHASES:
         raise feature.location.error(f"phase {feature.phase!r} of a coding segment", "0, 1 or 2")
-    partial = _attributes(feature.attributes).get("partial") == "true"
+    partial = feature.attribute("partial") == "true"
     return CodingSegment(*feature.interval, int(feature.phase), partial)
 
 
 def _transcripts(feature: Feature) -> list[str]:
-    attributes = _attributes(feature.attributes)
-    names = attributes.get("Parent") or attributes.get("ID")
+    names = feature.attribute("Parent") or feature.attribute("ID")
     if not names:
         raise feature.location.error(
             "a coding segment without transcript", "the attribute Parent or ID"
         )
     return [unquote(name) for name in names.split(",")]
-
-
-def _attributes(text: str) -> dict[str, str]:
-    pairs = (part.strip().partition("=") for part in text.split(";"))
-    return {key: value for key, _, value in pairs}
-
-
-def _joined(name: str, parts: list[tuple[str, CodingSegment]]) -> CodingSequence:
-    strand = parts[0][0]
-    segments = sorted((s for _, s in parts), key=lambda s: s.start, reverse=strand == "-")
-    return CodingSequence(name, strand, tuple(segments))

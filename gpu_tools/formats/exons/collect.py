@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,6 +15,22 @@ _DTYPES = (np.int64, np.int64, np.bool_, np.float64, np.uint8, np.float64)
 def exon_type_code(name: str | None) -> int:
     """Return the code of Init, Intr, Term or Sngl, and 0 for any other name."""
     return EXON_TYPES.index(name) if name in EXON_TYPES else 0
+
+
+def format_number(value: float) -> str:
+    """Return the shortest decimal text that reads back as the same number."""
+    return np.format_float_positional(value, trim="-")
+
+
+def exon_rows(exons: ExonSet) -> Iterator[tuple[int, int, str, str, str | None, str | None]]:
+    """Yield start, end, strand, score, type and probability; None for what is not known."""
+    for k in range(len(exons)):
+        probability = exons.probabilities[k]
+        yield (
+            exons.starts[k], exons.ends[k], "-" if exons.reverse[k] else "+",
+            format_number(exons.scores[k]), EXON_TYPES[exons.types[k]] or None,
+            None if np.isnan(probability) else format_number(probability),
+        )  # fmt: skip
 
 
 class ExonCollector:

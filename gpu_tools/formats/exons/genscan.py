@@ -14,16 +14,14 @@ from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
 from gpu_tools.formats.fields import Location
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
-SIGNALS = ("Prom", "PlyA")
-"""Feature types that are no exons."""
-
+_SIGNALS = ("Prom", "PlyA")  # feature types that are no exons
 _TITLE = "GENSCAN "
 _PREDICTED, _SUBOPTIMAL = "Predicted genes/exons", "Suboptimal exons"
 _REST = "Predicted peptide sequence(s)"
 _HEADINGS = (_PREDICTED, _SUBOPTIMAL, _REST)
 _SEQUENCE = re.compile(r"Sequence\s+(\S.*?)\s+:\s+([0-9]{1,18})\s+bp\b")
 _NO_FEATURE = re.compile(r"(Gn\.Ex|Exnum)\s+Type\b|-+(\s+-+)*$|NO EXONS")
-_TYPES = (*EXON_TYPES[1:], *SIGNALS)
+_TYPES = (*EXON_TYPES[1:], *_SIGNALS)
 _REPORT_HEAD = """GENSCAN 1.0\tDate run: none\tTime: none
 
 Sequence {name} : {length} bp : 0.00% C+G : Isochore 0 (0 - 100 C+G%)
@@ -64,7 +62,7 @@ class GenscanFeature(NamedTuple):
 
 def _parse_predicted(line: str, location: Location) -> GenscanFeature:
     words = line.split()
-    is_signal = words[1:2] and words[1] in SIGNALS
+    is_signal = words[1:2] and words[1] in _SIGNALS
     if len(words) != (7 if is_signal else 13) or words[1] not in _TYPES:
         raise location.error(
             "not a GENSCAN feature line",
@@ -188,7 +186,7 @@ class _ReportReader:
                 f"position {feature.interval[1]} lies after the sequence",
                 f"positions 1 to {self.length}",
             )
-        if feature.type not in SIGNALS:
+        if feature.type not in _SIGNALS:
             code, reverse = exon_type_code(feature.type), feature.strand == "-"
             values = (feature.score, code, feature.probability)
             self.exons.add(self.name, feature.interval, reverse, *values)

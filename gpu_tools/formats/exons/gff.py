@@ -12,18 +12,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple, TextIO
 from urllib.parse import quote, unquote
 
-import numpy as np
-
-from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.fields import Location
-from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+from gpu_tools.model.exon_set import ExonSet
 
 SOURCE = "gpu-tools"
 CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
 EXON_FEATURES = CODING_FEATURES | {"exon", "SO:0000147"}
 _SAFE_IN_SEQID = ".:^*$@!+_?-|"
 _SAFE_IN_ATTRIBUTE = _SAFE_IN_SEQID + "/#()[]{}<>~'\"\\`"
-_ATTRIBUTE = re.compile(r'(?:^|;)\s*(exon_type|probability)(?:=|\s+)"?([^";]*?)"?\s*(?=;|$)')
 
 
 def escape_seqid(name: str) -> str:
@@ -34,11 +31,6 @@ def escape_seqid(name: str) -> str:
 def escape_attribute(text: str) -> str:
     """Return a name as GFF3's attributes write it, blanks escaped as ``Target`` needs them."""
     return quote(text, safe=_SAFE_IN_ATTRIBUTE)
-
-
-def format_number(value: float) -> str:
-    """Return the shortest decimal text that reads back as the same number."""
-    return np.format_float_positional(value, trim="-")
 
 
 class Feature(NamedTuple):
@@ -59,6 +51,12 @@ class Feature(NamedTuple):
     def interval(self) -> tuple[int, int]:
         """The checked interval, 0-based half-open."""
         return self.location.closed_interval(self.start, self.end)
+
+    def attribute(self, key: str) -> str | None:
+        """Return an attribute, written as ``key=value`` or as ``key "value"``, None without it."""
+        pattern = rf'(?:^|;)\s*{key}(?:=|\s+)("?)([^;]*?)\1\s*(?:;|$)'
+        found = re.search(pattern, self.attributes)
+        return found and found[2]
 
 
 def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Feature]:
@@ -104,33 +102,23 @@ def gff3_head(lengths: Mapping[str, int]) -> Iterator[str]:
         yield f"##sequence-region {escape_seqid(name)} 1 {length}\n"
 
 
-def parse_gff3(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
-    """Return the features ``exon`` and ``CDS`` of GFF3 lines, by sequence."""
-    return exons_of(features(path, lines), unquote)
-
-
-def parse_gtf(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
-    """Return the features ``exon`` and ``CDS`` of GTF lines, by sequence."""
-    return exons_of(features(path, lines), str)
-
-
-def exons_of(
-    found: Iterable[Feature],
-    unescape: Callable[[str], str],
+def parse_features(
+    path: str | os.PathLike,
+    lines: Iterable[tuple[int, str]],
+    unescape: Callable[[str], str] = unquote,
     types: Container[str] = EXON_FEATURES,
 ) -> dict[str, ExonSet]:
-    """Return the features of some types as exons by sequence; `unescape` is for its name."""
+    """Return the features of some types in GFF3 or GTF by sequence, whose names are unescaped."""
     exons = ExonCollector()
-    for feature in found:
+    for feature in features(path, lines):
         if feature.type in types:
-            attributes = dict(_ATTRIBUTE.findall(feature.attributes))
             exons.add(
                 unescape(feature.seqid),
                 feature.interval,
                 feature.location.strand(feature.strand),
                 feature.location.score(feature.score),
-                exon_type_code(attributes.get("exon_type")),
-                feature.location.probability(attributes.get("probability")),
+                exon_type_code(feature.attribute("exon_type")),
+                feature.location.probability(feature.attribute("probability")),
             )
     return exons.sets()
 
@@ -142,16 +130,10 @@ def write_gff3(
     known = lengths or {}
     stream.writelines(gff3_head({name: known[name] for name in sets if name in known}))
     for name, exons in sets.items():
-        stream.writelines(_exon_line(escape_seqid(name), exons, k) for k in range(len(exons)))
-
-
-def _exon_line(seqid: str, exons: ExonSet, k: int) -> str:
-    attributes = []
-    if exons.types[k]:
-        attributes.append(f"exon_type={EXON_TYPES[exons.types[k]]}")
-    if not np.isnan(exons.probabilities[k]):
-        attributes.append(f"probability={format_number(exons.probabilities[k])}")
-    return feature_line(
-        seqid, "exon", (exons.starts[k], exons.ends[k]), ";".join(attributes) or ".",
-        "-" if exons.reverse[k] else "+", format_number(exons.scores[k]),
-    )  # fmt: skip
+        for start, end, strand, score, kind, probability in exon_rows(exons):
+            attributes = {"exon_type": kind, "probability": probability}
+            text = ";".join(f"{key}={value}" for key, value in attributes.items() if value)
+            interval = start, end
+            stream.write(
+                feature_line(escape_seqid(name), "exon", interval, text or ".", strand, score)
+            )

@@ -6,17 +6,16 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import TextIO
 
-import numpy as np
-
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
-from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
+from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
-from gpu_tools.formats.exons.gff import format_number, parse_gff3, parse_gtf, write_gff3
+from gpu_tools.formats.exons.gff import parse_features, write_gff3
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.tables import MISSING, parse_table
@@ -44,7 +43,9 @@ _NAMES = {
 _log = logging.getLogger(__name__)
 
 
-def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet]:
+def read_exons(
+    path: str | os.PathLike, format: str = AUTO, record: str | None = None
+) -> dict[str, ExonSet]:
     """Read candidate exons.
 
     Parameters
@@ -55,6 +56,9 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
         ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
         table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
         the directive is GTF.
+    record : str, optional
+        Name for the sequence of a GENSCAN report on one sequence, which reports call otherwise;
+        with a warning.
 
     Returns
     -------
@@ -67,23 +71,16 @@ def read_exons(path: str | os.PathLike, format: str = AUTO) -> dict[str, ExonSet
     InputError
         If the format cannot be recognised, or a line is not what the format asks for.
     """
-    return read_exons_and_format(path, format)[0]
-
-
-def read_exons_and_format(
-    path: str | os.PathLike, format: str = AUTO
-) -> tuple[dict[str, ExonSet], str | None]:
-    """Read candidate exons as `read_exons` does, and also return their format.
-
-    It is None for an empty file whose format was to be recognised.
-    """
-    return parse_exons(path, read_lines(path), format)
+    return parse_exons(path, read_lines(path), format, record)
 
 
 def parse_exons(
-    path: str | os.PathLike, lines: Iterable[tuple[int, str]], format: str = AUTO
-) -> tuple[dict[str, ExonSet], str | None]:
-    """Parse numbered lines as `read_exons_and_format` does; `path` is named in errors."""
+    path: str | os.PathLike,
+    lines: Iterable[tuple[int, str]],
+    format: str = AUTO,
+    record: str | None = None,
+) -> dict[str, ExonSet]:
+    """Parse numbered lines as `read_exons` does; `path` is named in errors."""
     lines = iter(lines)
     if format == AUTO:
         head = list(islice(lines, _LINES_TO_RECOGNISE))
@@ -91,7 +88,11 @@ def parse_exons(
     exons = _PARSERS[format](path, lines) if format else {}
     if not exons:
         _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
-    return exons, format
+    if format == "genscan" and len(exons) == 1 and record not in (None, *exons):
+        ((reported, only),) = exons.items()
+        _log.warning("%s: sequence %s is taken for %s", path, reported, record)
+        return {record: only}
+    return exons
 
 
 def write_exons(
@@ -175,19 +176,14 @@ def _exon_type(location: Location, name: str | None) -> int:
 def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
     stream.write("\t".join((*_REQUIRED, *_OPTIONAL)) + "\n")
     for name, exons in sets.items():
-        for k in range(len(exons)):
-            probability = exons.probabilities[k]
-            columns = (
-                name, exons.starts[k] + 1, exons.ends[k], "-" if exons.reverse[k] else "+",
-                format_number(exons.scores[k]), EXON_TYPES[exons.types[k]] or MISSING,
-                MISSING if np.isnan(probability) else format_number(probability),
-            )  # fmt: skip
-            stream.write("\t".join(map(str, columns)) + "\n")
+        for start, end, strand, score, kind, probability in exon_rows(exons):
+            values = (start + 1, end, strand, score, kind or MISSING, probability or MISSING)
+            stream.write("\t".join(map(str, (name, *values))) + "\n")
 
 
 _PARSERS = {
-    "genscan": parse_genscan, "gff3": parse_gff3, "gtf": parse_gtf, "bed": parse_bed,
-    "tsv": _parse_tsv,
+    "genscan": parse_genscan, "gff3": parse_features, "bed": parse_bed, "tsv": _parse_tsv,
+    "gtf": partial(parse_features, unescape=str),
 }  # fmt: skip
 _WRITERS = {
     "gff3": write_gff3, "bed": write_bed, "tsv": _write_tsv, "genscan": write_genscan,

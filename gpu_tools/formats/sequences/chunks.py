@@ -24,22 +24,17 @@ def stream_fasta(
 ) -> Iterator[SequenceChunk]:
     """Yield the records of a FASTA or FASTQ file in chunks; a thread reads and encodes the next.
 
-    What a record is and what is wrong with one is as in `fasta.read_fasta`.
+    Files and errors are those of `fasta.read_fasta`.
 
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
     table : ndarray of uint8, shape (256,)
         Code of each byte, or 255 for one that is illegal.
     expected : str
         The legal symbols, in words for an error.
     size : int
         Most symbols of a chunk.
-
-    Yields
-    ------
-    SequenceChunk
     """
     with closing(prefetch(_encoded(path, table, expected, size), _PREFETCHED)) as chunks:
         yield from chunks
@@ -67,18 +62,3 @@ def stream_bytes(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Se
         while block := stream.read(size):
             yield SequenceChunk(name, np.frombuffer(block, dtype=np.uint8), False)
     yield SequenceChunk(name, np.empty(0, dtype=np.uint8), True)
-
-
-def read_byte_lines(path: str | os.PathLike) -> list[tuple[int, bytes]]:
-    """Return (1-based line number, bytes without the line end) of each line of a file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or has no line.
-    """
-    with open_binary(path) as stream:
-        lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
-    if not lines:
-        raise InputError("no line", path=path, expected="one pattern a line")
-    return list(enumerate(lines, start=1))

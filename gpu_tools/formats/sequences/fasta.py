@@ -71,22 +71,8 @@ def iterate_fasta(
 ) -> Iterator[Sequence]:
     """Yield the records of a FASTA or FASTQ file one by one, so that one is in memory at a time.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
-    encode : callable
-        As in `read_fasta`.
-
-    Yields
-    ------
-    Sequence
-        As `read_fasta` returns them.
-
-    Raises
-    ------
-    InputError
-        As `read_fasta`, as soon as what is wrong has been reached.
+    What a record is and what is wrong with one is as in `read_fasta`; an error comes as soon as
+    what is wrong has been reached.
     """
     for record in whole_records(path):
         yield encoded(path, record, encode)

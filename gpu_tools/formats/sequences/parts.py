@@ -59,24 +59,10 @@ class RecordPart(NamedTuple):
 
 
 def record_parts(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[RecordPart]:
-    """Yield the records of a FASTA or FASTQ file part by part.
+    """Yield the records of a FASTA or FASTQ file part by part, of `size` bytes at most.
 
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
-    size : int
-        Most bytes of a part. A record of FASTQ is always one part.
-
-    Yields
-    ------
-    RecordPart
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its compression is broken, it has no record or text before
-        the first, or a record has no name, no symbol, or the name of an earlier one.
+    Files and errors are those of `fasta.read_fasta`, except that symbols are not looked at. A
+    record of FASTQ is always one part.
     """
     with open_binary(path) as stream:
         is_fastq = stream.peek(1)[:1] == b"@"
@@ -115,33 +101,23 @@ def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
 
 def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
     """Yield header lines, and what stands between them in parts; True marks a header line."""
-    line_start = True
+    before = b"\n"
     while block := stream.read(size):
-        at = 0
+        if block.rfind(b">") > block.rfind(b"\n"):
+            block += stream.readline()  # a header line is never cut
+        block, at = before + block, 1
         while at < len(block):
-            if line_start and block[at : at + 1] == b">":
-                block, end = _whole_line(stream, block, at)
-                yield True, block[at:end]
-                at = end
-                continue
-            end = _next_header(block, at)
-            yield False, block[at:end]
-            line_start, at = block[end - 1 : end] == b"\n", end
-
-
-def _whole_line(stream: BinaryIO, block: bytes, at: int) -> tuple[bytes, int]:
-    """Return a block that holds all of the line at `at`, and where that line ends."""
-    end = block.find(b"\n", at)
-    if end < 0:
-        searched = len(block)
-        block += stream.readline()
-        end = block.find(b"\n", searched)
-    return block, end + 1 if end >= 0 else len(block)
+            end = header = _next_header(block, at)
+            if header == at:
+                end = block.find(b"\n", at) + 1 or len(block)
+            yield header == at, block[at:end]
+            at = end
+        before = block[-1:]
 
 
 def _next_header(block: bytes, at: int) -> int:
-    """Return where a line that begins with > starts after `at`, or the block's end."""
-    found = block.find(b">", at + 1)  # to search for one byte is far faster than for two
+    """Return where from `at` on a line begins with >, or the block's end."""
+    found = block.find(b">", at)  # to search for one byte is far faster than for two
     while found >= 0 and block[found - 1 : found] != b"\n":
         found = block.find(b">", found + 1)
     return found if found >= 0 else len(block)

@@ -42,12 +42,7 @@ def read_values(path: str | os.PathLike) -> NDArray:
 
 
 def read_matrix(path: str | os.PathLike) -> NDArray:
-    """Read a matrix of numbers.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        As for `read_values`; a text has a row a line, with tabs between the columns.
+    """Read a matrix of numbers from a file as for `read_values`; a text has tabs between columns.
 
     Returns
     -------
@@ -56,8 +51,7 @@ def read_matrix(path: str | os.PathLike) -> NDArray:
     Raises
     ------
     InputError
-        If the file cannot be read, has another shape, holds no number, rows differ in length, or
-        a field is no number; the text names row and column.
+        As `read_values`, or if rows differ in length; the text names row and column.
     """
     if str(path).endswith(BINARY_SUFFIX):
         return _map(path, 2, "two dimensions")

@@ -10,7 +10,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale
+from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 
 SUFFIX = ".tsv"
 
@@ -21,17 +21,9 @@ def known_scales() -> list[str]:
 
 
 def load_scale(name: str | os.PathLike) -> Scale:
-    """Return a shipped scale by its name, or read one from a table.
+    """Return a shipped scale by its name, or read one from a table with columns symbol and score.
 
-    Parameters
-    ----------
-    name : str or PathLike
-        One of `known_scales`, or a file with the columns ``symbol`` and ``score``; symbols are
-        single letters or all of them pairs.
-
-    Returns
-    -------
-    Scale
+    The symbols are single letters, or all of them pairs.
 
     Raises
     ------
@@ -66,8 +58,8 @@ def read_scale(path: str | os.PathLike, name: str) -> Scale:
 
 def _score(location: Location, text: str) -> Decimal:
     location.number(text, "score")
-    score = Decimal(text)
-    if abs(score) > LARGEST or -score.normalize().as_tuple().exponent > DECIMAL_PLACES:
+    score = scale_number(text)
+    if score is None:
         raise location.error(
             f"score {text} is out of range",
             f"-{LARGEST} to {LARGEST} with at most {DECIMAL_PLACES} decimal places",

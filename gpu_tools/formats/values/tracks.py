@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.fields import bed_fields
 from gpu_tools.formats.files import read_lines
 
 BIGWIG_SUFFIXES = (".bw", ".bigwig")
 BEDGRAPH_SUFFIXES = (".bedgraph", ".bdg", ".bg")
-_NOT_DATA = re.compile(r"\s*$|#|(track|browser)(\s|$)")
 
 
 def is_track(path: str | os.PathLike) -> bool:
     """Return, judging by its name, whether a file is bigWig, or bedGraph, plain or gzip."""
-    return _is_bigwig(path) or _stem(path).endswith(BEDGRAPH_SUFFIXES)
+    plain = str(path).lower().removesuffix(".gz")
+    return _is_bigwig(path) or plain.endswith(BEDGRAPH_SUFFIXES)
 
 
 def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
@@ -47,10 +47,6 @@ def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
         not installed.
     """
     return _read_bigwig(path) if _is_bigwig(path) else _read_bedgraph(path)
-
-
-def _stem(path: str | os.PathLike) -> str:
-    return str(path).lower().removesuffix(".gz")
 
 
 def _is_bigwig(path: str | os.PathLike) -> bool:
@@ -92,31 +88,25 @@ def _open_bigwig(path: str | os.PathLike):
 
 def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
     tracks: dict[str, list[tuple]] = {}
-    for number, line in read_lines(path):
-        if not _NOT_DATA.match(line):
-            name, interval = _interval(Location(path, number), line)
-            tracks.setdefault(name, []).append((*interval, number))
+    for location, fields in bed_fields(path, read_lines(path)):
+        if len(fields) != 4:
+            raise location.error(f"{len(fields)} columns", "4: name, start, end, value")
+        start, end = location.half_open_interval(fields[1], fields[2])
+        value = location.whole_or_number(fields[3], "value")
+        tracks.setdefault(fields[0], []).append((start, end, value, location))
     if not tracks:
         raise InputError("no intervals", path=path, expected="bedGraph: name, start, end, value")
     for name, intervals in tracks.items():
-        yield name, _filled(path, sorted(intervals))
+        yield name, _filled(sorted(intervals, key=itemgetter(0)))
 
 
-def _interval(location: Location, line: str) -> tuple[str, tuple]:
-    fields = line.split("\t") if "\t" in line else line.split()
-    if len(fields) != 4:
-        raise location.error(f"{len(fields)} columns", "4: name, start, end, value")
-    start, end = location.half_open_interval(fields[1], fields[2])
-    return fields[0], (start, end, location.whole_or_number(fields[3], "value"))
-
-
-def _filled(path, intervals: list[tuple]) -> NDArray:
+def _filled(intervals: list[tuple]) -> NDArray:
     whole = all(isinstance(interval[2], int) for interval in intervals)
     values = np.zeros(intervals[-1][1], np.int64 if whole else np.float64)
     reached = 0
-    for start, end, value, line in intervals:
+    for start, end, value, location in intervals:
         if start < reached:
-            raise Location(path, line).error(
+            raise location.error(
                 f"the interval from {start} overlaps another one", "one value for each position"
             )
         values[start:end] = value
