@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -47,8 +46,6 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
     int
         0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted.
     """
-    # numba tells programmers of kernels that do not fill a GPU; a user can do nothing about it
-    warnings.filterwarnings("ignore", "Grid size .* low occupancy")
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with _ended_as_interrupted():

@@ -5,10 +5,8 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
-import click
 import pytest
 
 from gpu_tools.cli import devices
@@ -243,14 +241,3 @@ def test_what_no_gpu_does_reserves_none_and_says_so(files, capsys, monkeypatch, 
         assert found.err.count("gpu-tools: info:") == bool(says)
         assert says in found.err
     assert not (files / "locks").exists()
-
-
-def test_warnings_for_programmers_of_kernels_are_not_shown(recwarn):
-    @click.command("warn")
-    def program():
-        warnings.warn("Grid size 1 will likely result in GPU under-utilization due to low "
-                      "occupancy.", stacklevel=1)  # fmt: skip
-        warnings.warn("another one", stacklevel=1)
-
-    assert main([], program) == 0
-    assert [str(warning.message) for warning in recwarn] == ["another one"]

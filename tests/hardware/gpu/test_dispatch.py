@@ -5,7 +5,9 @@ from threading import current_thread
 import numpy as np
 import pytest
 
+from gpu_tools import spliced_align
 from gpu_tools.hardware.gpu.dispatch import map_gpus
+from tests.cases import WORKED_EXAMPLE
 
 pytestmark = pytest.mark.cuda
 
@@ -42,3 +44,14 @@ def test_an_error_is_raised_and_no_call_follows_it():
 def test_each_gpu_has_its_own_arguments(count):
     with pytest.raises(ValueError, match="zip"):
         map_gpus((0, 0), abs, range(count))
+
+
+def test_a_launch_that_leaves_multiprocessors_idle_gives_no_warning(recwarn):
+    spliced_align([WORKED_EXAMPLE.case()], device="cuda")
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_numba_does_not_warn_of_low_occupancy():
+    from numba.cuda.core import config
+
+    assert not config.CUDA_LOW_OCCUPANCY_WARNINGS
