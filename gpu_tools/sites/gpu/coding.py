@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gpu_tools.sites.cpu.coding import SLOTS as WAITING
-from gpu_tools.sites.cpu.state import Sites
+from gpu_tools.sites.cpu.state import WAITING, Sites
 from gpu_tools.sites.gpu.row_plan import (
     ADVANCE,
     BEST_EXIT,
@@ -25,7 +24,7 @@ from gpu_tools.sites.gpu.row_plan import (
     most_pending,
 )
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
+from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 
 
 class CodingSlots(NamedTuple):
@@ -60,12 +59,8 @@ def _slots_of(sites: Sites) -> CodingSlots:
     )
 
 
-def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> RowPlan:
-    """Compile a table with stop codons.
-
-    A block stores, one after the other, three current rows, those that wait, the maxima before
-    entries, and the maximum over its exits.
-    """
+def compile_coding(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
+    """Compile a table with stop codons."""
     classes, slots = len(sites.intron_kinds), _slots_of(sites)
     exits, entries, firsts, finals = (
         int((sites.flags & bit != 0).sum())
@@ -80,13 +75,9 @@ def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> RowPla
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
     stored = np.empty(exits, np.int32), np.empty(len(blocks), np.int32)
     waiting = np.zeros((len(blocks), WAITING), dtype=bool)
-    n, n_slots = _write_operations(
-        sites, stops, slots, ends, (boundaries, operations), stored, waiting
-    )
-    traceback = TracebackSlots(*stored, n_slots)
-    return RowPlan(
-        boundaries, operations[:n].copy(), traceback, slots.row, slots.start, FRAMES, waiting
-    )
+    n, n_slots = _write_operations(sites, slots, ends, (boundaries, operations), stored, waiting)
+    traceback = TracebackSlots(*stored, n_slots, waiting)
+    return RowPlan(boundaries, operations[:n].copy(), traceback, slots.row, slots.start, FRAMES)
 
 
 @njit
@@ -119,15 +110,14 @@ def _wait(codes, slots, boundary, left, operations, n, waits):
 
 
 @njit
-def _enter(sites, stops, slots, boundary, operations, n, waits):
+def _enter(sites, slots, boundary, operations, n, waits):
     """Let exons that are not the first of their chain begin at a boundary."""
     codes, kinds = sites.codes, sites.intron_kinds
     for split in range(SPLITS):
-        of_codon = 0 if split == 0 else (1 if split < 3 else 2)
-        to = slots.entries + of_codon
+        to = slots.entries + split_bases(split)
         if split in (0, 1, 3):
             n = emit(operations, n, CLEAR, to, 0, 0)
-        if completes(codes, stops, split, boundary):
+        if completes(codes, sites.stops, split, boundary):
             for k in range(len(kinds)):
                 if kinds[k] == sites.entry_kind[boundary]:
                     bonus = sites.inner_entry[boundary] - sites.intron_penalties[k]
@@ -153,14 +143,14 @@ def _close(slots, classes, operations, n, free):
 
 
 @njit(cache=True, nogil=True)
-def _write_operations(sites, stops, slots, block_ends, written, traceback, waiting):
+def _write_operations(sites, slots, block_ends, written, traceback, waiting):
     """Write the operations of all boundaries; return how many, and the number of slots."""
-    flags, codes = sites.flags, sites.codes
+    flags, codes, stops = sites.flags, sites.codes, sites.stops
     boundaries, operations = written
     exit_slots, block_slots = traceback
     classes, longest = len(sites.intron_kinds), np.int64(0)
-    for k in range(classes):
-        longest = max(longest, sites.intron_lengths[k])
+    for length in sites.intron_lengths:
+        longest = max(longest, length)
     pending = np.empty(len(exit_slots), np.int64), np.zeros(1 + classes, np.int64)
     exit_rows, counts = pending
     waits = np.zeros(WAITING, np.bool_)
@@ -199,7 +189,7 @@ def _write_operations(sites, stops, slots, block_ends, written, traceback, waiti
             n = emit(operations, n, PUT, slots.alone, slots.start, sites.first_entry[i])
             n = _wait(codes, slots, i, FRAMES, operations, n, waits)
         if flags[i] & INNER_ENTRY:
-            n = _enter(sites, stops, slots, i, operations, n, waits)
+            n = _enter(sites, slots, i, operations, n, waits)
         if closes:
             waiting[block] = waits
             block_slots[block] = free

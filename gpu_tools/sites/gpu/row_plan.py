@@ -55,13 +55,16 @@ class SlotLayout(NamedTuple):
 class TracebackSlots(NamedTuple):
     """Slots that a traceback reads: of each exit, and the first one of each block.
 
-    A block stores, one after the other, the current row and the maxima before entries at its end,
-    and the maximum over its exits. `n_slots` is the number of slots in all.
+    A block stores, one after the other, what it leaves at its end, as in
+    `gpu_tools.sites.cpu.state.State`: current rows, waiting rows, the maxima before entries; then
+    the maximum over its exits. `n_slots` is the number of slots in all. `waiting`, shape (blocks,
+    rows), tells which of the waiting rows there are.
     """
 
     exits: NDArray[np.int32]
     blocks: NDArray[np.int32]
     n_slots: int
+    waiting: NDArray[np.bool_]
 
 
 class RowPlan(NamedTuple):
@@ -78,8 +81,6 @@ class RowPlan(NamedTuple):
         Slots of the first current row and of the empty chain's row.
     tracks : int
         Current rows, which lie side by side; every nucleotide advances all of them.
-    waiting : ndarray of bool, shape (blocks, rows), optional
-        Which rows wait for the end of a codon at each block's end, if chains translate.
     """
 
     boundaries: NDArray[np.int32]
@@ -88,7 +89,6 @@ class RowPlan(NamedTuple):
     row: int
     start: int
     tracks: int = 1
-    waiting: NDArray[np.bool_] | None = None
 
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what the kernel reads: boundaries, and operations one after the other."""
@@ -181,7 +181,7 @@ def _compiled(sites: Sites, blocks, slots: SlotLayout, begins, finals) -> RowPla
         sites, slots, ends, (begins, finals), (boundaries, operations), (exits, of_blocks),
         (stored, _joins(sites, rows, of_exits, stored)),
     )  # fmt: skip
-    traceback = TracebackSlots(exits, of_blocks, n_slots)
+    traceback = TracebackSlots(exits, of_blocks, n_slots, np.zeros((len(blocks), 0), dtype=bool))
     return RowPlan(boundaries, operations[:n].copy(), traceback, slots.row, slots.start)
 
 

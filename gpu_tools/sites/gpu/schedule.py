@@ -102,8 +102,9 @@ def _jobs(
     for name in (s for s in "+-" if s in case.tables and case.tables[s].has_chain()):
         table = case.tables[name]
         if id(table) not in strands:
-            strands.setdefault(id(table), SiteStrand(case.codes(name), table, rows_per_block))
-        jobs[name] = SiteJob(strands[id(table)], case.target.codes, scoring)
+            strand = SiteStrand(case.codes(name), table, scoring, rows_per_block)
+            strands.setdefault(id(table), strand)
+        jobs[name] = SiteJob(strands[id(table)], case.target.codes)
     return jobs
 
 
