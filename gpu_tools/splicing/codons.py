@@ -51,10 +51,10 @@ def completes(codes, stops, split, boundary):
 
 
 @cache
-def stop_words() -> NDArray[np.bool_]:
+def stop_words(stops: tuple[str, ...] = STOP_CODONS) -> NDArray[np.bool_]:
     """Return which words of three codes are stop codons, shape (5, 5, 5)."""
     words = np.zeros((OTHER + 1,) * FRAMES, dtype=bool)
-    for stop in STOP_CODONS:
+    for stop in stops:
         words[tuple(encode(stop))] = True
     return words
 

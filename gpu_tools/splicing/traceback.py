@@ -227,7 +227,7 @@ def align_exon(rows, checkpoints, left, column):
     return operations[: n + columns - column]
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def merge_runs(letters, lengths):
     """Merge neighbouring runs of the same operation, and drop empty ones."""
     n = 0
@@ -242,9 +242,7 @@ def merge_runs(letters, lengths):
     return letters[:n], lengths[:n]
 
 
-@njit(cache=True, nogil=True)
-def _merge_runs(letters, lengths):
-    return merge_runs(letters, lengths)  # Python must not call what compiled functions call
+_merge_runs = njit(cache=True, nogil=True)(merge_runs)
 
 
 def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:

@@ -283,15 +283,8 @@ def sweep(
         block_exits[k].append(states[k].block_exits.copy())
 
     run_strips(block, threads, blocks)
-    score, end, column = _best([state.best for state in states], width)
-    score = possible(score, limit, len(target), scoring)
+    ends = enumerate(state.best.tolist() for state in states)
+    # of equals the first end, at the least column
+    least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)
+    score = possible(-least, limit, len(target), scoring)
     return SiteSweep(score, end, column, inputs, borders, snapshots, block_exits)
-
-
-def _best(ends: list[NDArray[np.int64]], width: int) -> tuple[int, int, int]:
-    """Return score, boundary and target column of the best end: the first, at the least column."""
-    found = [
-        (-int(e[_SCORE]), int(e[_END]), k * width + int(e[_COLUMN])) for k, e in enumerate(ends)
-    ]
-    score, end, column = min(found)
-    return -score, end, column

@@ -20,6 +20,7 @@ from gpu_tools.sites.gpu.row_plan import (
     RowPlan,
     TracebackSlots,
     boundaries_of,
+    close_block,
     emit,
     most_pending,
 )
@@ -130,18 +131,6 @@ def _enter(sites, slots, boundary, operations, n, waits):
     return n
 
 
-@njit
-def _close(slots, classes, operations, n, free):
-    """Store what a block leaves, from slot `free` on; return how many operations and slots."""
-    sources = (slots.row, FRAMES), (slots.waiting, WAITING), (slots.before, SPLITS * classes)
-    for first, count in sources:
-        for k in range(count):
-            n = emit(operations, n, PUT, free, first + k, 0)
-            free += 1
-    n = emit(operations, n, PUT, free, BEST_EXIT, 0)
-    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
-
-
 @njit(cache=True, nogil=True)
 def _write_operations(sites, slots, block_ends, written, traceback, waiting):
     """Write the operations of all boundaries; return how many, and the number of slots."""
@@ -155,6 +144,7 @@ def _write_operations(sites, slots, block_ends, written, traceback, waiting):
     exit_rows, counts = pending
     waits = np.zeros(WAITING, np.bool_)
     n, free, block, shared = 0, slots.stored, 0, 0
+    sources = (slots.row, FRAMES), (slots.waiting, WAITING), (slots.before, SPLITS * classes)
     for slot in range(slots.ring):
         if slot != slots.start:
             n = emit(operations, n, CLEAR, slot, 0, 0)
@@ -193,7 +183,7 @@ def _write_operations(sites, slots, block_ends, written, traceback, waiting):
         if closes:
             waiting[block] = waits
             block_slots[block] = free
-            n, free = _close(slots, classes, operations, n, free)
+            n, free = close_block(sources, operations, n, free)
             block += 1
         if n > before:
             operations[n - 1, 0] |= LAST

@@ -275,13 +275,17 @@ def _leave(sites, slots, row, joins, stores, groups, operations, n, next_slot):
 
 
 @njit
-def _close(slots, classes, operations, n, free):
-    """Store what a block leaves, from slot `free` on; return how many operations and slots."""
-    n = emit(operations, n, PUT, free, slots.row, 0)
-    for k in range(classes):
-        n = emit(operations, n, PUT, free + 1 + k, slots.before + k, 0)
-    n = emit(operations, n, PUT, free + 1 + classes, BEST_EXIT, 0)
-    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + classes + 2
+def close_block(sources, operations, n, free):
+    """Store what a block leaves, from slot `free` on; return how many operations and slots.
+
+    `sources` are the first slot and the number of rows of each kind that is stored.
+    """
+    for first, count in sources:
+        for k in range(count):
+            n = emit(operations, n, PUT, free, first + k, 0)
+            free += 1
+    n = emit(operations, n, PUT, free, BEST_EXIT, 0)
+    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
 
 
 @njit(cache=True, nogil=True)
@@ -318,7 +322,8 @@ def _write_operations(sites, slots, block_ends, marked, written, traceback, exit
                 n = emit(operations, n, RAISE, row, slots.before + k, bonus)
         if closes:
             block_slots[block] = free
-            n, free = _close(slots, classes, operations, n, free)
+            sources = (row, 1), (slots.before, classes)
+            n, free = close_block(sources, operations, n, free)
             block += 1
         if n > before:
             operations[n - 1, 0] |= LAST

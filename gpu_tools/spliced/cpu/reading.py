@@ -15,10 +15,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
-from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
+from gpu_tools.splicing.bounds import CELL_FLOOR, check_cells
 from gpu_tools.splicing.codons import (
     FRAMES,
     SPLITS,
@@ -224,7 +223,7 @@ def reading_sweep(
     """
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
-    _check_magnitude(graph, len(target) + 1, scoring)
+    check_cells(_magnitude(graph, 2 * width, scoring))
     framed = framed_tracks(graph, codes, complete)
     strip = strip_of(target, 0, width, scoring, dtype)
     weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
@@ -235,12 +234,9 @@ def reading_sweep(
     return ReadingSweep(framed, by_column(exits, lanes), by_column(entries, lanes))
 
 
-def _check_magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
-    """Raise `ScoringError` if a cell or a step could reach the limit."""
+def _magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> int:
+    """Return a bound on the magnitude of any cell and any step."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
     bonus = int(np.abs(graph.exit_bonus).max(initial=0))
     chain = (len(graph.starts) + 1) * (bonus + abs(scoring.intron_penalty))
-    of_columns = 2 * padded(columns, 1, 4) * (lifted + abs(scoring.gap))
-    magnitude = of_columns + graph.length * abs(scoring.gap) + chain
-    if magnitude >= CELL_LIMIT:
-        raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
+    return columns * (lifted + abs(scoring.gap)) + graph.length * abs(scoring.gap) + chain

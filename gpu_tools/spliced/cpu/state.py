@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
@@ -74,7 +73,7 @@ class StripState(NamedTuple):
     cursor: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def lay_out_stream(graph, weights):
     """Return the `Stream` of `GraphArrays`, for cells of the type of `weights`."""
     lanes, n_rows, tracks = VECTOR_BYTES // weights.itemsize, len(graph.codes), graph.tracks
@@ -102,14 +101,14 @@ def _overload_symbols_or_scores(symbols, table):
         shape = len(table), len(symbols)
         scores = simd.aligned_zeros(shape[0] * shape[1], table.dtype).reshape(shape)
         for code in range(len(table)):
-            for place in range(len(symbols)):
-                scores[code, place] = table[code, min(symbols[place], OTHER)]
+            for position in range(len(symbols)):
+                scores[code, position] = table[code, min(symbols[position], OTHER)]
         return scores
 
     return by_equality if table.ndim == 1 else by_profile
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def lay_out_strip(target, first_column, width, terms):
     """Return the state of a strip of `width` columns before its first step."""
     weights = terms.weights
@@ -118,9 +117,9 @@ def lay_out_strip(target, first_column, width, terms):
     columns = width // lanes
     for lane in range(lanes):
         for c in range(columns):
-            place, symbol = first_column - 1 + lane * columns + c, np.uint8(_TARGET_PAD)
-            if place < len(target):
-                symbol = np.uint8(_TARGET_OTHER) if target[place] == OTHER else target[place]
+            position, symbol = first_column - 1 + lane * columns + c, np.uint8(_TARGET_PAD)
+            if position < len(target):
+                symbol = np.uint8(_TARGET_OTHER) if target[position] == OTHER else target[position]
             symbols[c * lanes + lane] = symbol
     for k in range(width):
         start[k] = empty_chain(first_column + k, terms.gap, terms.free)
