@@ -83,7 +83,7 @@ def tables_of(
     Returns
     -------
     dict of str to SiteTable
-        What `SiteCase` takes.
+        The tables of a `SiteCase`.
     """
     codes = {"+": base.codes, "-": reverse_complement(base.codes)}
     return {strand: model.table(codes[strand], ends, reading) for strand in strands}
@@ -131,7 +131,7 @@ def site_align(
     ScoringError
         If scores could overflow 32-bit integers.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----

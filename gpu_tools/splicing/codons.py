@@ -21,7 +21,7 @@ _A, _G, _T = 0, 2, 3
 
 @register_jitable
 def split_class(codes, boundary, split):
-    """Return the class of the `split` bases before a boundary."""
+    """Return the class of the `split` nucleotides before a boundary."""
     if split == 0:
         return 0
     last = codes[boundary - 1]
@@ -65,7 +65,7 @@ def translation_of(codes: NDArray[np.uint8], chain: list[tuple[int, int]]) -> di
     Parameters
     ----------
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     chain : list of (int, int)
         In reading direction; the first and the last codon lie in one exon each.
 

@@ -124,7 +124,7 @@ def find_entry(rows, entries, gains, checkpoints, first, left, until):
     first : int
         No exon is entered at a smaller column.
     left, until : int
-        Nucleotides behind the present place, and behind the last one to look at.
+        Nucleotides of the exon that are done, and most of them to look at.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
 
 
 class TracedExon(NamedTuple):
-    """An exon of a chain, in reading direction: its place, its entry column, its operations.
+    """An exon of a chain, in reading direction: its interval, its entry column, its operations.
 
     `entry` says how the exon is entered, in the terms of its mode.
     """

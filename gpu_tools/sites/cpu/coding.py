@@ -4,7 +4,7 @@ Track f holds exons with codons that begin at positions f, f + 3, ... of the bas
 where one of its codons is a stop. There is a class of exits for each kind of codon that an intron
 splits: no nucleotide before the intron; T; another one; TA; TG; two others. Where an exon completes
 a split codon, the classes that would make it a stop are excluded, and the exon joins its track only
-behind the codon: until then it has a row of its own. The first codon of a chain is treated alike,
+behind the codon: until then it is in a separate row. The first codon of a chain is treated alike,
 so that it lies in one exon.
 """
 
@@ -44,7 +44,7 @@ def _joined(rows, carries, slot, floor, lanes):
 
 @njit(nogil=True)
 def _wait(state, codes, profile, boundary, left, gap, floor, lanes):
-    """Advance the row alone by `left` bases and let it wait there for its track."""
+    """Advance the row alone by `left` nucleotides and let it wait there for its track."""
     rows, carries, waiting = state.rows, state.carries, state.waiting
     width = rows.shape[1]
     simd.store(carries, _ALONE * lanes, simd.splat(floor))

@@ -35,12 +35,11 @@ def align_on_cpu(cases: list, scoring: SplicedScoring, threads: int, finish: Cal
     def align(k: int, threads: int) -> None:
         results[k] = finish(cases[k], *_best_strand(cases[k], scoring, threads))
 
-    large = [case.cells > share for case in cases]
-    for k in (k for k, is_large in enumerate(large) if is_large):
+    large = [k for k, case in enumerate(cases) if case.cells > share]
+    for k in large:
         align(k, threads)
-    map_on_threads(
-        threads, lambda k: align(k, 1), [k for k, is_large in enumerate(large) if not is_large]
-    )
+    others = sorted(set(range(len(cases))) - set(large))
+    map_on_threads(threads, lambda k: align(k, 1), others)
     return results
 
 

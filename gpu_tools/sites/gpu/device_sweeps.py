@@ -15,8 +15,8 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.state import SiteBorder, State, fresh_state
 from gpu_tools.sites.cpu.sweep import SiteSweep, inputs_of
 from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
-from gpu_tools.sites.gpu.launch import launches_of
-from gpu_tools.sites.gpu.packed_strips import PackedStrips
+from gpu_tools.sites.gpu.launch import SiteLaunch32, SitePackedLaunch, StripLaunch, can_pack
+from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, sizes_of
 from gpu_tools.sites.gpu.row_plan import TracebackSlots
 from gpu_tools.sites.gpu.strips32 import Strips32
 from gpu_tools.sites.table import INNER_EXIT
@@ -37,7 +37,7 @@ class Sweeps:
 
     def __init__(self, jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None):
         self.ends: list[SweepEnd] = [None] * len(jobs)
-        self._launches, launches = {}, launches_of(jobs, scoring, registers)
+        self._launches, launches = {}, _launches_of(jobs, scoring, registers)
         for _, launch in launches:
             launch.run()
         for numbers, launch in launches:
@@ -48,6 +48,23 @@ class Sweeps:
         """Return the sweep of job `k` as the CPU's tracebacks read it."""
         launch, n = self._launches[k]
         return sweep_of(launch.jobs[n], launch.rows(n), self.ends[k])
+
+
+def _launches_of(
+    jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None
+) -> list[tuple[list[int], StripLaunch]]:
+    """Lay jobs out for the two kernels; return the numbers of each launch's jobs with it."""
+    packs, launches = can_pack(), []
+    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
+    others = sorted(set(range(len(jobs))) - set(packed))
+    if packed:
+        chosen = [jobs[k] for k in packed]
+        sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
+        strips = list(map(packed_strips, chosen, sizes))
+        launches.append((packed, SitePackedLaunch(strips, scoring)))
+    if others:
+        launches.append((others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)))
+    return launches
 
 
 def sweep_of(strips: PackedStrips | Strips32, rows: DeviceRows, end: SweepEnd) -> DeviceSweep:

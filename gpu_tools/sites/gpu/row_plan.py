@@ -3,7 +3,7 @@
 All that is special about site mode happens column by column: a row is stored, raised to another
 row plus a bonus, or cleared. So a kernel knows nothing of exons and introns. At each boundary it
 advances the current rows by one nucleotide and then does the boundary's operations. A *slot* is a
-numbered row of cells. Rows that a traceback reads have slots of their own. Other exits share a slot
+numbered row of cells. Each row that a traceback reads has a slot. Other exits share a slot
 with those before them if no entry can tell them apart, that is, if no entry lies between the
 boundaries from which on they may precede one. Such exits are a *group*.
 """
@@ -158,13 +158,13 @@ def _joins(sites: Sites, rows, blocks, stored) -> NDArray[np.bool_]:
     kinds, joins = sites.exit_kind[rows], np.zeros(len(rows), dtype=bool)
     entries, entry_kinds = np.flatnonzero(sites.flags & INNER_ENTRY), sites.entry_kind
     for kind in np.unique(kinds):
-        own = np.flatnonzero(kinds == kind)
+        alike = np.flatnonzero(kinds == kind)
         seen_first = [
-            np.searchsorted(entries[entry_kinds[entries] == kind], rows[own] + length)
+            np.searchsorted(entries[entry_kinds[entries] == kind], rows[alike] + length)
             for length in sites.intron_lengths[sites.intron_kinds == kind]
         ]
-        alike = [of[1:] == of[:-1] for of in (*seen_first, blocks[own], stored[own])]
-        joins[own[1:]] = np.logical_and.reduce(alike) & ~stored[own[1:]]
+        equal = [of[1:] == of[:-1] for of in (*seen_first, blocks[alike], stored[alike])]
+        joins[alike[1:]] = np.logical_and.reduce(equal) & ~stored[alike[1:]]
     return joins
 
 

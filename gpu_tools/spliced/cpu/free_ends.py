@@ -112,7 +112,7 @@ class FreeEnds:
         return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
 
     def conclude(self, prepared: PreparedCase, sweeps: list[FreeSweep]) -> SplicedAlignment:
-        """Return the result of a case from the sweeps of its programs."""
+        """Return the result of a case from the sweeps of its exon graphs."""
         if not sweeps:
             return result_of(prepared)
         # the first of equals: + before -

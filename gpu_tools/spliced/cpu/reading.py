@@ -2,7 +2,7 @@
 
 A candidate is read with up to four *overhangs*: as a chain's first exon, or behind an intron that
 splits a codon after 0, 1 or 2 nucleotides. A track with an overhang is a *framed track*. Framed
-tracks are swept one after another, each from an entry row of its own and up to the first stop codon
+tracks are swept one after another, each from its entry row on and up to the first stop codon
 in its frame. The row behind an exon is stored by the exon's end and by what is left of a codon
 there; `gpu_tools.sites.cpu.coding` describes how stop codons across introns are excluded.
 """
@@ -77,7 +77,7 @@ def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) ->
     ----------
     graph : ExonGraph
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     complete : bool
         Whether chains begin with ATG and end with a stop codon; else they begin and end at any
         codon.
@@ -210,7 +210,7 @@ def reading_sweep(
     graph : ExonGraph
         With at least one exon.
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring

@@ -44,7 +44,7 @@ class Reading:
         return reading_sweep(graph, codes, target, self.scoring, self.complete)
 
     def conclude(self, prepared: PreparedCase, sweeps: list[ReadingSweep]) -> SplicedAlignment:
-        """Return the result of a case from the sweeps of its programs."""
+        """Return the result of a case from the sweeps of its exon graphs."""
         target, found = prepared.case.target.codes, []
         for graph, sweep in zip(prepared.programs, sweeps, strict=True):
             best = _best_reading(sweep, len(target), self.scoring)

@@ -15,7 +15,6 @@ from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
@@ -104,7 +103,7 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     Parameters
     ----------
     stream : Stream
-    strip : StripState
+    strip : StreamStrip
         Updated.
     sweep : Sweep
         The strip's columns are filled in.
@@ -257,6 +256,6 @@ def sweep(
     def block(k: int, steps: tuple[int, int]) -> None:
         _run_steps(stream, strips[k], result, *borders[k : k + 2], terms.weights, steps)
 
-    n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
+    n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
     run_strips(block, threads, blocks_of(n_steps, steps_per_block))
     return result

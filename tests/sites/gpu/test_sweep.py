@@ -24,12 +24,12 @@ SEEDS = range(1, 2) if simulated() else range(40)
 
 def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **options) -> list:
     """Return results with `options` of the GPU's schedule; `finish` makes them of the sweeps."""
-    from gpu_tools.sites.gpu.schedule import GpuOptions, align_on_gpus
+    from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus
 
     def finished(case, strand, found):
         return finish(case, strand, found, scoring)
 
-    return align_on_gpus(made, scoring, (0,), 1, finished, GpuOptions(**options))
+    return align_on_gpus(made, scoring, (0,), 1, finished, SiteGpuOptions(**options))
 
 
 def check(made: list[SiteCase], scoring: SplicedScoring, **options):
