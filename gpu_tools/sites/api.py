@@ -83,7 +83,7 @@ def tables_of(
     Returns
     -------
     dict of str to SiteTable
-        What `SiteCase` takes.
+        The tables of a `SiteCase`.
     """
     codes = {"+": base.codes, "-": reverse_complement(base.codes)}
     return {strand: model.table(codes[strand], ends, reading) for strand in strands}
@@ -131,7 +131,7 @@ def site_align(
     ScoringError
         If scores could overflow 32-bit integers.
     DeviceError
-        If the device asked for cannot be used.
+        If the requested device cannot be used.
 
     Notes
     -----
@@ -172,7 +172,15 @@ def site_align(
 
 def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring):
     """Return the result of a case from the strand of its best chain and that strand's sweep."""
-    return _result(case, **({} if strand is None else _aligned(case, strand, found, scoring)))
+    return SplicedAlignment(
+        base=case.base.name,
+        target=case.target.name,
+        base_length=len(case.base),
+        target_length=len(case.target),
+        cells=case.cells,
+        n_exons=None,
+        **({} if strand is None else _aligned(case, strand, found, scoring)),
+    )
 
 
 def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:
@@ -190,15 +198,3 @@ def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dic
         "cigar": traced.cigar,
         **({} if table.stops is None else translation_of(case.codes(strand), traced.intervals)),
     }
-
-
-def _result(case: SiteCase, **found) -> SplicedAlignment:
-    return SplicedAlignment(
-        base=case.base.name,
-        target=case.target.name,
-        base_length=len(case.base),
-        target_length=len(case.target),
-        cells=case.cells,
-        n_exons=None,
-        **found,
-    )

@@ -47,23 +47,15 @@ class TableLimits(NamedTuple):
     length: int
 
 
-def table_limits(table: SiteTable, gap: int, codes=None) -> TableLimits:
-    """Work out what limits have in common; `codes` as for `limits`."""
-    framed = table.stops is not None
-    least = coding_chain(table, codes, gap) if framed else simple_chain(table, gap)
+def table_limits(table: SiteTable, gap: int, codes) -> TableLimits:
+    """Work out what limits have in common; `codes` are the strand's nucleotides."""
+    plain = table.stops is None
+    least = simple_chain(table, gap) if plain else coding_chain(table, codes, gap)
     return TableLimits(best_sites(table), least, sum(table.largest_scores()), table.length)
 
 
-def limits(table: SiteTable, columns: int, scoring: SplicedScoring, codes=None) -> Limits:
+def limits(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
     """Work out the floor and the bounds of a sweep over `columns` target columns.
-
-    `codes` are the strand's nucleotides, which a table with stop codons needs.
-    """
-    return limits_within(table_limits(table, scoring.gap, codes), columns, scoring)
-
-
-def limits_within(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
-    """Work out the same from what is known of the table.
 
     From any cell a path gains at most the best pair in every column, the best sum of sites on the
     way, and a gap's score, if positive, for every symbol.
@@ -77,6 +69,12 @@ def limits_within(known: TableLimits, columns: int, scoring: SplicedScoring) -> 
     start = max(empty_chain(column, gap, scoring.ends != "global") for column in (0, columns))
     lowest = floor - step - abs(gap) * columns
     return Limits(floor, least, Bounds(lowest, start + gain + step + abs(gap) * columns))
+
+
+def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -> int | None:
+    """Return the score, or None if only a path from the floor has it: then there is no chain."""
+    unaligned = scoring.gap * columns if scoring.ends == "global" else 0
+    return score if score >= limit.least + unaligned else None
 
 
 def simple_chain(table: SiteTable, gap: int) -> int:

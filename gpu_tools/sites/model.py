@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.sequences import OTHER, encode
+from gpu_tools.model.sequences import encode
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from gpu_tools.splicing.codons import stop_words
 from gpu_tools.splicing.site_matrix import SiteModel, read_site, site_scores
 
 SITE_FORMAT = "gpu-tools site model"
@@ -117,14 +118,8 @@ class GeneSites:
         classes = (IntronClass(k, *p) for k, i in enumerate(self.introns) for p in i.penalties)
         return SiteTable(
             first, acceptors, donors, last, tuple(classes), acceptor_kinds, donor_kinds,
-            None if reading == "any" else self._stop_words(),
+            None if reading == "any" else stop_words(self.stops),
         )  # fmt: skip
-
-    def _stop_words(self) -> NDArray[np.bool_]:
-        words = np.zeros((OTHER + 1,) * 3, dtype=bool)
-        for stop in self.stops:
-            words[tuple(encode(stop))] = True
-        return words
 
     def _best_kind(self, codes, sites: list[SiteModel]):
         """Return points and kind of each boundary, which is a site of its best kind."""

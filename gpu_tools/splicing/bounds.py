@@ -12,12 +12,8 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32, SplicedScoring
 
 LIMIT_INT16 = 2**15 - 1
-
-
 CELL_LIMIT = 2**28
 """Cells and steps of a sweep that has only 32 bits stay below this magnitude."""
-
-
 CELL_FLOOR = -2 * CELL_LIMIT
 """Under every cell of such a sweep, whatever one step adds to it."""
 
@@ -65,6 +61,12 @@ def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
         If 32 bits could overflow.
     """
     return np.dtype(np.int16 if fit_int16(np.array([bound.magnitude]))[0] else np.int32)
+
+
+def check_cells(magnitude: int) -> None:
+    """Raise `ScoringError` if a cell or a step of a sweep in 32 bits could reach the limit."""
+    if magnitude >= CELL_LIMIT:
+        raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
 
 
 def fit_int16(magnitudes: NDArray[np.int64]) -> NDArray[np.bool_]:

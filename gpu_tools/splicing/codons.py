@@ -21,7 +21,7 @@ _A, _G, _T = 0, 2, 3
 
 @register_jitable
 def split_class(codes, boundary, split):
-    """Return the class of the `split` bases before a boundary."""
+    """Return the class of the `split` nucleotides before a boundary."""
     if split == 0:
         return 0
     last = codes[boundary - 1]
@@ -51,10 +51,10 @@ def completes(codes, stops, split, boundary):
 
 
 @cache
-def stop_words() -> NDArray[np.bool_]:
+def stop_words(stops: tuple[str, ...] = STOP_CODONS) -> NDArray[np.bool_]:
     """Return which words of three codes are stop codons, shape (5, 5, 5)."""
     words = np.zeros((OTHER + 1,) * FRAMES, dtype=bool)
-    for stop in STOP_CODONS:
+    for stop in stops:
         words[tuple(encode(stop))] = True
     return words
 
@@ -65,7 +65,7 @@ def translation_of(codes: NDArray[np.uint8], chain: list[tuple[int, int]]) -> di
     Parameters
     ----------
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     chain : list of (int, int)
         In reading direction; the first and the last codon lie in one exon each.
 

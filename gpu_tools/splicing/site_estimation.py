@@ -46,7 +46,7 @@ def rounded(scores: NDArray[np.float64]) -> list:
 def site_matrix(
     strands: list[ReadingStrand], kind: str, window: Window, weight: float, cutoff: float
 ) -> dict[str, Any]:
-    """Compare each column at the annotated sites with all places that hold one of the words.
+    """Compare each column at the annotated sites with all positions that hold one of the words.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def dependent_matrix(
     pair_weight: float,
     cutoff: float,
 ) -> dict[str, Any]:
-    """Compare each column, behind each base before it, with all places that hold the words.
+    """Compare each column, behind each base before it, with all positions that hold the words.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def dependent_matrix(
 
 
 def _columns(seen, background, weight: float) -> tuple[NDArray, NDArray]:
-    """Return frequencies by column at the sites, smoothed, and at all places."""
+    """Return frequencies by column at the sites, smoothed, and at all positions."""
     chance = background / background.sum(axis=1, keepdims=True)
     weighted = seen + weight * chance
     return weighted / weighted.sum(axis=1, keepdims=True), chance
@@ -127,7 +127,7 @@ def _log_odds(observed: NDArray, chance: NDArray) -> NDArray[np.float64]:
 def _pairs_of(
     strands: list[ReadingStrand], kind: str, window: Window, before: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count pairs by column, base before and base, at the annotated sites and at all places.
+    """Count pairs by column, base before and base, at the annotated sites and at all positions.
 
     Edges count that lie `before` bases or more within the sequence.
     """

@@ -124,7 +124,7 @@ def find_entry(rows, entries, gains, checkpoints, first, left, until):
     first : int
         No exon is entered at a smaller column.
     left, until : int
-        Nucleotides behind the present place, and behind the last one to look at.
+        Nucleotides of the exon that are done, and most of them to look at.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def align_exon(rows, checkpoints, left, column):
     return operations[: n + columns - column]
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def merge_runs(letters, lengths):
     """Merge neighbouring runs of the same operation, and drop empty ones."""
     n = 0
@@ -242,9 +242,7 @@ def merge_runs(letters, lengths):
     return letters[:n], lengths[:n]
 
 
-@njit(cache=True, nogil=True)
-def _merge_runs(letters, lengths):
-    return merge_runs(letters, lengths)  # Python must not call what compiled functions call
+_merge_runs = njit(cache=True, nogil=True)(merge_runs)
 
 
 def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
@@ -254,7 +252,7 @@ def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
 
 
 class TracedExon(NamedTuple):
-    """An exon of a chain, in reading direction: its place, its entry column, its operations.
+    """An exon of a chain, in reading direction: its interval, its entry column, its operations.
 
     `entry` says how the exon is entered, in the terms of its mode.
     """

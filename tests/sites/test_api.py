@@ -244,7 +244,7 @@ def test_both_widths_are_used():
     codes, target = np.zeros(50, dtype=np.uint8), np.zeros(40, dtype=np.uint8)
     small = cpu.sweep(codes, table, target, SplicedScoring())
     large = cpu.sweep(codes, table, target, SplicedScoring(match=2000))
-    assert (small.weights.dtype, large.weights.dtype) == (np.int16, np.int32)
+    assert (small.inputs.weights.dtype, large.inputs.weights.dtype) == (np.int16, np.int32)
 
 
 def test_scores_that_could_overflow_are_refused():

@@ -1,4 +1,4 @@
-"""Vectors of 64 bytes for numba loops: the only room with LLVM vector code.
+"""Vectors of 64 bytes for numba loops: the only module with LLVM vector code.
 
 A vector holds 64 int8, 32 int16, 16 int32 or 8 uint64 lanes. LLVM maps it to the widest registers
 that the processor has. The functions exist inside jitted code only; additions wrap around unless
@@ -6,6 +6,8 @@ they say otherwise.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
@@ -114,12 +116,6 @@ def splat(typing_context, value):
 
 
 @intrinsic
-def add(typing_context, left, right):
-    """Return the sums of two vectors' lanes."""
-    return left(left, right), lambda context, builder, signature, arguments: builder.add(*arguments)
-
-
-@intrinsic
 def add_saturating(typing_context, left, right):
     """Return the sums of two vectors' signed lanes, held at the type's bounds."""
 
@@ -128,16 +124,6 @@ def add_saturating(typing_context, left, right):
         name = f"llvm.sadd.sat.v{left.lanes}i{left.element.bitwidth}"
         function_type = ir.FunctionType(llvm, [llvm, llvm])
         return builder.call(builder.module.declare_intrinsic(name, (), function_type), arguments)
-
-    return left(left, right), generate
-
-
-@intrinsic
-def maximum(typing_context, left, right):
-    """Return the larger of two vectors' lanes, signed."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.select(builder.icmp_signed(">", *arguments), *arguments)
 
     return left(left, right), generate
 
@@ -165,26 +151,6 @@ def shift_in(typing_context, vector, first):
         return builder.shuffle_vector(entering, arguments[0], mask)
 
     return vector(vector, vector.element), generate
-
-
-@intrinsic
-def last_lane(typing_context, vector):
-    """Return the value in the last lane of `vector`."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.extract_element(arguments[0], _INDEX(vector.lanes - 1))
-
-    return vector.element(vector), generate
-
-
-@intrinsic
-def first_lane(typing_context, vector):
-    """Return the value in the first lane of `vector`."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.extract_element(arguments[0], _INDEX(0))
-
-    return vector.element(vector), generate
 
 
 @intrinsic
@@ -222,24 +188,53 @@ def gather(typing_context, array, first, indices):
     return vector(array, types.intp, indices), generate
 
 
-def _lanewise(operation: str, summary: str):
-    """Return an intrinsic for a builder's operation on two vectors of one type."""
+def _lanewise(name: str, emit: Callable, summary: str):
+    """Return an intrinsic for what `emit` does with a builder and two vectors of one type."""
 
     def typed(typing_context, left, right):
-        return left(left, right), lambda context, builder, signature, arguments: getattr(
-            builder, operation
-        )(*arguments)
+        return left(left, right), lambda context, builder, signature, arguments: emit(
+            builder, *arguments
+        )
 
-    typed.__name__, typed.__doc__ = f"lanewise_{operation}", summary
+    typed.__name__, typed.__doc__ = name, summary
     return intrinsic(typed)
 
 
-subtract = _lanewise("sub", "Return the differences of two vectors' lanes.")
-bit_and = _lanewise("and_", "Return the bitwise and of two vectors.")
-bit_or = _lanewise("or_", "Return the bitwise or of two vectors.")
-bit_xor = _lanewise("xor", "Return the bitwise exclusive or of two vectors.")
-shift_left = _lanewise("shl", "Return the left lanes shifted up by the right ones' bits.")
-shift_right = _lanewise("lshr", "Return the left lanes shifted down, zeros coming in.")
+def _chosen(comparison: str) -> Callable:
+    return lambda builder, left, right: builder.select(
+        builder.icmp_signed(comparison, left, right), left, right
+    )
+
+
+_BUILD = ir.IRBuilder
+add = _lanewise("add", _BUILD.add, "Return the sums of two vectors' lanes.")
+subtract = _lanewise("subtract", _BUILD.sub, "Return the differences of two vectors' lanes.")
+maximum = _lanewise("maximum", _chosen(">"), "Return the larger of two vectors' lanes, signed.")
+minimum = _lanewise("minimum", _chosen("<"), "Return the smaller of two vectors' lanes, signed.")
+bit_and = _lanewise("bit_and", _BUILD.and_, "Return the bitwise and of two vectors.")
+bit_or = _lanewise("bit_or", _BUILD.or_, "Return the bitwise or of two vectors.")
+bit_xor = _lanewise("bit_xor", _BUILD.xor, "Return the bitwise exclusive or of two vectors.")
+shift_left = _lanewise("shift_left", _BUILD.shl, "Return the left lanes shifted up by the right.")
+shift_right = _lanewise("shift_right", _BUILD.lshr, "Return the left lanes shifted down, unsigned.")
+
+
+def _lane(name: str, number: int, summary: str):
+    """Return an intrinsic for the value in a lane, counted from the end if below 0."""
+
+    def typed(typing_context, vector):
+        lane = _INDEX(number % vector.lanes)
+        return vector.element(
+            vector
+        ), lambda context, builder, signature, arguments: builder.extract_element(
+            arguments[0], lane
+        )
+
+    typed.__name__, typed.__doc__ = name, summary
+    return intrinsic(typed)
+
+
+first_lane = _lane("first_lane", 0, "Return the value in the first lane of a vector.")
+last_lane = _lane("last_lane", -1, "Return the value in the last lane of a vector.")
 
 
 def _running_maximum(direction: int, summary: str):
@@ -250,7 +245,7 @@ def _running_maximum(direction: int, summary: str):
             (running,) = arguments
             lanes, shift = vector.lanes, 1
             while shift < lanes:
-                # lanes that have nothing so far away take themselves
+                # lanes without a neighbour so far away are compared with themselves
                 far = [lane + direction * shift for lane in range(lanes)]
                 order = [k if 0 <= k < lanes else lane for lane, k in enumerate(far)]
                 mask = ir.Constant(ir.VectorType(_INDEX, lanes), order)
@@ -267,66 +262,6 @@ def _running_maximum(direction: int, summary: str):
 
 prefix_maximum = _running_maximum(-1, "Return in each lane the largest of the lanes up to it.")
 suffix_maximum = _running_maximum(1, "Return in each lane the largest of the lanes from it on.")
-
-
-@intrinsic
-def minimum(typing_context, left, right):
-    """Return the smaller of two vectors' lanes, signed."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.select(builder.icmp_signed("<", *arguments), *arguments)
-
-    return left(left, right), generate
-
-
-@intrinsic
-def prefetch(typing_context, array, index):
-    """Have the second-level cache fetch an element of a C-contiguous `array`; any index will do."""
-
-    def generate(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
-        function_type = ir.FunctionType(ir.VoidType(), [pointer.type, _INDEX, _INDEX, _INDEX])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], function_type)
-        read, near, data_cache = 0, 2, 1
-        builder.call(function, [pointer, _INDEX(read), _INDEX(near), _INDEX(data_cache)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
-
-
-@intrinsic
-def columns(typing_context, array, index, stride):
-    """Return the columns of a square of a C-contiguous `array`, read flat, as a tuple of vectors.
-
-    Row r of the square is the vector at ``index + r * stride``; there are as many rows as lanes.
-    """
-    vector = VectorType(array.dtype)
-    result = types.UniTuple(vector, vector.lanes)
-
-    def generate(context, builder, signature, arguments):
-        position, rows = arguments[1], []
-        for _ in range(vector.lanes):
-            pointer = _pointer(context, builder, signature.args[0], arguments[0], position, vector)
-            rows.append(builder.load(pointer, align=array.dtype.bitwidth // 8))
-            position = builder.add(position, arguments[2])
-        return context.make_tuple(builder, result, _transposed(builder, rows))
-
-    return result(array, types.intp, types.intp), generate
-
-
-def _transposed(builder, rows: list) -> list:
-    """Return the columns: each round interleaves row r with row r + lanes / 2, log2(lanes) do."""
-    lanes = len(rows)
-    mask_type = ir.VectorType(_INDEX, lanes)
-    masks = [
-        ir.Constant(mask_type, [first + k // 2 + lanes * (k % 2) for k in range(lanes)])
-        for first in (0, lanes // 2)
-    ]
-    for _ in range(lanes.bit_length() - 1):
-        pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
-        rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
-    return rows
 
 
 @intrinsic
@@ -357,9 +292,9 @@ def any_at_most(typing_context, left, right):
 @register_jitable
 def aligned_zeros(count, dtype):
     """Return `count` zeros that begin at a cache line, as a vector across two takes longer."""
-    room = np.zeros(count + VECTOR_BYTES, dtype)
-    first = -room.ctypes.data % VECTOR_BYTES // room.itemsize
-    return room[first : first + count]
+    buffer = np.zeros(count + VECTOR_BYTES, dtype)
+    first = -buffer.ctypes.data % VECTOR_BYTES // buffer.itemsize
+    return buffer[first : first + count]
 
 
 @intrinsic

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu.coding import coding_sweep
 from gpu_tools.sites.cpu.sweep import sweep
 
 COLUMNS_PER_STRIP = 256
@@ -36,12 +35,11 @@ def align_on_cpu(cases: list, scoring: SplicedScoring, threads: int, finish: Cal
     def align(k: int, threads: int) -> None:
         results[k] = finish(cases[k], *_best_strand(cases[k], scoring, threads))
 
-    large = [case.cells > share for case in cases]
-    for k in (k for k, is_large in enumerate(large) if is_large):
+    large = [k for k, case in enumerate(cases) if case.cells > share]
+    for k in large:
         align(k, threads)
-    map_on_threads(
-        threads, lambda k: align(k, 1), [k for k, is_large in enumerate(large) if not is_large]
-    )
+    others = sorted(set(range(len(cases))) - set(large))
+    map_on_threads(threads, lambda k: align(k, 1), others)
     return results
 
 
@@ -52,10 +50,8 @@ def _best_strand(case, scoring: SplicedScoring, threads: int) -> tuple:
 
     def swept(strand: str):
         table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
-        if table.stops is not None:
-            return coding_sweep(codes, table, target, scoring)
         strips = max(min(share, len(target) // COLUMNS_PER_STRIP), 1)
-        return sweep(codes, table, target, scoring, strips)
+        return sweep(codes, table, target, scoring, strips if table.stops is None else 1)
 
     sweeps = zip(strands, map_on_threads(threads, swept, strands), strict=True)
     found = [(strand, each) for strand, each in sweeps if each.score is not None]

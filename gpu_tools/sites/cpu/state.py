@@ -9,13 +9,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.sites.table import CLOSED, INNER_ENTRY, INNER_EXIT, SiteTable
+from gpu_tools.splicing.codons import FRAMES, SPLITS
 from gpu_tools.splicing.strip import lanes_of
 
+WAITING = 4
+"""Rows that wait for the end of their first codon, by boundary modulo this."""
 _NO_SCORE = -(2**62)
 
 
 class Sites(NamedTuple):
-    """A table's arrays in the form that the loops read."""
+    """A table's arrays in the form that the loops read; `stops` is empty if it has no stop codons.
+
+    Chains that translate have a *track* of rows for each reading frame, others have one track.
+    """
 
     codes: NDArray[np.uint8]
     flags: NDArray[np.uint8]
@@ -28,20 +34,31 @@ class Sites(NamedTuple):
     intron_kinds: NDArray[np.int64]
     intron_lengths: NDArray[np.int64]
     intron_penalties: NDArray
+    stops: NDArray[np.bool_]
+
+    @property
+    def tracks(self) -> int:
+        """Tracks, and rows of an exit and of an entry."""
+        return FRAMES if self.stops.size else 1
 
 
 class State(NamedTuple):
     """A strip's state between two blocks.
 
-    `row` and `carry` together are the current row; `before` the maxima over the exits that may
-    precede an entry, a row an intron class; `exits` the rows of the block's exits behind those
-    still pending, `exit_rows` their boundaries, `counts` how many there are, then how many each
-    intron class has passed; `block_exits` the maximum over the block's exits; `entries` the rows of
-    the block's inner entries; `best` score, boundary and column of the best end so far.
+    `rows` and `carries` together are the tracks' current rows; if chains translate, another one
+    follows them, see `gpu_tools.sites.cpu.coding`, and `waiting` are rows that join their track
+    behind a codon, `waits` whether there are any. `before` are the maxima over the exits that may
+    precede an entry, a row an intron class and kind of split codon; `exits` the rows of the block's
+    exits behind those still pending, one a track, `exit_rows` their boundaries, `counts` how many
+    exits there are, then how many each intron class has passed; `block_exits` the maximum over the
+    block's exits; `entries` the rows of the block's inner entries, one a number of nucleotides of
+    the split codon before it; `best` score, boundary and column of the best end so far.
     """
 
-    row: NDArray
-    carry: NDArray
+    rows: NDArray
+    carries: NDArray
+    waiting: NDArray
+    waits: NDArray[np.bool_]
     before: NDArray
     exits: NDArray
     exit_rows: NDArray[np.int64]
@@ -65,6 +82,7 @@ def sites_of(codes, table: SiteTable, dtype) -> Sites:
     return Sites(
         np.ascontiguousarray(codes), table.flags(), *scores, table.entry_kind, table.exit_kind,
         introns[:, 0].copy(), introns[:, 1].copy(), introns[:, 2].astype(dtype),
+        np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops,
     )  # fmt: skip
 
 
@@ -81,13 +99,15 @@ def capacity_of(sites: Sites, blocks) -> tuple[int, int]:
 
 def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> State:
     """Return the state before the first block, all cells at the floor."""
-    dtype, classes = floor.dtype, len(sites.intron_kinds)
+    dtype, classes, tracks = floor.dtype, len(sites.intron_kinds), sites.tracks
+    current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
     return State(
-        np.full(width, floor, dtype), np.full(lanes_of(dtype), floor, dtype),
-        np.full((classes, width), floor, dtype), np.empty((capacity[0], width), dtype),
-        np.empty(capacity[0], np.int64), np.zeros(1 + classes, np.int64),
-        np.full(width, floor, dtype), np.empty((capacity[1], width), dtype),
-        np.array([_NO_SCORE, 0, 0], np.int64),
+        np.full((current, width), floor, dtype), np.full((current, lanes_of(dtype)), floor, dtype),
+        np.full((waiting, width), floor, dtype), np.zeros(waiting, bool),
+        np.full((splits * classes, width), floor, dtype),
+        np.empty((tracks * capacity[0], width), dtype), np.empty(capacity[0], np.int64),
+        np.zeros(1 + classes, np.int64), np.full(width, floor, dtype),
+        np.empty((tracks * capacity[1], width), dtype), np.array([_NO_SCORE, 0, 0], np.int64),
     )  # fmt: skip
 
 
@@ -103,7 +123,7 @@ def drop_taken(exits, exit_rows, counts, tracks):
         counts[k] -= passed
 
 
-def snapshot_of(state, tracks: int = 1):
+def snapshot_of(state: State, tracks: int) -> State:
     """Copy what the next block needs of a state: the pending exits, and no other stored rows."""
     pending = slice(int(state.counts[1:].min(initial=state.counts[0])), int(state.counts[0]))
     needed = state._replace(
@@ -111,16 +131,16 @@ def snapshot_of(state, tracks: int = 1):
         exit_rows=state.exit_rows[pending], counts=state.counts - pending.start,
         block_exits=state.block_exits[:0], entries=state.entries[:0],
     )  # fmt: skip
-    return type(state)(*(part.copy() for part in needed))
+    return State(*(part.copy() for part in needed))
 
 
-def restored(snapshot, capacity: tuple[int, int], tracks: int = 1):
+def restored(snapshot: State, capacity: tuple[int, int], tracks: int) -> State:
     """Return a state to continue from, with space for a block's rows."""
     width, pending, dtype = snapshot.before.shape[1], len(snapshot.exit_rows), snapshot.before.dtype
     exits = np.empty((tracks * capacity[0], width), dtype)
     exit_rows = np.empty(capacity[0], np.int64)
     exits[: tracks * pending], exit_rows[:pending] = snapshot.exits, snapshot.exit_rows
-    copied = type(snapshot)(*(part.copy() for part in snapshot))
+    copied = State(*(part.copy() for part in snapshot))
     return copied._replace(
         exits=exits, exit_rows=exit_rows, block_exits=np.empty(width, dtype),
         entries=np.empty((tracks * capacity[1], width), dtype),

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import Limits, limits
+from gpu_tools.sites.bounds import Limits, limits, possible, table_limits
+from gpu_tools.sites.cpu.coding import sweep_coding_block
 from gpu_tools.sites.cpu.state import (
     SiteBorder,
     Sites,
@@ -32,23 +33,9 @@ from gpu_tools.sites.cpu.state import (
     sites_of,
     snapshot_of,
 )
-from gpu_tools.sites.table import (
-    FIRST_ENTRY,
-    INNER_ENTRY,
-    INNER_EXIT,
-    LAST_EXIT,
-    SiteTable,
-)  # fmt: skip
+from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.rows import (
-    advance,
-    begin,
-    column_of,
-    final_score,
-    put,
-    raise_to,
-    settle,
-)
+from gpu_tools.splicing.rows import advance, begin, column_of, final_score, put, raise_to, settle
 from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
@@ -91,15 +78,13 @@ def sweep_block(sites, strip, state, border, following, weights, rows):
     entry_kind, exit_kind = sites.entry_kind, sites.exit_kind
     kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
     profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
-    row, before, exits, exit_rows = state.row, state.before, state.exits, state.exit_rows
+    row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
     counts, block_exits, entries, best = state.counts, state.block_exits, state.entries, state.best
     arriving, leaving = border.arriving, border.leaving
     next_arriving, next_leaving = following.arriving, following.leaving
     gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
-    lanes = len(state.carry)
-    width = len(row)
-    low = simd.splat(floor)
-    carry, last_carry, span = simd.load(state.carry, 0), state.carry, strip.final_span
+    last_carry, span, low = state.carries[0], strip.final_span, simd.splat(floor)
+    carry, lanes, width = simd.load(last_carry, 0), len(last_carry), len(row)
     drop_taken(exits, exit_rows, counts, 1)
     block_exits[:] = floor
     entry = 0
@@ -147,83 +132,13 @@ class Block(NamedTuple):
 
     `entry_rows` and `exit_rows` are boundaries, rising; `entries` the rows from which exons start
     there, `exits` the rows with which they leave there, the exits' scores included. If chains
-    translate, each boundary has three rows, see `gpu_tools.sites.cpu.coding.CodingState`.
+    translate, each boundary has three rows, see `gpu_tools.sites.cpu.state.State`.
     """
 
     entry_rows: NDArray[np.int64]
     entries: NDArray
     exit_rows: NDArray[np.int64]
     exits: NDArray
-
-
-@dataclass
-class BlockSweep:
-    """A finished sweep: the best end, and the blocks of boundaries that can be computed again.
-
-    Attributes
-    ----------
-    score, end, column : int
-        Score of the best chain, the boundary where it ends, and the target column. The score is
-        None if no chain translates.
-    blocks : list of (int, int)
-        Boundaries of each block.
-    sites : Sites
-    """
-
-    score: int | None
-    end: int
-    column: int
-    blocks: list[tuple[int, int]]
-    sites: Sites
-
-    def block_of(self, boundary: int) -> int:
-        """Return the number of the block that holds a boundary."""
-        return boundary // (self.blocks[0][1] - self.blocks[0][0])
-
-    def rows_of(self, number: int, states: list, tracks: int = 1) -> Block:
-        """Return the rows of a block from the states of all strips behind it."""
-        low, high = self.blocks[number]
-        flags, lanes = self.sites.flags[low:high], lanes_of(states[0].before.dtype)
-        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + low
-        exit_rows = np.flatnonzero(flags & INNER_EXIT) + low
-        entries = [by_column(s.entries[: tracks * len(entry_rows)], lanes) for s in states]
-        pasts = [tracks * s.counts[0] for s in states]
-        exits = [
-            by_column(s.exits[past - tracks * len(exit_rows) : past], lanes)
-            for s, past in zip(states, pasts, strict=True)
-        ]
-        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
-
-
-@dataclass
-class SiteSweep(BlockSweep):
-    """A finished sweep of chains that need not translate."""
-
-    strips: list[Strip]
-    snapshots: list[list[State]]
-    block_exits: list[list[NDArray]]
-    borders: list[SiteBorder]
-    weights: NDArray
-
-    def best_exit(self, block: int, column: int) -> int:
-        """Return the largest value with which an exon of a block leaves at a column."""
-        width, lanes = len(self.block_exits[0][block]), lanes_of(self.weights.dtype)
-        k, columns = column % width, width // lanes
-        return int(self.block_exits[column // width][block][k % columns * lanes + k // columns])
-
-    def block(self, number: int, columns: int) -> Block:
-        """Compute a block again, at least up to a number of target columns."""
-        strips = range(-(-columns // len(self.strips[0].start)))
-        return self.rows_of(number, [self._again(strip, number) for strip in strips])
-
-    def _again(self, strip: int, number: int) -> State:
-        state = restored(self.snapshots[strip][number], capacity_of(self.sites, self.blocks))
-        unused = SiteBorder(*(np.empty_like(column) for column in self.borders[0]))
-        sweep_block(
-            self.sites, self.strips[strip], state, self.borders[strip], unused, self.weights,
-            self.blocks[number],
-        )  # fmt: skip
-        return state
 
 
 class SweepInputs(NamedTuple):
@@ -236,18 +151,96 @@ class SweepInputs(NamedTuple):
     weights: NDArray
 
 
-def inputs_of(codes, table: SiteTable, target, scoring: SplicedScoring, strips: int) -> SweepInputs:
+def site_blocks(length: int, rows_per_block: int = ROWS_PER_BLOCK) -> list[tuple[int, int]]:
+    """Cut the boundaries of a base sequence of a length into blocks."""
+    return blocks_of(length + 1, max(rows_per_block, isqrt(length)))
+
+
+def inputs_of(
+    limit: Limits, blocks, codes, table: SiteTable, target, scoring: SplicedScoring, strips: int
+) -> SweepInputs:
     """Choose the cells' type and lay out what a sweep reads."""
-    limit = limits(table, padded(len(target) + 1, strips, 2), scoring, codes)
     dtype = narrowest(limit.bounds, scoring)
     width = padded(len(target) + 1, strips, dtype.itemsize) // strips
     return SweepInputs(
         limit,
         sites_of(codes, table, dtype),
         [strip_of(target, k * width, width, scoring, dtype) for k in range(strips)],
-        blocks_of(len(codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(codes)))),
+        blocks,
         np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype),
     )
+
+
+@dataclass
+class SiteSweep:
+    """A finished sweep: the best end, and the blocks of boundaries that can be computed again.
+
+    Attributes
+    ----------
+    score, end, column : int
+        Score of the best chain, the boundary where it ends, and the target column. The score is
+        None if no chain translates.
+    inputs : SweepInputs
+    borders : list of SiteBorder
+        The column before each strip.
+    snapshots : list of list of State
+        Of each strip, the state before each block.
+    block_exits : list of list of ndarray
+        Of each strip and block, the maximum over the block's exits.
+    """
+
+    score: int | None
+    end: int
+    column: int
+    inputs: SweepInputs
+    borders: list[SiteBorder]
+    snapshots: list[list[State]]
+    block_exits: list[list[NDArray]]
+
+    def block_of(self, boundary: int) -> int:
+        """Return the number of the block that holds a boundary."""
+        first, past = self.inputs.blocks[0]
+        return boundary // (past - first)
+
+    def best_exit(self, block: int, column: int) -> int:
+        """Return the largest value with which an exon of a block leaves at a column."""
+        width, lanes = len(self.block_exits[0][block]), lanes_of(self.inputs.weights.dtype)
+        k, columns = column % width, width // lanes
+        return int(self.block_exits[column // width][block][k % columns * lanes + k // columns])
+
+    def snapshot(self, strip: int, block: int) -> State:
+        """Return the state of a strip before a block."""
+        return self.snapshots[strip][block]
+
+    def block(self, number: int, columns: int) -> Block:
+        """Compute a block again, at least up to a number of target columns."""
+        sites, (low, high) = self.inputs.sites, self.inputs.blocks[number]
+        tracks, flags = sites.tracks, sites.flags[low:high]
+        entry_rows = np.flatnonzero(flags & INNER_ENTRY) + low
+        exit_rows = np.flatnonzero(flags & INNER_EXIT) + low
+        entries, exits = [], []
+        for strip in range(-(-columns // len(self.inputs.strips[0].start))):
+            state = self._again(strip, number)
+            past, lanes = tracks * state.counts[0], state.carries.shape[1]
+            entries.append(by_column(state.entries[: tracks * len(entry_rows)], lanes))
+            exits.append(by_column(state.exits[past - tracks * len(exit_rows) : past], lanes))
+        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
+
+    def _again(self, strip: int, number: int) -> State:
+        sites, blocks = self.inputs.sites, self.inputs.blocks
+        state = restored(self.snapshot(strip, number), capacity_of(sites, blocks), sites.tracks)
+        unused = SiteBorder(*(np.empty_like(column) for column in self.borders[0]))
+        _sweep_rows(self.inputs, strip, state, (self.borders[strip], unused), blocks[number])
+        return state
+
+
+def _sweep_rows(inputs: SweepInputs, strip: int, state: State, borders, rows) -> None:
+    """Sweep some boundaries of a strip; only chains that need not translate have borders."""
+    columns, weights = inputs.strips[strip], inputs.weights
+    if inputs.sites.stops.size:
+        sweep_coding_block(inputs.sites, columns, state, weights, rows)
+    else:
+        sweep_block(inputs.sites, columns, state, *borders, weights, rows)
 
 
 def sweep(
@@ -267,35 +260,31 @@ def sweep(
     scoring : SplicedScoring
         Its exon weight and intron penalty have no use here: the table has both.
     threads : int
-        Threads that share the work, each with a strip of its own.
+        Threads that share the work, each with its own strip; 1 if the table has stop codons.
 
     Returns
     -------
     SiteSweep
     """
-    _, sites, strips, blocks, weights = inputs_of(codes, table, target, scoring, threads)
-    width, floor, capacity = len(strips[0].start), weights[_FLOOR], capacity_of(sites, blocks)
+    known = table_limits(table, scoring.gap, codes)
+    limit = limits(known, padded(len(target) + 1, threads, 2), scoring)
+    blocks = site_blocks(len(codes))
+    inputs = inputs_of(limit, blocks, codes, table, target, scoring, threads)
+    sites, width, floor = inputs.sites, len(inputs.strips[0].start), inputs.weights[_FLOOR]
     borders = [SiteBorder(*np.full((2, len(codes) + 1), floor)) for _ in range(threads + 1)]
+    capacity = capacity_of(sites, blocks)
     states = [fresh_state(sites, width, capacity, floor) for _ in range(threads)]
     snapshots: list[list[State]] = [[] for _ in range(threads)]
     block_exits: list[list[NDArray]] = [[] for _ in range(threads)]
 
     def block(k: int, rows: tuple[int, int]) -> None:
-        snapshots[k].append(snapshot_of(states[k]))
-        sweep_block(sites, strips[k], states[k], borders[k], borders[k + 1], weights, rows)
+        snapshots[k].append(snapshot_of(states[k], sites.tracks))
+        _sweep_rows(inputs, k, states[k], borders[k : k + 2], rows)
         block_exits[k].append(states[k].block_exits.copy())
 
     run_strips(block, threads, blocks)
-    score, end, column = _best([state.best for state in states], width)
-    return SiteSweep(
-        score, end, column, blocks, sites, strips, snapshots, block_exits, borders, weights
-    )
-
-
-def _best(ends: list[NDArray[np.int64]], width: int) -> tuple[int, int, int]:
-    """Return score, boundary and target column of the best end: the first, at the least column."""
-    found = [
-        (-int(e[_SCORE]), int(e[_END]), k * width + int(e[_COLUMN])) for k, e in enumerate(ends)
-    ]
-    score, end, column = min(found)
-    return -score, end, column
+    ends = enumerate(state.best.tolist() for state in states)
+    # of equals the first end, at the least column
+    least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)
+    score = possible(-least, limit, len(target), scoring)
+    return SiteSweep(score, end, column, inputs, borders, snapshots, block_exits)

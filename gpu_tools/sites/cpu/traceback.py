@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu.coding import CodingSweep
 from gpu_tools.sites.cpu.sweep import Block, SiteSweep
 from gpu_tools.sites.table import CLOSED, SiteTable
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
@@ -32,7 +31,7 @@ from gpu_tools.splicing.traceback import (
 
 
 def trace(
-    sweep: SiteSweep | CodingSweep,
+    sweep: SiteSweep,
     table: SiteTable,
     codes: NDArray[np.uint8],
     target: NDArray[np.uint8],
@@ -42,8 +41,8 @@ def trace(
 
     Parameters
     ----------
-    sweep : SiteSweep or CodingSweep
-        With a score; a CodingSweep if the table has stop codons.
+    sweep : SiteSweep
+        With a score.
     table : SiteTable
     codes : ndarray of uint8, shape (m,)
         The strand's nucleotides in reading direction.
@@ -95,7 +94,7 @@ class _SiteTracer:
         gains, left = np.zeros((2, column + 1), dtype=np.int32), 0
         checkpoints = np.empty((0, column + 1), dtype=np.int32)
         for number in range(self.sweep.block_of(max(end.boundary - 1, 0)), -1, -1):
-            until = end.boundary - self.sweep.blocks[number][0]
+            until = end.boundary - self.sweep.inputs.blocks[number][0]
             more = until // ROWS_BETWEEN_CHECKPOINTS + 1 - len(checkpoints)
             checkpoints = np.pad(checkpoints, ((0, more), (0, 0)))
             entries = self._entries(number, end)
@@ -108,7 +107,7 @@ class _SiteTracer:
 
     def _entries(self, number: int, end: SiteEnd) -> Entries:
         """Return the entries in a block of exons that end there."""
-        block, table, (low, high) = self.block(number), self.table, self.sweep.blocks[number]
+        block, table, (low, high) = self.block(number), self.table, self.sweep.inputs.blocks[number]
         high = min(high, end.boundary)
         firsts = np.flatnonzero(table.first_entry[low:high] != CLOSED) + low
         firsts = firsts[self.may_be_first(firsts, end.boundary)]
@@ -166,7 +165,7 @@ class _CodingTracer(_SiteTracer):
 
     tracks = FRAMES
 
-    def __init__(self, sweep: CodingSweep, *inputs):
+    def __init__(self, sweep: SiteSweep, *inputs):
         super().__init__(sweep, *inputs)
         self.frame, self.last = sweep.end % FRAMES, True
 

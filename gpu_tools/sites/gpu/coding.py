@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gpu_tools.sites.cpu.coding import SLOTS as WAITING
-from gpu_tools.sites.cpu.state import Sites
+from gpu_tools.sites.cpu.state import WAITING, Sites
 from gpu_tools.sites.gpu.row_plan import (
     ADVANCE,
     BEST_EXIT,
@@ -21,11 +20,12 @@ from gpu_tools.sites.gpu.row_plan import (
     RowPlan,
     TracebackSlots,
     boundaries_of,
+    close_block,
     emit,
     most_pending,
 )
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
+from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 
 
 class CodingSlots(NamedTuple):
@@ -60,12 +60,8 @@ def _slots_of(sites: Sites) -> CodingSlots:
     )
 
 
-def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> RowPlan:
-    """Compile a table with stop codons.
-
-    A block stores, one after the other, three current rows, those that wait, the maxima before
-    entries, and the maximum over its exits.
-    """
+def compile_coding(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
+    """Compile a table with stop codons."""
     classes, slots = len(sites.intron_kinds), _slots_of(sites)
     exits, entries, firsts, finals = (
         int((sites.flags & bit != 0).sum())
@@ -80,13 +76,9 @@ def compile_coding(sites: Sites, blocks: list[tuple[int, int]], stops) -> RowPla
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
     stored = np.empty(exits, np.int32), np.empty(len(blocks), np.int32)
     waiting = np.zeros((len(blocks), WAITING), dtype=bool)
-    n, n_slots = _write_operations(
-        sites, stops, slots, ends, (boundaries, operations), stored, waiting
-    )
-    traceback = TracebackSlots(*stored, n_slots)
-    return RowPlan(
-        boundaries, operations[:n].copy(), traceback, slots.row, slots.start, FRAMES, waiting
-    )
+    n, n_slots = _write_operations(sites, slots, ends, (boundaries, operations), stored, waiting)
+    traceback = TracebackSlots(*stored, n_slots, waiting)
+    return RowPlan(boundaries, operations[:n].copy(), traceback, slots.row, slots.start, FRAMES)
 
 
 @njit
@@ -119,15 +111,14 @@ def _wait(codes, slots, boundary, left, operations, n, waits):
 
 
 @njit
-def _enter(sites, stops, slots, boundary, operations, n, waits):
+def _enter(sites, slots, boundary, operations, n, waits):
     """Let exons that are not the first of their chain begin at a boundary."""
     codes, kinds = sites.codes, sites.intron_kinds
     for split in range(SPLITS):
-        of_codon = 0 if split == 0 else (1 if split < 3 else 2)
-        to = slots.entries + of_codon
+        to = slots.entries + split_bases(split)
         if split in (0, 1, 3):
             n = emit(operations, n, CLEAR, to, 0, 0)
-        if completes(codes, stops, split, boundary):
+        if completes(codes, sites.stops, split, boundary):
             for k in range(len(kinds)):
                 if kinds[k] == sites.entry_kind[boundary]:
                     bonus = sites.inner_entry[boundary] - sites.intron_penalties[k]
@@ -140,31 +131,20 @@ def _enter(sites, stops, slots, boundary, operations, n, waits):
     return n
 
 
-@njit
-def _close(slots, classes, operations, n, free):
-    """Store what a block leaves, from slot `free` on; return how many operations and slots."""
-    sources = (slots.row, FRAMES), (slots.waiting, WAITING), (slots.before, SPLITS * classes)
-    for first, count in sources:
-        for k in range(count):
-            n = emit(operations, n, PUT, free, first + k, 0)
-            free += 1
-    n = emit(operations, n, PUT, free, BEST_EXIT, 0)
-    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
-
-
 @njit(cache=True, nogil=True)
-def _write_operations(sites, stops, slots, block_ends, written, traceback, waiting):
+def _write_operations(sites, slots, block_ends, written, traceback, waiting):
     """Write the operations of all boundaries; return how many, and the number of slots."""
-    flags, codes = sites.flags, sites.codes
+    flags, codes, stops = sites.flags, sites.codes, sites.stops
     boundaries, operations = written
     exit_slots, block_slots = traceback
     classes, longest = len(sites.intron_kinds), np.int64(0)
-    for k in range(classes):
-        longest = max(longest, sites.intron_lengths[k])
+    for length in sites.intron_lengths:
+        longest = max(longest, length)
     pending = np.empty(len(exit_slots), np.int64), np.zeros(1 + classes, np.int64)
     exit_rows, counts = pending
     waits = np.zeros(WAITING, np.bool_)
     n, free, block, shared = 0, slots.stored, 0, 0
+    sources = (slots.row, FRAMES), (slots.waiting, WAITING), (slots.before, SPLITS * classes)
     for slot in range(slots.ring):
         if slot != slots.start:
             n = emit(operations, n, CLEAR, slot, 0, 0)
@@ -199,11 +179,11 @@ def _write_operations(sites, stops, slots, block_ends, written, traceback, waiti
             n = emit(operations, n, PUT, slots.alone, slots.start, sites.first_entry[i])
             n = _wait(codes, slots, i, FRAMES, operations, n, waits)
         if flags[i] & INNER_ENTRY:
-            n = _enter(sites, stops, slots, i, operations, n, waits)
+            n = _enter(sites, slots, i, operations, n, waits)
         if closes:
             waiting[block] = waits
             block_slots[block] = free
-            n, free = _close(slots, classes, operations, n, free)
+            n, free = close_block(sources, operations, n, free)
             block += 1
         if n > before:
             operations[n - 1, 0] |= LAST

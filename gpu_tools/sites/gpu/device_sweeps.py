@@ -6,26 +6,21 @@ few blocks in which the best chain has exons.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu import coding, state
-from gpu_tools.sites.cpu.coding import SLOTS as WAITING
-from gpu_tools.sites.cpu.coding import CodingState, CodingSweep
-from gpu_tools.sites.cpu.state import SiteBorder, State
-from gpu_tools.sites.cpu.sweep import SiteSweep
+from gpu_tools.sites.cpu.state import SiteBorder, State, fresh_state
+from gpu_tools.sites.cpu.sweep import SiteSweep, inputs_of
 from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
-from gpu_tools.sites.gpu.launch import launches_of
-from gpu_tools.sites.gpu.packed_strips import PackedStrips
+from gpu_tools.sites.gpu.launch import SiteLaunch32, SitePackedLaunch, StripLaunch, can_pack
+from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, sizes_of
 from gpu_tools.sites.gpu.row_plan import TracebackSlots
 from gpu_tools.sites.gpu.strips32 import Strips32
 from gpu_tools.sites.table import INNER_EXIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS
-from gpu_tools.splicing.strip import by_lane, lanes_of, padded, strip_of
+from gpu_tools.splicing.strip import by_lane, lanes_of
 
 
 class Sweeps:
@@ -42,146 +37,110 @@ class Sweeps:
 
     def __init__(self, jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None):
         self.ends: list[SweepEnd] = [None] * len(jobs)
-        self._launches, launches = {}, launches_of(jobs, scoring, registers)
+        self._launches, launches = {}, _launches_of(jobs, scoring, registers)
         for _, launch in launches:
             launch.run()
         for numbers, launch in launches:
             for n, (k, end) in enumerate(zip(numbers, launch.best_ends(), strict=True)):
                 self._launches[k], self.ends[k] = (launch, n), end
 
-    def fetch(self, k: int) -> SiteSweep | CodingSweep:
+    def fetch(self, k: int) -> SiteSweep:
         """Return the sweep of job `k` as the CPU's tracebacks read it."""
         launch, n = self._launches[k]
         return sweep_of(launch.jobs[n], launch.rows(n), self.ends[k])
 
 
-def sweep_of(strips: PackedStrips | Strips32, rows: DeviceRows, end: SweepEnd):
+def _launches_of(
+    jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None
+) -> list[tuple[list[int], StripLaunch]]:
+    """Lay jobs out for the two kernels; return the numbers of each launch's jobs with it."""
+    packs, launches = can_pack(), []
+    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
+    others = sorted(set(range(len(jobs))) - set(packed))
+    if packed:
+        chosen = [jobs[k] for k in packed]
+        sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
+        strips = list(map(packed_strips, chosen, sizes))
+        launches.append((packed, SitePackedLaunch(strips, scoring)))
+    if others:
+        launches.append((others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)))
+    return launches
+
+
+def sweep_of(strips: PackedStrips | Strips32, rows: DeviceRows, end: SweepEnd) -> DeviceSweep:
     """Return what the CPU's sweep returns, made of a job's strips, its rows and its best end."""
-    job, compiled = strips.job, strips.compiled
-    stored = StoredRows(job, compiled.traceback, rows, job.dtype.type(job.limit.floor))
-    sites = state.sites_of(job.codes, job.table, job.dtype)
-    weights = [job.scoring.gap, job.limit.floor, job.limit.bounds.lowest]
-    weights = np.array(weights, dtype=job.dtype)
-    strip = strip_of(job.target, 0, stored.width, job.scoring, job.dtype)
-    if job.table.stops is None:
-        border = SiteBorder(*np.full((2, len(job.codes) + 1), stored.floor))
-        snapshots = _Lazily(stored.site_state)
-        sweep = DeviceSiteSweep(
-            *end, job.blocks, sites, [strip], [snapshots], [], [border], weights
-        )
-    else:
-        snapshots = _Lazily(lambda number: stored.coding_state(compiled.waiting, number))
-        sweep = DeviceCodingSweep(
-            *end, job.blocks, sites, job.table.stops, strip, snapshots, [], weights
-        )
-    sweep.stored = stored
-    return sweep
+    job = strips.job
+    inputs = inputs_of(job.limit, job.blocks, job.codes, job.table, job.target, job.scoring, 1)
+    border = SiteBorder(*np.full((2, len(job.codes) + 1), inputs.weights[1]))
+    return DeviceSweep(*end, inputs, [border], [], [], job, strips.compiled.traceback, rows)
 
 
-class StoredRows(NamedTuple):
-    """What the rows of a swept job mean.
+@dataclass
+class DeviceSweep(SiteSweep):
+    """A GPU's sweep.
 
     Attributes
     ----------
     job : SiteJob
     traceback : TracebackSlots
+        What `rows` mean.
     rows : DeviceRows
-    floor : scalar of the CPU's type of cells
     """
 
     job: SiteJob
     traceback: TracebackSlots
     rows: DeviceRows
-    floor: np.integer
-
-    @property
-    def width(self) -> int:
-        """Cells of a row on the CPU."""
-        return padded(self.job.columns, 1, self.job.dtype.itemsize)
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
-        classes, coding = len(self.job.sites.intron_kinds), self.job.table.stops is not None
-        before = FRAMES + WAITING + SPLITS * classes if coding else 1 + classes
-        slot = self.traceback.blocks[block] + before
+        slot = self._parts_of(block)[-1]
         return int(self.rows.row(slot, column + 1)[column])
 
-    def by_lane(self, slots):
-        """Return rows as the CPU's sweeps have them, shape (slots, width)."""
-        made = np.full((len(slots), self.width), self.floor, dtype=self.job.dtype)
-        for row, slot in zip(made, slots, strict=True):
-            row[: self.job.columns] = self.rows.row(int(slot), self.job.columns)
-        return by_lane(made, lanes_of(self.job.dtype), self.job.dtype)
+    def snapshot(self, strip: int, block: int) -> State:
+        """Return the state before a block."""
+        fresh = self._fresh()
+        if block == 0:
+            return fresh
+        exits, exit_rows, counts = self._pending(block)
+        tracks, of_exits = self.inputs.sites.tracks, self.traceback.exits[exits]
+        rows, waiting, before = (
+            self._by_lane(range(a, b)) for a, b in pairwise(self._parts_of(block - 1))
+        )
+        return fresh._replace(
+            rows=np.vstack([rows, fresh.rows[tracks:]]), waiting=waiting,
+            waits=self.traceback.waiting[block - 1].copy(), before=before,
+            exits=self._by_lane((of_exits[:, None] + np.arange(tracks)).ravel()),
+            exit_rows=exit_rows, counts=counts,
+        )  # fmt: skip
 
-    def pending(self, number: int):
+    def _fresh(self) -> State:
+        inputs = self.inputs
+        return fresh_state(inputs.sites, len(inputs.strips[0].start), (0, 0), inputs.weights[1])
+
+    def _parts_of(self, block: int) -> list[int]:
+        """Return the first slot of a block's current rows, waiting rows, maxima, and best exit."""
+        fresh, tracks = self._fresh(), self.inputs.sites.tracks
+        first = self.traceback.blocks[block]
+        return np.cumsum([first, tracks, len(fresh.waiting), len(fresh.before)]).tolist()
+
+    def _by_lane(self, slots):
+        """Return rows as the CPU's sweeps have them, shape (slots, width)."""
+        dtype, columns = self.inputs.weights.dtype, self.job.columns
+        width = len(self.inputs.strips[0].start)
+        made = np.full((len(slots), width), self.inputs.weights[1], dtype=dtype)
+        for row, slot in zip(made, slots, strict=True):
+            row[:columns] = self.rows.row(int(slot), columns)
+        return by_lane(made, lanes_of(dtype), dtype)
+
+    def _pending(self, block: int):
         """Return the exits that some class has not taken before a block.
 
-        Returns
-        -------
-        tuple of ndarray
-            Their numbers, their boundaries, and how many there are, then how many of them each
-            class has taken.
+        These are their numbers, their boundaries, and how many there are, then how many of them
+        each class has taken.
         """
-        sites, last = self.job.sites, self.job.blocks[number][0] - 1
+        sites, last = self.inputs.sites, self.inputs.blocks[block][0] - 1
         rows = np.flatnonzero(sites.flags & INNER_EXIT)
         longest = int(sites.intron_lengths.max(initial=0))
         exits = np.flatnonzero((rows <= last) & (rows + longest > last))
         taken = [int((rows[exits] + n <= last).sum()) for n in sites.intron_lengths]
         return exits, rows[exits], np.array([len(exits), *taken], dtype=np.int64)
-
-    def site_state(self, number: int) -> State:
-        """Return the state before a block."""
-        fresh = state.fresh_state(self.job.sites, self.width, (0, 0), self.floor)
-        if number == 0:
-            return fresh
-        first, classes = self.traceback.blocks[number - 1], len(self.job.sites.intron_kinds)
-        exits, exit_rows, counts = self.pending(number)
-        (row,) = self.by_lane([first])
-        return fresh._replace(
-            row=row, before=self.by_lane(range(first + 1, first + 1 + classes)),
-            exits=self.by_lane(self.traceback.exits[exits]), exit_rows=exit_rows, counts=counts,
-        )  # fmt: skip
-
-    def coding_state(self, waiting, number: int) -> CodingState:
-        """Return the state before a block if chains translate; `waiting` as in `RowPlan`."""
-        fresh = coding.fresh_state(self.job.sites, self.width, (0, 0), self.floor)
-        if number == 0:
-            return fresh
-        first, classes = self.traceback.blocks[number - 1], len(self.job.sites.intron_kinds)
-        exits, exit_rows, counts = self.pending(number)
-        parts = np.cumsum([first, FRAMES, WAITING, SPLITS * classes])
-        rows, waits, before = (self.by_lane(range(a, b)) for a, b in pairwise(parts))
-        of_exits = (self.traceback.exits[exits][:, None] + np.arange(FRAMES)).ravel()
-        return fresh._replace(
-            rows=np.vstack([rows, fresh.rows[FRAMES:]]), waiting=waits,
-            waits=waiting[number - 1].copy(), before=before, exits=self.by_lane(of_exits),
-            exit_rows=exit_rows, counts=counts,
-        )  # fmt: skip
-
-
-class _Lazily:
-    """A sequence whose elements are made when they are read."""
-
-    def __init__(self, make: Callable):
-        self.make = make
-
-    def __getitem__(self, number: int):
-        return self.make(number)
-
-
-class _BestExitOnDevice:
-    """A sweep whose rows a GPU has stored."""
-
-    stored: StoredRows
-
-    def best_exit(self, block: int, column: int) -> int:
-        """Return the largest value with which an exon of a block leaves at a column."""
-        return self.stored.best_exit(block, column)
-
-
-class DeviceSiteSweep(_BestExitOnDevice, SiteSweep):
-    """A GPU's sweep."""
-
-
-class DeviceCodingSweep(_BestExitOnDevice, CodingSweep):
-    """A GPU's sweep of chains that translate."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import isqrt
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.wavefront import blocks_of
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import TableLimits, limits_within, table_limits
+from gpu_tools.sites.bounds import limits, table_limits
 from gpu_tools.sites.cpu.state import sites_of
-from gpu_tools.sites.cpu.sweep import ROWS_PER_BLOCK
+from gpu_tools.sites.cpu.sweep import ROWS_PER_BLOCK, site_blocks
 from gpu_tools.sites.gpu.coding import compile_coding
 from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory
 from gpu_tools.sites.gpu.steps import StepTable, compile_steps
@@ -44,43 +42,30 @@ class SiteStrand:
         The strand's nucleotides in reading direction.
     table : SiteTable
         Of the same strand; it has a chain.
+    scoring : SplicedScoring
     rows_per_block : int
         Least number of rows between two that are stored for the traceback.
     """
 
     def __init__(
-        self, codes: NDArray[np.uint8], table: SiteTable, rows_per_block: int = ROWS_PER_BLOCK
-    ):
-        self.codes, self.table = codes, table
+        self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring,
+        rows_per_block: int = ROWS_PER_BLOCK,
+    ):  # fmt: skip
+        self.codes, self.table, self.scoring = codes, table, scoring
         self.sites = sites_of(codes, table, np.dtype(np.int32))
-        self.blocks = blocks_of(len(codes) + 1, max(rows_per_block, isqrt(len(codes))))
-        self._compiled: dict[str, StepTable | RowPlan] = {}
-        self._limits: dict[int, TableLimits] = {}
+        self.blocks = site_blocks(len(codes), rows_per_block)
+        self.limits = table_limits(table, scoring.gap, codes)
 
-    @property
+    @cached_property
     def steps(self) -> StepTable:
         """What the packed kernel does; the table has no stop codons."""
-        return self._once("steps", lambda: compile_steps(self.sites, self.blocks))
+        return compile_steps(self.sites, self.blocks)
 
-    @property
+    @cached_property
     def row_plan(self) -> RowPlan:
         """What the 32-bit kernel does."""
-        if self.table.stops is None:
-            return self._once("rows", lambda: compile_for_memory(self.sites, self.blocks))
-        return self._once("rows", lambda: compile_coding(self.sites, self.blocks, self.table.stops))
-
-    def _once(self, key: str, make: Callable):
-        """Return what `make` makes the first time; all threads get the same object."""
-        if key not in self._compiled:
-            self._compiled.setdefault(key, make())
-        return self._compiled[key]
-
-    def limits(self, gap: int) -> TableLimits:
-        """Return what the limits of the strand's sweeps have in common at a gap's score."""
-        if gap not in self._limits:
-            codes = None if self.table.stops is None else self.codes
-            self._limits[gap] = table_limits(self.table, gap, codes)
-        return self._limits[gap]
+        compiled = compile_for_memory if self.table.stops is None else compile_coding
+        return compiled(self.sites, self.blocks)
 
 
 class SiteJob:
@@ -91,7 +76,6 @@ class SiteJob:
     strand : SiteStrand
     target : ndarray of uint8, shape (n,)
         Encoded target.
-    scoring : SplicedScoring
 
     Raises
     ------
@@ -99,13 +83,13 @@ class SiteJob:
         If scores could overflow 32-bit integers.
     """
 
-    def __init__(self, strand: SiteStrand, target: NDArray[np.uint8], scoring: SplicedScoring):
+    def __init__(self, strand: SiteStrand, target: NDArray[np.uint8]):
         self.strand, self.codes, self.table = strand, strand.codes, strand.table
-        self.sites, self.blocks = strand.sites, strand.blocks
-        self.target, self.scoring, self.columns = target, scoring, len(target) + 1
+        self.sites, self.blocks, self.scoring = strand.sites, strand.blocks, strand.scoring
+        self.target, self.columns = target, len(target) + 1
         # floor and bounds are those of the CPU's sweep
-        self.limit = limits_within(strand.limits(scoring.gap), padded(self.columns, 1, 2), scoring)
-        self.dtype = narrowest(self.limit.bounds, scoring)
+        self.limit = limits(strand.limits, padded(self.columns, 1, 2), self.scoring)
+        narrowest(self.limit.bounds, self.scoring)
 
     @property
     def fits_packed(self) -> bool:

@@ -13,7 +13,7 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, SYMBOLS
-from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, sizes_of, twice
+from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, twice
 from gpu_tools.sites.gpu.strips import NEVER, NEVER_BYTE
 from gpu_tools.sites.gpu.strips32 import Strips32
 from gpu_tools.sites.gpu.sweep import NARROW, WIDE, find_ends_thread, sweep_packed_warp
@@ -159,26 +159,3 @@ def device_bytes(job: SiteJob, packs: bool) -> int:
         + sum(array.nbytes for array in (*strips.compiled.arrays(), strips.symbols()))
         for strips in possible
     )  # fmt: skip
-
-
-def launches_of(
-    jobs: list[SiteJob], scoring: SplicedScoring, registers: int | None = None
-) -> list[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the kernels that take them; parameters as for `Sweeps`.
-
-    Returns
-    -------
-    list of (list of int, StripLaunch)
-        A launch for each kernel that takes any jobs, and the numbers of these.
-    """
-    packs, launches = can_pack(), []
-    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
-    others = sorted(set(range(len(jobs))) - set(packed))
-    if packed:
-        chosen = [jobs[k] for k in packed]
-        sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
-        strips = list(map(packed_strips, chosen, sizes))
-        launches.append((packed, SitePackedLaunch(strips, scoring)))
-    if others:
-        launches.append((others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)))
-    return launches

@@ -131,12 +131,6 @@ def sizes_of(jobs: list[SiteJob]) -> list[int]:
     """
     rows = np.array([len(job.codes) + 1 for job in jobs])
     strips = -(-np.array([job.columns for job in jobs]) // (2 * WARP * WIDE))
-    together = (rows * strips).sum() / _strips_at_once()
+    processors = 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
+    together = (rows * strips).sum() / (processors * STRIPS_A_MULTIPROCESSOR)
     return [NARROW if own > together else WIDE for own in rows]
-
-
-def _strips_at_once() -> int:
-    """Return how many strips the current GPU sweeps at a time."""
-    if simulated():
-        return STRIPS_A_MULTIPROCESSOR
-    return cuda.get_current_device().MULTIPROCESSOR_COUNT * STRIPS_A_MULTIPROCESSOR

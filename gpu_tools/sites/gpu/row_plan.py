@@ -3,7 +3,7 @@
 All that is special about site mode happens column by column: a row is stored, raised to another
 row plus a bonus, or cleared. So a kernel knows nothing of exons and introns. At each boundary it
 advances the current rows by one nucleotide and then does the boundary's operations. A *slot* is a
-numbered row of cells. Rows that a traceback reads have slots of their own. Other exits share a slot
+numbered row of cells. Each row that a traceback reads has a slot. Other exits share a slot
 with those before them if no entry can tell them apart, that is, if no entry lies between the
 boundaries from which on they may precede one. Such exits are a *group*.
 """
@@ -55,13 +55,16 @@ class SlotLayout(NamedTuple):
 class TracebackSlots(NamedTuple):
     """Slots that a traceback reads: of each exit, and the first one of each block.
 
-    A block stores, one after the other, the current row and the maxima before entries at its end,
-    and the maximum over its exits. `n_slots` is the number of slots in all.
+    A block stores, one after the other, what it leaves at its end, as in
+    `gpu_tools.sites.cpu.state.State`: current rows, waiting rows, the maxima before entries; then
+    the maximum over its exits. `n_slots` is the number of slots in all. `waiting`, shape (blocks,
+    rows), tells which of the waiting rows there are.
     """
 
     exits: NDArray[np.int32]
     blocks: NDArray[np.int32]
     n_slots: int
+    waiting: NDArray[np.bool_]
 
 
 class RowPlan(NamedTuple):
@@ -78,8 +81,6 @@ class RowPlan(NamedTuple):
         Slots of the first current row and of the empty chain's row.
     tracks : int
         Current rows, which lie side by side; every nucleotide advances all of them.
-    waiting : ndarray of bool, shape (blocks, rows), optional
-        Which rows wait for the end of a codon at each block's end, if chains translate.
     """
 
     boundaries: NDArray[np.int32]
@@ -88,7 +89,6 @@ class RowPlan(NamedTuple):
     row: int
     start: int
     tracks: int = 1
-    waiting: NDArray[np.bool_] | None = None
 
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what the kernel reads: boundaries, and operations one after the other."""
@@ -158,13 +158,13 @@ def _joins(sites: Sites, rows, blocks, stored) -> NDArray[np.bool_]:
     kinds, joins = sites.exit_kind[rows], np.zeros(len(rows), dtype=bool)
     entries, entry_kinds = np.flatnonzero(sites.flags & INNER_ENTRY), sites.entry_kind
     for kind in np.unique(kinds):
-        own = np.flatnonzero(kinds == kind)
+        alike = np.flatnonzero(kinds == kind)
         seen_first = [
-            np.searchsorted(entries[entry_kinds[entries] == kind], rows[own] + length)
+            np.searchsorted(entries[entry_kinds[entries] == kind], rows[alike] + length)
             for length in sites.intron_lengths[sites.intron_kinds == kind]
         ]
-        alike = [of[1:] == of[:-1] for of in (*seen_first, blocks[own], stored[own])]
-        joins[own[1:]] = np.logical_and.reduce(alike) & ~stored[own[1:]]
+        equal = [of[1:] == of[:-1] for of in (*seen_first, blocks[alike], stored[alike])]
+        joins[alike[1:]] = np.logical_and.reduce(equal) & ~stored[alike[1:]]
     return joins
 
 
@@ -181,7 +181,7 @@ def _compiled(sites: Sites, blocks, slots: SlotLayout, begins, finals) -> RowPla
         sites, slots, ends, (begins, finals), (boundaries, operations), (exits, of_blocks),
         (stored, _joins(sites, rows, of_exits, stored)),
     )  # fmt: skip
-    traceback = TracebackSlots(exits, of_blocks, n_slots)
+    traceback = TracebackSlots(exits, of_blocks, n_slots, np.zeros((len(blocks), 0), dtype=bool))
     return RowPlan(boundaries, operations[:n].copy(), traceback, slots.row, slots.start)
 
 
@@ -275,13 +275,17 @@ def _leave(sites, slots, row, joins, stores, groups, operations, n, next_slot):
 
 
 @njit
-def _close(slots, classes, operations, n, free):
-    """Store what a block leaves, from slot `free` on; return how many operations and slots."""
-    n = emit(operations, n, PUT, free, slots.row, 0)
-    for k in range(classes):
-        n = emit(operations, n, PUT, free + 1 + k, slots.before + k, 0)
-    n = emit(operations, n, PUT, free + 1 + classes, BEST_EXIT, 0)
-    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + classes + 2
+def close_block(sources, operations, n, free):
+    """Store what a block leaves, from slot `free` on; return how many operations and slots.
+
+    `sources` are the first slot and the number of rows of each kind that is stored.
+    """
+    for first, count in sources:
+        for k in range(count):
+            n = emit(operations, n, PUT, free, first + k, 0)
+            free += 1
+    n = emit(operations, n, PUT, free, BEST_EXIT, 0)
+    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
 
 
 @njit(cache=True, nogil=True)
@@ -318,7 +322,8 @@ def _write_operations(sites, slots, block_ends, marked, written, traceback, exit
                 n = emit(operations, n, RAISE, row, slots.before + k, bonus)
         if closes:
             block_slots[block] = free
-            n, free = _close(slots, classes, operations, n, free)
+            sources = (row, 1), (slots.before, classes)
+            n, free = close_block(sources, operations, n, free)
             block += 1
         if n > before:
             operations[n - 1, 0] |= LAST

@@ -20,7 +20,7 @@ from gpu_tools.sites.gpu.launch import can_pack, device_bytes
 _SHARE_OF_FREE_MEMORY = 0.5
 
 
-class GpuOptions(NamedTuple):
+class SiteGpuOptions(NamedTuple):
     """Sizes that results do not depend on.
 
     Attributes
@@ -44,7 +44,7 @@ def align_on_gpus(
     ordinals: tuple[int, ...],
     threads: int,
     finish: Callable,
-    options: GpuOptions | None = None,
+    options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps on GPUs; tables, chains and alignments on the CPU.
 
@@ -60,7 +60,7 @@ def align_on_gpus(
     finish : callable
         Makes a case's result of the case, the strand of its best chain, and that strand's sweep;
         of the case and twice None if it has no chain.
-    options : GpuOptions, optional
+    options : SiteGpuOptions, optional
 
     Returns
     -------
@@ -68,7 +68,7 @@ def align_on_gpus(
         The results, in the order of `cases`.
     """
     results, strands, spread = [None] * len(cases), {}, partial(map_on_threads, threads)
-    options = options or GpuOptions()
+    options = options or SiteGpuOptions()
 
     def drive(share: list[int]) -> None:
         packs = can_pack()
@@ -102,8 +102,9 @@ def _jobs(
     for name in (s for s in "+-" if s in case.tables and case.tables[s].has_chain()):
         table = case.tables[name]
         if id(table) not in strands:
-            strands.setdefault(id(table), SiteStrand(case.codes(name), table, rows_per_block))
-        jobs[name] = SiteJob(strands[id(table)], case.target.codes, scoring)
+            strand = SiteStrand(case.codes(name), table, scoring, rows_per_block)
+            strands.setdefault(id(table), strand)
+        jobs[name] = SiteJob(strands[id(table)], case.target.codes)
     return jobs
 
 

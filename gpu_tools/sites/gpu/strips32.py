@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.cpu.coding import possible
+from gpu_tools.sites.bounds import possible
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.row_plan import RowPlan
@@ -75,6 +75,4 @@ class Strips32:
         scores, ends, columns = lanes.T
         equal = np.flatnonzero(scores == scores.max())
         end = SweepEnd(*lanes[equal[np.lexsort((columns[equal], ends[equal]))[0]]].tolist())
-        if job.table.stops is None:
-            return end
         return end._replace(score=possible(end.score, job.limit, len(job.target), job.scoring))

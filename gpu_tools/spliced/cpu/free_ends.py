@@ -12,14 +12,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.bounds import bounds
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.exon_graph import ExonGraph
-from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
+from gpu_tools.splicing.bounds import CELL_FLOOR, check_cells
 from gpu_tools.splicing.recurrence import empty_row
 from gpu_tools.splicing.rows import begin, column_of, final_score, next_row, put, raise_to
 from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
@@ -99,18 +98,11 @@ class FreeEnds:
     def __init__(self, scoring: SplicedScoring):
         self.scoring = scoring
 
-    def _check(self, graph: ExonGraph, columns: int) -> None:
-        """Raise `ScoringError` if a cell or a step could reach the limit."""
-        magnitude = bounds(graph, 2 * padded(columns, 1, 4), self.scoring).magnitude
-        if magnitude >= CELL_LIMIT:
-            raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
-
     def sweep(self, prepared: PreparedCase, graph: ExonGraph) -> FreeSweep:
         """Sweep one strand of a case on one thread; `graph` has at least one exon."""
-        target = prepared.case.target.codes
-        self._check(graph, len(target) + 1)
-        dtype, scoring = np.dtype(np.int32), self.scoring
+        target, dtype, scoring = prepared.case.target.codes, np.dtype(np.int32), self.scoring
         width, lanes = padded(len(target) + 1, 1, dtype.itemsize), lanes_of(dtype)
+        check_cells(bounds(graph, 2 * width, scoring).magnitude)
         strip: Strip = strip_of(target, 0, width, scoring, dtype)
         weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
         ends = np.full((len(graph.ends), width), CELL_FLOOR, dtype)
@@ -120,24 +112,32 @@ class FreeEnds:
         return FreeSweep(by_column(ends, lanes), by_column(entries, lanes), *map(int, best))
 
     def conclude(self, prepared: PreparedCase, sweeps: list[FreeSweep]) -> SplicedAlignment:
-        """Return the result of a case from the sweeps of its programs."""
+        """Return the result of a case from the sweeps of its exon graphs."""
         if not sweeps:
             return result_of(prepared)
         # the first of equals: + before -
         pairs = zip(prepared.programs, sweeps, strict=True)
         graph, sweep = max(pairs, key=lambda pair: pair[1].score)
-        traced = free_trace(graph, sweep, prepared.case.target.codes, self.scoring)
-        return result_of(
-            prepared,
-            strand="-" if graph.reverse else "+",
-            score=sweep.score,
-            n_exons=graph.n_exons,
-            chain=tuple(graph.forward(exon) for exon in traced.intervals),
-            target_start=traced.first_column,
-            target_end=sweep.column,
-            cigar=traced.cigar,
-            exon_scores=tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
-        )
+        traced = _traced(graph, sweep, prepared.case.target.codes, self.scoring)
+        return traced_result(prepared, graph, traced, sweep.score, sweep.column)
+
+
+def traced_result(
+    prepared: PreparedCase, graph: ExonGraph, traced: TracedChain, score: int, column: int, **more
+) -> SplicedAlignment:
+    """Return the result of a case whose chain ends at a column; an entry begins with its exon."""
+    return result_of(
+        prepared,
+        strand="-" if graph.reverse else "+",
+        score=score,
+        n_exons=graph.n_exons,
+        chain=tuple(graph.forward(exon) for exon in traced.intervals),
+        target_start=traced.first_column,
+        target_end=column,
+        cigar=traced.cigar,
+        exon_scores=tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
+        **more,
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -167,23 +167,10 @@ def _left_at(graph: ExonGraph, row: int) -> int:
     return int(exons[graph.exit_bonus[exons].argmax()])
 
 
-def free_trace(
-    graph: ExonGraph, sweep: FreeSweep, target: NDArray[np.uint8], scoring: SplicedScoring
-) -> TracedChain:
+def _traced(graph: ExonGraph, sweep: FreeSweep, target, scoring: SplicedScoring) -> TracedChain:
     """Recover the best chain and its alignment.
 
-    Parameters
-    ----------
-    graph : ExonGraph
-    sweep : FreeSweep
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    TracedChain
-        An exon's `entry` is its candidate and whether it is entered at the candidate's start.
+    An exon's `entry` is its candidate and whether it is entered at the candidate's start.
     """
     candidate = _left_at(graph, sweep.row)
     track = graph.exit_tracks[candidate]
@@ -227,12 +214,7 @@ class _FreeTracer:
 
     def end_before(self, exon: TracedExon) -> FreeEnd | None:
         """Return the nearest end before the exon's candidate that explains the entry's value."""
-        graph, sweep, column, (candidate, whole) = (
-            self.graph,
-            self.sweep,
-            exon.column,
-            exon.entry,
-        )
+        graph, sweep, column, (candidate, whole) = self.graph, self.sweep, exon.column, exon.entry
         track = graph.exit_tracks[candidate]
         entry = sweep.entries[track, column]
         if not whole or entry == self.empty[column]:

@@ -212,8 +212,8 @@ def align_cases(cases, terms, lifted, numbers):
             if better[0] > best[0]:  # the first of equals: + before -
                 winner, sweep, best, job = strands[1], other, better, job + 1
         chain, start, operations, runs = trace_chain(
-            winner.graph, sweep, target, _pairs(lifted, target), costs, best[1], best[2],
-        )  # fmt: skip
+            winner.graph, sweep, target, (lifted, lifted[:, target]), costs, best[1], best[2]
+        )
         found = job, best[0], start, best[2], len(chain), len(runs)
         for field in range(FIELDS):
             table[row, field] = found[field]
@@ -221,13 +221,3 @@ def align_cases(cases, terms, lifted, numbers):
         letters, lengths = _extended(letters, n_runs, operations), _extended(lengths, n_runs, runs)
         n_exons, n_runs = n_exons + len(chain), n_runs + len(runs)
     return table, exons[:n_exons], letters[:n_runs], lengths[:n_runs]
-
-
-@njit(cache=True, nogil=True)
-def _pairs(lifted, target):
-    """Return what `traceback.pair_scores` does."""
-    profile = np.empty((len(lifted), len(target)), dtype=np.int32)
-    for code in range(len(lifted)):
-        for column in range(len(target)):
-            profile[code, column] = lifted[code, target[column]]
-    return lifted, profile

@@ -2,7 +2,7 @@
 
 A candidate is read with up to four *overhangs*: as a chain's first exon, or behind an intron that
 splits a codon after 0, 1 or 2 nucleotides. A track with an overhang is a *framed track*. Framed
-tracks are swept one after another, each from an entry row of its own and up to the first stop codon
+tracks are swept one after another, each from its entry row on and up to the first stop codon
 in its frame. The row behind an exon is stored by the exon's end and by what is left of a codon
 there; `gpu_tools.sites.cpu.coding` describes how stop codons across introns are excluded.
 """
@@ -15,10 +15,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
-from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT
+from gpu_tools.splicing.bounds import CELL_FLOOR, check_cells
 from gpu_tools.splicing.codons import (
     FRAMES,
     SPLITS,
@@ -78,7 +77,7 @@ def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) ->
     ----------
     graph : ExonGraph
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     complete : bool
         Whether chains begin with ATG and end with a stop codon; else they begin and end at any
         codon.
@@ -211,7 +210,7 @@ def reading_sweep(
     graph : ExonGraph
         With at least one exon.
     codes : ndarray of uint8, shape (m,)
-        The strand's bases, in reading direction.
+        The strand's nucleotides, in reading direction.
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
@@ -224,7 +223,7 @@ def reading_sweep(
     """
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
-    _check_magnitude(graph, len(target) + 1, scoring)
+    check_cells(_magnitude(graph, 2 * width, scoring))
     framed = framed_tracks(graph, codes, complete)
     strip = strip_of(target, 0, width, scoring, dtype)
     weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
@@ -235,12 +234,9 @@ def reading_sweep(
     return ReadingSweep(framed, by_column(exits, lanes), by_column(entries, lanes))
 
 
-def _check_magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> None:
-    """Raise `ScoringError` if a cell or a step could reach the limit."""
+def _magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> int:
+    """Return a bound on the magnitude of any cell and any step."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
     bonus = int(np.abs(graph.exit_bonus).max(initial=0))
     chain = (len(graph.starts) + 1) * (bonus + abs(scoring.intron_penalty))
-    of_columns = 2 * padded(columns, 1, 4) * (lifted + abs(scoring.gap))
-    magnitude = of_columns + graph.length * abs(scoring.gap) + chain
-    if magnitude >= CELL_LIMIT:
-        raise ScoringError(f"scores up to {magnitude} could arise; expected less than 2^28")
+    return columns * (lifted + abs(scoring.gap)) + graph.length * abs(scoring.gap) + chain

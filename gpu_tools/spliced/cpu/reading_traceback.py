@@ -9,6 +9,7 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.spliced.case import PreparedCase, result_of
+from gpu_tools.spliced.cpu.free_ends import traced_result
 from gpu_tools.spliced.cpu.reading import FIRST, LAST, ReadingSweep, reading_sweep
 from gpu_tools.spliced.cpu.traceback import BestEnd, best_end
 from gpu_tools.spliced.exon_graph import ExonGraph
@@ -43,10 +44,10 @@ class Reading:
         return reading_sweep(graph, codes, target, self.scoring, self.complete)
 
     def conclude(self, prepared: PreparedCase, sweeps: list[ReadingSweep]) -> SplicedAlignment:
-        """Return the result of a case from the sweeps of its programs."""
+        """Return the result of a case from the sweeps of its exon graphs."""
         target, found = prepared.case.target.codes, []
         for graph, sweep in zip(prepared.programs, sweeps, strict=True):
-            best = best_reading(sweep, len(target), self.scoring)
+            best = _best_reading(sweep, len(target), self.scoring)
             if best is not None:
                 found.append((best, graph, sweep))
         if not found:
@@ -54,69 +55,25 @@ class Reading:
         # the first of equals: + before -
         best, graph, sweep = max(found, key=lambda one: one[0].score)
         codes = strand_codes(prepared, graph)
-        return result_of(
-            prepared,
-            strand="-" if graph.reverse else "+",
-            score=best.score,
-            n_exons=graph.n_exons,
-            **trace_reading(graph, sweep, codes, target, best, self.scoring),
-        )
+        tracer = _ReadingTracer(graph, sweep, codes, target, self.scoring)
+        traced = trace_back(tracer, best.end, best.column, self.scoring)
+        translation = translation_of(codes, traced.intervals)
+        return traced_result(prepared, graph, traced, best.score, best.column, **translation)
 
 
 def strand_codes(prepared: PreparedCase, graph: ExonGraph) -> NDArray[np.uint8]:
-    """Return the bases of a graph's strand, in reading direction."""
+    """Return the nucleotides of a graph's strand, in reading direction."""
     forward = prepared.case.base.codes
     return reverse_complement(forward) if graph.reverse else forward
 
 
-def best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> BestEnd | None:
-    """Return where the best chain ends, its `end` the number of an exit; None without a chain.
-
-    Parameters
-    ----------
-    sweep : ReadingSweep
-    columns : int
-        Length of the target.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    BestEnd or None
-    """
+def _best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> BestEnd | None:
+    """Return where the best chain ends, its `end` the number of an exit; None without a chain."""
     last = np.flatnonzero(sweep.framed.exit_kinds == LAST)
     if not len(last):
         return None
     best = best_end(sweep.exits[last], columns, scoring)
     return best._replace(end=int(last[best.end])) if best.score > -CELL_LIMIT else None
-
-
-def trace_reading(graph: ExonGraph, sweep, codes, target, best, scoring) -> dict:
-    """Recover the best chain and its alignment, as fields of `SplicedAlignment`.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-    sweep : ReadingSweep
-    codes, target : ndarray of uint8
-        The strand's bases in reading direction, and the target.
-    best : BestEnd
-        Of `best_reading`.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    dict
-    """
-    tracer = _ReadingTracer(graph, sweep, codes, target, scoring)
-    traced = trace_back(tracer, best.end, best.column, scoring)
-    return {
-        "chain": tuple(graph.forward(exon) for exon in traced.intervals),
-        "target_start": traced.first_column,
-        "target_end": best.column,
-        "cigar": traced.cigar,
-        "exon_scores": tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
-        **translation_of(codes, traced.intervals),
-    }
 
 
 class _ReadingTracer:

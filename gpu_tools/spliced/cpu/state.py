@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.splicing import recurrence as core
@@ -54,7 +52,7 @@ class Border(NamedTuple):
     tops: NDArray
 
 
-class StripState(NamedTuple):
+class StreamStrip(NamedTuple):
     """A strip's target and its state between two blocks of steps.
 
     `row` holds column c of lane l at c * lanes + l; `maxima` is the maximum over the empty chain
@@ -74,10 +72,10 @@ class StripState(NamedTuple):
     cursor: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def lay_out_stream(graph, weights):
     """Return the `Stream` of `GraphArrays`, for cells of the type of `weights`."""
-    lanes, n_rows, tracks = VECTOR_BYTES // weights.itemsize, len(graph.codes), graph.tracks
+    lanes, n_rows, tracks = simd.VECTOR_BYTES // weights.itemsize, len(graph.codes), graph.tracks
     symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=weights.dtype)
     for row in range(n_rows):
         symbols[lanes + row] = graph.codes[n_rows - 1 - row]
@@ -102,29 +100,29 @@ def _overload_symbols_or_scores(symbols, table):
         shape = len(table), len(symbols)
         scores = simd.aligned_zeros(shape[0] * shape[1], table.dtype).reshape(shape)
         for code in range(len(table)):
-            for place in range(len(symbols)):
-                scores[code, place] = table[code, min(symbols[place], OTHER)]
+            for position in range(len(symbols)):
+                scores[code, position] = table[code, min(symbols[position], OTHER)]
         return scores
 
     return by_equality if table.ndim == 1 else by_profile
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def lay_out_strip(target, first_column, width, terms):
     """Return the state of a strip of `width` columns before its first step."""
     weights = terms.weights
-    lanes, dtype = VECTOR_BYTES // weights.itemsize, weights.dtype
+    lanes, dtype = simd.VECTOR_BYTES // weights.itemsize, weights.dtype
     symbols, start = np.empty(width, dtype=np.uint8), np.empty(width, dtype=dtype)
     columns = width // lanes
     for lane in range(lanes):
         for c in range(columns):
-            place, symbol = first_column - 1 + lane * columns + c, np.uint8(_TARGET_PAD)
-            if place < len(target):
-                symbol = np.uint8(_TARGET_OTHER) if target[place] == OTHER else target[place]
+            position, symbol = first_column - 1 + lane * columns + c, np.uint8(_TARGET_PAD)
+            if position < len(target):
+                symbol = np.uint8(_TARGET_OTHER) if target[position] == OTHER else target[position]
             symbols[c * lanes + lane] = symbol
     for k in range(width):
         start[k] = empty_chain(first_column + k, terms.gap, terms.free)
-    return StripState(
+    return StreamStrip(
         _symbols_or_scores(symbols, terms.table), first_column, simd.aligned_zeros(width, dtype),
         start, simd.aligned_zeros(2 * lanes, dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),

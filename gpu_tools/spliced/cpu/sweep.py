@@ -11,21 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
-from gpu_tools.spliced.cpu.state import (
-    Border,
-    lay_out_stream,
-    lay_out_strip,
-    terms_of,
-)
+from gpu_tools.spliced.cpu.state import Border, lay_out_stream, lay_out_strip, terms_of
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.recurrence import Sweep
@@ -102,14 +96,14 @@ def _advance(row, target, base, diagonal, left, weights, lanes):
     return left
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def run_steps(stream, strip, sweep, border, following, weights, steps):
     """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a strip.
 
     Parameters
     ----------
     stream : Stream
-    strip : StripState
+    strip : StreamStrip
         Updated.
     sweep : Sweep
         The strip's columns are filled in.
@@ -170,7 +164,7 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     cursor[0], cursor[1], cursor[2], cursor[3] = first_track, next_track, first_exit, next_exit
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def begin_column_zero(stream, sweep, border, weights):
     """Fill in the column before the first target symbol, where every nucleotide is a gap."""
     # local names for the same reason as above
@@ -194,27 +188,10 @@ def begin_column_zero(stream, sweep, border, weights):
                 exit_ += 1
 
 
-# numba loads a function from its cache once: Python must not call what compiled functions call
-
-
-@njit(cache=True, nogil=True)
-def _run_steps(stream, strip, sweep, borders, weights, steps):
-    run_steps(stream, strip, sweep, borders[0], borders[1], weights, steps)
-
-
-@njit(cache=True, nogil=True)
-def _fill_column_zero(stream, sweep, border, weights):
-    begin_column_zero(stream, sweep, border, weights)
-
-
-@njit(cache=True, nogil=True)
-def _make_stream(graph, weights):
-    return lay_out_stream(graph, weights)
-
-
-@njit(cache=True, nogil=True)
-def _make_strip(target, first_column, width, terms):
-    return lay_out_strip(target, first_column, width, terms)
+_run_steps = njit(cache=True, nogil=True)(run_steps)
+_begin_column_zero = njit(cache=True, nogil=True)(begin_column_zero)
+_lay_out_stream = njit(cache=True, nogil=True)(lay_out_stream)
+_lay_out_strip = njit(cache=True, nogil=True)(lay_out_strip)
 
 
 def fill_column_zero(
@@ -231,7 +208,7 @@ def fill_column_zero(
     scoring : SplicedScoring
     """
     weights = terms_of(scoring, sweep.ends.dtype).weights
-    _fill_column_zero(_make_stream(graph.arrays, weights), sweep, border, weights)
+    _begin_column_zero(_lay_out_stream(graph.arrays, weights), sweep, border, weights)
 
 
 def sweep(
@@ -263,7 +240,7 @@ def sweep(
     dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring), scoring)
     columns = padded(len(target), threads, dtype.itemsize)
     terms = terms_of(scoring, dtype)
-    stream = _make_stream(graph.arrays, terms.weights)
+    stream = _lay_out_stream(graph.arrays, terms.weights)
     result = Sweep(
         np.full((len(graph.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
         np.empty((len(graph.starts), columns + 1), dtype=dtype),
@@ -272,13 +249,13 @@ def sweep(
         Border(np.zeros(stream.n_rows, dtype), np.zeros(len(graph.starts), dtype))
         for _ in range(threads + 1)
     ]
-    _fill_column_zero(stream, result, borders[0], terms.weights)
+    _begin_column_zero(stream, result, borders[0], terms.weights)
     width = columns // threads
-    strips = [_make_strip(target, 1 + k * width, width, terms) for k in range(threads)]
+    strips = [_lay_out_strip(target, 1 + k * width, width, terms) for k in range(threads)]
 
     def block(k: int, steps: tuple[int, int]) -> None:
-        _run_steps(stream, strips[k], result, tuple(borders[k : k + 2]), terms.weights, steps)
+        _run_steps(stream, strips[k], result, *borders[k : k + 2], terms.weights, steps)
 
-    n_steps = stream.n_rows + VECTOR_BYTES // dtype.itemsize - 1
+    n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
     run_strips(block, threads, blocks_of(n_steps, steps_per_block))
     return result

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import SplicedScoring
@@ -44,15 +45,10 @@ class BestEnd(NamedTuple):
 
 def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> BestEnd:
     """Return where the best chain ends; `ends` are a sweep's, shape (D, > target_length)."""
-    return BestEnd(*_best_end(ends, target_length, scoring.gap, scoring.ends != "global"))
+    return BestEnd(*_find_best_end(ends, target_length, scoring.gap, scoring.ends != "global"))
 
 
-@njit(cache=True, nogil=True)
-def _best_end(ends, target_length, gap, free):
-    return find_best_end(ends, target_length, gap, free)
-
-
-@njit(cache=True, nogil=True)
+@register_jitable
 def find_best_end(ends, target_length, gap, free):
     """Return score, end and column, see `best_end`."""
     best, at_end, at_column = np.int64(np.iinfo(np.int64).min), 0, 0
@@ -62,6 +58,9 @@ def find_best_end(ends, target_length, gap, free):
             if score > best:
                 best, at_end, at_column = score, end, column
     return best, at_end, at_column
+
+
+_find_best_end = njit(cache=True, nogil=True)(find_best_end)
 
 
 class Chain(NamedTuple):
@@ -109,13 +108,7 @@ class Swept:
         return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
 
 
-@njit(cache=True, nogil=True)
-def _trace_chain(graph, sweep, target, pairs, costs, end, column):
-    # Python must not call what compiled functions call
-    return trace_chain(graph, sweep, target, pairs, costs, end, column)
-
-
-@njit(cache=True, nogil=True)
+@register_jitable
 def trace_chain(graph, sweep, target, pairs, costs, end, column):
     """Walk the best chain backwards.
 
@@ -171,6 +164,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
     return np.array(exons)[::-1], start, letters, lengths
 
 
+_trace_chain = njit(cache=True, nogil=True)(trace_chain)
 _empty_chain = njit(cache=True)(core.empty_chain)
 
 

@@ -1,14 +1,12 @@
 """Strips that follow each other on threads."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from gpu_tools.hardware.cpu import wavefront as strips
-from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips, strip_tasks
+from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 
 
 @pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (10, 4), (12, 4), (3, 9)])
@@ -43,24 +41,6 @@ def test_a_strip_stays_behind_the_one_before(count, n_blocks):
 
     run_strips(block, count, blocks)
     check_order(events, count, blocks)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_few_threads_that_take_tasks_in_their_order_come_to_an_end(threads):
-    def turn(done, strip, number):
-        """Run two blocks a turn."""
-        past = min(number + 2, 5)
-        for block in range(number, past):
-            strips._wait_for_block(done, strip, block, 5)
-            ran.append((strip, block))
-            strips._tell_block(done, strip)
-        return past
-
-    ran = []
-    with ThreadPoolExecutor(threads) as pool:
-        for task in [pool.submit(task) for task in strip_tasks(turn, 4, 5)]:
-            task.result()
-    assert sorted(ran) == [(strip, block) for strip in range(4) for block in range(5)]
 
 
 def test_a_strip_that_fails_keeps_nobody_waiting():

@@ -110,8 +110,8 @@ def check(rng, ends: str, table_of, run, rows_per_block: int) -> int:
     (expected,) = site_align([made], scoring, device="cpu", threads=1)
     if not table.has_chain():
         return 0
-    strand = SiteStrand(made.codes("+"), table, rows_per_block)
-    job = SiteJob(strand, made.target.codes, scoring)
+    strand = SiteStrand(made.codes("+"), table, scoring, rows_per_block)
+    job = SiteJob(strand, made.target.codes)
     if run is run_steps and not job.fits_packed:
         return 0
     strips, rows, end = run(job)
@@ -144,7 +144,7 @@ def test_steps_store_the_rows_that_operations_store(seed):
     table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
     table = replace(table, first_entry=rng.integers(-9, 60, len(table.first_entry)))
     codes = rng.integers(0, 4, 150).astype(np.uint8)
-    job = SiteJob(SiteStrand(codes[:120], table, 5), codes[110:], SplicedScoring())
+    job = SiteJob(SiteStrand(codes[:120], table, SplicedScoring(), 5), codes[110:])
     (traceback, rows), (strips, copies, _) = run_in_registers(job), run_steps(job)
     stored = [slot for slot in traceback.exits.tolist() if slot > strips.first_slot]
     stored += [first + k for first in traceback.blocks.tolist() for k in range(2 + 2)]
@@ -159,7 +159,7 @@ def job_with_pending_exits(length: int) -> SiteJob:
     rng = np.random.default_rng(5)
     table = random_table(rng, 400, 1.0, (IntronClass(0, length, 1),))
     target = np.zeros(2 * WARP * WIDE, np.uint8)
-    return SiteJob(SiteStrand(np.zeros(400, np.uint8), table), target, SplicedScoring())
+    return SiteJob(SiteStrand(np.zeros(400, np.uint8), table, SplicedScoring()), target)
 
 
 def test_base_sequences_that_need_many_slots_have_narrow_strips_or_32_bits():
@@ -178,7 +178,7 @@ def test_memory_is_not_underestimated(kernel):
     ends, table_of, run = RUNS[kernel]
     table = table_of(np.random.default_rng(4), 3000, 0.01, 30)
     codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
-    job = SiteJob(SiteStrand(codes, table), codes[:700], SplicedScoring(ends=ends))
+    job = SiteJob(SiteStrand(codes, table, SplicedScoring(ends=ends)), codes[:700])
     assert job.fits_packed == (run is run_steps)
     n_slots = job.strand.steps.traceback.n_slots if job.fits_packed else 0
     n_slots = n_slots or job.strand.row_plan.traceback.n_slots

@@ -24,12 +24,12 @@ SEEDS = range(1, 2) if simulated() else range(40)
 
 def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **options) -> list:
     """Return results with `options` of the GPU's schedule; `finish` makes them of the sweeps."""
-    from gpu_tools.sites.gpu.schedule import GpuOptions, align_on_gpus
+    from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus
 
     def finished(case, strand, found):
         return finish(case, strand, found, scoring)
 
-    return align_on_gpus(made, scoring, (0,), 1, finished, GpuOptions(**options))
+    return align_on_gpus(made, scoring, (0,), 1, finished, SiteGpuOptions(**options))
 
 
 def check(made: list[SiteCase], scoring: SplicedScoring, **options):
@@ -193,9 +193,9 @@ def test_narrow_strips_are_for_long_bases():
 
     def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
-        strand = SiteStrand(np.zeros(length, np.uint8), table)
+        strand = SiteStrand(np.zeros(length, np.uint8), table, SplicedScoring())
         columns = 2 * WARP * WIDE
-        return [SiteJob(strand, np.zeros(columns - 1, np.uint8), SplicedScoring())] * count
+        return [SiteJob(strand, np.zeros(columns - 1, np.uint8))] * count
 
     assert sizes_of(jobs_of(2000, 1)) == [NARROW]
     assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [WIDE] * 50 + [NARROW]
@@ -210,7 +210,7 @@ def test_which_kernel_takes_what():
 
     def packs(target="A" * 40, table=table, **scores):
         codes = Sequence.from_text("t", target).codes
-        return SiteJob(SiteStrand(base, table), codes, SplicedScoring(**scores)).fits_packed
+        return SiteJob(SiteStrand(base, table, SplicedScoring(**scores)), codes).fits_packed
 
     assert packs()
     assert packs("A" * 39 + "N")
@@ -275,9 +275,9 @@ def test_demo(ends, reading):
 
 
 def test_the_kernels_do_the_work():
-    from gpu_tools.sites.gpu.device_sweeps import DeviceSiteSweep
+    from gpu_tools.sites.gpu.device_sweeps import DeviceSweep
 
     table = random_table(np.random.default_rng(2), 6, 1.0)
     made = [case_of("ACGTAC", "CG", {"+": table})]
     (sweep,) = on_gpu(made, SplicedScoring(), lambda case, strand, found, scoring: found)
-    assert isinstance(sweep, DeviceSiteSweep)
+    assert isinstance(sweep, DeviceSweep)

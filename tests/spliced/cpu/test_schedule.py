@@ -133,7 +133,7 @@ def test_a_large_case_is_more_than_a_threads_share(threads, least, expected):
 def test_rows_of_a_strip_begin_at_cache_lines(matrix, dtype):
     terms, target = terms_of(SplicedScoring(matrix=matrix), np.dtype(dtype)), np.arange(90) % 5
     strips = [
-        cpu._make_strip(target.astype(np.uint8), 1, padded(length, 1, dtype().itemsize), terms)
+        cpu._lay_out_strip(target.astype(np.uint8), 1, padded(length, 1, dtype().itemsize), terms)
         for length in range(1, 400, 40)
     ]
     for strip in strips:
