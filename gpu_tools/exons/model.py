@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons.lattice import N_INTRONS
 from gpu_tools.model.exon_set import EXON_TYPES
-from gpu_tools.model.json_model import (
-    HUNDREDTHS,
-    ModelReader,
-    load_json,
-    shipped_in,
-)
+from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json
 from gpu_tools.model.resources import resource_path
 from gpu_tools.splicing.site_matrix import N_BASES, SiteModel, read_site
 
@@ -32,7 +27,7 @@ LONGEST_EXON = 100_000
 LONGEST_STAY = 1_000_000_000
 SHORTEST_EXON = 3
 GC_CLASSES = np.arange(0.25, 0.76, 0.025)
-"""Shares of G and C that coding scores are made for; a place takes the nearest."""
+"""Shares of G and C that coding scores are made for; a nucleotide gets the nearest."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +139,6 @@ def load_model(name_or_path: str | PathLike) -> ExonModel:
         message names the key at fault and what was expected.
     """
     return load_json(name_or_path, resource_path("models"), "exon model", model_from_dict)
-
-
-def shipped_models() -> list[str]:
-    """Return the names of the models shipped with the project."""
-    return shipped_in(resource_path("models"))
 
 
 def model_from_dict(content: Any) -> ExonModel:

@@ -53,31 +53,25 @@ class Tables(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _next_row(before, row, i, costs, band, weights):
-    """Compute row i within the band from the one before; `costs` by column, from column 1 on."""
-    low, high = max(i - band[0], 0), min(i + band[1], len(row) - 1)
-    left = _FAR
-    for column in range(low, high + 1):
-        diagonal = before[column - 1] if column > 0 else _FAR
-        pair = costs[column - 1] if column > 0 else np.int32(0)
-        left = np.int32(cell(diagonal, before[column], left, pair, weights[0], weights[1]))
-        row[column] = left
-    if low > 0:
-        row[low - 1] = _FAR
-    if high + 1 < len(row):
-        row[high + 1] = _FAR
-
-
-@njit(cache=True, nogil=True)
 def _fill(rows, first, symbols, codes, pairs, band, weights):
-    """Fill rows ``first + 1`` and following of a block whose row 0 is row `first`."""
-    m, width = len(symbols), rows.shape[1] - 1
-    costs = np.empty(width, np.int32)
+    """Fill rows ``first + 1`` and following of a block, in the band; its row 0 is row `first`."""
+    width = rows.shape[1]
     for k in range(1, len(rows)):
-        of_symbol = pairs[symbols[m - first - k]]
-        for column in range(width):
-            costs[column] = of_symbol[codes[len(codes) - 1 - column]]
-        _next_row(rows[k - 1], rows[k], first + k, costs, band, weights)
+        i, left = first + k, _FAR
+        of_symbol = pairs[symbols[len(symbols) - i]]
+        low, high = max(i - band[0], 0), min(i + band[1], width - 1)
+        for column in range(low, high + 1):
+            diagonal, pair = _FAR, np.int32(0)
+            if column > 0:
+                diagonal = rows[k - 1, column - 1]
+                pair = of_symbol[codes[len(codes) - column]]
+            up = rows[k - 1, column]
+            left = np.int32(cell(diagonal, up, left, pair, weights[0], weights[1]))
+            rows[k, column] = left
+        if low > 0:
+            rows[k, low - 1] = _FAR
+        if high + 1 < width:
+            rows[k, high + 1] = _FAR
 
 
 @njit(cache=True, nogil=True)

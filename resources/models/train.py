@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.training import folds, train, trained_on
+from gpu_tools.exons.training import train
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 # the repository's own benchmarks, wherever the script is started from
 sys.path.insert(0, str(HERE.parents[1]))
 
-from benchmarks.exons.evaluation import Ranking, rank_probabilities  # noqa: E402
+from benchmarks.exons.evaluation import Ranking, folds, rank_probabilities, trained_on  # noqa: E402
 
 TRAINING = HERE.parent / "training"
 DEMO = HERE.parent / "demo"

@@ -38,42 +38,25 @@ class Span(NamedTuple):
     end: int
 
 
-def _equalities(peq, block, codes):
+def _looked_up(table, row, codes):
     raise NotImplementedError("only for jitted code")
 
 
-@overload(_equalities, inline="always")
-def _overload_equalities(peq, block, codes):
-    def by_selection(peq, block, codes):
-        found = simd.splat(np.uint64(0))
-        for code in range(4):
-            of_code, bits = simd.splat(np.uint64(code)), simd.splat(peq[block, code])
-            found = simd.where_equal(codes, of_code, bits, found)
+@overload(_looked_up, inline="always")
+def _overload_looked_up(table, row, codes):
+    """Look up a code in each lane: five nucleotide codes by selection, more in memory."""
+
+    def by_selection(table, row, codes):
+        found = simd.splat(table[row, NUCLEOTIDE_CODES])
+        for code in range(NUCLEOTIDE_CODES):
+            of_code = simd.splat(table.dtype.type(code))
+            found = simd.where_equal(codes, of_code, simd.splat(table[row, code]), found)
         return found
 
-    def by_gathering(peq, block, codes):
-        return simd.gather(peq, block * peq.shape[1], codes)
+    def by_gathering(table, row, codes):
+        return simd.gather(table, row * table.shape[1], codes)
 
-    return by_selection if peq.ndim == 2 else by_gathering
-
-
-def _pair_costs(profile, row, codes):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_pair_costs, inline="always")
-def _overload_pair_costs(profile, row, codes):
-    def by_selection(profile, row, codes):
-        costs = simd.splat(profile[row, NUCLEOTIDE_CODES])
-        for code in range(NUCLEOTIDE_CODES):
-            of_code = simd.splat(profile.dtype.type(code))
-            costs = simd.where_equal(codes, of_code, simd.splat(profile[row, code]), costs)
-        return costs
-
-    def by_gathering(profile, row, codes):
-        return simd.gather(profile, row * profile.shape[1], codes)
-
-    return by_selection if profile.ndim == 2 else by_gathering
+    return by_selection if table.ndim == 2 else by_gathering
 
 
 @njit(cache=True, nogil=True)
@@ -125,7 +108,7 @@ def scan_words(text, peq, m, span, limits, hits):
     ----------
     text : ndarray, shape (steps * 8,)
         Codes laid out by `lay_out`.
-    peq : ndarray of uint64, shape (blocks, 4) or (blocks, codes, 1)
+    peq : ndarray of uint64, shape (blocks, 6) or (blocks, codes + 1, 1)
         Bit i of block b is set where pattern row 64 b + i matches the code.
     m : int
         Pattern rows.
@@ -159,7 +142,7 @@ def scan_words(text, peq, m, span, limits, hits):
             bottom = simd.splat(np.uint64(min(m - block * WORD, WORD) - 1))
             at = block * WORD_LANES
             up, down = simd.load(pv, at), simd.load(mv, at)
-            equal = _equalities(peq, block, codes)
+            equal = _looked_up(peq, block, codes)
             vertical = simd.bit_or(equal, down)
             equal = simd.bit_or(equal, carry_down)
             total = simd.add(simd.bit_and(equal, up), up)
@@ -218,7 +201,7 @@ def scan_costs(text, profile, weights, span, limits, hits):
         # one row beyond the active ones, and further only down a run of deletions
         while row < m and (row <= active or simd.any_at_most(simd.add(up, deletion), limit)):
             left = simd.load(column, row * lanes)
-            pair = simd.add(diagonal, _pair_costs(profile, row, codes))
+            pair = simd.add(diagonal, _looked_up(profile, row, codes))
             up = simd.minimum(simd.minimum(pair, simd.add(up, deletion)),
                               simd.add(left, insertion))  # fmt: skip
             simd.store(column, row * lanes, up)
@@ -329,7 +312,7 @@ def _unit_query(symbols, matches) -> UnitQuery:
     packed = np.packbits(bits.reshape(n_blocks, WORD, -1), axis=1, bitorder="little")
     words = np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8")
     if n_codes == NUCLEOTIDE_CODES:
-        return UnitQuery(np.ascontiguousarray(words[:, :4, 0], dtype=np.uint64), m)
+        words = words[:, :, 0]
     return UnitQuery(np.ascontiguousarray(words, dtype=np.uint64), m)
 
 
