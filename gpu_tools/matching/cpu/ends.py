@@ -60,7 +60,7 @@ class Finder:
 
     def __post_init__(self):
         self.patterns = np.array([probe.pattern for probe in self.probes])
-        self.queries: dict[int, cpu.UnitQuery | cpu.CostQuery] = {}
+        self.queries: dict[int, cpu.Query] = {}
         if self.numbers is None:
             self.numbers = range(len(self.probes))
 
@@ -74,7 +74,7 @@ class Finder:
         """Return the hits of a text block that are within the limits after it."""
         return self.scan(text_block.codes, self.tasks(text_block, self.numbers))
 
-    def query(self, number: int) -> cpu.UnitQuery | cpu.CostQuery:
+    def query(self, number: int) -> cpu.Query:
         """Return a probe in the form of the loops, made at the first call."""
         if number not in self.queries:
             symbols = self.probes[number].symbols

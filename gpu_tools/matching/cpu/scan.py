@@ -7,6 +7,7 @@ the rows in which every cell is above the limit (Ukkonen's cut-off).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -229,36 +230,19 @@ def lay_out(codes, first, span, lanes, pad, laid_out):
             laid_out[step * lanes + lane] = codes[position] if inside else pad
 
 
-class UnitQuery(NamedTuple):
-    """A probe for `scan_words`."""
+class Query(NamedTuple):
+    """A probe as the loops want it: `scan_words` or `scan_costs`, its tables, and its lanes."""
 
-    peq: NDArray[np.uint64]
-    m: int
-    lanes: int = WORD_LANES
-
-    def scan(self, text, span: Span, limits, hits) -> int:
-        """Run `scan_words`."""
-        return scan_words(text, self.peq, self.m, tuple(span), limits, hits)
-
-
-class CostQuery(NamedTuple):
-    """A probe for `scan_costs`."""
-
-    profile: NDArray
-    weights: NDArray
+    function: Callable[..., int]
+    tables: tuple
     lanes: int
 
-    @property
-    def m(self) -> int:
-        """Rows of the pattern."""
-        return len(self.profile)
-
     def scan(self, text, span: Span, limits, hits) -> int:
-        """Run `scan_costs`."""
-        return scan_costs(text, self.profile, self.weights, tuple(span), limits, hits)
+        """Run the loop."""
+        return self.function(text, *self.tables, tuple(span), limits, hits)
 
 
-def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts):
+def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts) -> Query:
     """Return a probe as the loops want it.
 
     Parameters
@@ -271,7 +255,7 @@ def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCos
 
     Returns
     -------
-    UnitQuery or CostQuery
+    Query
 
     Raises
     ------
@@ -304,7 +288,7 @@ def largest_value(m: int, pairs, costs: EditCosts) -> int:
     return largest
 
 
-def _unit_query(symbols, matches) -> UnitQuery:
+def _unit_query(symbols, matches) -> Query:
     m, n_codes = len(symbols), matches.shape[1]
     n_blocks = -(-m // WORD)
     bits = np.zeros((n_blocks * WORD, n_codes + 1), dtype=bool)
@@ -313,10 +297,10 @@ def _unit_query(symbols, matches) -> UnitQuery:
     words = np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8")
     if n_codes == NUCLEOTIDE_CODES:
         words = words[:, :, 0]
-    return UnitQuery(np.ascontiguousarray(words, dtype=np.uint64), m)
+    return Query(scan_words, (np.ascontiguousarray(words, dtype=np.uint64), m), WORD_LANES)
 
 
-def _cost_query(symbols, matches, costs: EditCosts) -> CostQuery:
+def _cost_query(symbols, matches, costs: EditCosts) -> Query:
     pairs = costs.pair_costs(matches)[symbols].astype(np.int64)
     unreachable = len(symbols) * costs.deletion + 1
     largest = largest_value(len(symbols), pairs, costs)
@@ -325,4 +309,5 @@ def _cost_query(symbols, matches, costs: EditCosts) -> CostQuery:
     if matches.shape[1] != NUCLEOTIDE_CODES:
         profile = profile[:, :, None]
     weights = np.array([costs.deletion, costs.insertion], dtype=dtype)
-    return CostQuery(np.ascontiguousarray(profile), weights, simd.VECTOR_BYTES // profile.itemsize)
+    lanes = simd.VECTOR_BYTES // profile.itemsize
+    return Query(scan_costs, (np.ascontiguousarray(profile), weights), lanes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.matching.cpu.ends import Finder, ScanTask
+from gpu_tools.matching.cpu.ends import Finder
 from gpu_tools.matching.cpu.scan import NUCLEOTIDE_CODES
 from gpu_tools.matching.gpu import scan as cuda
 from gpu_tools.matching.gpu.scan import CODES, Probes, UnitKernels
@@ -21,7 +21,6 @@ from gpu_tools.matching.text_blocks import TextBlock
 
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 PROBES_PER_LAUNCH = 4096
-LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
 HITS = 8 if simulated() else 1 << 20
 
 
@@ -46,7 +45,7 @@ class DeviceFinder:
         if few:
             matches, pairs = finder.matches[:, chosen], pairs[:, chosen]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        self.numbers, self.others, self.bounded = [], [], False
+        self.numbers, self.others = [], []
         for number in finder.numbers:
             fits = few and self.kernels.fits(len(finder.probes[number].symbols))
             (self.numbers if fits else self.others).append(number)
@@ -60,25 +59,10 @@ class DeviceFinder:
 
     def _found(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return what the GPUs find."""
-        if not self.bounded:
-            self._bound(text_block)
-            self.bounded = True
         total = sum(text_range.end - text_range.begin for text_range in text_block.ranges)
         codes = text_block.codes if self.recode is None else self.recode[text_block.codes]
         search = partial(self._run, codes, text_block, list(self._plans(total)))
         return np.concatenate(map_gpus(self.ordinals, search, range(len(self.ordinals))))
-
-    def _bound(self, text_block: TextBlock) -> None:
-        """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
-        text_range, limits = text_block.ranges[0], self.finder.limits
-        falling = [
-            k for k in self.numbers
-            if limits.floor[self.finder.probes[k].pattern]
-            < limits.current[self.finder.probes[k].pattern]
-        ]  # fmt: skip
-        end = min(text_range.end, text_range.begin + sample(len(falling)))
-        tasks = [ScanTask(0, text_range.start, text_range.begin, end, (k,)) for k in falling]
-        self.finder.scan(text_block.codes, tasks)
 
     def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
         """Yield probes of about one length, and the length of the parts they look at."""
@@ -128,11 +112,6 @@ class DeviceFinder:
             self.finder.limits.lower(pattern, limit)
         # most of what is found while a limit falls is above it in the end
         return rows[rows[:, 2] <= least[rows[:, 0]]]
-
-
-def sample(count: int) -> int:
-    """Return how many positions of a text the CPU looks at for so many probes."""
-    return max(LEAST_SAMPLE, MOST_SAMPLE // max(count, 1))
 
 
 def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:

@@ -30,7 +30,6 @@ from gpu_tools.matching.index import (
     MULTIPLIER,
     SECOND_BIT,
     Index,
-    Library,
     in_bytes,
     indexes,
 )
@@ -218,16 +217,14 @@ class DeviceSearcher:
     def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
         self.searcher, self.ordinals = searcher, ordinals
         self.indexes: list[list[DeviceIndex]] = []
-        self.hits = []
         for ordinal in ordinals:
             with cuda.gpus[ordinal]:
                 self.indexes.append(on_device(searcher))
-                self.hits.append(cuda.device_array((HITS, 2), np.int64))
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return rows of start (in the text block) and probe, in any order."""
         codes, recode = text_block.codes, self.searcher.library.recode
-        if has_few_codes(self.searcher.library) and len(recode) > FEW_CODES + 1:
+        if self.searcher.library.n_codes <= FEW_CODES < len(recode) - 1:
             codes = np.minimum(recode, FEW_CODES)[codes]
         shares = range(len(self.ordinals))
         found = map_gpus(self.ordinals, partial(self._run, codes), shares)
@@ -236,8 +233,8 @@ class DeviceSearcher:
     def _run(self, codes, share: int) -> NDArray[np.int64]:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
-        text, hits = resident(codes[begin : end + reach], 2 * BLOCK), self.hits[share]
-        found = np.concatenate([search(text, index, hits) for index in self.indexes[share]])
+        text = resident(codes[begin : end + reach], 2 * BLOCK)
+        found = np.concatenate([search(text, index) for index in self.indexes[share]])
         found[:, 0] += begin
         return found[found[:, 0] < end]
 
@@ -250,15 +247,10 @@ class DeviceSearcher:
         return rows[inside & (ends <= ranges[:, 3])]
 
 
-def has_few_codes(library: Library) -> bool:
-    """Tell whether a symbol needs but 2 bits."""
-    return library.n_codes <= FEW_CODES
-
-
 def on_device(searcher: Searcher) -> list[DeviceIndex]:
     """Copy the indexes of all probes to the current device."""
     library, table = searcher.library, np.zeros((1, 1), np.uint8)
-    if has_few_codes(library):
+    if library.n_codes <= FEW_CODES:
         bits, made = FEW_CODE_BITS, searcher.indexes
         sets = (library.matches[:, :-1] << np.arange(library.n_codes)).sum(axis=1)
         symbols = sets.astype(np.uint8)[library.symbols]
@@ -276,25 +268,20 @@ def _arrays(index: Index) -> tuple:
     return tuple(map(cuda.to_device, (numbers, index.filter, index.slots.ravel())))
 
 
-def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
+def search(text, index: DeviceIndex) -> NDArray[np.int64]:
     """Return rows of start and probe in a text on the device, see `resident`.
 
-    `hits`, a device array of them, is used if they fit in.
+    The kernel runs again if its buffer is too small.
     """
-    counts = launch(text, index, hits)
-    if counts.max() > len(hits) // REGIONS:
-        hits = cuda.device_array((REGIONS * int(counts.max()), 2), np.int64)
-        counts = launch(text, index, hits)
-    size = len(hits) // REGIONS
-    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(counts) if n]
+    size, most = 0, HITS // REGIONS
+    while most > size:
+        size, counts = most, counters()
+        hits = cuda.device_array((REGIONS * size, 2), np.int64)
+        prepared(text, index, hits, counts)()
+        of_regions = counts.copy_to_host()[::COUNTER]
+        most = int(of_regions.max())
+    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(of_regions) if n]
     return np.concatenate([np.empty((0, 2), np.int64), *found])
-
-
-def launch(text, index: DeviceIndex, hits) -> NDArray[np.int32]:
-    """Run the kernel and return the number of hits of each region."""
-    counts = counters()
-    prepared(text, index, hits, counts)()
-    return counts.copy_to_host()[::COUNTER]
 
 
 def counters():

@@ -170,16 +170,14 @@ def best_rectangle(
     best = int(bests.max())
     if best <= 0:
         return None
-    tiles = (
-        Tile(
-            group * GROUP, _columns(panels, group * GROUP, GROUP),
-            upper * width, panels[upper].astype(np.int64),
-        )
-        for group, upper in np.argwhere(bests == best).tolist()
-    )  # fmt: skip
+    found = np.argwhere(bests == best).tolist()
+    tiles = (_tile(panels, group, upper) for group, upper in found)
     return best, first_rectangle(tiles, oriented, best)
 
 
-def _columns(panels: NDArray, first: int, count: int) -> NDArray[np.int64]:
-    panel, column = divmod(first, panels.shape[2])
-    return panels[panel, :, column : column + count].astype(np.int64)
+def _tile(panels: NDArray, group: int, upper: int) -> Tile:
+    """Return a group of lower lines and the lines of the panel `upper`."""
+    panel, first = divmod(group * GROUP, panels.shape[2])
+    lows = panels[panel, :, first : first + GROUP].astype(np.int64)
+    highs = panels[upper].astype(np.int64)
+    return Tile(group * GROUP, lows, upper * panels.shape[2], highs)
