@@ -75,28 +75,11 @@ def _fill(rows, first, symbols, codes, pairs, band, weights):
 
 
 @njit(cache=True, nogil=True)
-def align(symbols, codes, distance, tables, stride):
-    """Align a whole pattern to the end of a text.
+def _align(symbols, codes, distance, tables, stride):
+    """Do the work of `trace`; the tables are a plain tuple.
 
-    Parameters
-    ----------
-    symbols : ndarray of uint8, shape (m,)
-        Pattern symbols.
-    codes : ndarray of uint8, shape (w,)
-        The text up to the end of the match, long enough for the longest one.
-    distance : int
-        Least cost of a match with that end.
-    tables : Tables
-        As a tuple.
-    stride : int
-        Rows between checkpoints.
-
-    Returns
-    -------
-    length : int
-        Text symbols of the match.
-    runs : ndarray of int64, shape (r, 2)
-        Operation and length of each run, from the start of the match on.
+    Rows that are a multiple of `stride` are stored. The alignment is returned as an array of int64,
+    shape (r, 2): operation and length of each run, from the start of the match on.
     """
     matches, pairs, weights = tables
     m, width = len(symbols), len(codes)
@@ -163,7 +146,7 @@ def trace(symbols, codes, distance: int, tables: Tables):
     longest = longest_match(len(symbols), distance, tables.weights[1])
     window = codes[max(len(codes) - longest, 0) :]
     stride = math.isqrt(len(symbols)) + 1
-    length, runs = align(symbols, window, distance, tuple(tables), stride)
+    length, runs = _align(symbols, window, distance, tuple(tables), stride)
     return length, tuple((_OPERATIONS[operation], n) for operation, n in runs.tolist())
 
 
