@@ -203,7 +203,7 @@ def shifted(
     Parameters
     ----------
     logarithms : ndarray of float64, shape (r, words)
-        Logarithms to base 2 of each nucleotide's frequency, given those before it in its word,
+        Logarithms to base 2 of each nucleotide's frequency after those before it in its word,
         where the share of G+C is `middle`.
     shifts : ndarray of float64, shape (r,)
         What the logit of the frequency of G or C gains for each unit of the logit of the share

@@ -57,9 +57,9 @@ def exon_lengths(strands: list[ReadingStrand], design: Design) -> dict[str, list
             range(len(EXON_TYPES))]  # fmt: skip
     every = _density(np.concatenate(seen), at, design)
     lengths: dict[str, list] = {"at": at.tolist()}
-    for name, own in zip(EXON_TYPES[1:], seen[1:], strict=True):
-        weight = len(own) / (len(own) + design.length_weight)
-        density = weight * _density(own, at, design) + (1 - weight) * every
+    for name, of_type in zip(EXON_TYPES[1:], seen[1:], strict=True):
+        weight = len(of_type) / (len(of_type) + design.length_weight)
+        density = weight * _density(of_type, at, design) + (1 - weight) * every
         lengths[name] = rounded(np.log2(density))
     return lengths
 

@@ -151,7 +151,7 @@ def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[n
 
 
 def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
-    """Return what a lane owns, of the kernels' sizes, and the length of the parts.
+    """Return what a lane holds, of the kernels' sizes, and the length of the parts.
 
     Much in a lane saves shuffles, but needs many parts, and each part is preceded by its warm-up.
 

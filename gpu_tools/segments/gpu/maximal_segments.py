@@ -61,7 +61,7 @@ def list_runs_thread(values, scale, prefix, lists, counts, totals):
 
 @cuda.jit
 def collect_runs_thread(prefix, lists, counts, firsts, positions, sums):
-    """Write the segments of one run a thread to their places in the columns of all runs.
+    """Write the segments of one run a thread to the columns of all runs.
 
     Parameters
     ----------
