@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks import record
 from benchmarks.accuracy.cases import Counts, Gene, annotated_records, genes, mutated
+from benchmarks.exons.evaluation import folds
 from gpu_tools import Sequence, SiteCase, site_align, tables_of
-from gpu_tools.exons.training import folds
 from gpu_tools.sites.model import GeneSites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 

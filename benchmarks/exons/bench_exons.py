@@ -19,17 +19,18 @@ from benchmarks import record
 from benchmarks.accuracy.cases import Counts, annotated_records, genes, mutated
 from benchmarks.exons.evaluation import (
     Ranking,
+    folds,
     parse_accuracy,
     rank,
     rank_probabilities,
     rank_scores,
     segment_types,
     sensitivity_curve,
+    trained_on,
 )
 from gpu_tools import Sequence, SplicedScoring, spliced_align
 from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.parse import parse
-from gpu_tools.exons.training import folds, trained_on
 from gpu_tools.exons.training.design import Design
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.exons.model import ExonModel
+from gpu_tools.exons.model import ExonModel, model_from_dict
 from gpu_tools.exons.parse import parse
+from gpu_tools.exons.training import train
+from gpu_tools.exons.training.design import Design
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 INTERNAL = EXON_TYPES.index("Intr")
 NO_TYPE = 0
+
+
+def folds(
+    records: Sequence[AnnotatedSequence],
+) -> Iterator[tuple[AnnotatedSequence, list[AnnotatedSequence]]]:
+    """Yield each record with the list of the others."""
+    for k, record in enumerate(records):
+        yield record, [*records[:k], *records[k + 1 :]]
+
+
+def trained_on(
+    records: Sequence[AnnotatedSequence],
+    design: Design | None = None,
+    usage: NDArray[np.float64] | None = None,
+) -> ExonModel:
+    """Return a model of records."""
+    return model_from_dict(train(records, "unnamed", "unnamed", design, usage))
 
 
 @dataclass(frozen=True)

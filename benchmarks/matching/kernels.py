@@ -33,7 +33,6 @@ class Approximate:
     """
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
-        from gpu_tools.matching.gpu import ends as ends_cuda
         from gpu_tools.matching.gpu import scan as cuda
         from gpu_tools.matching.gpu.weighted_scan import CostKernels
         from gpu_tools.matching.traceback import longest_match
@@ -45,8 +44,8 @@ class Approximate:
         matches = ALPHABETS["dna"].matches
         pairs = costs.pair_costs(matches)
         self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        # as the search itself does: a sample bounds the distance, and with it the warm-up
-        sample = Sequence("sample", text.codes[: ends_cuda.sample(1)])
+        # as after the first text block, a best match so far bounds the distance and the warm-up
+        sample = Sequence("sample", text.codes[:65_536])
         patterns = PatternSet([Pattern("p", self.symbols)])
         self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
         self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8
@@ -153,7 +152,7 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     hits = numba_cuda.device_array((HITS, 2), np.int64)
     indexes, total, milliseconds = exact_cuda.on_device(searcher), 0, 0.0
     for on_device in indexes:
-        total += int(exact_cuda.launch(resident, on_device, hits).sum())
+        total += len(exact_cuda.search(resident, on_device))
         start = exact_cuda.prepared(resident, on_device, hits, exact_cuda.counters())
         milliseconds += kernel_ms(start)
     figures = {

@@ -1,19 +1,14 @@
-"""What a model says of the places of a sequence: sites, coding scores, stop codons."""
+"""What a model says of the positions of a sequence: sites, coding scores, stop codons."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.model import GC_CLASSES, CodingModel
 from gpu_tools.model.json_model import FORBIDDEN
 from gpu_tools.model.sequences import OTHER, encode
 from gpu_tools.splicing.site_matrix import SiteModel, site_scores
-
-_FIRST_CLASS, _STEP = float(GC_CLASSES[0]), float(GC_CLASSES[1] - GC_CLASSES[0])
-_N_CLASSES = len(GC_CLASSES)
 
 
 def sites_over(codes: NDArray[np.uint8], site: SiteModel) -> tuple[NDArray, NDArray]:
@@ -40,19 +35,11 @@ def coding_sums(codes: NDArray[np.uint8], model: CodingModel) -> NDArray[np.int6
         A nucleotide scores 0 if it or its context is ambiguous or begins before the sequence.
     """
     word, known = words_before(codes, model.order)
-    return _running_sums(model.scores, word, known, gc_classes(codes, model.window))
-
-
-@njit(cache=True)
-def _running_sums(scores, word, known, classes):
-    n = len(word)
-    sums = np.zeros((3, n + 1), dtype=np.int64)
+    classes, position = gc_classes(codes, model.window), np.arange(len(codes))
+    sums = np.zeros((3, len(codes) + 1), dtype=np.int64)
     for frame in range(3):
-        total = 0
-        for i in range(n):
-            if known[i]:
-                total += scores[classes[i], (i + 3 - frame) % 3, word[i]]
-            sums[frame, i + 1] = total
+        scores = model.scores[classes, (position - frame) % 3, word]
+        np.cumsum(np.where(known, scores, 0), out=sums[frame, 1:])
     return sums
 
 
@@ -75,20 +62,12 @@ def gc_classes(codes: NDArray[np.uint8], window: int) -> NDArray[np.int64]:
     """
     strong = np.concatenate([[0], np.cumsum((codes == 1) | (codes == 2))])
     known = np.concatenate([[0], np.cumsum(codes != OTHER)])
-    return _nearest_classes(strong, known, window // 2)
-
-
-@njit(cache=True)
-def _nearest_classes(strong, known, half):
-    n = len(strong) - 1
-    size = min(2 * half + 1, n)
-    classes = np.empty(n, dtype=np.int64)
-    for i in range(n):
-        low = min(max(i - half, 0), n - size)
-        share = (strong[low + size] - strong[low] + 1) / (known[low + size] - known[low] + 2)
-        nearest = int(np.floor((share - _FIRST_CLASS) / _STEP + 0.5))
-        classes[i] = min(max(nearest, 0), _N_CLASSES - 1)
-    return classes
+    n = len(codes)
+    size = min(window // 2 * 2 + 1, n)
+    low = np.clip(np.arange(n) - window // 2, 0, n - size)
+    share = (strong[low + size] - strong[low] + 1) / (known[low + size] - known[low] + 2)
+    nearest = np.floor((share - GC_CLASSES[0]) / (GC_CLASSES[1] - GC_CLASSES[0]) + 0.5)
+    return np.clip(nearest, 0, len(GC_CLASSES) - 1).astype(np.int64)
 
 
 def words_before(
@@ -137,12 +116,9 @@ def next_stops(codes: NDArray[np.uint8], stops: tuple[str, ...]) -> NDArray[np.i
     """
     n = len(codes)
     is_stop = np.zeros(n + 3, dtype=bool)
-    for stop in stops:
-        first, second, third = encode(stop)
-        if n >= 3:
-            is_stop[: n - 2] |= (
-                (codes[:-2] == first) & (codes[1:-1] == second) & (codes[2:] == third)
-            )
+    word, known = words_before(codes, 2)
+    wanted = [encode(stop) @ (16, 4, 1) for stop in stops]
+    is_stop[: max(n - 2, 0)] = (known & np.isin(word, wanted))[2:]
     following = np.where(is_stop, np.arange(n + 3), n)
     for frame in range(3):
         in_frame = following[frame::3]

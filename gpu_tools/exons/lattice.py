@@ -146,7 +146,7 @@ def _ordered(lattice: Lattice, states: States, n: int) -> _Order:
 
 @njit(cache=True)
 def _added(one, other):
-    """Logarithm of the sum of two numbers given as logarithms."""
+    """Logarithm of the sum of two numbers, all three as logarithms."""
     high, low = max(one, other), min(one, other)
     return high if low == -np.inf else high + np.log2(1.0 + np.exp2(low - high))
 

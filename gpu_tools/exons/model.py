@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons.lattice import N_INTRONS
 from gpu_tools.model.exon_set import EXON_TYPES
-from gpu_tools.model.json_model import (
-    HUNDREDTHS,
-    ModelReader,
-    load_json,
-    shipped_in,
-)
+from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json
 from gpu_tools.model.resources import resource_path
 from gpu_tools.splicing.site_matrix import N_BASES, SiteModel, read_site
 
@@ -32,7 +27,7 @@ LONGEST_EXON = 100_000
 LONGEST_STAY = 1_000_000_000
 SHORTEST_EXON = 3
 GC_CLASSES = np.arange(0.25, 0.76, 0.025)
-"""Shares of G and C that coding scores are made for; a place takes the nearest."""
+"""Shares of G and C that coding scores are made for; a nucleotide gets the nearest."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +141,6 @@ def load_model(name_or_path: str | PathLike) -> ExonModel:
     return load_json(name_or_path, resource_path("models"), "exon model", model_from_dict)
 
 
-def shipped_models() -> list[str]:
-    """Return the names of the models shipped with the project."""
-    return shipped_in(resource_path("models"))
-
-
 def model_from_dict(content: Any) -> ExonModel:
     """Check the content of a model's JSON file and build the model.
 
@@ -213,7 +203,7 @@ def shifted(
     Parameters
     ----------
     logarithms : ndarray of float64, shape (r, words)
-        Logarithms to base 2 of each nucleotide's frequency, given those before it in its word,
+        Logarithms to base 2 of each nucleotide's frequency after those before it in its word,
         where the share of G+C is `middle`.
     shifts : ndarray of float64, shape (r,)
         What the logit of the frequency of G or C gains for each unit of the logit of the share

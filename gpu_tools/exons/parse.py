@@ -114,23 +114,16 @@ def _one_strand(
         SiteScores(*sites_over(codes, site)) for site in (model.acceptor, model.donor, model.start)
     )
     stops, coding = next_stops(codes, model.stops), coding_sums(codes, model.coding)
-    rules = Rules(model.min_length, model.max_length, model.coding.order, split_stops(model.stops))
+    rules = Rules(model.min_length, model.max_length, model.coding.order, _split_stops(model.stops))
     strand = StrandScores(codes, stops, coding, acceptors, donors, starts)
     return enumerate_exons(strand, rules, most)
 
 
-def split_stops(stops: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which intron states and next two nucleotides make a stop codon.
+def _split_stops(stops: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which intron states and codes of the next two nucleotides make a stop codon.
 
-    Parameters
-    ----------
-    stops : tuple of str
-        Stop codons; all begin with T.
-
-    Returns
-    -------
-    ndarray of bool, shape (6, 5, 5)
-        By intron state (see `gpu_tools.exons.lattice`) and the codes of the next two nucleotides.
+    The shape is (6, 5, 5), the intron states those of `gpu_tools.exons.lattice`. Stop codons begin
+    with T.
     """
     table = np.zeros((N_INTRONS, 5, 5), dtype=bool)
     after_t, after_ta, after_tg = 2, 4, 5

@@ -11,7 +11,7 @@ from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.cpu.ends import Finder
 from gpu_tools.matching.cpu.exact import Searcher
-from gpu_tools.matching.hits import Find
+from gpu_tools.matching.hits import NO_HITS, Find
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet
 from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Context, TextBlock, text_blocks
@@ -286,7 +286,7 @@ def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     """Return the function that finds all probes, by seeds those for which they are faster."""
     chosen = seeds.choose(finder.probes, finder.matches, errors, seeds.SCAN_TIMES[where.kind])
     finder.numbers = chosen.others
-    find = _find_by_recurrence(finder, where) if chosen.others else lambda text_block: []
+    find = _find_by_recurrence(finder, where) if chosen.others else lambda text_block: NO_HITS
     if not chosen.probes:
         return find
     searcher = _searcher(library(chosen.probes, finder.matches), where, finder.threads)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching.cpu.scan import largest_value
-from gpu_tools.matching.hits import DistanceLimits, Find, Hits
+from gpu_tools.matching.hits import END, DistanceLimits, Find
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.text_blocks import TextBlock
 from gpu_tools.matching.traceback import Tables, longest_match, trace
@@ -47,20 +48,17 @@ class Tracer:
     tables: Tables
     threads: int
 
-    def matches(self, text_block: TextBlock, found: Iterable[Hits]) -> list[SortedMatch]:
-        """Return the matches of some hits."""
-        tasks = [
-            (hits._replace(rows=hits.rows[first : first + _HITS_PER_TASK]))
-            for hits in found
-            for first in range(0, len(hits.rows), _HITS_PER_TASK)
-        ]
+    def matches(self, text_block: TextBlock, hits: NDArray[np.int64]) -> list[SortedMatch]:
+        """Return the matches of some hits; see `gpu_tools.matching.hits`."""
+        tasks = [hits[k : k + _HITS_PER_TASK] for k in range(0, len(hits), _HITS_PER_TASK)]
         parts = map_on_threads(self.threads, lambda hits: self._trace(text_block, hits), tasks)
         return [match for part in parts for match in part]
 
-    def _trace(self, text_block: TextBlock, hits: Hits) -> list[SortedMatch]:
-        probe, text_range, made = self.probes[hits.probe], hits.text_range, []
-        shift = text_range.offset - text_range.start
-        for end, distance in hits.rows.tolist():
+    def _trace(self, text_block: TextBlock, hits: NDArray[np.int64]) -> list[SortedMatch]:
+        made = []
+        for number, in_range, end, distance in hits.tolist():
+            probe, text_range = self.probes[number], text_block.ranges[in_range]
+            shift = text_range.offset - text_range.start
             text = text_block.codes[text_range.start : end]
             length, cigar = trace(probe.symbols, text, distance, self.tables)
             key = (text_range.text, end + shift, probe.pattern, probe.reverse)
@@ -106,8 +104,7 @@ def best(text_blocks: Iterable[TextBlock], find: Find, tracer: Tracer) -> list[A
     for text_block in text_blocks:
         for found in tracer.matches(text_block, find(text_block)):
             best_ones[found.key[2]].add(found.match.distance, False, [found])
-        for hits, distance in _unrelated(text_block, tracer, best_ones):
-            pattern = tracer.probes[hits.probe].pattern
+        for pattern, distance, hits in _unrelated(text_block, tracer, best_ones):
             best_ones[pattern].add(distance, True, [(text_block, hits)])
     return _in_order(match for one in best_ones for match in _traced(one, tracer))
 
@@ -116,7 +113,7 @@ def _traced(best: _Best, tracer: Tracer) -> list[SortedMatch]:
     if not best.degenerate:
         return best.matches
     return [
-        match for text_block, hits in best.matches for match in tracer.matches(text_block, [hits])
+        match for text_block, hits in best.matches for match in tracer.matches(text_block, hits)
     ]
 
 
@@ -126,8 +123,8 @@ def _in_order(matches: Iterable[SortedMatch]) -> list[ApproximateMatch]:
 
 def _unrelated(
     text_block: TextBlock, tracer: Tracer, best_ones: list[_Best]
-) -> Iterator[tuple[Hits, int]]:
-    """Yield hits of probes of which nothing has been found, where no text symbol saves anything.
+) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+    """Yield pattern, distance and hits of what has not been found, where no symbol saves anything.
 
     If no match costs less than deleting the whole pattern, then no aligned pair costs less than a
     deletion, and a best match that is not empty has one text symbol (or more at no extra cost):
@@ -139,12 +136,13 @@ def _unrelated(
             continue
         pairs = tracer.tables.pairs[probe.symbols].min(axis=0)
         values = len(probe.symbols) * deletion + np.minimum(pairs - deletion, insertion)
-        for text_range in text_block.ranges:
+        for in_range, text_range in enumerate(text_block.ranges):
             of_text = values[text_block.codes[text_range.begin : text_range.end]]
             least = int(of_text.min())
             ends = text_range.begin + 1 + np.flatnonzero(of_text == least)
-            rows = np.column_stack((ends, np.full(len(ends), least)))
-            yield Hits(number, text_range, rows), least
+            hits = np.full((len(ends), 4), (number, in_range, 0, least))
+            hits[:, END] = ends
+            yield probe.pattern, least, hits
 
 
 def first_limits(

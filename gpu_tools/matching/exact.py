@@ -63,8 +63,6 @@ def concatenate(
 ) -> ExactMatches:
     """Return the occurrences of all blocks as one."""
     empty = [np.empty(0, np.int64)] * 4 + [np.empty(0, np.bool_)]
-    columns = [
-        [p.patterns, p.texts, p.starts, p.ends, p.reverse] for p in parts
-    ]  # fmt: skip
+    columns = [[p.patterns, p.texts, p.starts, p.ends, p.reverse] for p in parts]
     joined = [np.concatenate(column) for column in zip(empty, *columns, strict=True)]
     return ExactMatches(pattern_names, text_names, *joined)

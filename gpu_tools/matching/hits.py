@@ -1,33 +1,24 @@
-"""What a search for approximate matches finds on any device, and the limits that bound it."""
+"""What a search for approximate matches finds on any device, and the limits that bound it.
+
+Hits are the ends of matches: an array of int64, shape (k, 4), in any order, with the number of the
+probe, the number of the range in the text block, the end in the block's codes, and the distance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.text_blocks import TextBlock, TextRange
+from gpu_tools.matching.text_blocks import TextBlock
 
-
-class Hits(NamedTuple):
-    """Ends of matches of one probe in one range of a text block.
-
-    Attributes
-    ----------
-    probe : int
-        Number of the probe.
-    text_range : TextRange
-    rows : ndarray of int64, shape (k, 2)
-        End, in the block's codes, and distance.
-    """
-
-    probe: int
-    text_range: TextRange
-    rows: NDArray[np.int64]
+PROBE, RANGE, END, DISTANCE = range(4)
+"""Columns of hits."""
+NO_HITS = np.empty((0, 4), np.int64)
+Find = Callable[[TextBlock], NDArray[np.int64]]
+"""Returns the hits of a text block."""
 
 
 @dataclass
@@ -44,16 +35,3 @@ class DistanceLimits:
     def lower(self, pattern: int, value: int) -> None:
         """Take a new best distance into account."""
         self.current[pattern] = min(self.current[pattern], value)
-
-    def within(self, found: Iterable[Hits], probes: list[Probe]) -> list[Hits]:
-        """Return the hits that are within the current limits."""
-        retained = (
-            hits._replace(
-                rows=hits.rows[hits.rows[:, 1] <= self.current[probes[hits.probe].pattern]]
-            )
-            for hits in found
-        )
-        return [hits for hits in retained if len(hits.rows)]
-
-
-Find = Callable[[TextBlock], list[Hits]]

@@ -104,15 +104,15 @@ def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
     bounds = np.cumsum([0] + [len(probe.symbols) for probe in probes])
     few = matches.shape[1] <= FEW_CODES + 1
     used = np.arange(FEW_CODES) if few else np.flatnonzero(matches[np.unique(symbols)].any(axis=0))
-    own = np.zeros((len(matches), len(used) + 1), dtype=bool)
-    own[:, :-1] = matches[:, used]
+    reduced = np.zeros((len(matches), len(used) + 1), dtype=bool)
+    reduced[:, :-1] = matches[:, used]
     recode = np.full(matches.shape[1], min(len(used), 255), dtype=np.uint8)
     recode[used] = np.arange(len(used))
-    return Library(symbols, bounds, own, recode, len(used))
+    return Library(symbols, bounds, reduced, recode, len(used))
 
 
 def in_bytes(library: Library) -> Library:
-    """Return a library in the alphabet's own codes: a text need not be written anew for it."""
+    """Return a library in the alphabet's codes, so that a text need not be recoded."""
     matches = np.zeros((len(library.matches), len(library.recode) + 1), dtype=bool)
     matches[:, :-1] = library.matches[:, library.recode]
     return library._replace(matches=matches, recode=np.arange(len(library.recode)))
@@ -152,23 +152,23 @@ def _window(sizes, longest: int) -> int:
 
 
 def _fewest(sizes, window: int) -> tuple[int, float]:
-    """Return the place of the window that stands for the fewest words, and their number."""
+    """Return the position of the window that stands for the fewest words, and their number."""
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.maximum(sizes, 1)))))
     words = logs[window:] - logs[:-window]
-    place = int(words.argmin())
-    return place, float(np.exp(words[place]))
+    position = int(words.argmin())
+    return position, float(np.exp(words[position]))
 
 
 def _index(library: Library, sizes, chosen, span: int, bits: int) -> Index:
     """Return the index of probes that have windows of `span` symbols all in all."""
     plain = np.maximum.reduceat(sizes, library.bounds[:-1])[chosen] == 1
-    places, words = _most_specific(library, sizes, chosen[~plain], span)
+    positions, words = _most_specific(library, sizes, chosen[~plain], span)
     step = _step(int(plain.sum()) + words, span, library.n_codes)
     window = span - step + 1
     rows = [_plain_windows(library, chosen[plain], offset, bits) for offset in range(step)]
     rows += [
-        _class_windows(library, probe, place + offset, window, bits)
-        for probe, place in zip(chosen[~plain].tolist(), places, strict=True)
+        _class_windows(library, probe, position + offset, window, bits)
+        for probe, position in zip(chosen[~plain].tolist(), positions, strict=True)
         for offset in range(step)
     ]
     joined = np.concatenate(rows)
@@ -183,7 +183,7 @@ def _most_specific(library: Library, sizes, probes, span: int) -> tuple[list[int
     """Return where each probe stands for the fewest words, and the number of words of all."""
     bounds = library.bounds
     found = [_fewest(sizes[bounds[probe] : bounds[probe + 1]], span) for probe in probes.tolist()]
-    return [place for place, _ in found], sum(words for _, words in found)
+    return [position for position, _ in found], sum(words for _, words in found)
 
 
 def _step(words: float, span: int, n_codes: int) -> int:
@@ -210,15 +210,15 @@ def _plain_windows(library: Library, probes, offset: int, bits: int):
     return rows
 
 
-def _class_windows(library: Library, probe: int, place: int, window: int, bits: int):
+def _class_windows(library: Library, probe: int, position: int, window: int, bits: int):
     """Return the slots of all words of a probe's window."""
-    first = library.bounds[probe] + place
+    first = library.bounds[probe] + position
     symbols = library.symbols[first : first + window]
     members = [np.flatnonzero(library.matches[symbol]).tolist() for symbol in symbols]
     keys = [sum(code << bits * k for k, code in enumerate(word)) for word in product(*members)]
     rows = np.empty((len(keys), 4), dtype=np.uint32)
     rows[:, _KEY], rows[:, _CARE] = keys, (1 << bits * window) - 1
-    rows[:, _PROBE], rows[:, _OFFSET] = probe, place
+    rows[:, _PROBE], rows[:, _OFFSET] = probe, position
     return rows
 
 
@@ -235,8 +235,8 @@ def _slots(rows, keys) -> tuple[int, NDArray[np.uint32]]:
     size_bits = (2 * len(rows)).bit_length()
     homes = ((keys * MULTIPLIER) >> np.uint32(KEY_BITS - size_bits)).astype(np.int64)
     order, count = np.argsort(homes, kind="stable"), np.arange(len(rows))
-    # each one stands in its own slot, or right behind the one before
-    places = count + np.maximum.accumulate(homes[order] - count)
+    # each stands in the slot of its hash value, or right behind the one before
+    positions = count + np.maximum.accumulate(homes[order] - count)
     slots = np.zeros(((1 << size_bits) + len(rows), 4), dtype=np.uint32)
-    slots[places] = rows[order]
+    slots[positions] = rows[order]
     return KEY_BITS - size_bits, slots

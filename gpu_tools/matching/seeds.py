@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import recurrence as core
 from gpu_tools.matching.cpu.ends import Finder
-from gpu_tools.matching.hits import Find, Hits
+from gpu_tools.matching.hits import Find
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.text_blocks import TextBlock
 from gpu_tools.model.scoring import EditCosts
@@ -213,7 +213,7 @@ class SeedFinder:
         self.pairs = costs.pair_costs(self.finder.matches)
         self.limit = int(self.finder.limits.current[0])
 
-    def find(self, text_block: TextBlock) -> list[Hits]:
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return the hits of a text block that are within the limit."""
         windows, ranges = self._windows(text_block)
         tasks = range(0, len(windows), WINDOWS_PER_TASK)
@@ -221,13 +221,9 @@ class SeedFinder:
             self.finder.threads, lambda k: self._scan(text_block.codes, windows, k), tasks
         )
         rows = np.concatenate([np.empty((0, 3), np.int64), *parts])
-        found = self.find_others(text_block)
-        cuts = np.flatnonzero(np.diff(rows[:, 0])) + 1
-        for of_window in np.split(rows, cuts) if len(rows) else ():
-            window = of_window[0, 0]
-            text_range = text_block.ranges[ranges[window]]
-            found.append(Hits(int(windows[window, 0]), text_range, of_window[:, 1:]))
-        return found
+        of_window = np.column_stack((windows[:, 0], ranges))[rows[:, 0]]
+        found = np.column_stack((of_window, rows[:, 1:]))
+        return np.concatenate([found, self.find_others(text_block)])
 
     def _scan(self, codes, windows, first: int) -> NDArray[np.int64]:
         batch = windows[first : first + WINDOWS_PER_TASK]

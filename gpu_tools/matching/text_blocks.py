@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -52,80 +51,14 @@ class Context(NamedTuple):
     after: int = 0
 
 
-class _OpenText(NamedTuple):
-    """A text that goes on: its number, what has been reported, and its range in this block.
-
-    `offset` is the position in the text of the range's first symbol, `start` that in the block,
-    `first` the number of its first array of codes.
-    """
+class _TextPart(NamedTuple):
+    """Codes of a text from `offset` on, which report the positions `begin` to ``end - 1``."""
 
     text: int
-    done: int = 0
-    offset: int = 0
-    start: int = 0
-    first: int = 0
-
-
-@dataclass
-class _Assembler:
-    """Appends chunks to a block; a block begins with the context of the text that goes on."""
-
-    context: Context
-    names: list[str]
-    parts: list = field(default_factory=list)
-    ranges: list = field(default_factory=list)
-    used: int = 0
-    open: _OpenText | None = None
-
-    def add(self, chunk: SequenceChunk) -> None:
-        """Append a chunk."""
-        if self.open is None:
-            self.names.append(chunk.name)
-            self.open = _OpenText(len(self.names) - 1, start=self.used, first=len(self.parts))
-        self._append(chunk.codes)
-        if chunk.last:
-            self._close(self._stop())
-            self.open = None
-
-    def finish(self) -> TextBlock:
-        """Return what has been added since the last call, perhaps without any range."""
-        codes = np.concatenate([np.empty(0, np.uint8), *self.parts])
-        following = self.open and self._following()
-        text_block = TextBlock(codes[: self.used], self.ranges)
-        self.parts, self.ranges, self.used = [], [], 0
-        if following:
-            self.open, length = following
-            self._append(codes[len(codes) - length :])
-        return text_block
-
-    def _following(self) -> tuple[_OpenText, int]:
-        """Close the open range; return how its text goes on, and with how many symbols of it."""
-        text, done, offset, *_ = self.open
-        stop = self._stop()
-        reported = max(stop - self.context.after, done)
-        first = max(offset, reported - self.context.before)
-        self._close(reported)
-        return _OpenText(text, reported, first), stop - first
-
-    def _append(self, codes) -> None:
-        self.parts.append(codes)
-        self.used += len(codes)
-
-    def _stop(self) -> int:
-        """Return the position in the text behind the open range."""
-        return self.open.offset + self.used - self.open.start
-
-    def _close(self, reported: int) -> None:
-        """Add the open range, or remove its codes if it has no position to report."""
-        text, done, offset, start, first = self.open
-        if reported == done:
-            self.used = start
-            del self.parts[first:]
-            return
-        shift = start - offset
-        self.ranges.append(
-            TextRange(text, offset, start, self.used, done + shift, reported + shift)
-        )
+    offset: int
+    codes: NDArray[np.uint8]
+    begin: int
+    end: int
 
 
 def text_blocks(
@@ -151,15 +84,41 @@ def text_blocks(
     ------
     TextBlock
     """
-    assembler = _Assembler(context, names)
+    parts, ranges, used = [], [], 0
+    for part in _text_parts(texts, context, names, size):
+        shift, stop = used - part.offset, used + len(part.codes)
+        ranges.append(
+            TextRange(part.text, part.offset, used, stop, part.begin + shift, part.end + shift)
+        )
+        parts.append(part.codes)
+        used = stop
+        if used >= size:
+            yield TextBlock(np.concatenate(parts), ranges)
+            parts, ranges, used = [], [], 0
+    if ranges:
+        yield TextBlock(np.concatenate(parts), ranges)
+
+
+def _text_parts(
+    texts: Iterable[Sequence | SequenceChunk], context: Context, names: list[str], size: int
+) -> Iterator[_TextPart]:
+    """Join the chunks of each text to parts of about `size` symbols that overlap by the context."""
+    held, offset, begin = [], 0, 0
     for chunk in _chunks(texts, size):
-        assembler.add(chunk)
-        if assembler.used >= size:
-            text_block = assembler.finish()
-            if text_block.ranges:
-                yield text_block
-    if assembler.ranges:
-        yield assembler.finish()
+        if not held:
+            names.append(chunk.name)
+        held.append(chunk.codes)
+        if not chunk.last and sum(map(len, held)) < size:
+            continue
+        codes = np.concatenate(held)
+        stop = offset + len(codes)
+        end = stop if chunk.last else max(stop - context.after, begin)
+        if end > begin:
+            yield _TextPart(len(names) - 1, offset, codes, begin, end)
+        following = max(offset, end - context.before)
+        held, offset, begin = [codes[following - offset :]], following, end
+        if chunk.last:
+            held, offset, begin = [], 0, 0
 
 
 def _chunks(texts, size: int) -> Iterator[SequenceChunk]:

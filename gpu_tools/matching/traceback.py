@@ -53,56 +53,33 @@ class Tables(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _next_row(before, row, i, costs, band, weights):
-    """Compute row i within the band from the one before; `costs` by column, from column 1 on."""
-    low, high = max(i - band[0], 0), min(i + band[1], len(row) - 1)
-    left = _FAR
-    for column in range(low, high + 1):
-        diagonal = before[column - 1] if column > 0 else _FAR
-        pair = costs[column - 1] if column > 0 else np.int32(0)
-        left = np.int32(cell(diagonal, before[column], left, pair, weights[0], weights[1]))
-        row[column] = left
-    if low > 0:
-        row[low - 1] = _FAR
-    if high + 1 < len(row):
-        row[high + 1] = _FAR
-
-
-@njit(cache=True, nogil=True)
 def _fill(rows, first, symbols, codes, pairs, band, weights):
-    """Fill rows ``first + 1`` and following of a block whose row 0 is row `first`."""
-    m, width = len(symbols), rows.shape[1] - 1
-    costs = np.empty(width, np.int32)
+    """Fill rows ``first + 1`` and following of a block, in the band; its row 0 is row `first`."""
+    width = rows.shape[1]
     for k in range(1, len(rows)):
-        of_symbol = pairs[symbols[m - first - k]]
-        for column in range(width):
-            costs[column] = of_symbol[codes[len(codes) - 1 - column]]
-        _next_row(rows[k - 1], rows[k], first + k, costs, band, weights)
+        i, left = first + k, _FAR
+        of_symbol = pairs[symbols[len(symbols) - i]]
+        low, high = max(i - band[0], 0), min(i + band[1], width - 1)
+        for column in range(low, high + 1):
+            diagonal, pair = _FAR, np.int32(0)
+            if column > 0:
+                diagonal = rows[k - 1, column - 1]
+                pair = of_symbol[codes[len(codes) - column]]
+            up = rows[k - 1, column]
+            left = np.int32(cell(diagonal, up, left, pair, weights[0], weights[1]))
+            rows[k, column] = left
+        if low > 0:
+            rows[k, low - 1] = _FAR
+        if high + 1 < width:
+            rows[k, high + 1] = _FAR
 
 
 @njit(cache=True, nogil=True)
-def align(symbols, codes, distance, tables, stride):
-    """Align a whole pattern to the end of a text.
+def _align(symbols, codes, distance, tables, stride):
+    """Do the work of `trace`; the tables are a plain tuple.
 
-    Parameters
-    ----------
-    symbols : ndarray of uint8, shape (m,)
-        Pattern symbols.
-    codes : ndarray of uint8, shape (w,)
-        The text up to the end of the match, long enough for the longest one.
-    distance : int
-        Least cost of a match with that end.
-    tables : Tables
-        As a tuple.
-    stride : int
-        Rows between checkpoints.
-
-    Returns
-    -------
-    length : int
-        Text symbols of the match.
-    runs : ndarray of int64, shape (r, 2)
-        Operation and length of each run, from the start of the match on.
+    Rows that are a multiple of `stride` are stored. The alignment is returned as an array of int64,
+    shape (r, 2): operation and length of each run, from the start of the match on.
     """
     matches, pairs, weights = tables
     m, width = len(symbols), len(codes)
@@ -169,7 +146,7 @@ def trace(symbols, codes, distance: int, tables: Tables):
     longest = longest_match(len(symbols), distance, tables.weights[1])
     window = codes[max(len(codes) - longest, 0) :]
     stride = math.isqrt(len(symbols)) + 1
-    length, runs = align(symbols, window, distance, tuple(tables), stride)
+    length, runs = _align(symbols, window, distance, tuple(tables), stride)
     return length, tuple((_OPERATIONS[operation], n) for operation, n in runs.tolist())
 
 

@@ -134,13 +134,12 @@ def max_segments(
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
     where = resolve(device)
-    count = cpu_threads(threads)
     if where.kind == "cpu":
-        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, count)
+        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, cpu_threads(threads))
     else:
         from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
-        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals, count)
+        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
 

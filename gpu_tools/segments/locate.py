@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import int64, njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
-
-from gpu_tools.segments import recurrence as core
 
 TOTAL, PREFIX, SUFFIX, BEST = range(4)
 """Columns of summaries."""
-
-to_units = register_jitable(core.to_units)
 
 
 @njit(cache=True, nogil=True)
@@ -37,63 +32,16 @@ def best_and_start_tile(summaries):
     return best, best_tile
 
 
-@njit(cache=True, nogil=True)
-def largest_after(summaries, tile):
-    """Return the largest sum of a beginning, perhaps empty, of all that follows a tile."""
-    total, largest = int64(0), int64(0)
-    for k in range(tile + 1, len(summaries)):
-        largest = max(largest, total + summaries[k, PREFIX])
-        total += summaries[k, TOTAL]
-    return largest
+def _first_in_tile(units: NDArray[np.int64], best: int) -> tuple[int, int | None, int]:
+    """Return start and end of the segment of sum `best` that begins in a tile, first by start.
 
-
-@njit(cache=True, nogil=True)
-def first_start(values, scale, after, best):
-    """Return the first index of a tile from which a segment of sum `best` starts.
-
-    Parameters
-    ----------
-    values : array
-        The tile's values.
-    scale : int64 or float64
-    after : int
-        What `largest_after` returns.
-    best : int
-
-    Returns
-    -------
-    int
-        0 to the tile's length, the end of the tile included.
+    The end is None if it lies behind the tile; the third number is the sum that is missing then.
     """
-    reach, found = after, len(values)
-    for k in range(len(values) - 1, -1, -1):
-        # the reach is the largest sum of a segment that starts at value k
-        reach = max(reach, int64(0)) + to_units(values[k], scale)
-        if reach == best:
-            found = k
-    return found
-
-
-@njit(cache=True, nogil=True)
-def first_end(values, scale, remaining):
-    """Return where the sum of the first values is `remaining`, and what is left of it.
-
-    The position is the one after the last value, -1 if the array is too short.
-    """
-    for k in range(len(values)):
-        remaining -= to_units(values[k], scale)
-        if remaining == 0:
-            return k + 1, remaining
-    return -1, remaining
-
-
-@njit(cache=True, nogil=True)
-def end_tile(summaries, tile, remaining):
-    """Return the first tile from `tile` on in which the sum reaches `remaining`, and the rest."""
-    while summaries[tile, PREFIX] < remaining:
-        remaining -= summaries[tile, TOTAL]
-        tile += 1
-    return tile, remaining
+    prefix = np.append(0, np.cumsum(units))
+    full = np.flatnonzero(prefix - np.minimum.accumulate(prefix) == best)
+    end = int(full[0]) if full.size else None
+    start = int(np.argmin(prefix[:end]))
+    return start, end, best - int(prefix[-1] - prefix[start])
 
 
 def locate(
@@ -106,6 +54,7 @@ def locate(
     values : array
         All values, or something that gives a tile's values when sliced.
     scale : int64 or float64
+        See `gpu_tools.segments.units`.
     summaries : int64 array, shape (tiles, 4)
     tile_length : int
         Values of a tile; the last one may have fewer.
@@ -119,14 +68,15 @@ def locate(
     if best <= 0:
         return None
 
-    def slice_of(k: int) -> NDArray:
-        return values[k * tile_length : (k + 1) * tile_length]
+    def units_of(k: int) -> NDArray[np.int64]:
+        return (values[k * tile_length : (k + 1) * tile_length] * scale).astype(np.int64)
 
-    here = slice_of(tile)
-    start = first_start(here, scale, largest_after(summaries, tile), best)
-    end, remaining = first_end(here[start:], scale, best)
-    if end > 0:
-        return tile * tile_length + start, tile * tile_length + start + end, best
-    last, remaining = end_tile(summaries, tile + 1, remaining)
-    end, _ = first_end(slice_of(last), scale, remaining)
-    return tile * tile_length + start, last * tile_length + end, best
+    start, end, missing = _first_in_tile(units_of(tile), best)
+    last = tile
+    if end is None:
+        last += 1
+        while summaries[last, PREFIX] < missing:
+            missing -= summaries[last, TOTAL]
+            last += 1
+        end = int(np.argmax(np.cumsum(units_of(last)) == missing)) + 1
+    return tile * tile_length + start, last * tile_length + end, int(best)

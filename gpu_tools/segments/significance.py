@@ -31,7 +31,7 @@ class Statistics(NamedTuple):
 
 
 def statistics(values: ArrayLike) -> Statistics | None:
-    """Estimate the statistics of a sequence from the frequencies of its own scores.
+    """Estimate the statistics of a sequence from the frequencies of its scores.
 
     Parameters
     ----------

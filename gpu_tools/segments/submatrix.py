@@ -13,15 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import int64, njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.segments import recurrence as core
 
 LANES = simd.VECTOR_BYTES // 8
-
-to_units = register_jitable(core.to_units)
 
 
 class Oriented(NamedTuple):
@@ -56,18 +52,6 @@ def orient(matrix: NDArray) -> Oriented:
     return Oriented(matrix.T, True) if rows < columns else Oriented(matrix, False)
 
 
-@njit(cache=True, nogil=True)
-def sums_by_sign(matrix, scale):
-    """Return the sums of the positive and of the negative values, in units."""
-    positive, negative = int64(0), int64(0)
-    for row in range(matrix.shape[0]):
-        for column in range(matrix.shape[1]):
-            value = to_units(matrix[row, column], scale)
-            positive += max(value, int64(0))
-            negative += min(value, int64(0))
-    return positive, negative
-
-
 @njit(nogil=True)
 def largest_of_pairs(lows, highs):
     """Return the largest sum of a run for each pair of lines, of a multiple of `LANES` upper ones.
@@ -89,24 +73,11 @@ def largest_of_pairs(lows, highs):
 
 
 @njit(cache=True, nogil=True)
-def runs_of_sum(lows, highs, first_low, first_high, lines, best):
-    """Return the first run of sum `best` of each pair of lines that has one.
+def _runs_of_sum(lows, highs, first_low, first_high, lines, best):
+    """Return the first run of sum `best` of each pair of a tile's lines that has one.
 
-    Parameters
-    ----------
-    lows, highs : int64 array, shape (steps, k)
-        Prefix sums at neighbouring line indices.
-    first_low, first_high : int
-        The first index of either.
-    lines : int
-        The last index that exists.
-    best : int
-        Largest sum of all.
-
-    Returns
-    -------
-    int64 array, shape (pairs, 4)
-        Start of the run, lower line index, end of the run, upper line index.
+    Rows hold its start, the lower line index, its end, the upper line index; `lines` is the last
+    line index that exists.
     """
     reach = largest_of_pairs(lows, highs)
     found, count = np.empty((reach.size, 4), np.int64), 0
@@ -149,7 +120,7 @@ def first_rectangle(
     """
     first = None
     for tile in tiles:
-        runs = runs_of_sum(
+        runs = _runs_of_sum(
             tile.lows, tile.highs, tile.first_low, tile.first_high, oriented.n_lines, best
         )
         for start, low, end, high in runs.tolist():

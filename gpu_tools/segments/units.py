@@ -1,6 +1,6 @@
 """Values as whole numbers of units, so that every sum is exact and has no order.
 
-Integers are their own units. Floats are cut towards zero to multiples of a power of two, the
+Integers count as units themselves. Floats are cut towards zero to multiples of a power of two, the
 smallest one for which no sum can exceed 62 bits. Sums of units are the same on every device and
 for every number of threads, which sums of floats are not.
 """
@@ -32,11 +32,11 @@ class Units:
         return np.int64(1) if self.exponent is None else np.float64(math.ldexp(1, self.exponent))
 
     def score(self, sum_of_units: int) -> int | float:
-        """Return a sum in the values' own terms; see `scores`."""
+        """Return a sum on the scale of the values; see `scores`."""
         return self.scores(np.array([sum_of_units], np.int64))[0].item()
 
     def scores(self, sums_of_units: NDArray[np.int64]) -> NDArray:
-        """Return sums in the values' own terms.
+        """Return sums on the scale of the values.
 
         Raises
         ------
@@ -123,7 +123,7 @@ def _check_sums(values: NDArray[np.int64]) -> None:
     if max(-low, high) * values.size < _LIMIT:
         return
     for part in (values[values > 0], values[values < 0]):
-        # halves of 32 bits: their own sums cannot overflow
+        # halves of 32 bits, whose sums cannot overflow
         total = (int((part >> 32).sum()) << 32) + int((part & 0xFFFFFFFF).sum())
         if abs(total) >= _LIMIT:
             raise InputError("sums could exceed 64-bit integers", expected="smaller values")

@@ -1,6 +1,6 @@
 """Train the model ``vertebrate`` from resources/training and write its JSON.
 
-Run as ``python -m resources.models.train [--output FILE]``. It prints how models do on each
+Run as ``python resources/models/train.py [--output FILE]``. It prints how models do on each
 annotated record that were trained on all the other ones.
 """
 
@@ -10,16 +10,20 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.exons.evaluation import Ranking, rank_probabilities
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.training import folds, train, trained_on
+from gpu_tools.exons.training import train
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+# the repository's own benchmarks, wherever the script is started from
+sys.path.insert(0, str(HERE.parents[1]))
+
+from benchmarks.exons.evaluation import Ranking, folds, rank_probabilities, trained_on  # noqa: E402
+
 TRAINING = HERE.parent / "training"
 DEMO = HERE.parent / "demo"
 NAME = "vertebrate"

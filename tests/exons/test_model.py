@@ -8,7 +8,7 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model
-from gpu_tools.exons.model import GC_CLASSES, model_from_dict, shifted, shipped_models
+from gpu_tools.exons.model import GC_CLASSES, model_from_dict, shifted
 from gpu_tools.model.json_model import FORBIDDEN, ModelReader, model_to_json
 from gpu_tools.model.resources import resource_path
 from gpu_tools.splicing.site_matrix import read_site
@@ -33,7 +33,6 @@ def test_shipped_model_by_name_and_by_path(tmp_path):
     assert by_name.name == by_path.name == "vertebrate"
     assert (by_name.coding.scores == by_path.coding.scores).all()
     assert by_name.min_probability == by_path.min_probability == SHIPPED["min_probability"]
-    assert "vertebrate" in shipped_models()
 
 
 def test_numbers_become_hundredths_and_null_forbids():

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from benchmarks.exons.evaluation import folds, trained_on
 from gpu_tools.exons import predict_exons
 from gpu_tools.exons.accuracy import compare_exons
-from gpu_tools.exons.training import folds, trained_on
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta

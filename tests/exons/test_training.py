@@ -11,16 +11,18 @@ import pytest
 
 from benchmarks.exons.evaluation import (
     Ranking,
+    folds,
     parse_accuracy,
     rank_probabilities,
     rank_scores,
     segment_types,
     sensitivity_curve,
+    trained_on,
 )
 from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.training import folds, train, trained_on
+from gpu_tools.exons.training import train
 from gpu_tools.exons.training.composition import estimate_composition
 from gpu_tools.exons.training.design import Design
 from gpu_tools.exons.training.estimation import exon_lengths, gene_states

@@ -62,15 +62,11 @@ class Augustus:
         InputError
             If it prints anything but exons.
         """
-        printed = output_for(codes, self._command)
-        lines = enumerate(printed.splitlines(), start=1)
+        choices = f"--species={self.species}", f"--sample={self.samples}"
+        lines = output_for(codes, lambda fasta: [self.program, *choices, *_OPTIONS, fasta])
         found = parse_augustus(f"what {self.program} printed", lines)
         retained = found.take(found.probabilities >= self.min_probability)
         return replace(retained, scores=log_odds(retained.probabilities, self.samples))
-
-    def _command(self, fasta: str) -> list[str]:
-        choices = (f"--species={self.species}", f"--sample={self.samples}")
-        return [self.program, *choices, *_OPTIONS, fasta]
 
 
 def log_odds(probabilities: NDArray[np.float64], samples: int) -> NDArray[np.float64]:

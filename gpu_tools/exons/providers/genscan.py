@@ -65,9 +65,6 @@ class Genscan:
         return join_windows(parts)
 
     def _exons_of_window(self, codes: NDArray[np.uint8]) -> ExonSet:
-        report = output_for(codes, self._command)
-        lines = enumerate(report.splitlines(), start=1)
+        choice = "-subopt", f"{self.min_probability:g}"
+        lines = output_for(codes, lambda fasta: [self.program, self.matrix, fasta, *choice])
         return parse_report(f"what {self.program} printed", lines, len(codes))
-
-    def _command(self, fasta: str) -> list[str]:
-        return [self.program, self.matrix, fasta, "-subopt", f"{self.min_probability:g}"]

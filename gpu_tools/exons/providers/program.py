@@ -1,4 +1,4 @@
-"""Runs a program of somebody else's on one sequence."""
+"""Runs an external program on one sequence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ NAME = "sequence"
 _SHOWN_LETTERS = 200
 
 
-def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]) -> str:
+def output_for(
+    codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]
+) -> list[tuple[int, str]]:
     """Run a program on a sequence and return what it prints.
 
     Parameters
@@ -31,8 +33,8 @@ def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]
 
     Returns
     -------
-    str
-        Its standard output.
+    list of (int, str)
+        The lines of its standard output, numbered from 1.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def output_for(codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]
     with tempfile.TemporaryDirectory(prefix="gpu-tools-") as folder:
         fasta = Path(folder) / f"{NAME}.fa"
         write_fasta(fasta, [BaseSequence(NAME, codes)])
-        return _output(command(str(fasta)))
+        return list(enumerate(_output(command(str(fasta))).splitlines(), start=1))
 
 
 def _output(command: Sequence[str]) -> str:

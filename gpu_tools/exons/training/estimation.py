@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.exons.lattice import FIRST_OF_PHASE, N_INTRONS
-from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION
 from gpu_tools.exons.training.composition import estimate_composition
 from gpu_tools.exons.training.design import Design
-from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
-from gpu_tools.model.annotation import AnnotatedSequence
+from gpu_tools.model.annotated_strands import ReadingStrand
 from gpu_tools.model.exon_set import EXON_TYPES
-from gpu_tools.model.translation import STOP_CODONS
-from gpu_tools.splicing.site_estimation import dependent_matrix, rounded, site_matrix
+from gpu_tools.splicing.site_estimation import rounded
 
-UNNAMED = "unnamed"
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000,
            2000, 5000, 10_000)  # fmt: skip
 """Lengths at which a model's file has probabilities."""
@@ -27,52 +22,8 @@ ANY_LENGTH = 0.03
 USUAL_INTRONS, USUAL_SINGLE = 7.0, 0.1
 
 
-def estimate(
-    records: Iterable[AnnotatedSequence],
-    design: Design,
-    usage: NDArray[np.float64] | None = None,
-) -> dict[str, Any]:
-    """Estimate a model; its name and source are left open.
-
-    Parameters
-    ----------
-    records : iterable of AnnotatedSequence
-        What to train on.
-    design : Design
-        Choices that are not estimated.
-    usage : ndarray of float64, shape (64,), optional
-        Codon usage known from elsewhere, codons in the order AAA, AAC, ... TTT, to any scale;
-        it is what coding sequence is taken for where the records say little.
-
-    Returns
-    -------
-    dict
-        Content of a model's JSON file.
-    """
-    strands = [strand for record in records for strand in strands_of(record)]
-    weights = design.site_weight, design.pair_weight, design.site_cutoff
-    return {
-        "format": EXON_FORMAT,
-        "version": EXON_VERSION,
-        "name": UNNAMED,
-        "source": UNNAMED,
-        "units": "bits",
-        "acceptor": dependent_matrix(strands, "acceptors", design.acceptor, *weights),
-        "donor": dependent_matrix(strands, "donors", design.donor, *weights),
-        "start": site_matrix(
-            strands, "starts", design.start, design.site_weight, design.site_cutoff
-        ),
-        "stops": list(STOP_CODONS),
-        "coding": _coding(strands, design, usage),
-        "length": exon_lengths(strands, design),
-        "min_length": design.min_length,
-        "max_length": design.max_length,
-        "gene": gene_states(strands, design),
-        "min_probability": design.min_probability,
-    }
-
-
-def _coding(strands: list[ReadingStrand], design: Design, usage) -> dict[str, Any]:
+def coding_scores(strands: list[ReadingStrand], design: Design, usage) -> dict[str, Any]:
+    """Return the key ``coding`` of a model's JSON file; see `estimate_composition`."""
     coding, other = estimate_composition(strands, design, usage)
     return {
         "order": design.order,
@@ -106,9 +57,9 @@ def exon_lengths(strands: list[ReadingStrand], design: Design) -> dict[str, list
             range(len(EXON_TYPES))]  # fmt: skip
     every = _density(np.concatenate(seen), at, design)
     lengths: dict[str, list] = {"at": at.tolist()}
-    for name, own in zip(EXON_TYPES[1:], seen[1:], strict=True):
-        weight = len(own) / (len(own) + design.length_weight)
-        density = weight * _density(own, at, design) + (1 - weight) * every
+    for name, of_type in zip(EXON_TYPES[1:], seen[1:], strict=True):
+        weight = len(of_type) / (len(of_type) + design.length_weight)
+        density = weight * _density(of_type, at, design) + (1 - weight) * every
         lengths[name] = rounded(np.log2(density))
     return lengths
 

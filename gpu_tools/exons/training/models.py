@@ -1,19 +1,21 @@
-"""Trains exon models: checks the records, estimates the model, leaves records out in turn."""
+"""Trains exon models: checks the records and estimates all parts of a model from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.model import ExonModel, model_from_dict
+from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION
 from gpu_tools.exons.training.design import Design
-from gpu_tools.exons.training.estimation import estimate
-from gpu_tools.model.annotated_strands import strands_of
+from gpu_tools.exons.training.estimation import coding_scores, exon_lengths, gene_states
+from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
 from gpu_tools.model.annotation import AnnotatedSequence
+from gpu_tools.model.translation import STOP_CODONS
+from gpu_tools.splicing.site_estimation import dependent_matrix, site_matrix
 
 
 def train(
@@ -34,7 +36,8 @@ def train(
     design : Design, optional
         Choices that are not estimated.
     usage : ndarray of float64, shape (64,), optional
-        Codon usage, see `gpu_tools.exons.training.estimation.estimate`.
+        Codon usage known from elsewhere, codons in the order AAA, AAC, ... TTT, to any scale;
+        it is what coding sequence is taken for where the records say little.
 
     Returns
     -------
@@ -46,12 +49,32 @@ def train(
     InputError
         If a record has no coding sequence, or the records have no start or no intron.
     """
-    check_records(records)
-    return estimate(records, design or Design(), usage) | {"name": name, "source": source}
+    design = design or Design()
+    strands = checked_strands(records)
+    weights = design.site_weight, design.pair_weight, design.site_cutoff
+    return {
+        "format": EXON_FORMAT,
+        "version": EXON_VERSION,
+        "name": name,
+        "source": source,
+        "units": "bits",
+        "acceptor": dependent_matrix(strands, "acceptors", design.acceptor, *weights),
+        "donor": dependent_matrix(strands, "donors", design.donor, *weights),
+        "start": site_matrix(
+            strands, "starts", design.start, design.site_weight, design.site_cutoff
+        ),
+        "stops": list(STOP_CODONS),
+        "coding": coding_scores(strands, design, usage),
+        "length": exon_lengths(strands, design),
+        "min_length": design.min_length,
+        "max_length": design.max_length,
+        "gene": gene_states(strands, design),
+        "min_probability": design.min_probability,
+    }
 
 
-def check_records(records: Sequence[AnnotatedSequence]) -> None:
-    """Raise `InputError` unless there is something to estimate all parts of a model from."""
+def checked_strands(records: Sequence[AnnotatedSequence]) -> list[ReadingStrand]:
+    """Return all strands; raise `InputError` if they lack what a part of a model needs."""
     if not records:
         raise InputError("no records to train on", expected="annotated sequences")
     for record in records:
@@ -64,20 +87,4 @@ def check_records(records: Sequence[AnnotatedSequence]) -> None:
     ):
         if not any(len(getattr(strand, kind)) for strand in strands):
             raise InputError(f"no {kind} to train on", expected=expected)
-
-
-def folds(
-    records: Sequence[AnnotatedSequence],
-) -> Iterator[tuple[AnnotatedSequence, list[AnnotatedSequence]]]:
-    """Yield each record with the list of the others."""
-    for k, record in enumerate(records):
-        yield record, [*records[:k], *records[k + 1 :]]
-
-
-def trained_on(
-    records: Sequence[AnnotatedSequence],
-    design: Design | None = None,
-    usage: NDArray[np.float64] | None = None,
-) -> ExonModel:
-    """Return a model of records."""
-    return model_from_dict(estimate(records, design or Design(), usage))
+    return strands

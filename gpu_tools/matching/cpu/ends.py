@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching.cpu import scan as cpu
-from gpu_tools.matching.hits import DistanceLimits, Hits
+from gpu_tools.matching.hits import DISTANCE, NO_HITS, PROBE, DistanceLimits
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.text_blocks import TextBlock, TextRange
+from gpu_tools.matching.text_blocks import TextBlock
 from gpu_tools.matching.traceback import longest_match
 from gpu_tools.model.scoring import EditCosts
 
@@ -25,9 +25,10 @@ _HITS = 1 << 12
 
 
 class ScanTask(NamedTuple):
-    """Positions of a range of a text to scan for some probes, by number."""
+    """Positions of a range, by number, to scan for some probes; `start` is the range's first."""
 
-    text_range: TextRange
+    text_range: int
+    start: int
     begin: int
     end: int
     probes: tuple[int, ...]
@@ -58,7 +59,8 @@ class Finder:
     numbers: Sequence[int] | None = None
 
     def __post_init__(self):
-        self.queries: dict[int, cpu.UnitQuery | cpu.CostQuery] = {}
+        self.patterns = np.array([probe.pattern for probe in self.probes])
+        self.queries: dict[int, cpu.Query] = {}
         if self.numbers is None:
             self.numbers = range(len(self.probes))
 
@@ -68,11 +70,11 @@ class Finder:
         limit = int(self.limits.current[probe.pattern])
         return longest_match(len(probe.symbols), limit, self.costs.insertion) - 1
 
-    def find(self, text_block: TextBlock) -> list[Hits]:
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return the hits of a text block that are within the limits after it."""
         return self.scan(text_block.codes, self.tasks(text_block, self.numbers))
 
-    def query(self, number: int) -> cpu.UnitQuery | cpu.CostQuery:
+    def query(self, number: int) -> cpu.Query:
         """Return a probe in the form of the loops, made at the first call."""
         if number not in self.queries:
             symbols = self.probes[number].symbols
@@ -83,16 +85,21 @@ class Finder:
         """Return tasks that together cover a text block for some probes."""
         groups = list(self._groups(numbers))
         return [
-            ScanTask(text_range, begin, end, group)
-            for text_range in text_block.ranges
+            ScanTask(number, text_range.start, begin, end, group)
+            for number, text_range in enumerate(text_block.ranges)
             for begin, end in split(text_range.begin, text_range.end, self.threads)
             for group in groups
         ]
 
-    def scan(self, codes, tasks: Iterable[ScanTask]) -> list[Hits]:
+    def scan(self, codes, tasks: Iterable[ScanTask]) -> NDArray[np.int64]:
         """Return the hits of some tasks that are within the limits after them."""
         found = map_on_threads(self.threads, lambda task: self._scan(codes, task), tasks)
-        return self.limits.within((hits for many in found for hits in many), self.probes)
+        return self.within(np.concatenate([NO_HITS, *found]))
+
+    def within(self, hits: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the hits that are within the current limits."""
+        limits = self.limits.current[self.patterns[hits[:, PROBE]]]
+        return hits[hits[:, DISTANCE] <= limits]
 
     def _groups(self, numbers: Iterable[int]) -> Iterator[tuple[int, ...]]:
         """Group probes that can share a layout of the text: as many lanes, about as long."""
@@ -107,14 +114,19 @@ class Finder:
             for first in range(0, len(group), PROBES_PER_TASK):
                 yield tuple(group[first : first + PROBES_PER_TASK])
 
-    def _scan(self, codes, task: ScanTask) -> list[Hits]:
+    def _scan(self, codes, task: ScanTask) -> NDArray[np.int64]:
         lanes = self.query(task.probes[0]).lanes
         warm = max(map(self.warm, task.probes))
         span = cpu.Span(warm, -(-(task.end - task.begin) // lanes), task.begin, task.end)
         pad = self.matches.shape[1]
         interleaved = np.empty((warm + span.length) * lanes, np.min_scalar_type(pad))
-        cpu.lay_out(codes, task.text_range.start, tuple(span), lanes, pad, interleaved)
-        return [Hits(k, task.text_range, self._rows(k, interleaved, span)) for k in task.probes]
+        cpu.lay_out(codes, task.start, tuple(span), lanes, pad, interleaved)
+        return np.concatenate(
+            [
+                np.insert(self._rows(k, interleaved, span), [0, 0], (k, task.text_range), axis=1)
+                for k in task.probes
+            ]
+        )
 
     def _rows(self, number: int, interleaved, span) -> NDArray[np.int64]:
         query, pattern = self.query(number), self.probes[number].pattern

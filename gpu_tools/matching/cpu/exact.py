@@ -101,14 +101,6 @@ def scan(codes, index, library, span, hits):
 
 
 @njit(cache=True, nogil=True)
-def _all_equal(codes, start, symbols):
-    k = 0
-    while k < len(symbols) and codes[start + k] == symbols[k]:
-        k += 1
-    return k == len(symbols)
-
-
-@njit(cache=True, nogil=True)
 def scan_one(codes, symbols, span, hits):
     """Find the occurrences of one pattern without classes, 64 starts at a time.
 
@@ -143,7 +135,10 @@ def scan_one(codes, symbols, span, hits):
                 start = following
                 continue
         for position in range(start, following):
-            if _all_equal(codes, position, symbols):
+            k = 0
+            while k < m and codes[position + k] == symbols[k]:
+                k += 1
+            if k == m:
                 if count < len(hits):
                     hits[count] = position
                 count += 1

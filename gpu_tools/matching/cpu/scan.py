@@ -7,6 +7,7 @@ the rows in which every cell is above the limit (Ukkonen's cut-off).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -38,42 +39,25 @@ class Span(NamedTuple):
     end: int
 
 
-def _equalities(peq, block, codes):
+def _looked_up(table, row, codes):
     raise NotImplementedError("only for jitted code")
 
 
-@overload(_equalities, inline="always")
-def _overload_equalities(peq, block, codes):
-    def by_selection(peq, block, codes):
-        found = simd.splat(np.uint64(0))
-        for code in range(4):
-            of_code, bits = simd.splat(np.uint64(code)), simd.splat(peq[block, code])
-            found = simd.where_equal(codes, of_code, bits, found)
+@overload(_looked_up, inline="always")
+def _overload_looked_up(table, row, codes):
+    """Look up a code in each lane: five nucleotide codes by selection, more in memory."""
+
+    def by_selection(table, row, codes):
+        found = simd.splat(table[row, NUCLEOTIDE_CODES])
+        for code in range(NUCLEOTIDE_CODES):
+            of_code = simd.splat(table.dtype.type(code))
+            found = simd.where_equal(codes, of_code, simd.splat(table[row, code]), found)
         return found
 
-    def by_gathering(peq, block, codes):
-        return simd.gather(peq, block * peq.shape[1], codes)
+    def by_gathering(table, row, codes):
+        return simd.gather(table, row * table.shape[1], codes)
 
-    return by_selection if peq.ndim == 2 else by_gathering
-
-
-def _pair_costs(profile, row, codes):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_pair_costs, inline="always")
-def _overload_pair_costs(profile, row, codes):
-    def by_selection(profile, row, codes):
-        costs = simd.splat(profile[row, NUCLEOTIDE_CODES])
-        for code in range(NUCLEOTIDE_CODES):
-            of_code = simd.splat(profile.dtype.type(code))
-            costs = simd.where_equal(codes, of_code, simd.splat(profile[row, code]), costs)
-        return costs
-
-    def by_gathering(profile, row, codes):
-        return simd.gather(profile, row * profile.shape[1], codes)
-
-    return by_selection if profile.ndim == 2 else by_gathering
+    return by_selection if table.ndim == 2 else by_gathering
 
 
 @njit(cache=True, nogil=True)
@@ -125,7 +109,7 @@ def scan_words(text, peq, m, span, limits, hits):
     ----------
     text : ndarray, shape (steps * 8,)
         Codes laid out by `lay_out`.
-    peq : ndarray of uint64, shape (blocks, 4) or (blocks, codes, 1)
+    peq : ndarray of uint64, shape (blocks, 6) or (blocks, codes + 1, 1)
         Bit i of block b is set where pattern row 64 b + i matches the code.
     m : int
         Pattern rows.
@@ -159,7 +143,7 @@ def scan_words(text, peq, m, span, limits, hits):
             bottom = simd.splat(np.uint64(min(m - block * WORD, WORD) - 1))
             at = block * WORD_LANES
             up, down = simd.load(pv, at), simd.load(mv, at)
-            equal = _equalities(peq, block, codes)
+            equal = _looked_up(peq, block, codes)
             vertical = simd.bit_or(equal, down)
             equal = simd.bit_or(equal, carry_down)
             total = simd.add(simd.bit_and(equal, up), up)
@@ -218,7 +202,7 @@ def scan_costs(text, profile, weights, span, limits, hits):
         # one row beyond the active ones, and further only down a run of deletions
         while row < m and (row <= active or simd.any_at_most(simd.add(up, deletion), limit)):
             left = simd.load(column, row * lanes)
-            pair = simd.add(diagonal, _pair_costs(profile, row, codes))
+            pair = simd.add(diagonal, _looked_up(profile, row, codes))
             up = simd.minimum(simd.minimum(pair, simd.add(up, deletion)),
                               simd.add(left, insertion))  # fmt: skip
             simd.store(column, row * lanes, up)
@@ -246,36 +230,19 @@ def lay_out(codes, first, span, lanes, pad, laid_out):
             laid_out[step * lanes + lane] = codes[position] if inside else pad
 
 
-class UnitQuery(NamedTuple):
-    """A probe for `scan_words`."""
+class Query(NamedTuple):
+    """A probe as the loops want it: `scan_words` or `scan_costs`, its tables, and its lanes."""
 
-    peq: NDArray[np.uint64]
-    m: int
-    lanes: int = WORD_LANES
-
-    def scan(self, text, span: Span, limits, hits) -> int:
-        """Run `scan_words`."""
-        return scan_words(text, self.peq, self.m, tuple(span), limits, hits)
-
-
-class CostQuery(NamedTuple):
-    """A probe for `scan_costs`."""
-
-    profile: NDArray
-    weights: NDArray
+    function: Callable[..., int]
+    tables: tuple
     lanes: int
 
-    @property
-    def m(self) -> int:
-        """Rows of the pattern."""
-        return len(self.profile)
-
     def scan(self, text, span: Span, limits, hits) -> int:
-        """Run `scan_costs`."""
-        return scan_costs(text, self.profile, self.weights, tuple(span), limits, hits)
+        """Run the loop."""
+        return self.function(text, *self.tables, tuple(span), limits, hits)
 
 
-def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts):
+def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts) -> Query:
     """Return a probe as the loops want it.
 
     Parameters
@@ -288,7 +255,7 @@ def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCos
 
     Returns
     -------
-    UnitQuery or CostQuery
+    Query
 
     Raises
     ------
@@ -321,7 +288,7 @@ def largest_value(m: int, pairs, costs: EditCosts) -> int:
     return largest
 
 
-def _unit_query(symbols, matches) -> UnitQuery:
+def _unit_query(symbols, matches) -> Query:
     m, n_codes = len(symbols), matches.shape[1]
     n_blocks = -(-m // WORD)
     bits = np.zeros((n_blocks * WORD, n_codes + 1), dtype=bool)
@@ -329,11 +296,11 @@ def _unit_query(symbols, matches) -> UnitQuery:
     packed = np.packbits(bits.reshape(n_blocks, WORD, -1), axis=1, bitorder="little")
     words = np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8")
     if n_codes == NUCLEOTIDE_CODES:
-        return UnitQuery(np.ascontiguousarray(words[:, :4, 0], dtype=np.uint64), m)
-    return UnitQuery(np.ascontiguousarray(words, dtype=np.uint64), m)
+        words = words[:, :, 0]
+    return Query(scan_words, (np.ascontiguousarray(words, dtype=np.uint64), m), WORD_LANES)
 
 
-def _cost_query(symbols, matches, costs: EditCosts) -> CostQuery:
+def _cost_query(symbols, matches, costs: EditCosts) -> Query:
     pairs = costs.pair_costs(matches)[symbols].astype(np.int64)
     unreachable = len(symbols) * costs.deletion + 1
     largest = largest_value(len(symbols), pairs, costs)
@@ -342,4 +309,5 @@ def _cost_query(symbols, matches, costs: EditCosts) -> CostQuery:
     if matches.shape[1] != NUCLEOTIDE_CODES:
         profile = profile[:, :, None]
     weights = np.array([costs.deletion, costs.insertion], dtype=dtype)
-    return CostQuery(np.ascontiguousarray(profile), weights, simd.VECTOR_BYTES // profile.itemsize)
+    lanes = simd.VECTOR_BYTES // profile.itemsize
+    return Query(scan_costs, (np.ascontiguousarray(profile), weights), lanes)

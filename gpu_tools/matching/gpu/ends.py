@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.matching.cpu.ends import Finder, ScanTask
+from gpu_tools.matching.cpu.ends import Finder
 from gpu_tools.matching.cpu.scan import NUCLEOTIDE_CODES
 from gpu_tools.matching.gpu import scan as cuda
 from gpu_tools.matching.gpu.scan import CODES, Probes, UnitKernels
 from gpu_tools.matching.gpu.weighted_scan import CostKernels, CostProbes
-from gpu_tools.matching.hits import Hits
+from gpu_tools.matching.hits import NO_HITS
 from gpu_tools.matching.text_blocks import TextBlock
 
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 PROBES_PER_LAUNCH = 4096
-LEAST_SAMPLE, MOST_SAMPLE = 1 << 10, 1 << 16
 HITS = 8 if simulated() else 1 << 20
 
 
@@ -46,40 +45,24 @@ class DeviceFinder:
         if few:
             matches, pairs = finder.matches[:, chosen], pairs[:, chosen]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        self.numbers, self.others, self.bounded = [], [], False
+        self.numbers, self.others = [], []
         for number in finder.numbers:
             fits = few and self.kernels.fits(len(finder.probes[number].symbols))
             (self.numbers if fits else self.others).append(number)
 
-    def find(self, text_block: TextBlock) -> list[Hits]:
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return the hits of a text block that are within the limits after it."""
-        found = self._found(text_block) if self.numbers else []
-        if self.others:
-            found += self.finder.scan(text_block.codes, self.finder.tasks(text_block, self.others))
-        return self.finder.limits.within(found, self.finder.probes)
+        found = self._found(text_block) if self.numbers else NO_HITS
+        tasks = self.finder.tasks(text_block, self.others)
+        others = self.finder.scan(text_block.codes, tasks)
+        return self.finder.within(np.concatenate([found, others]))
 
-    def _found(self, text_block: TextBlock) -> list[Hits]:
+    def _found(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return what the GPUs find."""
-        if not self.bounded:
-            self._bound(text_block)
-            self.bounded = True
         total = sum(text_range.end - text_range.begin for text_range in text_block.ranges)
         codes = text_block.codes if self.recode is None else self.recode[text_block.codes]
         search = partial(self._run, codes, text_block, list(self._plans(total)))
-        found = map_gpus(self.ordinals, search, range(len(self.ordinals)))
-        return [hits for many in found for hits in many]
-
-    def _bound(self, text_block: TextBlock) -> None:
-        """Lower limits that may fall by what a sample holds: it shortens the warm-up."""
-        text_range, limits = text_block.ranges[0], self.finder.limits
-        falling = [
-            k for k in self.numbers
-            if limits.floor[self.finder.probes[k].pattern]
-            < limits.current[self.finder.probes[k].pattern]
-        ]  # fmt: skip
-        end = min(text_range.end, text_range.begin + sample(len(falling)))
-        tasks = [ScanTask(text_range, text_range.begin, end, (k,)) for k in falling]
-        self.finder.scan(text_block.codes, tasks)
+        return np.concatenate(map_gpus(self.ordinals, search, range(len(self.ordinals))))
 
     def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
         """Yield probes of about one length, and the length of the parts they look at."""
@@ -102,16 +85,19 @@ class DeviceFinder:
     def _symbols(self, numbers):
         return [self.finder.probes[k].symbols for k in numbers]
 
-    def _run(self, codes, text_block: TextBlock, plans, share: int) -> list[Hits]:
+    def _run(self, codes, text_block: TextBlock, plans, share: int) -> NDArray[np.int64]:
         """Return what the current GPU finds in a share of the parts."""
-        found, count, text = [], len(self.ordinals), cuda.resident(codes)
+        found, count, text = [NO_HITS], len(self.ordinals), cuda.resident(codes)
+        begins = [text_range.begin for text_range in text_block.ranges]
         for probes, length in plans:
             parts = _parts(text_block, length)
             assigned = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
             if len(assigned):
                 rows = self._launched(text, np.ascontiguousarray(assigned[:, 1:]), probes)
-                found += _by_range(text_block, probes.numbers, rows)
-        return found
+                ranges = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
+                numbers = np.array(probes.numbers)[rows[:, 0]]
+                found.append(np.column_stack((numbers, ranges, rows[:, 1:])))
+        return np.concatenate(found)
 
     def _launched(self, text, parts: NDArray[np.int64], probes) -> NDArray[np.int64]:
         """Return rows of query, end and distance of one launch; limits fall by what it finds."""
@@ -126,11 +112,6 @@ class DeviceFinder:
             self.finder.limits.lower(pattern, limit)
         # most of what is found while a limit falls is above it in the end
         return rows[rows[:, 2] <= least[rows[:, 0]]]
-
-
-def sample(count: int) -> int:
-    """Return how many positions of a text the CPU looks at for so many probes."""
-    return max(LEAST_SAMPLE, MOST_SAMPLE // max(count, 1))
 
 
 def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
@@ -169,22 +150,8 @@ def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[n
         capacity = found
 
 
-def _by_range(text_block: TextBlock, numbers: tuple[int, ...], rows) -> list[Hits]:
-    """Return rows of query, end and distance as hits of a probe in a range."""
-    begins = np.array([text_range.begin for text_range in text_block.ranges])
-    numbers_of = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
-    order = np.lexsort((rows[:, 1], numbers_of, rows[:, 0]))
-    rows, keys = rows[order], np.column_stack((rows[:, 0], numbers_of))[order]
-    cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
-    return [
-        Hits(numbers[many[0, 0]], text_block.ranges[key[0, 1]], many[:, 1:])
-        for many, key in zip(np.split(rows, cuts), np.split(keys, cuts), strict=True)
-        if len(many)
-    ]
-
-
 def plan(kernels, m: int, warm: int, load: int) -> tuple[int, int]:
-    """Return what a lane owns, of the kernels' sizes, and the length of the parts.
+    """Return what a lane holds, of the kernels' sizes, and the length of the parts.
 
     Much in a lane saves shuffles, but needs many parts, and each part is preceded by its warm-up.
 

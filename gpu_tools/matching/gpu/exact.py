@@ -30,7 +30,6 @@ from gpu_tools.matching.index import (
     MULTIPLIER,
     SECOND_BIT,
     Index,
-    Library,
     in_bytes,
     indexes,
 )
@@ -104,19 +103,19 @@ def _occurs(library, text, start, probe, few):
 
 
 @cuda.jit(device=True)
-def _record(place, shown, hashed, table, library, text, found, bits):
+def _record(position, shown, hashed, table, library, text, found, bits):
     """Verify the probes that have a window in the text, and record those that occur.
 
     What is `shown` of the text is 32 bits of symbols, and whether some of them match nothing.
     """
-    (own, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
+    (packed, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
     bounds, few = library[1], bits == FEW_CODE_BITS
     region, capacity = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
     slot = int64(funnel(hashed, uint32(0), slot_shift))
     key, care, probe, offset = load4(slots, slot * 4)
     while care != 0:
-        start = int64(place) - int64(offset)
-        if (own ^ key) & care == 0 and start >= 0:
+        start = int64(position) - int64(offset)
+        if (packed ^ key) & care == 0 and start >= 0:
             length = bounds[probe + 1] - bounds[probe]
             if start + int64(length) <= len(text):
                 whole = unknown == 0 and int32(cuda.popc(care)) == bits * length
@@ -133,7 +132,7 @@ def _record(place, shown, hashed, table, library, text, found, bits):
 def find_step(step: int, bits: int):
     """Return the kernel for an index of that step and so many bits a symbol, 2 or 8.
 
-    It takes words (uint64) and text (uint8), the same memory, padded to an even number of words:
+    Arguments: words (uint64) and text (uint8), the same memory, padded to an even number of words:
     for 2 bits the codes 0 to 3, and 4 for what matches nothing; numbers (int32: symbols of a
     window, shift of the filter, shift of the slots); the filter and the slots, flat, of
     `gpu_tools.matching.index.Index`; symbols (uint8, of all probes: for 2 bits a bit for each code
@@ -148,9 +147,9 @@ def find_step(step: int, bits: int):
     def find_thread(
         words, text, numbers, filter_words, slots, symbols, bounds, table, hits, counts
     ):
-        own_filter = cuda.shared.array(_FILTER_WORDS, uint32)
+        shared_filter = cuda.shared.array(_FILTER_WORDS, uint32)
         for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
-            own_filter[k] = filter_words[k]
+            shared_filter[k] = filter_words[k]
         cuda.syncthreads()
         window, n_words = numbers[_WINDOW], uint32(len(words))
         shift, slot_shift = uint32(numbers[_SHIFT]), uint32(numbers[_SLOT_SHIFT])
@@ -159,8 +158,8 @@ def find_step(step: int, bits: int):
         whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
         stride = int32(cuda.gridDim.x * cuda.blockDim.x)
         begin = int32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
-        for place in range(begin, int32(n_words >> uint32(1)), stride):
-            at = uint32(2) * uint32(place)
+        for pair in range(begin, int32(n_words >> uint32(1)), stride):
+            at = uint32(2) * uint32(pair)
             a, b = words[at], words[at + uint32(1)]
             c, d = uint64(_OTHERS), uint64(_OTHERS)
             if at + uint32(3) < n_words:
@@ -168,9 +167,9 @@ def find_step(step: int, bits: int):
             low, high = _packed(a, b), _packed(c, d)
             found = uint32(0)
             for k in range(0, SYMBOLS, step):
-                own = funnel(low, high, uint32(2 * k)) if few else _four_from(a, b, c, k)
-                hashed = product(uint32(own & mask), multiplier)
-                word = own_filter[funnel(hashed, uint32(0), shift)]
+                packed = funnel(low, high, uint32(2 * k)) if few else _four_from(a, b, c, k)
+                hashed = product(uint32(packed & mask), multiplier)
+                word = shared_filter[funnel(hashed, uint32(0), shift)]
                 both = funnel(word, word, hashed) & funnel(
                     word, word, funnel(hashed, uint32(0), second)
                 )
@@ -189,11 +188,11 @@ def find_step(step: int, bits: int):
                 others = funnel(unknown, uint32(0), k) if few else uint32(0)
                 if others & whole:
                     continue
-                own = funnel(low, high, uint32(k + k)) if few else _four_from(a, b, c, k)
-                hashed = product(uint32(own & mask), multiplier)
-                start, library = int64(place) * SYMBOLS + int64(k), (symbols, bounds, table)
+                packed = funnel(low, high, uint32(k + k)) if few else _four_from(a, b, c, k)
+                hashed = product(uint32(packed & mask), multiplier)
+                start, library = int64(pair) * SYMBOLS + int64(k), (symbols, bounds, table)
                 of_index, ends = (slots, slot_shift), (hits, counts)
-                _record(start, (own, others), hashed, of_index, library, text, ends, bits)
+                _record(start, (packed, others), hashed, of_index, library, text, ends, bits)
 
     return find_thread
 
@@ -218,16 +217,14 @@ class DeviceSearcher:
     def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
         self.searcher, self.ordinals = searcher, ordinals
         self.indexes: list[list[DeviceIndex]] = []
-        self.hits = []
         for ordinal in ordinals:
             with cuda.gpus[ordinal]:
                 self.indexes.append(on_device(searcher))
-                self.hits.append(cuda.device_array((HITS, 2), np.int64))
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return rows of start (in the text block) and probe, in any order."""
         codes, recode = text_block.codes, self.searcher.library.recode
-        if has_few_codes(self.searcher.library) and len(recode) > FEW_CODES + 1:
+        if self.searcher.library.n_codes <= FEW_CODES < len(recode) - 1:
             codes = np.minimum(recode, FEW_CODES)[codes]
         shares = range(len(self.ordinals))
         found = map_gpus(self.ordinals, partial(self._run, codes), shares)
@@ -236,8 +233,8 @@ class DeviceSearcher:
     def _run(self, codes, share: int) -> NDArray[np.int64]:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
-        text, hits = resident(codes[begin : end + reach], 2 * BLOCK), self.hits[share]
-        found = np.concatenate([search(text, index, hits) for index in self.indexes[share]])
+        text = resident(codes[begin : end + reach], 2 * BLOCK)
+        found = np.concatenate([search(text, index) for index in self.indexes[share]])
         found[:, 0] += begin
         return found[found[:, 0] < end]
 
@@ -250,15 +247,10 @@ class DeviceSearcher:
         return rows[inside & (ends <= ranges[:, 3])]
 
 
-def has_few_codes(library: Library) -> bool:
-    """Tell whether a symbol needs but 2 bits."""
-    return library.n_codes <= FEW_CODES
-
-
 def on_device(searcher: Searcher) -> list[DeviceIndex]:
     """Copy the indexes of all probes to the current device."""
     library, table = searcher.library, np.zeros((1, 1), np.uint8)
-    if has_few_codes(library):
+    if library.n_codes <= FEW_CODES:
         bits, made = FEW_CODE_BITS, searcher.indexes
         sets = (library.matches[:, :-1] << np.arange(library.n_codes)).sum(axis=1)
         symbols = sets.astype(np.uint8)[library.symbols]
@@ -276,25 +268,20 @@ def _arrays(index: Index) -> tuple:
     return tuple(map(cuda.to_device, (numbers, index.filter, index.slots.ravel())))
 
 
-def search(text, index: DeviceIndex, hits) -> NDArray[np.int64]:
+def search(text, index: DeviceIndex) -> NDArray[np.int64]:
     """Return rows of start and probe in a text on the device, see `resident`.
 
-    `hits`, a device array of them, is used if they fit in.
+    The kernel runs again if its buffer is too small.
     """
-    counts = launch(text, index, hits)
-    if counts.max() > len(hits) // REGIONS:
-        hits = cuda.device_array((REGIONS * int(counts.max()), 2), np.int64)
-        counts = launch(text, index, hits)
-    size = len(hits) // REGIONS
-    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(counts) if n]
+    size, most = 0, HITS // REGIONS
+    while most > size:
+        size, counts = most, counters()
+        hits = cuda.device_array((REGIONS * size, 2), np.int64)
+        prepared(text, index, hits, counts)()
+        of_regions = counts.copy_to_host()[::COUNTER]
+        most = int(of_regions.max())
+    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(of_regions) if n]
     return np.concatenate([np.empty((0, 2), np.int64), *found])
-
-
-def launch(text, index: DeviceIndex, hits) -> NDArray[np.int32]:
-    """Run the kernel and return the number of hits of each region."""
-    counts = counters()
-    prepared(text, index, hits, counts)()
-    return counts.copy_to_host()[::COUNTER]
 
 
 def counters():

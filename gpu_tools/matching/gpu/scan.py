@@ -1,7 +1,7 @@
 """Approximate matching on a GPU by unit costs: where every probe ends in every part of the text.
 
-A group of lanes owns the rows of a probe, `words` words of 32 rows a lane, and works on one part;
-lane g is g blocks of 8 text symbols behind the first, and takes the carries of a whole block from
+A group of lanes holds the rows of a probe, `words` words of 32 rows a lane, and works on one part;
+lane g is g blocks of 8 text symbols behind the first, and gets the carries of a whole block from
 the lane before by one shuffle. The last lane looks at the distances of a block again, one by one,
 only if one of them is within the probe's limit.
 """
@@ -109,9 +109,9 @@ def _record(score, carries, position, part, query, limit, found):
 
 @cache
 def find_words(words: int, codes: int):
-    """Return the kernel for lanes that own `words` words each, and texts of so many codes.
+    """Return the kernel for lanes that hold `words` words each, and texts of so many codes.
 
-    It takes text (uint64, 8 codes each), parts (int64, shape (P, 3): where the text begins, first
+    Arguments: text (uint64, 8 codes each), parts (int64, shape (P, 3): where the text begins, first
     and last position, exclusive), peq (uint32: for each word of 32 rows, the last row in the
     highest bit, its matches with each code), queries (int32, shape (Q, 4): lanes, warm-up in
     symbols, rows, first word in peq), the number of blocks of the longest part, and limits (int32,
@@ -206,7 +206,7 @@ class UnitKernels:
     Attributes
     ----------
     sizes : tuple of int
-        What a lane may own, in words.
+        What a lane may hold, in words.
     parts : int
         Parts of a text that a group of lanes works on at once.
     warps : int
@@ -229,7 +229,7 @@ class UnitKernels:
         return 1 << (-(-m // (size * ROWS)) - 1).bit_length()
 
     def table(self, numbers, symbols, size: int, warm: int) -> Probes:
-        """Return the tables of probes, given their numbers and symbols."""
+        """Return the tables of probes from their numbers and symbols."""
         lanes = self.lanes_for(max(map(len, symbols)), size)
         rows = lanes * size * ROWS
         bits = np.ones((len(symbols), rows, self.codes), dtype=bool)

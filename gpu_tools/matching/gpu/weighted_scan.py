@@ -1,8 +1,8 @@
 """Approximate matching on a GPU by other costs: two parts of the text in the halves of a word.
 
 Cells hold c'(i, j) = c(i, j) - i * deletion, which is never above 0; then a step down is free.
-A group of lanes owns the rows of a probe; lane g is g blocks of four text symbols behind the first,
-and takes the cells above its first row from the lane before by shuffles. A block's four columns
+A group of lanes holds the rows of a probe; lane g is g blocks of four text symbols behind lane 0,
+and gets the cells above its first row from the lane before by shuffles. A block's four columns
 advance side by side, so that a warp need not wait for one cell to begin the next. Rows beyond the
 probe's last cost so much to align that they repeat it. Costs of pairs come out of registers where
 8 codes suffice, as for DNA, else out of shared memory.
@@ -36,7 +36,7 @@ _ROW_CODES = 1024
 """Rows of a lane times codes, at most: the table of 32 lanes must fit into shared memory."""
 _DEAREST = 127
 _STEP_SYMBOLS = 4
-"""Text symbols of a block, which a lane takes in a step."""
+"""Text symbols of a block, which a lane aligns in a step."""
 _RING = 4
 """Blocks for each lane in shared memory: two that come and two that have been, for later lanes."""
 _SIGNS = -0x7FFF8000
@@ -88,13 +88,13 @@ def _selectors(four_a, four_b, few, codes):
 
 
 @cuda.jit(device=True)
-def _stage(ring, place, text, at, both, few, codes):
-    """Put what selects the costs of eight symbols of both parts into two places of the ring."""
+def _stage(ring, slot, text, at, both, few, codes):
+    """Put what selects the costs of eight symbols of both parts into two slots of the ring."""
     (at_a, at_b), (of_a, of_b), half = at, both, uint64(32)
     a = symbols_at(text, at_a, of_a[_FIRST], of_a[_END])
     b = symbols_at(text, at_b, of_b[_FIRST], of_b[_END])
-    ring[place] = _selectors(uint32(a), uint32(b), few, codes)
-    ring[place + 1] = _selectors(uint32(a >> half), uint32(b >> half), few, codes)
+    ring[slot] = _selectors(uint32(a), uint32(b), few, codes)
+    ring[slot + 1] = _selectors(uint32(a >> half), uint32(b >> half), few, codes)
 
 
 @cuda.jit(device=True)
@@ -131,21 +131,22 @@ def _record(bottoms, half, position, part, query, limit, found):
 
 @cache
 def find_costs(rows: int, codes: int):
-    """Return the kernel for lanes that own `rows` rows each, and texts of so many codes.
+    """Return the kernel for lanes that hold `rows` rows each, and texts of so many codes.
 
-    It takes text (uint64, 8 codes each), parts (int64, shape (2 G, 3): where the text begins, first
-    and last position, exclusive; neighbours share a group), costs (int32, shape (Q, rows * lanes,
-    codes / 4)), numbers (int32: lanes, warm-up, steps of the longest part, insertion), and limits,
-    hits and count as `gpu_tools.matching.gpu.scan.find_words`, for distances c'. One warp a block.
+    Arguments: text (uint64, 8 codes each), parts (int64, shape (2 G, 3): where the text begins,
+    first and last position, exclusive; neighbours share a group), costs (int32, shape (Q, rows *
+    lanes, codes / 4)), numbers (int32: lanes, warm-up, steps of the longest part, insertion), and
+    limits, hits and count as `gpu_tools.matching.gpu.scan.find_words`, for distances c'. One warp
+    a block.
     """
     few = codes == _FEW
-    size, places_of_all = 1 if few else rows * codes * WARP, _RING * WARP
+    size, slots_of_all = 1 if few else rows * codes * WARP, _RING * WARP
     outside = 0xF7F7F7F7F7F7F7F7 if few else (codes - 1) * 0x0101010101010101
 
     @kernel(rows, codes)
     def find_costs_warp(text, parts, costs, numbers, limits, hits, count):
         scratch = cuda.shared.array(WARP, int32)
-        ring = cuda.shared.array(places_of_all, uint64)
+        ring = cuda.shared.array(slots_of_all, uint64)
         table = cuda.shared.array(size, int8)
         near = cuda.local.array(rows, int32)
         far = cuda.local.array(rows, int32)
@@ -166,7 +167,7 @@ def find_costs(rows: int, codes: int):
         for k in range(0 if few else rows * codes):
             four = costs[query, member * rows + k // codes, (k % codes) >> 2]
             table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
-        places, wrap = uint32((lane - member) * _RING), uint32(lanes * _RING - 1)
+        slots, wrap = uint32((lane - member) * _RING), uint32(lanes * _RING - 1)
         for k in range(_RING):
             ring[lane * _RING + k] = uint64(outside)
         answers = member == lanes - 1 and 2 * number < len(parts)
@@ -177,11 +178,11 @@ def find_costs(rows: int, codes: int):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
                 offset = _STEP_SYMBOLS * step + BLOCK * member
-                place = places + (uint32(step + 2 * member) & wrap)
+                slot = slots + (uint32(step + 2 * member) & wrap)
                 at = start_a + offset, start_b + offset
-                _stage(ring, place, text, at, (of_a, of_b), few, codes)
+                _stage(ring, slot, text, at, (of_a, of_b), few, codes)
                 sync_lanes()
-            four = ring[places + (uint32(step - member) & wrap)]
+            four = ring[slots + (uint32(step - member) & wrap)]
             s0, s2 = int32(uint32(four)), int32(uint32(four >> uint64(32)))
             s1, s3 = int32(s0 >> 16), int32(s2 >> 16)
             u0, u1 = shuffle_up(n0, scratch), shuffle_up(n1, scratch)
@@ -220,7 +221,7 @@ class CostKernels:
     Attributes
     ----------
     sizes : tuple of int
-        What a lane may own, in rows.
+        What a lane may hold, in rows.
     parts : int
         Parts of a text that a group of lanes works on at once.
     warps : int
@@ -250,7 +251,7 @@ class CostKernels:
         return 1 << (-(-m // size) - 1).bit_length()
 
     def table(self, numbers, symbols, size: int, warm: int) -> CostProbes:
-        """Return the tables of probes, given their numbers and symbols."""
+        """Return the tables of probes from their numbers and symbols."""
         lanes = self.lanes_for(max(map(len, symbols)), size)
         costs = np.full((len(symbols), size * lanes, self.codes), _DEAREST, dtype=np.int8)
         for k, each in enumerate(symbols):

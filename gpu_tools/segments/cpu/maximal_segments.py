@@ -7,8 +7,9 @@ from numba import int64, njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.segments import recurrence as core
-from gpu_tools.segments.maximal import RunSegments, map_runs, merge_runs, push
+from gpu_tools.segments.maximal import RunSegments, merge_runs, push
 
 RUN = 1 << 13
 SLOTS = RUN // 2
@@ -67,5 +68,8 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
     columns = [np.empty(n_runs * SLOTS, dtype) for dtype in 2 * [np.int32] + 2 * [np.int64]]
     counts, totals = np.empty(n_runs, np.int64), np.empty(n_runs, np.int64)
     runs = RunSegments(RUN, np.arange(n_runs) * SLOTS, counts, totals, *columns)
-    map_runs(threads, n_runs, lambda a, b: list_runs(values, scale, a, b, runs))
-    return merge_runs(runs, threads)
+    bounds = [n_runs * k // threads for k in range(threads + 1)]
+    map_on_threads(
+        threads, lambda a, b: list_runs(values, scale, a, b, runs), bounds[:-1], bounds[1:]
+    )
+    return merge_runs(runs)

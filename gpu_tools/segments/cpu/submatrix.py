@@ -6,61 +6,54 @@ pair of panels is read straight through.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-from numba import int64, njit
-from numba.extending import register_jitable
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.segments import recurrence as core
-from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle, sums_by_sign
+from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
 
 GROUP = 4
 """Lower lines that are paired with a panel in one pass."""
+STEPS_AT_ONCE = 256
+"""Steps whose prefix sums are made at a time."""
 LIMIT_INT32 = 2**31
 
-to_units = register_jitable(core.to_units)
+
+def _units(oriented: Oriented, scale) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield the first one of some neighbouring steps, and their values in units."""
+    for first in range(0, oriented.n_steps, STEPS_AT_ONCE):
+        values = oriented.steps[first : first + STEPS_AT_ONCE]
+        yield first, (values * scale).astype(np.int64)
 
 
 def cell_type(oriented: Oriented, scale) -> np.dtype:
     """Return int32 if no sum of neighbouring values can overflow it, else int64."""
-    positive, negative = sums_by_sign(oriented.steps, scale)
+    both = [
+        (units.clip(0).sum(), units.clip(None, 0).sum()) for _, units in _units(oriented, scale)
+    ]
+    positive, negative = np.sum(both, axis=0)
     return np.dtype(np.int32 if max(positive, -negative) < LIMIT_INT32 else np.int64)
 
 
-@njit(cache=True, nogil=True)
-def fill_panels(steps, scale, panels, first, last):
-    """Write the prefix sums of the steps `first` to ``last - 1``; see `panels_of`."""
-    n_panels, _, width = panels.shape
-    n_lines = steps.shape[1]
-    for step in range(first, last):
-        total, lowest = int64(0), int64(0)
-        panels[0, step, 0] = 0
-        for line in range(n_lines):
-            total += to_units(steps[step, line], scale)
-            lowest = min(lowest, total)
-            panels[(line + 1) // width, step, (line + 1) % width] = total
-        for index in range(n_lines + 1, n_panels * width):
-            panels[index // width, step, index % width] = lowest
-
-
-def panels_of(oriented: Oriented, scale, threads: int) -> NDArray:
+def panels_of(oriented: Oriented, scale) -> NDArray:
     """Return the prefix sums across the lines, shape (panels, steps, two vectors).
 
     Indices behind the last line hold the step's smallest sum, so that nothing gains by them.
     """
-    dtype = cell_type(oriented, scale)
+    dtype, last = cell_type(oriented, scale), oriented.n_lines
     width = 2 * simd.VECTOR_BYTES // dtype.itemsize
-    n_panels = oriented.n_lines // width + 1
+    n_panels = last // width + 1
     panels = np.empty((n_panels, oriented.n_steps, width), dtype)
-    bounds = [oriented.n_steps * k // threads for k in range(threads + 1)]
-    map_on_threads(
-        threads,
-        lambda a, b: fill_panels(oriented.steps, scale, panels, a, b),
-        bounds[:-1],
-        bounds[1:],
-    )
+    for first, units in _units(oriented, scale):
+        prefix = np.zeros((len(units), n_panels * width), np.int64)
+        np.cumsum(units, axis=1, out=prefix[:, 1 : last + 1])
+        prefix[:, last + 1 :] = prefix.min(axis=1, keepdims=True)
+        by_panel = prefix.reshape(len(units), n_panels, width).transpose(1, 0, 2)
+        panels[:, first : first + len(units)] = by_panel
     return panels
 
 
@@ -161,7 +154,7 @@ def best_rectangle(
     tuple or None
         Sum and (row start, row end, column start, column end); None if no sum is positive.
     """
-    panels = panels_of(oriented, scale, threads)
+    panels = panels_of(oriented, scale)
     n_panels, _, width = panels.shape
     bests = np.zeros((n_panels * width // GROUP, n_panels), panels.dtype)
     # the last panel has the most pairs, so it comes first
@@ -170,16 +163,14 @@ def best_rectangle(
     best = int(bests.max())
     if best <= 0:
         return None
-    tiles = (
-        Tile(
-            group * GROUP, _columns(panels, group * GROUP, GROUP),
-            upper * width, panels[upper].astype(np.int64),
-        )
-        for group, upper in np.argwhere(bests == best).tolist()
-    )  # fmt: skip
+    found = np.argwhere(bests == best).tolist()
+    tiles = (_tile(panels, group, upper) for group, upper in found)
     return best, first_rectangle(tiles, oriented, best)
 
 
-def _columns(panels: NDArray, first: int, count: int) -> NDArray[np.int64]:
-    panel, column = divmod(first, panels.shape[2])
-    return panels[panel, :, column : column + count].astype(np.int64)
+def _tile(panels: NDArray, group: int, upper: int) -> Tile:
+    """Return a group of lower lines and the lines of the panel `upper`."""
+    panel, first = divmod(group * GROUP, panels.shape[2])
+    lows = panels[panel, :, first : first + GROUP].astype(np.int64)
+    highs = panels[upper].astype(np.int64)
+    return Tile(group * GROUP, lows, upper * panels.shape[2], highs)

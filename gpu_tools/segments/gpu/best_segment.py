@@ -34,7 +34,7 @@ join = cuda.jit(device=True)(core.join)
 def _fill_stage(stage, values, first):
     """Bring the next values of all runs to shared memory, zeros behind the last value.
 
-    `first` is the place of the first of them.
+    `first` is the position of the first of them.
     """
     cuda.syncthreads()
     for k in range(cuda.threadIdx.x, WARP * STAGE, WARP):

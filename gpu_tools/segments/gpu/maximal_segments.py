@@ -61,7 +61,7 @@ def list_runs_thread(values, scale, prefix, lists, counts, totals):
 
 @cuda.jit
 def collect_runs_thread(prefix, lists, counts, firsts, positions, sums):
-    """Write the segments of one run a thread to their places in the columns of all runs.
+    """Write the segments of one run a thread to the columns of all runs.
 
     Parameters
     ----------
@@ -117,9 +117,7 @@ def joined(parts: list[RunSegments]) -> RunSegments:
     return RunSegments(RUN, np.cumsum(counts) - counts, counts, *others)
 
 
-def maximal(
-    values: NDArray, scale, ordinals: tuple[int, ...], threads: int
-) -> tuple[NDArray[np.int64], ...]:
+def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
     """Return starts, ends and sums in units of all maximal scoring segments, in order.
 
     Parameters
@@ -128,8 +126,6 @@ def maximal(
     scale : int64 or float64
     ordinals : tuple of int
         GPUs; each takes an equal share of the values.
-    threads : int
-        Threads of the CPU that merge the lists.
 
     Returns
     -------
@@ -139,4 +135,4 @@ def maximal(
     bounds = [RUN * (runs * k // len(ordinals)) for k in range(len(ordinals) + 1)]
     shares = [values[a:b] for a, b in pairwise(bounds)]
     found = map_gpus(ordinals, lambda share: _list_share(share, scale), shares)
-    return merge_runs(joined([part for parts in found for part in parts]), threads)
+    return merge_runs(joined([part for parts in found for part in parts]))

@@ -238,9 +238,7 @@ def test_several_shares_of_a_text():
     assert expected
     found = [finder_of(patterns).find(text_block)]
     found.append(DeviceFinder(finder_of(patterns), (0, 0, 0)).find(text_block))
-    rows = [
-        sorted((hits.probe, *row) for hits in some for row in hits.rows.tolist()) for some in found
-    ]
+    rows = [sorted(hits.tolist()) for hits in found]
     assert rows[0] == rows[1]
 
 

@@ -50,7 +50,7 @@ def test_all_segments_of_several_parts(seed, parts):
     from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
     values = long_values(seed, "int32")
-    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts, 2)
+    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts)
     expected = max_segments(values, device="cpu")
     columns = (expected.starts, expected.ends, expected.scores)
     assert all(map(np.array_equal, found, columns))
@@ -62,7 +62,7 @@ def test_one_segment_across_all_parts():
     n = 600 if simulated() else 100_000
     values = np.ones(n, np.int32)
     values[[0, 1, n - 1]] = [1, -5, -5]
-    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0), 2)
+    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0))
     assert [column.tolist() for column in found] == [[0, 2], [1, n - 1], [1, n - 3]]
 
 
