@@ -57,15 +57,13 @@ class SearchSizes(NamedTuple):
     """Sizes that change how long a search takes and how much memory it needs, never its result.
 
     `smallest_tile` is the least side of a tile. A tile's first window begins `margin` rows and
-    columns before it. `exact_tiles` tiles are remembered whose best cell is known.
-    `cells_at_once` cells of a traceback are stored, a byte each. Both sequences must have
-    `words_on_cpu` or `words_on_gpu` symbols before their common words are looked for, see
+    columns before it. `cells_at_once` cells of a traceback are stored, a byte each. Common words
+    are looked for in sequences that both have `words_on_cpu` or `words_on_gpu` symbols, see
     `gpu_tools.local.anchors`.
     """
 
     smallest_tile: int = 64
     margin: int = 128
-    exact_tiles: int = 1 << 12
     cells_at_once: int = 1 << 25
     words_on_cpu: int = 1 << 13
     words_on_gpu: int = 1 << 18

@@ -9,12 +9,10 @@ from gpu_tools import AffineScoring, ProteinSequence, Sequence
 from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.hardware.device import resolve
 from gpu_tools.local.cpu import score_pass as cpu
-from gpu_tools.local.cpu.vectors import costs_of
-from gpu_tools.local.problem import USUAL_SIZES, Rectangle, SearchSizes, make_problem
+from gpu_tools.local.problem import USUAL_SIZES, SearchSizes, make_problem
 from gpu_tools.local.schedule import LocalSearch, search_pairs, side_on_cpu
 from gpu_tools.local.search.k_best import best_alignments
 from gpu_tools.local.search.tiles import Tiles
-from gpu_tools.local.search.window import WindowBorder, fill, is_narrow
 
 LINEAR, AFFINE = AffineScoring(3, -2, 4, 4), AffineScoring(5, -4, 16, 4)
 
@@ -103,9 +101,16 @@ def sequences(query: str, subject: str, scoring: AffineScoring) -> tuple[Sequenc
     return kind.from_text("q", query), kind.from_text("s", subject)
 
 
+NO_PAIRS = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
 @numba.njit
-def tile_scores(query, subject, table, gaps, side):
-    """Return the largest score of each tile, cell by cell."""
+def tile_scores(query, subject, table, gaps, side, forbidden=NO_PAIRS):
+    """Return the largest score of each tile, cell by cell, without forbidden pairs."""
+    barred = np.zeros((len(query), len(subject)), np.bool_)
+    for k in range(len(forbidden[0])):
+        if 0 <= forbidden[0][k] < len(query):
+            barred[forbidden[0][k], forbidden[1][k]] = True
     opened, extend = gaps
     down, across = -(-len(query) // side), -(-len(subject) // side)
     most = np.zeros((down, across), dtype=np.int64)
@@ -117,6 +122,7 @@ def tile_scores(query, subject, table, gaps, side):
             running = max(best[j - 1] - opened, running - extend)
             pair = diagonal + table[query[i], subject[j - 1]]
             diagonal = best[j]
+            pair = 0 if barred[i, j - 1] else pair
             best[j] = max(0, pair, falling[j], running)
             most[i // side, (j - 1) // side] = max(most[i // side, (j - 1) // side], best[j])
     return most
@@ -200,13 +206,3 @@ def k_best(problem, k: int, min_score: int = 1, sizes: SearchSizes = USUAL_SIZES
 def letters_of(alignment) -> str:
     """Return the letters of an alignment's columns."""
     return "".join(letter * n for letter, n in alignment.cigar)
-
-
-def whole_window(problem, side, used):
-    """Return the largest score of each tile, and the first cell that has the last one's."""
-    rows, columns = problem.shape
-    window = Rectangle(0, rows, 0, columns)
-    border = WindowBorder(np.zeros(columns + 1, int), np.zeros(rows, int))
-    dtype = np.int16 if is_narrow(problem, window, border) else np.int32
-    costs = costs_of(problem, np.dtype(dtype))
-    return fill(problem, window, side, 1, border, used.pairs, costs)

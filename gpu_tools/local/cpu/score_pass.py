@@ -1,5 +1,8 @@
 """The score pass on a CPU, strip by strip; see `gpu_tools.local.cpu.vectors`.
 
+It bounds the scores of the tiles of a matrix, or of a part of it, a *window*. What comes into a
+window across its top and left border is known as upper bounds alone.
+
 Some steps at a time are left out if no alignment of interest can run through their cells: the
 highest score in the lanes or on the border, and a match for each row or column that is left, make
 less than the threshold. They hand on nothing, as if nothing had come in.
@@ -15,20 +18,29 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.local.cpu.vectors import (
+    LONGEST_BLOCK,
     ZERO,
+    AffineCosts,
     advance,
     block_of,
+    close_tile,
     costs_of,
     enter,
     laid_out,
     leave,
-    raise_tile,
     reversed_symbols,
 )
-from gpu_tools.local.problem import ALL, Problem, Threshold
+from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
 
 STEPS = 32
 """Steps that are left out, or done, together."""
+
+
+class WindowBorder(NamedTuple):
+    """Scores of the cells above a window, from its left corner on (columns + 1), and left of it."""
+
+    above: NDArray[np.int32]
+    left: NDArray[np.int32]
 
 
 class Pruning(NamedTuple):
@@ -61,44 +73,102 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
     ndarray of int32, shape (tiles down, tiles across)
         Padding behind the last row and column may raise the last tiles' bounds.
     """
+    rows, columns = problem.shape
+    window = Rectangle(0, rows, 0, columns)
+    border = WindowBorder(np.zeros(columns + 1, np.int32), np.zeros(rows, np.int32))
+    for costs in costs_that_fit(problem, np.int8, np.int16, np.int32):
+        most = bounds_of_window(problem, window, side, border, None, threshold, costs)
+        if most.size:
+            break
+    return most
+
+
+def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:
+    """Return the costs as elements of those types that are wide enough for each of them."""
     largest = max(int(np.abs(problem.table).max()), problem.gap_open)
-    for dtype in map(np.dtype, (np.int8, np.int16)):
-        if largest <= np.iinfo(dtype).max:
-            most = _pass(problem, side, threshold, dtype)
-            if most.size:
-                return most
-    return _pass(problem, side, threshold, np.dtype(np.int32))
-
-
-def _pass(problem: Problem, side: int, threshold: Threshold, dtype: np.dtype):
-    """Return the largest scores, none if `dtype` is too narrow for them."""
-    costs, gain = costs_of(problem, dtype), int(problem.table.max())
-    pruning = Pruning(threshold.least, threshold.only_best, gain, *problem.shape)
-    return _sweep_all(problem.query, problem.subject, costs.weights, costs.profile, side, pruning)
+    return [costs_of(problem, np.dtype(t)) for t in dtypes if largest <= np.iinfo(t).max]
 
 
 @njit(cache=True, nogil=True)
-def _sweep_all(query, subject, weights, profile, side, pruning):
-    """Return the largest scores, none at all if a cell may have been cut off."""
-    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
-    symbols, rows = reversed_symbols(query, weights), len(query) + len(query) % 2
-    largest = np.zeros((-(-len(query) // side), -(-len(subject) // side)), np.int32)
-    border = np.full(rows, zero, weights.dtype), np.full(rows, zero, weights.dtype)
-    following = np.empty_like(border[0]), np.empty_like(border[1])
+def bounds_of_window(problem, window, side, border, forbidden, threshold, costs):
+    """Return upper bounds on the scores of a window's tiles, none at all if `costs` is too narrow.
+
+    Parameters
+    ----------
+    problem : Problem
+    window : Rectangle
+        It begins at a tile's corner.
+    side : int
+        Of a tile, a power of two.
+    border : WindowBorder
+    forbidden : tuple of ndarray, or None
+        Rows and columns of forbidden pairs.
+    threshold : Threshold
+        As in `score_pass`.
+    costs : AffineCosts
+
+    Returns
+    -------
+    ndarray of int32, shape (tiles down, tiles across)
+        As in `score_pass`.
+    """
+    weights = costs.weights
+    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[ZERO])
+    query, n_columns = problem.query[window.top : window.bottom], window.right - window.left
+    symbols, n_rows = reversed_symbols(query, weights), len(query)
+    largest = np.zeros((-(-n_rows // side), -(-n_columns // side)), np.int32)
+    if max(border.above.max(), border.left.max()) > np.iinfo(weights.dtype).max:
+        return largest[:0]
+    above = np.full(n_columns + 1 + lanes * LONGEST_BLOCK, zero, weights.dtype)
+    above[: n_columns + 1] = border.above + zero
+    left = np.full(n_rows + n_rows % 2, zero, weights.dtype)
+    left[:n_rows] = border.left + zero
+    entering, following = (left, left.copy()), (left.copy(), left.copy())
     first, most = 0, np.empty((len(largest), lanes), weights.dtype)
-    known, rises, gain, _, _ = pruning
-    while first < len(subject):
-        block = block_of(len(subject) - first, lanes, side)
-        columns = laid_out(subject, first, block, weights, profile)
+    known, rises, gain = np.int64(threshold.least), threshold.only_best, problem.table.max()
+    while first < n_columns:
+        block = block_of(n_columns - first, lanes, side)
+        subject = problem.subject[window.left : window.right]
+        columns = laid_out(subject, first, block, weights, costs.profile)
+        if forbidden is None:
+            barred = None
+        else:
+            corner, right = window.left + first, min(lanes * block, n_columns - first)
+            part = Rectangle(window.top, window.bottom, corner, corner + right)
+            barred = _barred_positions(forbidden, part, lanes, block, weights.dtype)
         most[:] = zero
-        of_strip = Pruning(known, rises, gain, len(query), len(subject) - first)
-        known = _sweep(symbols, columns, border, following, weights, most, side, of_strip)
+        of_strip = Pruning(known, rises, gain, n_rows, n_columns - first)
+        inputs = symbols, columns, above[first : first + lanes * block + 1], entering, weights
+        known = _sweep(inputs, barred, following, most, side, of_strip)
         if most.max() == np.iinfo(weights.dtype).max:
             return largest[:0]
         _join_lanes(largest, most, first, block, side, zero)
-        border, following = following, border
+        entering, following = following, entering
         first += lanes * block
     return largest
+
+
+@njit(nogil=True)
+def _barred_positions(forbidden, part, lanes, block, dtype):
+    """Return where each step's forbidden pairs begin, their positions, and zeros for each position.
+
+    Positions in lower rows come behind all those in upper rows.
+    """
+    f_rows, f_columns = forbidden
+    begin, end = np.searchsorted(f_rows, part.top), np.searchsorted(f_rows, part.bottom)
+    begins = np.zeros((part.bottom - part.top + 1) // 2 + lanes + 1, np.int64)
+    for k in range(begin, end):
+        if part.left <= f_columns[k] < part.right:
+            begins[(f_rows[k] - part.top) // 2 + (f_columns[k] - part.left) // block + 1] += 1
+    begins = np.cumsum(begins)
+    positions, filled = np.empty(begins[-1], np.int64), begins.copy()
+    for k in range(begin, end):
+        if part.left <= f_columns[k] < part.right:
+            lane, within = divmod(f_columns[k] - part.left, block)
+            pair, below = divmod(f_rows[k] - part.top, 2)
+            positions[filled[pair + lane]] = (below * block + within) * lanes + lane
+            filled[pair + lane] += 1
+    return begins, positions, np.zeros(2 * lanes * block, dtype)
 
 
 @njit(nogil=True)
@@ -112,23 +182,21 @@ def _join_lanes(largest, most, first, block, side, zero):
                 largest[down, across] = max(largest[down, across], score)
 
 
-@njit(cache=True, nogil=True)
-def _sweep(symbols, columns, border, following, weights, most, side, pruning):
-    """Sweep a strip; `most` takes the largest score of each lane, by row of tiles.
+@njit(nogil=True)
+def _sweep(inputs, barred, following, most, side, pruning):
+    """Sweep a strip; `most` receives the largest score of each lane, by row of tiles.
 
     The cell of column c of lane l lies at c * lanes + l; so do the columns, see `laid_out`.
     Returned is the score below which no alignment is of interest.
     """
     known, rises, gain, n_rows, n_columns = pruning
+    _, columns, _, border, weights = inputs
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
     n_pairs, size = len(border[0]) // 2, columns.shape[-1]
     largest = np.int64(np.iinfo(weights.dtype).max) - zero
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
     edge, met = np.full(5 * lanes, zero, weights.dtype), np.full(lanes, zero, weights.dtype)
     cells = best, falling, edge, met
-    # a lane enters a tile in the steps that leave this remainder
-    entries = np.array([lane % (side // 2) for lane in range(lanes)], dtype=weights.dtype)
-    inputs, tiles = (symbols, columns, border, weights), (most, side, entries)
     for begin in range(0, n_pairs + lanes - 1, STEPS):
         steps = begin, min(begin + STEPS, n_pairs + lanes - 1)
         # the last lane is the highest one in the matrix
@@ -137,15 +205,15 @@ def _sweep(symbols, columns, border, following, weights, most, side, pruning):
         if rises or more < known:
             highest = np.int64(_highest(best, lanes)) - zero
             if highest == largest:
-                most[0, 0] = weights.dtype.type(highest + zero)  # see `_sweep_all`
+                most[0, 0] = weights.dtype.type(highest + zero)  # see `bounds_of_window`
                 return known
             known = max(known, highest) if rises else known
         if more < known and _comes_in(highest, edge, border, steps, zero) + more < known:
-            _leave_out(steps, cells, following, tiles, zero)
+            _leave_out(steps, cells, following, (most, side), zero)
         else:
-            _run(steps, inputs, cells, following, tiles)
+            _run(steps, inputs, barred, cells, following, (most, side))
     for lane in range(lanes):
-        raise_tile(most, (n_pairs + lanes - 2 - lane) // (side // 2), met[lane], lane)
+        close_tile(most, (n_pairs + lanes - 2 - lane) // (side // 2), met, lane, zero)
     return known
 
 
@@ -173,38 +241,43 @@ def _comes_in(highest, edge, border, steps, zero):
 def _leave_out(steps, cells, following, tiles, zero):
     """Hand on nothing from steps in which no cell is of interest, and clear what the lanes hold."""
     best, falling, edge, met = cells
-    most, side, _ = tiles
+    most, side = tiles
     lanes = len(met)
     for lane in range(min(steps[0], lanes)):
-        raise_tile(most, (steps[0] - 1 - lane) // (side // 2), met[lane], lane)
-    best[:] = falling[:] = edge[:] = met[:] = zero
+        close_tile(most, (steps[0] - 1 - lane) // (side // 2), met, lane, zero)
+    best[:] = falling[:] = edge[:] = zero
     first, end = 2 * max(steps[0] - lanes + 1, 0), 2 * max(steps[1] - lanes + 1, 0)
     for border in following:
         border[first:end] = zero
 
 
 @njit(nogil=True)
-def _run(steps, inputs, cells, following, tiles):
-    """Do a block of steps of a strip, see `_sweep`."""
-    symbols, columns, border, weights = inputs
+def _run(steps, inputs, barred, cells, following, tiles):
+    """Do some steps of a strip, see `_sweep`."""
+    symbols, columns, above, border, weights = inputs
     best, falling, edge, met = cells
-    most, side, entries = tiles
+    most, side = tiles
     lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
-    n_pairs = len(border[0]) // 2
-    largest = simd.load(met, 0)
+    n_pairs, block = len(border[0]) // 2, len(best) // lanes
     for step in range(steps[0], steps[1]):
-        entering = step & (half - 1)
-        if entering < lanes:
-            # the vector is not read again from memory: that would wait for the lane's write
-            simd.store(met, 0, largest)
-            for lane in range(entering, min(step, lanes), half):
-                raise_tile(most, (step - lane) // half - 1, met[lane], lane)
-            enters = simd.splat(weights.dtype.type(entering))
-            largest = simd.where_equal(simd.load(entries, 0), enters, simd.splat(zero), largest)
+        if step < lanes:  # the lane begins: what it did before was with nothing
+            for c in range(block):
+                best[c * lanes + step] = falling[c * lanes + step] = above[step * block + c + 1]
+            edge[step], met[step] = above[step * block], zero
+        for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
+            close_tile(most, (step - lane) // half - 1, met, lane, zero)
         here = n_pairs + lanes - 1 - step
         rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
         state = enter(edge, border, 2 * min(step, n_pairs - 1), lanes)
-        last, highest = advance(columns, best, falling, rows, state, weights)
+        if barred is None:
+            last, highest = advance(columns, best, falling, rows, state, weights)
+        else:
+            begins, positions, bars = barred
+            now = positions[begins[step] : begins[step + 1]]
+            for position in now:
+                bars[position] = zero
+            last, highest = advance(columns, best, falling, rows, state, weights, bars)
+            for position in now:
+                bars[position] = 0
         leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
-        largest = simd.maximum(largest, simd.maximum(highest[0], highest[1]))
-    simd.store(met, 0, largest)
+        simd.store(met, 0, simd.maximum(simd.load(met, 0), highest))

@@ -1,8 +1,8 @@
-"""Vectors whose lanes own neighbouring blocks of columns: the inner loops of sweeps on a CPU.
+"""Vectors whose lanes hold neighbouring blocks of columns: the inner loops of sweeps on a CPU.
 
 In step s, lane l computes the row 2 (s - l) and the row below. So it needs from the lane before
-what that lane computed one step earlier. A *strip* is as many columns as all lanes own together. Of
-the strip before, it needs only the last column, the *border*.
+what that lane computed one step earlier. A *strip* is as many columns as all lanes hold together.
+Of the strip before, it needs only the last column, the *border*.
 
 Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
 saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
@@ -24,7 +23,7 @@ from gpu_tools.model.sequences import OTHER
 
 LONGEST_BLOCK = 128
 """Columns of a lane, so few that a strip stays in the nearest cache."""
-_MATCH, _OTHERWISE, _OPENS, _EXTENDS, ZERO = range(5)
+_MATCH, _MISMATCH, _OPENS, _EXTENDS, ZERO = range(5)
 _PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
 """Symbols that are equal to none."""
 
@@ -67,34 +66,25 @@ def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
     )
 
 
+@njit(cache=True, nogil=True)
 def laid_out(subject, first, block, weights, profile):
-    """Return a strip's columns from column `first` on, `block` a lane; exists in jitted code only.
+    """Return a strip's columns from column `first` on, `block` a lane.
 
     They are codes, or, of shape (codes, columns), the scores of each code in each column.
     """
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(laid_out)
-def _overload_laid_out(subject, first, block, weights, profile):
-    def by_equality(subject, first, block, weights, profile):
-        lanes = simd.VECTOR_BYTES // weights.itemsize
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    if profile.ndim == 1:
         columns = np.full(lanes * block, _PAD_COLUMN, weights.dtype)
-        for column in range(min(lanes * block, len(subject) - first)):
-            code = subject[first + column]
-            position = column % block * lanes + column // block
+    else:
+        columns = np.full((len(profile), lanes * block), weights[_MISMATCH], weights.dtype)
+    for column in range(min(lanes * block, len(subject) - first)):
+        code = subject[first + column]
+        position = column % block * lanes + column // block
+        if profile.ndim == 1:
             columns[position] = _OTHER_COLUMN if code == OTHER else code
-        return columns
-
-    def by_profile(subject, first, block, weights, profile):
-        lanes = simd.VECTOR_BYTES // weights.itemsize
-        columns = np.full((len(profile), lanes * block), weights[_OTHERWISE], weights.dtype)
-        for column in range(min(lanes * block, len(subject) - first)):
-            position = column % block * lanes + column // block
-            columns[:, position] = profile[:, subject[first + column]]
-        return columns
-
-    return by_equality if profile.ndim == 1 else by_profile
+        else:
+            columns[:, position] = profile[:, code]
+    return columns
 
 
 @njit(cache=True, nogil=True)
@@ -108,52 +98,37 @@ def reversed_symbols(codes, weights):
     return upper, lower
 
 
-def _pair_scores(columns, position, rows, match, otherwise):
-    raise NotImplementedError("only for jitted code")
-
-
-@overload(_pair_scores, inline="always")
-def _overload_pair_scores(columns, position, rows, match, otherwise):
-    def by_equality(columns, position, rows, match, otherwise):
-        symbols = simd.load(columns, position)
-        upper = simd.where_equal(symbols, rows[0], match, otherwise)
-        return upper, simd.where_equal(symbols, rows[1], match, otherwise)
-
-    def by_profile(columns, position, rows, match, otherwise):
-        upper = lower = otherwise
-        for code in range(columns.shape[0]):
-            of_code = simd.splat(columns.dtype.type(code))
-            of_pair = simd.load(columns, code * columns.shape[1] + position)
-            upper = simd.where_equal(rows[0], of_code, of_pair, upper)
-            lower = simd.where_equal(rows[1], of_code, of_pair, lower)
-        return upper, lower
-
-    return by_equality if columns.ndim == 1 else by_profile
-
-
 @njit(nogil=True)
-def advance(columns, best, falling, rows, state, weights, barred=None, stored=None):
+def advance(columns, best, falling, rows, state, weights, barred=None):
     """Compute two rows in every lane.
 
     `rows` are the symbols of the upper and of the lower ones. `state` is the diagonal, and, of the
     upper, then of the lower row, the best score and the gap left of the lanes' first columns.
-    Returned are those of their last columns, and the largest score of either row. `barred`, if any,
-    is added to the scores of the upper rows' pairs, then to the lower ones'; the upper rows' cells
-    are written to `stored`.
+    Returned are those of their last columns, and the largest scores of both rows. `barred`, if any,
+    is added to the scores of the upper rows' pairs, then to the lower ones'.
     """
     diagonal, upper, upper_gap, lower, lower_gap = state
     # splats are made here, for in the loop every store could change `weights`
-    match, otherwise = simd.splat(weights[_MATCH]), simd.splat(weights[_OTHERWISE])
+    match, mismatch = simd.splat(weights[_MATCH]), simd.splat(weights[_MISMATCH])
     opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
     lanes = simd.VECTOR_BYTES // weights.itemsize
-    most = simd.splat(weights[ZERO])
-    most_below, opened = most, simd.add_saturating(upper, opens)
+    most, opened = simd.splat(weights[ZERO]), simd.add_saturating(upper, opens)
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)
         falling_on = simd.add_saturating(simd.load(falling, position), extends)
         down = simd.maximum(simd.add_saturating(up, opens), falling_on)
         upper_gap = simd.maximum(opened, simd.add_saturating(upper_gap, extends))
-        pairs, pairs_below = _pair_scores(columns, position, rows, match, otherwise)
+        if columns.ndim == 1:
+            symbols = simd.load(columns, position)
+            pairs = simd.where_equal(symbols, rows[0], match, mismatch)
+            pairs_below = simd.where_equal(symbols, rows[1], match, mismatch)
+        else:
+            pairs = pairs_below = mismatch
+            for code in range(columns.shape[0]):
+                of_code = simd.splat(columns.dtype.type(code))
+                of_pair = simd.load(columns, code * columns.shape[1] + position)
+                pairs = simd.where_equal(rows[0], of_code, of_pair, pairs)
+                pairs_below = simd.where_equal(rows[1], of_code, of_pair, pairs_below)
         if barred is not None:
             pairs = simd.add_saturating(pairs, simd.load(barred, position))
             below = simd.load(barred, position + len(best))
@@ -162,8 +137,6 @@ def advance(columns, best, falling, rows, state, weights, barred=None, stored=No
         diagonal = upper
         # the gap depends on the column before: it is added last, for it is ready last
         upper = simd.maximum(simd.maximum(paired, down), upper_gap)
-        if stored is not None:
-            simd.store(stored, position, upper)
         most = simd.maximum(most, upper)
         opened = simd.add_saturating(upper, opens)  # a gap below or to the right
         down = simd.maximum(opened, simd.add_saturating(down, extends))
@@ -173,9 +146,9 @@ def advance(columns, best, falling, rows, state, weights, barred=None, stored=No
         paired = simd.add_saturating(diagonal, pairs_below)
         lower = simd.maximum(simd.maximum(paired, down), lower_gap)
         simd.store(best, position, lower)
-        most_below = simd.maximum(most_below, lower)
+        most = simd.maximum(most, lower)
         diagonal = up
-    return (upper, upper_gap, lower, lower_gap), (most, most_below)
+    return (upper, upper_gap, lower, lower_gap), most
 
 
 @njit(nogil=True)
@@ -209,14 +182,11 @@ def leave(edge, diagonal, last, following, at, lanes):
 
 
 @njit(nogil=True)
-def raise_tile(most, tile, score, lane):
-    """Raise a tile to a lane's largest score there; below the last tile there is only padding."""
-    if tile < len(most):
-        most[tile, lane] = max(most[tile, lane], score)
-
-
-@njit(nogil=True)
 def close_tile(most, tile, largest, lane, zero):
-    """Raise a tile to a lane's largest score there, and begin anew."""
-    raise_tile(most, tile, largest[lane], lane)
+    """Raise a tile to a lane's largest score there, and begin anew.
+
+    Below the last tile there is only padding.
+    """
+    if tile < len(most):
+        most[tile, lane] = max(most[tile, lane], largest[lane])
     largest[lane] = zero

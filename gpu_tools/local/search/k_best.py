@@ -40,10 +40,9 @@ def best_alignments(tiles: Tiles, k: int) -> Iterator[FoundAlignment]:
             tiles.use_up(found.start, found.end, found.cigar)
 
 
-def _alignment_to(tiles: Tiles, score: int, last: tuple[int, int]) -> FoundAlignment:
-    """Return the alignment of a score whose last pair is known."""
-    end = last[0] + 1, last[1] + 1
-    start, found, cigar = tiles.far_alignment(end) or trace(
+def _alignment_to(tiles: Tiles, score: int, end: tuple[int, int]) -> FoundAlignment:
+    """Return the alignment of a score that ends in a node."""
+    start, found, cigar = trace(
         tiles.problem, end, score, tiles.corridor_inputs, tiles.sizes.cells_at_once
     )
     if found != score:  # the passes contradict each other

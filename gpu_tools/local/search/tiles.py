@@ -1,25 +1,26 @@
-"""Upper bounds on the scores of all tiles of a matrix, made exact where the best end may be.
+"""Upper bounds on the scores of all tiles of a matrix, lowered until the best end is known.
 
-Forbidding pairs only lowers scores, so the scores of the score pass stay upper bounds. A tile's
-exact score and end come from a window around it. As long as they might depend on what crosses the
-window's border, the window grows, at last to the whole matrix before the tile.
+Forbidding pairs only lowers scores, so the scores of the score pass stay upper bounds. Whether the
+highest of them is a score that a tile has, a search for the path to it tells. If it is not, a
+window around the tile bounds its scores anew: from what comes in across the window's border at
+most. The window grows until the tile's bound is lower.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.local.cpu.vectors import costs_of
-from gpu_tools.local.problem import USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.local.search import bounds
-from gpu_tools.local.search.corridor import CorridorInputs, Path, find_path, make_scratch
+from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
+from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
+from gpu_tools.local.search.corridor import CorridorInputs, find_path, make_scratch
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
-from gpu_tools.local.search.traceback import align
 from gpu_tools.model.results import CigarOperation
 
 Tile = tuple[int, int]
 """Numbers of a row and of a column of tiles."""
+_UNKNOWN, _NOTHING, _TOO_WIDE = -1, -1, -2
 
 
 def tile_side(rows: int, columns: int, most: int, smallest: int = USUAL_SIZES.smallest_tile) -> int:
@@ -52,82 +53,145 @@ class Tiles:
     ):  # fmt: skip
         self.problem, self.side, self.least, self.sizes = problem, side, least, sizes
         self.margin = max(sizes.margin // side, 1)
-        self.bounds = bounds.make_bounds(np.ascontiguousarray(upper), sizes.exact_tiles)
-        self.costs = costs_of(problem, np.dtype(np.int16)), costs_of(problem, np.dtype(np.int32))
+        self.upper = np.ascontiguousarray(upper)
+        self.highest = self.upper.max(axis=1)
+        # of the row of tiles that has the highest score: start and end of each tile's first
+        # alignment of that score, as nodes, where they are known; and the row
+        self.paths = np.full((upper.shape[1], 4), _UNKNOWN, dtype=np.int64)
+        self.row_of_paths = np.zeros(1, dtype=np.int64)
+        self.costs = costs_that_fit(problem, np.int16, np.int32)
         self.forbidden, self._scratch = ForbiddenPairs(), make_scratch(*problem.shape)
-        self._far: Path | None = None
-        """The path that was found last to an end that no window shows."""
 
     def best_end(self) -> tuple[int, tuple[int, int]] | None:
-        """Return the best score and the first cell that has it, None if it is under the least."""
-        while True:
-            outcome, score, number = bounds.next_end(
-                self.problem, self.bounds, self.side, self.margin, self.forbidden.pairs,
-                self.costs[0], self.least,
-            )  # fmt: skip
-            if outcome == bounds.FOUND:
-                return score, divmod(number, self.problem.shape[1])
-            if outcome == bounds.NOTHING:
-                return None
-            self._settle(divmod(number, self.bounds.upper.shape[1]))
+        """Return the best score and the first node in which it ends, None if it is too low."""
+        paths = self.paths, self.row_of_paths
+        for costs in self.costs:  # 32 bits where 16 are too few
+            score, row, column = _next_end(
+                self.problem,
+                self.highest,
+                paths,
+                self.least,
+                self.margin,
+                self.corridor_inputs,
+                costs,
+            )
+            if row != _TOO_WIDE:
+                break
+        return None if row == _NOTHING else (score, (row, column))
 
     @property
     def corridor_inputs(self) -> CorridorInputs:
         """What the search for a corridor needs besides the problem."""
         shift = self.side.bit_length() - 1
-        return CorridorInputs(self.bounds.upper, shift, *self.forbidden.pairs, self._scratch)
-
-    def far_alignment(self, end: tuple[int, int]):
-        """Return start, score and CIGAR of the alignment to an end if its path is known."""
-        if self._far is None or self._far.end != end:
-            return None
-        start, corridor = self._far.start, self._far.corridor
-        rectangle = Rectangle(start[0], end[0], start[1], end[1])
-        pairs, at_once = self.forbidden.pairs, self.sizes.cells_at_once
-        return start, *align(self.problem, rectangle, pairs, corridor, at_once)
+        return CorridorInputs(self.upper, shift, *self.forbidden.pairs, self._scratch)
 
     def use_up(
         self, start: tuple[int, int], end: tuple[int, int], cigar: tuple[CigarOperation, ...]
     ) -> None:
-        """Forbid the pairs of an alignment, and forget exact tiles that may rest on them."""
+        """Forbid an alignment's pairs, and lower the bounds around and behind a long one."""
         self.forbidden.add(start, cigar)
-        self._far = None
+        apart = (self.paths[:, 2:] <= start).any(axis=1) | (self.paths[:, :2] >= end).any(axis=1)
+        self.paths[~apart] = _UNKNOWN
         first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
-        bounds.forget(self.bounds, first, last)
-        if max(last[0] - first[0], last[1] - first[1]) > self.margin:
-            self._refresh(first, last)
+        if max(last[0] - first[0], last[1] - first[1]) <= self.margin:
+            return  # small windows tell as much as soon as they are needed
+        reach = int(self.upper[last]) // max(self.problem.gap_extend, 1) // self.side + 1
+        down, across = (min(t + reach, n - 1) for t, n in zip(last, self.upper.shape, strict=True))
+        first = max(first[0] - 1, 0), max(first[1] - 1, 0)
+        for costs in self.costs:
+            if _lower(
+                self.problem, self.highest, first, (down, across), self.corridor_inputs, costs
+            ):
+                break
 
     def _tile_of(self, row: int, column: int) -> Tile:
         return row // self.side, column // self.side
 
-    def _refresh(self, first: Tile, last: Tile) -> None:
-        """Lower the bounds around a long alignment, and as far behind it as its score reaches."""
-        upper = self.bounds.upper
-        reach = int(upper[last]) // max(self.problem.gap_extend, 1) // self.side + 1
-        down, across = (min(t + reach, n - 1) for t, n in zip(last, upper.shape, strict=True))
-        self._bound((max(first[0] - 1, 0), max(first[1] - 1, 0)), (down, across))
 
-    def _settle(self, tile: Tile) -> None:
-        """Make the bound of a tile exact or lower, from however far its score comes."""
-        score, rows, columns = int(self.bounds.upper[tile]), *self.problem.shape
-        top, left = (t * self.side for t in tile)
-        ends = Rectangle(top, min(top + self.side, rows), left, min(left + self.side, columns))
-        path = find_path(self.problem, ends, score, self.corridor_inputs)
-        if path.start[0] >= 0:
-            self._far, (row, column) = path, path.end
-            bounds.remember(self.bounds, tile, (row - 1) * columns + column - 1, (0, 0))
-            return
-        # an alignment of that score is no shorter
-        shortest = score // max(int(self.problem.table.max()), 1) // self.side
-        margin = max(self.margin, shortest + 1)
-        while not self._bound((max(tile[0] - margin, 0), max(tile[1] - margin, 0)), tile):
-            margin *= 2
+@njit(cache=True, nogil=True)
+def _next_end(problem, highest, paths_of_row, least, margin, inputs, costs):
+    """Return the highest score, and row and column of the first node in which it ends.
 
-    def _bound(self, first: Tile, last: Tile) -> bool:
-        """Bound the tiles of a window, and tell whether the last one's bound is exact."""
-        for costs in self.costs:  # 32 bits where 16 are too few
-            if bounds.bound_tiles(
-                self.problem, self.bounds, self.side, first, last, self.forbidden.pairs, costs
-            ):
-                break
-        return bounds.is_exact(self.bounds, last)
+    The row is `_NOTHING` if the score is less than `least`, `_TOO_WIDE` if `costs` are too narrow.
+    """
+    paths, row_of_paths = paths_of_row
+    while True:
+        down = np.argmax(highest)
+        score = np.int64(highest[down])
+        if score < least:
+            return score, _NOTHING, 0
+        if row_of_paths[0] != down:
+            row_of_paths[0], paths[:] = down, _UNKNOWN
+        row, column = np.iinfo(np.int64).max, np.int64(0)
+        for across in range(len(paths)):
+            if inputs.upper[down, across] == score and paths[across, 0] == _UNKNOWN:
+                tile = down, across
+                if not _settle(problem, highest, paths, tile, margin, inputs, costs):
+                    return score, _TOO_WIDE, 0
+            end = paths[across, 2], paths[across, 3]
+            if inputs.upper[down, across] == score and end < (row, column):
+                row, column = end
+        if highest[down] == score:
+            return score, row, column
+
+
+@njit(nogil=True)
+def _settle(problem, highest, paths, tile, margin, inputs, costs):
+    """Lower a tile's bound or find the first alignment that has it; False if costs are narrow."""
+    upper, side = inputs.upper, 1 << inputs.shift
+    score, top, left, before = upper[tile], tile[0] * side, tile[1] * side, margin
+    ends = Rectangle(
+        top, min(top + side, len(problem.query)), left, min(left + side, len(problem.subject))
+    )
+    # an alignment of that score is no shorter
+    shortest = score // max(problem.table.max(), 1) // side
+    while True:
+        first = max(tile[0] - before, 0), max(tile[1] - before, 0)
+        last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
+        if shortest < before and not _lower(problem, highest, first, last, inputs, costs):
+            return False
+        if upper[tile] < score:
+            return True
+        if before == margin:
+            path = find_path(problem, ends, score, inputs)
+            if path.start[0] >= 0:
+                paths[tile[1], :2], paths[tile[1], 2:] = path.start, path.end
+                return True
+        if first == (0, 0):  # what padding adds is no alignment
+            upper[tile] = min(upper[tile], score - 1)
+            highest[tile[0]] = upper[tile[0]].max()
+        before *= 2
+
+
+@njit(cache=True, nogil=True)
+def _lower(problem, highest, first, last, inputs, costs):
+    """Lower the bounds of tiles from the first to the last corner; False if costs are narrow."""
+    side, upper = 1 << inputs.shift, inputs.upper
+    window = Rectangle(
+        first[0] * side, min((last[0] + 1) * side, len(problem.query)),
+        first[1] * side, min((last[1] + 1) * side, len(problem.subject)),
+    )  # fmt: skip
+    forbidden = inputs.forbidden_rows, inputs.forbidden_columns
+    border = _border(upper, side, first, window)
+    bounds = bounds_of_window(problem, window, side, border, forbidden, ALL, costs)
+    for i in range(len(bounds)):
+        down = first[0] + i
+        for j in range(bounds.shape[1]):
+            upper[down, first[1] + j] = min(upper[down, first[1] + j], bounds[i, j])
+        highest[down] = upper[down].max()
+    return len(bounds) > 0
+
+
+@njit(nogil=True)
+def _border(upper, side, first, window):
+    """Return upper bounds of the cells around a window."""
+    above = np.zeros(window.right - window.left + 1, np.int32)
+    left = np.zeros(window.bottom - window.top, np.int32)
+    if window.top:
+        above[0] = upper[first[0] - 1, first[1] - 1] if window.left else 0
+        for column in range(window.left, window.right):
+            above[column - window.left + 1] = upper[first[0] - 1, column // side]
+    if window.left:
+        for row in range(window.top, window.bottom):
+            left[row - window.top] = upper[row // side, first[1] - 1]
+    return WindowBorder(above, left)

@@ -128,7 +128,8 @@ def _at_once(problem, region, corridor, forbidden, most):
     if region.bottom - region.top >= _FEW_ROWS and begins[-1] > most:
         return False, np.empty(0, np.uint8)
     steps = StoredSteps(begins, np.empty(begins[-1], np.uint8))
-    return True, _walk_back(problem, region, corridor, forbidden, steps)
+    _fill(problem, region, corridor, forbidden, steps, None)
+    return True, _walk_back(problem, region, corridor, steps)
 
 
 @njit(cache=True, nogil=True)
@@ -195,40 +196,50 @@ def _forget(best, gap, before, now):
 
 
 @njit(nogil=True)
-def _walk_back(problem, region, corridor, forbidden, steps_of):
-    """Fill the region and return its letters from the first to the last column."""
+def _fill(problem, region, corridor, forbidden, steps_of, crossings):
+    """Fill a region; either store the steps back of its cells or carry along where paths cross.
+
+    `steps_of` and `crossings` are None or what is written: steps back, and the row that is crossed
+    with the crossings of each column's best path and of its gap of the subject.
+    """
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
     f_rows, f_columns = forbidden
-    begins, steps = steps_of
-    rows, columns = region.bottom - region.top, region.right - region.left
+    columns = region.right - region.left
     # one more in front: a row's first node looks at what is left of it
-    best, gap = (
-        np.full(columns + 2, NO_PATH, np.int64)[1:],
-        np.full(columns + 2, NO_PATH, np.int64)[1:],
-    )
+    best = np.full(columns + 2, NO_PATH, np.int64)[1:]
+    gap = np.full(columns + 2, NO_PATH, np.int64)[1:]
     before = _limits(corridor, region, region.top)
     _first_row(best, gap, region.enters, before[1], (gap_open, gap_extend))
-    for j in range(before[0], before[1] + 1):
-        steps[begins[0] + j - before[0]] = _D | (_D_OPENS if j == 1 else 0)
+    if steps_of is not None:
+        begins, steps = steps_of
+        for j in range(before[0], before[1] + 1):
+            steps[begins[0] + j - before[0]] = _D | (_D_OPENS if j == 1 else 0)
+    if crossings is not None:
+        middle, of_best, of_gap = crossings
     at = np.searchsorted(f_rows, region.top)
-    for i in range(1, rows + 1):
-        row = region.top + i - 1
+    for row in range(region.top, region.bottom):
+        if crossings is not None and row == middle:
+            for j in range(before[0], before[1] + 1):
+                of_best[j], of_gap[j] = 2 * j, 2 * j + 1
         first, last = _limits(corridor, region, row + 1)
         _forget(best, gap, before, (max(first, 1), last))
         before = first, last
         while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
-        scores, begin = table[query[row]], begins[i] - first
-        diagonal, left, running = (
-            best[first - 1] if first else NO_PATH,
+        scores, diagonal = table[query[row]], best[first - 1] if first else NO_PATH
+        left, running, diagonal_crossing, left_crossing, running_crossing = (
             NO_PATH,
             NO_PATH,
+            0,
+            0,
+            0,
         )
+        if crossings is not None and first:
+            diagonal_crossing = of_best[first - 1]
         for j in range(first, last + 1):
-            opens = best[j] - gap_open >= gap[j] - gap_extend
+            step = _I_OPENS if best[j] - gap_open >= gap[j] - gap_extend else 0
             gap[j] = extended(best[j], gap[j], gap_open, gap_extend)
-            step = _I_OPENS if opens else 0
             value, source = gap[j], _I
             if j > 0:
                 if left - gap_open >= running - gap_extend:
@@ -245,14 +256,23 @@ def _walk_back(problem, region, corridor, forbidden, steps_of):
                         value, source = pair, _PAIR
             diagonal = best[j]
             best[j] = left = value
-            steps[begin + j] = step | source
+            if steps_of is not None:
+                steps[begins[row + 1 - region.top] + j - first] = step | source
+            if crossings is not None:
+                if step & _I_OPENS:
+                    of_gap[j] = of_best[j]
+                if step & _D_OPENS:
+                    running_crossing = left_crossing
+                crossing = diagonal_crossing if source == _PAIR else running_crossing
+                left_crossing = of_gap[j] if source == _I else crossing
+                diagonal_crossing, of_best[j] = of_best[j], left_crossing
         while f_rows[at] == row:
             at += 1
-    return _collect(problem, region, corridor, steps_of)
 
 
 @njit(nogil=True)
-def _collect(problem, region, corridor, steps_of):
+def _walk_back(problem, region, corridor, steps_of):
+    """Return the letters of a region's path from the first to the last column."""
     query, subject, identical = problem.query, problem.subject, problem.identical
     begins, steps = steps_of
     i, j, state = region.bottom - region.top, region.right - region.left, region.leaves
@@ -287,55 +307,9 @@ def _collect(problem, region, corridor, steps_of):
 @njit(cache=True, nogil=True)
 def _crossing(problem, region, corridor, middle, forbidden):
     """Return column and state in which the path of a region steps down from row `middle`."""
-    query, subject, table = problem.query, problem.subject, problem.table
-    gap_open, gap_extend = problem.gap_open, problem.gap_extend
-    f_rows, f_columns = forbidden
     columns = region.right - region.left
-    best, gap = (
-        np.full(columns + 2, NO_PATH, np.int64)[1:],
-        np.full(columns + 2, NO_PATH, np.int64)[1:],
-    )
-    # crossings: 2 * column for the state BEST, one more for GAP_OF_SUBJECT
+    # 2 * column for the state BEST, one more for GAP_OF_SUBJECT
     of_best, of_gap = np.zeros(columns + 1, np.int64), np.zeros(columns + 1, np.int64)
-    before = _limits(corridor, region, region.top)
-    _first_row(best, gap, region.enters, before[1], (gap_open, gap_extend))
-    at = np.searchsorted(f_rows, region.top)
-    for row in range(region.top, region.bottom):
-        if row == middle:
-            for j in range(before[0], before[1] + 1):
-                of_best[j], of_gap[j] = 2 * j, 2 * j + 1
-        first, last = _limits(corridor, region, row + 1)
-        _forget(best, gap, before, (max(first, 1), last))
-        before = first, last
-        while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
-            at += 1
-        scores = table[query[row]]
-        diagonal, diagonal_crossing = NO_PATH, 0
-        if first:
-            diagonal, diagonal_crossing = best[first - 1], of_best[first - 1]
-        left, left_crossing, running, running_crossing = NO_PATH, 0, NO_PATH, 0
-        for j in range(first, last + 1):
-            if best[j] - gap_open >= gap[j] - gap_extend:
-                of_gap[j] = of_best[j]
-            gap[j] = extended(best[j], gap[j], gap_open, gap_extend)
-            value, crossing = gap[j], of_gap[j]
-            if j > 0:
-                if left - gap_open >= running - gap_extend:
-                    running_crossing = left_crossing
-                running = extended(left, running, gap_open, gap_extend)
-                if running >= value:
-                    value, crossing = running, running_crossing
-                column = region.left + j - 1
-                if f_rows[at] == row and f_columns[at] == column:
-                    at += 1
-                else:
-                    pair = diagonal + scores[subject[column]]
-                    if pair >= value:
-                        value, crossing = pair, diagonal_crossing
-            diagonal, diagonal_crossing = best[j], of_best[j]
-            best[j] = left = value
-            of_best[j] = left_crossing = crossing
-        while f_rows[at] == row:
-            at += 1
+    _fill(problem, region, corridor, forbidden, None, (middle, of_best, of_gap))
     crossing = of_best[columns] if region.leaves == BEST else of_gap[columns]
     return region.left + crossing // 2, GAP_OF_SUBJECT if crossing % 2 else BEST
