@@ -110,7 +110,7 @@ class Alignments(Sequence[SplicedAlignment]):
         return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
 
     def _result(self, prepared: PreparedCase, jobs: Jobs, found: JobChains, job: int):
-        strands, strand, chains = self.columns.strands, jobs.programs[job], found.chains
+        strands, strand, chains = self.columns.strands, jobs.strands[job], found.chains
         exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
         runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
         intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()

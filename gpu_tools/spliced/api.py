@@ -209,7 +209,7 @@ def _in_rows(cases, mode, threads, done) -> list[SplicedAlignment]:
 
     def align(case: Case) -> SplicedAlignment:
         prepared = prepare(case)
-        sweeps = [mode.sweep(prepared, program) for program in prepared.programs]
+        sweeps = [mode.sweep(prepared, program) for program in prepared.graphs]
         result = mode.conclude(prepared, sweeps)
         done(result.cells)
         return result

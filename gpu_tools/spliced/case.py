@@ -62,7 +62,7 @@ class PreparedCase:
 
     case: Case
     cells: int
-    programs: tuple[ExonGraph, ...]
+    graphs: tuple[ExonGraph, ...]
 
 
 BASES_STORED = 64
@@ -79,19 +79,19 @@ class Preparation:
 
     def __init__(self, scoring: SplicedScoring):
         self.scoring = scoring
-        self._programs: dict[tuple[int, int], tuple[ExonGraph, ...]] = {}
+        self._graphs: dict[tuple[int, int], tuple[ExonGraph, ...]] = {}
 
     def __call__(self, case: Case) -> PreparedCase:
         """Return the case with the exon graphs of its strands."""
         # two threads may make the same graphs; objects of a case live on, so identities are unique
         key = id(case.base), id(case.exons)
-        programs = self._programs.get(key)
-        if programs is None:
-            programs = tuple(self._compile(case))
-            if len(self._programs) >= BASES_STORED:
-                self._programs.clear()
-            self._programs[key] = programs
-        return PreparedCase(case, case.cells, programs)
+        graphs = self._graphs.get(key)
+        if graphs is None:
+            graphs = tuple(self._compile(case))
+            if len(self._graphs) >= BASES_STORED:
+                self._graphs.clear()
+            self._graphs[key] = graphs
+        return PreparedCase(case, case.cells, graphs)
 
     def _compile(self, case: Case) -> Iterator[ExonGraph]:
         unique = case.exons.unique()
@@ -116,7 +116,7 @@ def finish(prepared: PreparedCase, outcomes: list[Outcome]) -> SplicedAlignment:
         return result_of(prepared)
     # the first of equals: + before -
     winner = max(range(len(outcomes)), key=lambda k: outcomes[k].score)
-    graph, chain = prepared.programs[winner], outcomes[winner].chain()
+    graph, chain = prepared.graphs[winner], outcomes[winner].chain()
     return result_of(
         prepared,
         strand="-" if graph.reverse else "+",

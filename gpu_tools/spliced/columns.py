@@ -52,13 +52,13 @@ class Jobs(NamedTuple):
 
     Attributes
     ----------
-    programs, cases : ndarray of int64, shape (J,)
+    strands, cases : ndarray of int64, shape (J,)
         Numbers of the strand and of the case; jobs of a case follow each other, ``+`` first.
     targets, lengths : ndarray of int64, shape (J,)
         Where the target begins among all targets' symbols, and its length.
     """
 
-    programs: NDArray[np.int64]
+    strands: NDArray[np.int64]
     cases: NDArray[np.int64]
     targets: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Jobs(NamedTuple):
     @property
     def count(self) -> int:
         """Number of jobs."""
-        return len(self.programs)
+        return len(self.strands)
 
     def take(self, chosen) -> Jobs:
         """Return the jobs that an index chooses."""
@@ -133,9 +133,9 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     counts, first = n_strands[of_case], first_of(n_strands)
     first_jobs = first_of(counts)
     owners = np.repeat(np.arange(len(cases)), counts)
-    programs = np.arange(len(owners)) + (first[of_case] - first_jobs[:-1])[owners]
+    numbers = np.arange(len(owners)) + (first[of_case] - first_jobs[:-1])[owners]
     target = target_of_case[owners]
-    jobs = Jobs(programs, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
+    jobs = Jobs(numbers, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
     cells = nominal[of_case] * lengths[target_of_case]
     return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
 

@@ -116,7 +116,7 @@ class FreeEnds:
         if not sweeps:
             return result_of(prepared)
         # the first of equals: + before -
-        pairs = zip(prepared.programs, sweeps, strict=True)
+        pairs = zip(prepared.graphs, sweeps, strict=True)
         graph, sweep = max(pairs, key=lambda pair: pair[1].score)
         traced = _traced(graph, sweep, prepared.case.target.codes, self.scoring)
         return traced_result(prepared, graph, traced, sweep.score, sweep.column)

@@ -65,9 +65,9 @@ def find_magnitudes(jobs, extents, costs):
     `extents` are those of all strands, an array for each part of an `Extent`.
     """
     longest, bonus, chain, length = extents
-    found = np.empty(len(jobs.programs), dtype=np.int64)
+    found = np.empty(len(jobs.strands), dtype=np.int64)
     for job in range(len(found)):
-        strand, columns = jobs.programs[job], padded(jobs.lengths[job], 1, 2)
+        strand, columns = jobs.strands[job], padded(jobs.lengths[job], 1, 2)
         extent = Extent(longest[strand], bonus[strand], chain[strand], length[strand])
         lowest, highest = bound_cells(extent, columns, costs)
         found[job] = max(abs(lowest), abs(highest))
@@ -120,7 +120,7 @@ def _border(stream, weights):
 def _strands_of(cases, case, terms, strands, numbers):
     """Lay out the strands of a case, unless they are those of the case before."""
     for job in range(cases.first_jobs[case], cases.first_jobs[case + 1]):
-        k, number = job - cases.first_jobs[case], cases.jobs.programs[job]
+        k, number = job - cases.first_jobs[case], cases.jobs.strands[job]
         if numbers[k] != number:
             strand = _lay_out_strand(cases, number, terms.weights)
             if k < len(strands):

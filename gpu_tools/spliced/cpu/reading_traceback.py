@@ -46,7 +46,7 @@ class Reading:
     def conclude(self, prepared: PreparedCase, sweeps: list[ReadingSweep]) -> SplicedAlignment:
         """Return the result of a case from the sweeps of its exon graphs."""
         target, found = prepared.case.target.codes, []
-        for graph, sweep in zip(prepared.programs, sweeps, strict=True):
+        for graph, sweep in zip(prepared.graphs, sweeps, strict=True):
             best = _best_reading(sweep, len(target), self.scoring)
             if best is not None:
                 found.append((best, graph, sweep))

@@ -181,14 +181,14 @@ def _sweep_large(
 ) -> tuple[PreparedCase, list[Swept]]:
     """Sweep the strands of a case side by side, each in strips of its target."""
     prepared, target, scoring = prepare(case), case.target.codes, prepare.scoring
-    share = threads // len(prepared.programs)
+    share = threads // len(prepared.graphs)
     strips = max(min(share, len(target) // sizes.columns_per_strip), 1)
 
     def swept(graph) -> Swept:
         rows = sweep(graph, target, scoring, strips, sizes.steps_per_block)
         return Swept(graph, rows, target, scoring)
 
-    return prepared, map_on_threads(threads, swept, prepared.programs)
+    return prepared, map_on_threads(threads, swept, prepared.graphs)
 
 
 def cut_chunks(

@@ -105,7 +105,7 @@ def sizes_of(graphs: NDArray[np.int64], jobs: Jobs) -> Sizes:
     graphs : ndarray of int64, shape (P, graph_tables.FIELDS)
     jobs : Jobs
     """
-    own, columns = graphs[jobs.programs].T, jobs.lengths + 1
+    own, columns = graphs[jobs.strands].T, jobs.lengths + 1
     longest = own[of_graph.LONGEST_TRACK]
     strips = longest // of_strip.STRIP + own[of_graph.MOST_EXITS] + 1
     lanes = longest // of_strip.SLOTS + strips
@@ -136,7 +136,7 @@ def lay_out(graphs: NDArray[np.int64], jobs: Jobs, limits: BlockLimits) -> Layou
     sizes = sizes_of(graphs, jobs)
     begins = Sizes(*(np.cumsum(size) - size for size in sizes))
     table = np.empty((jobs.count, of_job.FIELDS), dtype=np.int64)
-    own = graphs[jobs.programs]
+    own = graphs[jobs.strands]
     for column, graph_column in _COPIED:
         table[:, column] = own[:, graph_column]
     table[:, of_job.EXITS] = own[:, of_graph.EXITS] // 8

@@ -177,7 +177,7 @@ def _on_gpus(columns, scoring, ordinals, threads, consumer, options: GpuOptions 
 def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> GpuWork:
     """Lay out the graphs of all strands, and find out which cases fit 16-bit cells."""
     jobs, strands = columns.jobs, columns.strands
-    exons = np.diff(strands.first_exons)[jobs.programs].sum()
+    exons = np.diff(strands.first_exons)[jobs.strands].sum()
     apart = exons <= options.exons_apart * count_multiprocessors(ordinals)
     graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
     packable = np.zeros(len(columns.cells), dtype=np.bool_)
@@ -214,9 +214,9 @@ def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
     """Tell of each job whether 16-bit cells provably suffice, and other fields of the kernels."""
     fit = np.empty(len(strides), dtype=np.bool_)
     for k in range(len(strides)):
-        own = graphs[jobs.programs[k]]
+        own = graphs[jobs.strands[k]]
         longest, stride = own[of_graph.LONGEST_TRACK], strides[k]
-        length = lengths[jobs.programs[k]]
+        length = lengths[jobs.strands[k]]
         extent = Extent(longest, own[of_graph.MOST_BONUS], own[of_graph.BEST_BONUS], length)
         low, high = bound_cells(extent, stride, costs)
         # cells inside a track lack a gap a row, where a row without a pair adds nothing
@@ -322,13 +322,13 @@ def _results_32(
         jobs = [job for _, prepared in batch for job in _jobs_32(prepared)]
         sweeps = iter(zip(jobs, sweep32.sweep(jobs, scoring), strict=True))
         for k, prepared in batch:
-            own = [next(sweeps) for _ in prepared.programs]
+            own = [next(sweeps) for _ in prepared.graphs]
             swept = [Swept(job.graph, rows, job.target, scoring) for job, rows in own]
             yield k, finish(prepared, swept)
 
 
 def _jobs_32(prepared: PreparedCase) -> list[sweep32.Job32]:
-    return [sweep32.Job32(graph, prepared.case.target.codes) for graph in prepared.programs]
+    return [sweep32.Job32(graph, prepared.case.target.codes) for graph in prepared.graphs]
 
 
 def _bytes_32(prepared: PreparedCase) -> int:

@@ -148,7 +148,7 @@ def test_strips_leave_what_one_sweep_leaves(seed):
     rng = np.random.default_rng([7200, seed])
     example = cases.random_example(rng, base=900, target=300, count=30, longest=90)
     target, scoring = example.case().target.codes, cases.random_scoring(rng)
-    program = Preparation(scoring)(example.case()).programs[0]
+    program = Preparation(scoring)(example.case()).graphs[0]
     whole = cpu.sweep(program, target, scoring)
     strips = cpu.sweep(program, target, scoring, threads=3, steps_per_block=64)
     for one, other in zip(strips, whole, strict=True):
@@ -182,7 +182,7 @@ def test_cells_of_a_case_are_as_wide_as_its_wider_sweep_asks_for(seed):
     fits = schedule._fit_int16(columns, scoring, bonus, threads=2)
     for case, fit in zip(made, fits.tolist(), strict=True):
         width = padded(len(case.target), 1, 2)
-        bounds = [widths.bounds(p, width, scoring) for p in prepare(case).programs]
+        bounds = [widths.bounds(p, width, scoring) for p in prepare(case).graphs]
         assert fit == all(narrowest(b, scoring) == np.int16 for b in bounds)
 
 

@@ -68,10 +68,10 @@ def test_nested_tracks_of_the_32_bit_kernel(seed):
         "base": 900, "target": int(rng.integers(1, 1500)), "starts": 30, "ends": 9,
     }  # fmt: skip
     case, scoring = cases.nested_example(rng, **sizes).case(), cases.random_scoring(rng)
-    programs, columns = Preparation(scoring)(case).programs, sizes["target"] + 1
-    jobs = [sweep32.Job32(program, case.target.codes) for program in programs]
-    for program, sweep in zip(programs, sweep32.sweep(jobs, scoring), strict=True):
-        expected = cpu.sweep(program, case.target.codes, scoring)
+    graphs, columns = Preparation(scoring)(case).graphs, sizes["target"] + 1
+    jobs = [sweep32.Job32(graph, case.target.codes) for graph in graphs]
+    for graph, sweep in zip(graphs, sweep32.sweep(jobs, scoring), strict=True):
+        expected = cpu.sweep(graph, case.target.codes, scoring)
         for one, other in zip(sweep, expected, strict=True):
             assert (one[:, :columns] == other[:, :columns]).all()
 

@@ -1,4 +1,4 @@
-"""WarpTiles of a sweep program: nothing is lost, nothing waits for what begins later."""
+"""Warp tiles of an exon graph: nothing is lost, nothing waits for what begins later."""
 
 from itertools import pairwise
 
@@ -26,17 +26,17 @@ CAPACITY = Capacity(lanes=4, slots=2, chunk=4, late=4, reach=3, parts=3, sources
 
 
 @njit
-def _cut(*given):  # what compiled functions call is not called from Python, see program.py
+def _cut(*given):  # what compiled functions call is not called from Python, see exon_graph.py
     return cut(*given)
 
 
-def cut_into_tiles(program, capacity):
-    committed = program.first_by_end[program.track_commits]
-    return _cut(program.exit_rows, program.exit_tracks, program.by_end, committed, capacity)
+def cut_into_tiles(graph, capacity):
+    committed = graph.first_by_end[graph.track_commits]
+    return _cut(graph.exit_rows, graph.exit_tracks, graph.by_end, committed, capacity)
 
 
 @pytest.fixture(params=range(40))
-def program(request):
+def graph(request):
     rng = np.random.default_rng(request.param)
     case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
     exons = case.exons.unique().on_strand("+" if len(case.exons.on_strand("+")) else "-")
@@ -50,15 +50,15 @@ def readers(tiles):
     return [(int(s), int(r), int(e)) for s, (r, e) in zip(of_part, parts.sources, strict=True)]
 
 
-def test_spans_cover_every_row_once_and_end_with_every_exon(program):
-    tiles = cut_into_tiles(program, CAPACITY)
+def test_spans_cover_every_row_once_and_end_with_every_exon(graph):
+    tiles = cut_into_tiles(graph, CAPACITY)
     rows = [np.arange(b, e) for b, e in zip(tiles.spans.begins, tiles.spans.ends, strict=True)]
-    assert np.concatenate(rows).tolist() == list(range(program.n_rows))
-    assert (tiles.spans.ends[tiles.spans.of_exon] - 1 == program.exit_rows).all()
+    assert np.concatenate(rows).tolist() == list(range(graph.n_rows))
+    assert (tiles.spans.ends[tiles.spans.of_exon] - 1 == graph.exit_rows).all()
 
 
-def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program):
-    tiles = cut_into_tiles(program, CAPACITY)
+def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(graph):
+    tiles = cut_into_tiles(graph, CAPACITY)
     n_spans, reached = len(tiles.spans.ends), {EMPTY: frozenset()}
     above = dict(zip(tiles.parts.above.tolist(), range(len(tiles.parts.above)), strict=True))
     sources = readers(tiles)
@@ -72,12 +72,12 @@ def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program):
 
     assert reached[EMPTY] == frozenset()
     for track, entry in enumerate(tiles.entries):
-        ended = np.flatnonzero(program.ends[program.exit_ends] <= program.starts[track])
+        ended = np.flatnonzero(graph.ends[graph.exit_ends] <= graph.starts[track])
         assert exons_above(above[n_spans + entry]) == set(ended.tolist())
 
 
-def test_what_a_part_reads_is_there_before_its_tick(program):
-    tiles = cut_into_tiles(program, CAPACITY)
+def test_what_a_part_reads_is_there_before_its_tick(graph):
+    tiles = cut_into_tiles(graph, CAPACITY)
     spans, parts, n_spans = tiles.spans, tiles.parts, len(tiles.spans.ends)
     of_span = np.searchsorted(parts.first_spans, np.arange(n_spans), side="right") - 1
     for part, row, _ in readers(tiles):
@@ -91,8 +91,8 @@ def test_what_a_part_reads_is_there_before_its_tick(program):
         assert due <= parts.ticks[part]
 
 
-def test_tiles_keep_to_the_capacity(program):
-    tiles = cut_into_tiles(program, CAPACITY)
+def test_tiles_keep_to_the_capacity(graph):
+    tiles = cut_into_tiles(graph, CAPACITY)
     parts, (order, first) = tiles.parts, fill_warps(tiles, CAPACITY)
     assert first[0] == 0
     assert sorted(order) == list(range(first[-1]))
@@ -107,8 +107,8 @@ def test_tiles_keep_to_the_capacity(program):
     assert read.max() <= 6
 
 
-def test_tiles_read_from_earlier_ones(program):
-    tiles = cut_into_tiles(program, CAPACITY)
+def test_tiles_read_from_earlier_ones(graph):
+    tiles = cut_into_tiles(graph, CAPACITY)
     parts, n_spans = tiles.parts, len(tiles.spans.ends)
     order, first = fill_warps(tiles, CAPACITY)
     tile_of = np.empty_like(order)
@@ -120,13 +120,13 @@ def test_tiles_read_from_earlier_ones(program):
             assert tile_of[writer] <= tile_of[part]
 
 
-def test_tables_name_rows_and_how_they_are_shifted(program):
-    tiles = cut_into_tiles(program, CAPACITY)
+def test_tables_name_rows_and_how_they_are_shifted(graph):
+    tiles = cut_into_tiles(graph, CAPACITY)
     order, first = fill_warps(tiles, CAPACITY)
     part_table = np.full((len(order) + 1, 4), -9, dtype=np.int32)
     table = np.full((len(tiles.parts.sources) + 1, 2), -9, dtype=np.int32)
     tables = np.empty(9999, np.int32), part_table.ravel(), table.ravel()
-    read = arrange(tiles, (order, first), CAPACITY, program.exit_bonus + 100, tables)
+    read = arrange(tiles, (order, first), CAPACITY, graph.exit_bonus + 100, tables)
     assert (part_table[-1] == -9).all()
     assert (table[read:] == -9).all()
     part_table, table, lanes = part_table[:-1], table[:read], tiles.spans.virtual_lanes
@@ -151,15 +151,15 @@ def test_tables_name_rows_and_how_they_are_shifted(program):
     assert (part_table[:, BEHIND] == CAPACITY.chunk * behind).all()
 
 
-def test_only_the_empty_chain_has_no_sources(program):
-    parts = cut_into_tiles(program, CAPACITY).parts
+def test_only_the_empty_chain_has_no_sources(graph):
+    parts = cut_into_tiles(graph, CAPACITY).parts
     part_table = np.split(parts.sources[:, 0], parts.first_sources[1:-1])
     assert part_table[0].tolist() == [EMPTY]
     assert all(rows.tolist() == [EMPTY] for rows in part_table if EMPTY in rows)
 
 
-def test_rows_that_are_there_first_are_folded_first(program):
-    parts = cut_into_tiles(program, CAPACITY).parts
+def test_rows_that_are_there_first_are_folded_first(graph):
+    parts = cut_into_tiles(graph, CAPACITY).parts
     folds = np.flatnonzero(parts.lanes == 0)
     followed = folds[parts.first_spans[folds] == parts.first_spans[folds + 1]]
     assert (parts.ticks[followed] <= parts.ticks[followed + 1]).all()
@@ -172,9 +172,9 @@ def test_many_rows_are_folded():
     example.minus = []
     case = example.case()
     exons = case.exons.unique().on_strand("+")
-    program = build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
-    parts = cut_into_tiles(program, CAPACITY).parts
+    graph = build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
+    parts = cut_into_tiles(graph, CAPACITY).parts
     assert (parts.lanes == 0).sum() > 10
-    test_rows_that_are_there_first_are_folded_first(program)
-    test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(program)
-    test_what_a_part_reads_is_there_before_its_tick(program)
+    test_rows_that_are_there_first_are_folded_first(graph)
+    test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(graph)
+    test_what_a_part_reads_is_there_before_its_tick(graph)
