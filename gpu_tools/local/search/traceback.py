@@ -80,7 +80,8 @@ def align(
     """
     region = Region(*rectangle, BEST, BEST)
     letters = _letters(problem, region, forbidden, corridor, cells_at_once)
-    return _as_cigar(*_summary(problem, region.top, region.left, letters))
+    score, operations, lengths = _summary(problem, region.top, region.left, letters)
+    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
 
 
 def trace(
@@ -97,10 +98,6 @@ def trace(
     rectangle = Rectangle(start[0], end[0], start[1], end[1])
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     return start, *align(problem, rectangle, forbidden, corridor, cells_at_once)
-
-
-def _as_cigar(score, operations, lengths) -> tuple[int, tuple[CigarOperation, ...]]:
-    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
 
 
 def _letters(
