@@ -48,16 +48,12 @@ def block_of(columns, lanes, side):
     return block
 
 
-def _by_equality(problem: Problem) -> bool:
-    """Tell whether two scores are all there is, and padding, which is unequal, adds nothing."""
-    return len(problem.table) == OTHER + 1 and problem.table[0, 1] <= 0
-
-
 def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
     """Return the problem's scores and penalties as elements of a vector."""
     match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
     profile = np.empty(0, dtype=dtype)
-    if not _by_equality(problem):
+    # with nucleotides two scores are all there is, and padding, which is unequal, adds nothing
+    if len(problem.table) != OTHER + 1 or mismatch > 0:
         mismatch = -int(np.abs(problem.table).max())
         profile = problem.table.astype(dtype)
     gaps = (-problem.gap_open, -problem.gap_extend)

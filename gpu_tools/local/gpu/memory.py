@@ -12,13 +12,13 @@ _ENABLED_BEFORE = 704
 """The driver's error if another library of the process has let a GPU write that memory."""
 
 
-def row_between(writer: int, reader: int, width: int):
+def row_between(writer: int, reader: int, width: int, is_direct: bool):
     """Return a row of `width` zeros, int64, that one GPU writes while another one reads it.
 
-    It lies in the memory of the reader, which polls it. If GPUs cannot write each other's memory,
-    it lies in the host's.
+    It lies in the memory of the reader, which polls it, if the writer can write it directly, and in
+    the host's memory if not, see `may_write`.
     """
-    if may_write(writer, reader):
+    if is_direct:
         with cuda.gpus[reader]:
             row = cuda.device_array(width, dtype=np.int64)
             device_memset(row, 0, row.nbytes)

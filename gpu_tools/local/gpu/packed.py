@@ -368,7 +368,7 @@ def make_kernel(rows: int, level: bool):
         units : int32 array, shape (1 + U, 2)
             The number of units and of those begun, then job and strip of each.
         inputs : tuple of int32 array
-            Selectors and words, as `symbol_codes.look_up_thread` makes them.
+            Selectors and words, as `packed_scores.look_up_thread` makes them.
         borders : tuple of int64 array
             Cells above each strip, those that come from a strip elsewhere, those for one elsewhere.
         most : int32 array

@@ -30,6 +30,8 @@ LARGEST = (1 << 15) - 1
 """The largest score less its base."""
 NOT_REACHED = (1 << 31) - 1
 """More than any score."""
+OF_CODE = np.array([0x80, 0x91, 0xA2, 0xB3, 0x88], dtype=np.int32)
+"""By query code: which byte is the score's, and its sign; of others the sign alone, which is 0."""
 # elements of the scoring: what opening a gap along a row adds to both halves, then, packed, what
 # opening and extending one down and extending one along a row add; the tilt; how the base moves;
 # strips that stay together; what a pair adds at most, the slack of lowest cells, whether the
@@ -82,6 +84,41 @@ def scoring_of(problem: Problem, rows: int, group: int, rises: bool) -> NDArray[
     limits = int(problem.table.max()), slack, rises
     first = (per_column - opens) * 65537
     return np.array([first, *packed, per_column, *bases, group, *limits], dtype=np.int32)
+
+
+def words_of(problem: Problem) -> NDArray[np.int32]:
+    """Return, by subject code, the scores with the four query nucleotides, and those of padding."""
+    scores = np.ascontiguousarray((problem.table[:4].T + tilt(problem)).astype(np.int8))
+    return np.append(scores.view(np.int32).ravel(), np.int32(0))
+
+
+@cuda.jit
+def look_up_thread(queries, subjects, of_query, of_subject, selectors, words, rows):
+    """Translate codes, a thread an element at a time.
+
+    Parameters
+    ----------
+    queries, subjects : uint8 array
+        Codes of all strips' rows, and of all columns.
+    of_query, of_subject : int32 array
+        A row's part of a selector by code; a column's word.
+    selectors : int32 array
+        Of each strip, shape (rows, WARP): the bytes that look up a pair of rows' scores in two
+        words.
+    words : int32 array
+        Of each column four scores, one byte a query symbol, plus what a mismatch costs.
+    rows : int
+        Rows of a virtual lane.
+    """
+    start, step = cuda.grid(1), cuda.gridsize(1)
+    for column in range(start, len(subjects), step):
+        words[column] = of_subject[subjects[column]]
+    for k in range(start, len(selectors), step):
+        # of the strips before and of the lanes before, then of the lane itself
+        lane, row = k % WARP, k // WARP % rows
+        low = (k // (WARP * rows) * VIRTUAL_LANES + 2 * lane) * rows + row
+        pair = of_query[queries[low]] | (of_query[queries[low + rows]] | 0x44) << 8
+        selectors[k] = pair
 
 
 @cuda.jit(device=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
@@ -16,10 +17,17 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.local.gpu import packed
-from gpu_tools.local.gpu.memory import row_between
-from gpu_tools.local.gpu.packed_scores import VIRTUAL_LANES, score_range, scoring_of, tilt
+from gpu_tools.local.gpu.memory import may_write, row_between
+from gpu_tools.local.gpu.packed_scores import (
+    OF_CODE,
+    VIRTUAL_LANES,
+    look_up_thread,
+    score_range,
+    scoring_of,
+    tilt,
+    words_of,
+)
 from gpu_tools.local.gpu.score_pass32 import score_pass as score_pass32
-from gpu_tools.local.gpu.symbol_codes import OF_CODE, all_codes, look_up_thread, words_of
 from gpu_tools.local.problem import ALL, Problem, Threshold
 from gpu_tools.model.sequences import OTHER
 
@@ -28,7 +36,6 @@ _STEPS_BEHIND = 3 * WARP + 8
 """By how many steps a strip follows the one above, about."""
 _BLOCKS_PER_MULTIPROCESSOR, _BLOCKS_OF_A_CHAIN = 4, 1
 """How many run at once, and how many if most strips wait for others of the same problem."""
-NEAR = packed.UNROLLED
 _LOOK_UP = (1, WARP) if simulated() else (512, 256)
 """Blocks and threads that look up codes."""
 _KERNELS = {}
@@ -57,8 +64,8 @@ def score_passes(
     -------
     list of ndarray of int32, shape (tiles down, tiles across)
         The largest score of each tile, or of cells of its neighbours in the row that are at most
-        `NEAR` columns away, if that is more. Padding behind the last row and column, where
-        scores fall no faster than by mismatches, counts as cells.
+        `packed.UNROLLED` columns away, if that is more. Padding behind the last row and column,
+        where scores fall no faster than by mismatches, counts as cells.
     """
     thresholds = thresholds or [ALL] * len(problems)
     with cuda.gpus[ordinals[0]]:
@@ -159,11 +166,17 @@ def _shared_out(problems, sides, rows: int, ordinals, thresholds: list[Threshold
 
 
 def in_bands(
-    problem: Problem, side: int, rows: int, ordinals, threshold: Threshold = ALL
+    problem: Problem,
+    side: int,
+    rows: int,
+    ordinals,
+    threshold: Threshold = ALL,
+    is_direct: Callable[[int, int], bool] = may_write,
 ) -> NDArray[np.int32]:
     """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
 
-    Each GPU writes the row below a band for the next one while it computes it.
+    Each GPU writes the row below a band for the next one while it computes it: to the memory of the
+    next one where `is_direct` says of the two that this is possible.
     """
     n_strips = _strips(problem.shape[0], rows)
     width = packed.stride(problem.shape[1])
@@ -171,7 +184,7 @@ def in_bands(
         at_once = _BLOCKS_OF_A_CHAIN * _schedulers()
     group = min(-(-n_strips // len(ordinals)), at_once)
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
-    handed = [row_between(writer, reader, width) for writer, reader in following]
+    handed = [row_between(w, r, width, is_direct(w, r)) for w, r in following]
 
     def prepared(k: int) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
@@ -232,14 +245,16 @@ class ScoreLaunch:
         counters = np.array([[len(units), 0]], dtype=np.int32)
         jobs = _jobs(columns, strips, rows, sides, self.shapes)
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
-        self.chunks = strips * (packed.chunks(columns) + 2)
         limits = np.array([(t.least, 0) for t in thresholds], dtype=np.int64).ravel()
         scoring = scoring_of(
             problems[0], rows, band.group if band else 1 << 30, thresholds[0].only_best
         )
         tables = [jobs, np.concatenate([counters, units]), limits, scoring]
         sizes = strips * (rows * VIRTUAL_LANES), packed.stride(columns)
-        codes = all_codes(problems, *sizes, packed.LEAD)
+        codes = (
+            _laid_out([p.query for p in problems], sizes[0], 0, OTHER),
+            _laid_out([p.subject for p in problems], sizes[1], packed.LEAD, OTHER + 1),
+        )
         self._copy(tables, codes, [OF_CODE, words_of(problems[0])], rows)
         received, handed = (band.received, band.handed) if band else (self.row, self.row)
         self.borders = (self.row, received, handed)
@@ -270,10 +285,6 @@ class ScoreLaunch:
             self.jobs, self.units, self.inputs, self.borders, self.most, self.limits, self.scoring
         )
 
-    def shares_left_out(self) -> NDArray[np.float64]:
-        """Return which share of the chunks of each problem's strips was left out."""
-        return self.limits.copy_to_host()[1::2] / self.chunks
-
     def results(self) -> Passes:
         """Return the largest scores, by problem."""
         most, first, results = self.most.copy_to_host(), 0, []
@@ -287,6 +298,14 @@ def _kernel(rows: int, level: bool):
     if (rows, level) not in _KERNELS:
         _KERNELS[rows, level] = packed.make_kernel(rows, level)
     return _KERNELS[rows, level]
+
+
+def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
+    """Return codes one after the other, each behind `lead` elements, in space for `sizes`."""
+    codes = np.full(int(sizes.sum()), filling, dtype=np.uint8)
+    for part, first in zip(parts, (np.cumsum(sizes) - sizes + lead).tolist(), strict=True):
+        codes[first : first + len(part)] = part
+    return codes
 
 
 def _strips(n_rows, rows: int):

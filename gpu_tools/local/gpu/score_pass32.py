@@ -189,59 +189,26 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
     -------
     ndarray of int32, shape (tiles down, tiles across)
     """
-    launch = ScoreLaunch32(problem, side, threshold)
-    launch.run()
-    return launch.results()
-
-
-class ScoreLaunch32:
-    """A problem laid out in the memory of the current GPU.
-
-    Parameters
-    ----------
-    problem : Problem
-    side : int
-        Side of a tile.
-    threshold : Threshold
-        See `score_pass`.
-    """
-
-    def __init__(self, problem: Problem, side: int, threshold: Threshold = ALL):
-        rows, columns = problem.shape
-        self.side, self.strips, self.blocks = side, -(-rows // STRIP), -(-columns // BLOCK)
-        width, self.tiles = self.blocks * BLOCK, tuple(-(-n // side) for n in problem.shape)
-        symbols = _padded(problem.query, self.strips * STRIP), _padded(problem.subject, width)
-        self.symbols = tuple(map(cuda.to_device, symbols))
-        self.scores = cuda.to_device(_scores(problem))
-        self.limits = cuda.to_device(np.array([threshold.least, 0], dtype=np.int32))
-        gain = int(problem.table.max())
-        self.pruning = Pruning32(*map(np.int32, (threshold.only_best, gain, rows, columns)))
-        self.state, self.row, self.most = (
-            cuda.to_device(np.zeros(shape, dtype=np.int32))
-            for shape in (
-                (self.strips, 2 * ROWS + 1, WARP), (2, width),
-                (-(-self.strips * STRIP // side), -(-width // side)),
-            )
-        )  # fmt: skip
-
-    def run(self) -> None:
-        """Fill the matrix."""
-        for diagonal in range(self.strips + self.blocks - 1):
-            first = max(0, diagonal - self.blocks + 1)
-            count = min(diagonal, self.strips - 1) - first + 1
-            block = BlockPosition(np.int32(diagonal), np.int32(first), np.int32(self.side))
-            fill_blocks_warp[count, WARP](
-                self.symbols, self.scores, self.state, self.row, self.most, self.limits, block,
-                self.pruning,
-            )  # fmt: skip
-
-    def results(self) -> NDArray[np.int32]:
-        """Return the largest scores."""
-        return self.most.copy_to_host()[: self.tiles[0], : self.tiles[1]]
-
-    def share_left_out(self) -> float:
-        """Return which share of the blocks was left out."""
-        return self.limits.copy_to_host()[1] / (self.strips * self.blocks)
+    rows, columns = problem.shape
+    strips, blocks = -(-rows // STRIP), -(-columns // BLOCK)
+    width = blocks * BLOCK
+    symbols = _padded(problem.query, strips * STRIP), _padded(problem.subject, width)
+    symbols = tuple(map(cuda.to_device, symbols))
+    scores = cuda.to_device(_scores(problem))
+    limits = cuda.to_device(np.array([threshold.least, 0], dtype=np.int32))
+    gain = int(problem.table.max())
+    pruning = Pruning32(*map(np.int32, (threshold.only_best, gain, rows, columns)))
+    tiles = -(-strips * STRIP // side), -(-width // side)
+    state, row, most = (
+        cuda.to_device(np.zeros(shape, dtype=np.int32))
+        for shape in ((strips, 2 * ROWS + 1, WARP), (2, width), tiles)
+    )
+    for diagonal in range(strips + blocks - 1):
+        first = max(0, diagonal - blocks + 1)
+        count = min(diagonal, strips - 1) - first + 1
+        block = BlockPosition(*map(np.int32, (diagonal, first, side)))
+        fill_blocks_warp[count, WARP](symbols, scores, state, row, most, limits, block, pruning)
+    return most.copy_to_host()[: -(-rows // side), : -(-columns // side)]
 
 
 def _padded(codes: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:

@@ -44,29 +44,13 @@ class Path(NamedTuple):
     corridor: Corridor
 
 
-class Scratch(NamedTuple):
-    """Memory for `find_path`, which uses little of it: scores by column, limits by row."""
-
-    best: NDArray[np.int64]
-    gap: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-
-
 class CorridorInputs(NamedTuple):
-    """Bounds of tiles' scores, a tile's side as a power of two, forbidden pairs, and memory."""
+    """Bounds of tiles' scores, a tile's side as a power of two, and forbidden pairs."""
 
     upper: NDArray[np.int32]
     shift: int
     forbidden_rows: NDArray[np.int64]
     forbidden_columns: NDArray[np.int64]
-    scratch: Scratch
-
-
-def make_scratch(rows: int, columns: int) -> Scratch:
-    """Return memory for a matrix; pages that are never used take up none."""
-    scores = np.empty(columns + 2, np.int64), np.empty(columns + 2, np.int64)
-    return Scratch(*scores, np.empty(rows + 2, np.int64), np.empty(rows + 2, np.int64))
 
 
 def whole(rows: int, columns: int) -> Corridor:
@@ -128,7 +112,7 @@ def find_path(problem, ends, score, inputs):
     """
     query, subject, table = problem.query, problem.subject, problem.table.astype(np.int64) * _SCALE
     gap_open, gap_extend = problem.gap_open * _SCALE, problem.gap_extend * _SCALE
-    upper, shift, f_rows, f_columns, scratch = inputs
+    upper, shift, f_rows, f_columns = inputs
     first_row, last_row = ends.top + 1, ends.bottom
     first_column, last_column = ends.left + 1, ends.right
     ends_across = last_column - first_column + 1
@@ -136,7 +120,8 @@ def find_path(problem, ends, score, inputs):
     reopened, steepest = gap_open - gap_extend, max(table.max(), 0)
     width = last_column + 1
     # most columns are never met: each is filled in when it first is
-    best, gap, firsts, lasts = scratch
+    best, gap = np.empty(width + 1, np.int64), np.empty(width, np.int64)
+    firsts, lasts = np.empty(last_row + 1, np.int64), np.empty(last_row + 1, np.int64)
     best[width], met = NO_PATH, width
     lowest, highest, start_row, start_column, end = width, -1, -1, -1, np.int64(-1)
     at = np.searchsorted(f_rows, last_row + 1) - 1

@@ -15,27 +15,21 @@ _COLUMN_BITS = 31
 
 
 class ForbiddenPairs:
-    """Aligned pairs that no further alignment may use, sorted by row, then column.
+    """Aligned pairs that no further alignment may use: `pairs`, sorted by row, then column.
 
-    `rows` and `columns` begin with a pair before all others and end with a pair behind all others,
-    so that loops need not check for the end.
+    These rows and columns begin with a pair before all others and end with a pair behind all
+    others, so that loops need not check for the end.
     """
 
     def __init__(self):
-        self.rows = np.array([-1, _BEHIND], dtype=np.int64)
-        self.columns = np.array([-1, _BEHIND], dtype=np.int64)
-
-    @property
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows and columns."""
-        return self.rows, self.columns
+        self.pairs = tuple(np.array([-1, _BEHIND], dtype=np.int64) for _ in range(2))
 
     def add(self, start: tuple[int, int], cigar: Iterable[CigarOperation]) -> None:
         """Forbid the pairs of an alignment that begins at `start`."""
-        pairs = self.pairs, aligned_pairs(start, cigar)
-        keys = [rows << _COLUMN_BITS | columns for rows, columns in pairs]
+        both = self.pairs, aligned_pairs(start, cigar)
+        keys = [rows << _COLUMN_BITS | columns for rows, columns in both]
         merged = np.sort(np.concatenate(keys), kind="stable")  # both parts are sorted
-        self.rows, self.columns = merged >> _COLUMN_BITS, merged & _BEHIND
+        self.pairs = merged >> _COLUMN_BITS, merged & _BEHIND
 
 
 def aligned_pairs(

@@ -1,9 +1,9 @@
 """Upper bounds on the scores of all tiles of a matrix, lowered until the best end is known.
 
-Forbidding pairs only lowers scores, so the scores of the score pass stay upper bounds. Whether the
-highest of them is a score that a tile has, a search for the path to it tells. If it is not, a
-window around the tile bounds its scores anew: from what comes in across the window's border at
-most. The window grows until the tile's bound is lower.
+Forbidding pairs only lowers scores, so the scores of the score pass stay upper bounds. A *window*
+that begins a little before the tile with the highest bound is computed anew, as if as much came in
+across its border as the bounds there allow. If the tile's bound stays, a search for the path tells
+whether an alignment has that score. If none has, the window grows until the bound is lower.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.local.search.corridor import CorridorInputs, find_path, make_scratch
+from gpu_tools.local.search.corridor import CorridorInputs, find_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.model.results import CigarOperation
 
@@ -60,7 +60,7 @@ class Tiles:
         self.paths = np.full((upper.shape[1], 4), _UNKNOWN, dtype=np.int64)
         self.row_of_paths = np.zeros(1, dtype=np.int64)
         self.costs = costs_that_fit(problem, np.int16, np.int32)
-        self.forbidden, self._scratch = ForbiddenPairs(), make_scratch(*problem.shape)
+        self.forbidden = ForbiddenPairs()
 
     def best_end(self) -> tuple[int, tuple[int, int]] | None:
         """Return the best score and the first node in which it ends, None if it is too low."""
@@ -83,7 +83,7 @@ class Tiles:
     def corridor_inputs(self) -> CorridorInputs:
         """What the search for a corridor needs besides the problem."""
         shift = self.side.bit_length() - 1
-        return CorridorInputs(self.upper, shift, *self.forbidden.pairs, self._scratch)
+        return CorridorInputs(self.upper, shift, *self.forbidden.pairs)
 
     def use_up(
         self, start: tuple[int, int], end: tuple[int, int], cigar: tuple[CigarOperation, ...]

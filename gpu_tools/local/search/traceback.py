@@ -80,7 +80,8 @@ def align(
     """
     region = Region(*rectangle, BEST, BEST)
     letters = _letters(problem, region, forbidden, corridor, cells_at_once)
-    return _as_cigar(*_summary(problem, region.top, region.left, letters))
+    score, operations, lengths = _summary(problem, region.top, region.left, letters)
+    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
 
 
 def trace(
@@ -97,10 +98,6 @@ def trace(
     rectangle = Rectangle(start[0], end[0], start[1], end[1])
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     return start, *align(problem, rectangle, forbidden, corridor, cells_at_once)
-
-
-def _as_cigar(score, operations, lengths) -> tuple[int, tuple[CigarOperation, ...]]:
-    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
 
 
 def _letters(
@@ -200,7 +197,8 @@ def _fill(problem, region, corridor, forbidden, steps_of, crossings):
     """Fill a region; either store the steps back of its cells or carry along where paths cross.
 
     `steps_of` and `crossings` are None or what is written: steps back, and the row that is crossed
-    with the crossings of each column's best path and of its gap of the subject.
+    with the crossings of each column's best path and of its gap of the subject. The source of a
+    score is accordingly a step or a crossing.
     """
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
@@ -228,44 +226,37 @@ def _fill(problem, region, corridor, forbidden, steps_of, crossings):
         while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
             at += 1
         scores, diagonal = table[query[row]], best[first - 1] if first else NO_PATH
-        left, running, diagonal_crossing, left_crossing, running_crossing = (
-            NO_PATH,
-            NO_PATH,
-            0,
-            0,
-            0,
-        )
+        left, running, of_left, of_i, of_d, of_pair = NO_PATH, NO_PATH, 0, _I, _D, _PAIR
         if crossings is not None and first:
-            diagonal_crossing = of_best[first - 1]
+            of_pair = of_best[first - 1]
         for j in range(first, last + 1):
-            step = _I_OPENS if best[j] - gap_open >= gap[j] - gap_extend else 0
+            i_opens, d_opens = best[j] - gap_open >= gap[j] - gap_extend, False
             gap[j] = extended(best[j], gap[j], gap_open, gap_extend)
-            value, source = gap[j], _I
+            if crossings is not None:
+                of_gap[j] = of_best[j] if i_opens else of_gap[j]
+                of_i = of_gap[j]
+            value, source = gap[j], of_i
             if j > 0:
-                if left - gap_open >= running - gap_extend:
-                    step |= _D_OPENS
+                d_opens = left - gap_open >= running - gap_extend
+                if crossings is not None and d_opens:
+                    of_d = of_left
                 running = extended(left, running, gap_open, gap_extend)
                 if running >= value:
-                    value, source = running, _D
+                    value, source = running, of_d
                 column = region.left + j - 1
                 if f_rows[at] == row and f_columns[at] == column:
                     at += 1
                 else:
                     pair = diagonal + scores[subject[column]]
                     if pair >= value:
-                        value, source = pair, _PAIR
+                        value, source = pair, of_pair
             diagonal = best[j]
             best[j] = left = value
-            if steps_of is not None:
-                steps[begins[row + 1 - region.top] + j - first] = step | source
             if crossings is not None:
-                if step & _I_OPENS:
-                    of_gap[j] = of_best[j]
-                if step & _D_OPENS:
-                    running_crossing = left_crossing
-                crossing = diagonal_crossing if source == _PAIR else running_crossing
-                left_crossing = of_gap[j] if source == _I else crossing
-                diagonal_crossing, of_best[j] = of_best[j], left_crossing
+                of_pair, of_best[j], of_left = of_best[j], source, source
+            if steps_of is not None:
+                opens = (_I_OPENS if i_opens else 0) | (_D_OPENS if d_opens else 0)
+                steps[begins[row + 1 - region.top] + j - first] = source | opens
         while f_rows[at] == row:
             at += 1
 
