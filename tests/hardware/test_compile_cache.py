@@ -141,7 +141,7 @@ case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
 lay_out_graphs(strands, SplicedScoring(), False, 1, lambda name, n, dtype: np.empty(n, dtype))
 print(spliced_align([case], device="cpu")[0].score)
-(graph,), target = Preparation(SplicedScoring())(case).programs, case.target.codes
+(graph,), target = Preparation(SplicedScoring())(case).graphs, case.target.codes
 swept = Swept(graph, sweep(graph, target, SplicedScoring()), target, SplicedScoring())
 print(swept.score, swept.chain().columns, spliced_scores([case], device="cpu"))
 """
