@@ -22,8 +22,24 @@ def count_columns(cigar: Iterable[CigarOperation], operations: str) -> int:
     return sum(n for operation, n in cigar if operation in operations)
 
 
+class _ColumnCounts:
+    """What the results with a CIGAR share: counts of its columns."""
+
+    cigar: tuple[CigarOperation, ...]
+
+    @property
+    def matches(self) -> int:
+        """Number of alignment columns with equal symbols."""
+        return count_columns(self.cigar, "=")
+
+    @property
+    def columns(self) -> int:
+        """Number of alignment columns; introns have none."""
+        return count_columns(self.cigar, "=XID")
+
+
 @dataclass(frozen=True)
-class SplicedAlignment:
+class SplicedAlignment(_ColumnCounts):
     """The best chain of candidate exons for one case.
 
     Parameters
@@ -80,16 +96,6 @@ class SplicedAlignment:
     def n_chain(self) -> int:
         """Number of exons in the chain."""
         return len(self.chain)
-
-    @property
-    def matches(self) -> int:
-        """Number of alignment columns with equal symbols."""
-        return count_columns(self.cigar, "=")
-
-    @property
-    def columns(self) -> int:
-        """Number of alignment columns; introns have none."""
-        return count_columns(self.cigar, "=XID")
 
     @property
     def identity(self) -> float | None:
@@ -230,7 +236,7 @@ class ExactMatches:
 
 
 @dataclass(frozen=True)
-class PairwiseAlignment:
+class PairwiseAlignment(_ColumnCounts):
     """An alignment of a part of a query with a part of a subject.
 
     Parameters
@@ -264,16 +270,6 @@ class PairwiseAlignment:
     subject_end: int
     cigar: tuple[CigarOperation, ...]
     strand: str = "+"
-
-    @property
-    def matches(self) -> int:
-        """Number of columns with identical symbols."""
-        return count_columns(self.cigar, "=")
-
-    @property
-    def columns(self) -> int:
-        """Number of alignment columns."""
-        return count_columns(self.cigar, "=XID")
 
     @property
     def gaps(self) -> int:

@@ -58,6 +58,16 @@ def emit(builder, text: str, *words, result=I32, shared: bool = False, early: bo
     return builder.call(assembly, words)
 
 
+def add_pairs(builder, left, right):
+    """Return the sums of two packed pairs, wrapping around, in code that generates code."""
+    return emit(builder, "add.s16x2 $0, $1, $2;", left, right)
+
+
+def max_pairs(builder, left, right):
+    """Return the maxima of two packed pairs, in code that generates code."""
+    return emit(builder, "max.s16x2 $0, $1, $2;", left, right)
+
+
 def unpack(builder, values) -> list:
     """Return the elements of a tuple, in code that generates code."""
     return [builder.extract_value(values, k) for k in range(len(values.type.elements))]

@@ -12,22 +12,16 @@ from numba import int32, types
 
 from gpu_tools.hardware.gpu.intrinsics.assembly import (
     I32,
+    add_pairs,
     address_of,
     emit,
+    max_pairs,
     pack,
     signed32,
     unpack,
     with_twin,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import add2, max2, permute
-
-
-def _packed_sum(builder, left, right):
-    return emit(builder, "add.s16x2 $0, $1, $2;", left, right)
-
-
-def _larger_pair(builder, left, right):
-    return emit(builder, "max.s16x2 $0, $1, $2;", left, right)
 
 
 def _load_pair_twin(array, index):
@@ -101,7 +95,7 @@ def add_each(typing_context, values, addend):
 
     def generate(context, builder, signature, arguments):
         elements = unpack(builder, arguments[0])
-        return pack(builder, [_packed_sum(builder, each, arguments[1]) for each in elements])
+        return pack(builder, [add_pairs(builder, each, arguments[1]) for each in elements])
 
     return values(values, addend), generate
 
@@ -148,13 +142,13 @@ def affine_column(typing_context, cells, gaps, selectors, state, penalties):
         for r, selector in enumerate(chosen):
             score = emit(builder, "prmt.b32 $0, $1, $2, $3;", word, late, selector)
             paired = builder.add(diagonal, score)
-            gap = _packed_sum(builder, running[r], along[0]) if along else running[r]
-            running[r] = _larger_pair(builder, gap, column[r])
+            gap = add_pairs(builder, running[r], along[0]) if along else running[r]
+            running[r] = max_pairs(builder, gap, column[r])
             shut = builder.add(running[r], opens_row)
-            paired = _larger_pair(builder, _larger_pair(builder, paired, shut), floor)
-            best = _larger_pair(builder, _packed_sum(builder, falling, opens), paired)
-            falling = _larger_pair(builder, _packed_sum(builder, falling, down), paired)
-            largest = _larger_pair(builder, largest, best)
+            paired = max_pairs(builder, max_pairs(builder, paired, shut), floor)
+            best = max_pairs(builder, add_pairs(builder, falling, opens), paired)
+            falling = max_pairs(builder, add_pairs(builder, falling, down), paired)
+            largest = max_pairs(builder, largest, best)
             diagonal, column[r] = column[r], best
         parts = [pack(builder, column), pack(builder, running), falling, largest]
         return context.make_tuple(builder, signature.return_type, parts)

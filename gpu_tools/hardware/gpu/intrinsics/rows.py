@@ -11,8 +11,10 @@ from numba import types
 
 from gpu_tools.hardware.gpu.intrinsics.assembly import (
     I32,
+    add_pairs,
     address_of,
     emit,
+    max_pairs,
     pack,
     pointer,
     signed32,
@@ -20,14 +22,6 @@ from gpu_tools.hardware.gpu.intrinsics.assembly import (
     with_twin,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, add2, max2, permute
-
-
-def _add(builder, left, right):
-    return emit(builder, "add.s16x2 $0, $1, $2;", left, right)
-
-
-def _max(builder, left, right):
-    return emit(builder, "max.s16x2 $0, $1, $2;", left, right)
 
 
 def _word_by_word(step):
@@ -63,9 +57,9 @@ def moved(typing_context, row, selectors, words, diagonal, left, gap):
         diagonal, left, gap = arguments[3:]
         for k, selector in enumerate(chosen):
             score = emit(builder, "prmt.b32 $0, $1, $2, $3;", low, high, selector)
-            paired = _add(builder, diagonal, score)
-            up = _add(builder, here[k], gap)
-            left = _max(builder, up, _max(builder, paired, left))
+            paired = add_pairs(builder, diagonal, score)
+            up = add_pairs(builder, here[k], gap)
+            left = max_pairs(builder, up, max_pairs(builder, paired, left))
             here[k], diagonal = left, here[k]
         return pack(builder, here)
 
@@ -80,7 +74,7 @@ def _raised_twin(row, other, bonus):
 def raised(typing_context, row, other, bonus):
     """Return a row raised to another one plus a bonus."""
     return row(row, other, bonus), _word_by_word(
-        lambda builder, here, there, added: _max(builder, here, _add(builder, there, added))
+        lambda builder, a, b, added: max_pairs(builder, a, add_pairs(builder, b, added))
     )
 
 
@@ -107,7 +101,7 @@ def plus_times(typing_context, row, factor, other):
 @with_twin(lambda row, value: tuple(max2(here, value) for here in row))
 def at_least(typing_context, row, value):
     """Return a row raised to a value."""
-    return row(row, value), _word_by_word(_max)
+    return row(row, value), _word_by_word(max_pairs)
 
 
 @with_twin(lambda row, value: tuple(value for _ in row))

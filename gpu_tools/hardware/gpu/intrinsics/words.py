@@ -13,8 +13,10 @@ from gpu_tools.hardware.compile_cache import load_one_by_one, serialise
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.assembly import (
     I32,
+    add_pairs,
     address_of,
     emit,
+    max_pairs,
     pack,
     pointer,
     signed32,
@@ -140,21 +142,26 @@ def _half_by_half(operation):
     return twin
 
 
+def _generator(step):
+    """Return the generator of an intrinsic: what `step` emits for its 32-bit arguments."""
+    return lambda context, builder, signature, arguments: step(builder, *arguments)
+
+
 def _instruction(text: str):
     """Return the generator of an intrinsic: one instruction on its 32-bit arguments."""
-    return lambda context, builder, signature, arguments: emit(builder, text, *arguments)
+    return _generator(lambda builder, *words: emit(builder, text, *words))
 
 
 @with_twin(_half_by_half(lambda a, b: a + b))
 def add2(typing_context, left, right):
     """Return the sums of two packed pairs, wrapping around."""
-    return int32(int32, int32), _instruction("add.s16x2 $0, $1, $2;")
+    return int32(int32, int32), _generator(add_pairs)
 
 
 @with_twin(_half_by_half(max))
 def max2(typing_context, left, right):
     """Return the maxima of two packed pairs."""
-    return int32(int32, int32), _instruction("max.s16x2 $0, $1, $2;")
+    return int32(int32, int32), _generator(max_pairs)
 
 
 @with_twin(_half_by_half(min))
