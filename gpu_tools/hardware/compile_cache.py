@@ -1,10 +1,15 @@
-"""One process at a time at numba's files of compiled functions, one thread at loading them.
+"""Numba's cache of compiled functions, and the loading of kernels, mended.
 
 numba keeps what it compiled of a function in numbered files, and an index of them that it reads,
-extends and writes back. Two processes that compile a function for different types at the same time
-can give both the same number: each may then read, now or later, what was compiled for the other's
-types, and compute wrong results without an error. Importing this module has both caches, that of
-the CPU and that of CUDA, hold a lock while they read or write.
+extends and writes back. Importing this module mends the cache of the CPU, `secure` that of CUDA:
+
+- Two processes that compile a function for different types at the same time can give both the same
+  number: each may then read, now or later, what was compiled for the other's types, and compute
+  wrong results without an error. So processes hold a lock while they read or write.
+- An index or a compiled function that cannot be read is an error of numba's. It may be damaged, or
+  name a class that has been renamed. Here the function is compiled again.
+- numba compiles a function again if its own file has changed, although it contains what it calls
+  from other files. Here it does so if any file of the package has changed.
 
 What was compiled of a CUDA kernel is loaded onto a GPU when it is first started there. numba-cuda
 looks whether that has been done and then does it, without a lock: of two threads that start a
@@ -14,12 +19,18 @@ kernel at the same time both load it, and the second one fails.
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, partial, wraps
+from hashlib import sha256
+from pathlib import Path
 from threading import RLock
+from types import ModuleType
 
 from numba.core import caching
+
+_PACKAGE = Path(__file__).parents[1]
 
 
 @contextmanager
@@ -35,18 +46,25 @@ def _locked(path: str) -> Iterator[None]:
         yield
 
 
-def serialise(cache_file: type) -> None:
-    """Have a class of numba's cache files read and write under a lock.
+def secure(caching: ModuleType) -> None:
+    """Have a cache of numba's lock its files, do without damaged ones, and see all edits.
 
     Parameters
     ----------
-    cache_file : type
-        ``IndexDataCacheFile`` of numba or of numba-cuda.
+    caching : module
+        ``numba.core.caching`` or ``numba.cuda.core.caching``.
     """
-    for name in ("load", "save"):
-        method = getattr(cache_file, name)
+    files, locator = caching.IndexDataCacheFile, caching._SourceFileBackedLocatorMixin
+    for owner, name, mend in (
+        (files, "load", _under_lock),
+        (files, "save", _under_lock),
+        (files, "_load_index", partial(_unless_damaged, dict)),
+        (files, "_load_data", partial(_unless_damaged, lambda: None)),
+        (locator, "get_source_stamp", _with_package),
+    ):
+        method = getattr(owner, name)
         if not hasattr(method, "__wrapped__"):
-            setattr(cache_file, name, _under_lock(method))
+            setattr(owner, name, mend(method))
 
 
 def _under_lock(method):
@@ -56,6 +74,45 @@ def _under_lock(method):
             return method(self, *arguments)
 
     return locked
+
+
+def _unless_damaged(otherwise: Callable, method):
+    @wraps(method)
+    def read(self, *arguments):
+        try:
+            return method(self, *arguments)
+        except OSError:
+            raise
+        except Exception:  # damaged files raise many kinds
+            return otherwise()
+
+    return read
+
+
+def _with_package(method):
+    @wraps(method)
+    def stamp(self):
+        own = method(self)
+        ours = Path(self._py_file).is_relative_to(_PACKAGE)
+        return (own, _package_stamp()) if ours else own
+
+    return stamp
+
+
+@cache
+def _package_stamp() -> str:
+    """Return a digest of the times and sizes of the package's modules.
+
+    The command line is left out: nothing that is compiled imports it.
+    """
+    modules = []
+    for folder, folders, files in os.walk(_PACKAGE):
+        folders[:] = [name for name in folders if name not in ("__pycache__", "cli")]
+        here = os.path.relpath(folder, _PACKAGE)
+        for name in (name for name in files if name.endswith(".py")):
+            state = Path(folder, name).stat()
+            modules.append((here, name, state.st_mtime_ns, state.st_size))
+    return sha256(repr(sorted(modules)).encode()).hexdigest()
 
 
 def load_one_by_one(library: type) -> None:
@@ -81,4 +138,4 @@ def load_one_by_one(library: type) -> None:
     library.get_cufunc = loaded
 
 
-serialise(caching.IndexDataCacheFile)
+secure(caching)

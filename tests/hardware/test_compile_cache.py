@@ -1,5 +1,6 @@
 """Compiled functions on disk stay apart, whatever processes do at the same time."""
 
+import os
 import subprocess
 import sys
 import time
@@ -48,6 +49,87 @@ def test_a_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(kernel_cache, "open", refuse, raising=False)
     assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("key") == "compiled"
+
+
+class Renamed:
+    """A class that an index names."""
+
+
+def _entries(folder, key):
+    """Return the cache of a function in which something is stored, and the path of its index."""
+    cache = IndexDataCacheFile(str(folder), "function", "stamp")
+    cache.save(key, "compiled")
+    assert cache.load(key) == "compiled"
+    return cache, folder / "function.nbi"
+
+
+def test_an_index_that_names_a_class_that_is_gone_counts_as_empty(tmp_path, monkeypatch):
+    cache, _ = _entries(tmp_path, (Renamed, "int32"))
+    monkeypatch.delattr(sys.modules[__name__], "Renamed")
+    assert cache.load("other") is None
+    cache.save("other", "compiled again")
+    assert cache.load("other") == "compiled again"
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".1.nbc"])
+def test_a_damaged_file_counts_as_absent(tmp_path, suffix):
+    cache, _ = _entries(tmp_path, "key")
+    path = tmp_path / f"function{suffix}"
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert cache.load("key") is None
+    cache.save("key", "compiled again")
+    assert cache.load("key") == "compiled again"
+
+
+def test_an_index_that_may_not_be_read_is_an_error(tmp_path):
+    """It is not taken for an empty one, which would be written back."""
+    cache, index = _entries(tmp_path, "key")
+    index.unlink()
+    index.mkdir()
+    with pytest.raises(IsADirectoryError):
+        cache.load("key")
+
+
+_CALL = "from gpu_tools.caller import caller; print(caller(1))"
+_CALLER = """
+from numba import njit
+
+{mend}
+from gpu_tools.called import called
+
+@njit(cache=True)
+def caller(x):
+    return called(x)
+"""
+_CALLED = """
+from numba import njit
+
+@njit
+def called(x):
+    return x + {}
+"""
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
+    """Without the package's stamp the result is an old one: the test sees what it is there for."""
+    package = tmp_path / "gpu_tools"
+    (package / "hardware").mkdir(parents=True)
+    for folder in (package, package / "hardware"):
+        (folder / "__init__.py").touch()
+    (package / "hardware" / "compile_cache.py").write_text(Path(kernel_cache.__file__).read_text())
+    mend = "import gpu_tools.hardware.compile_cache" if mended else ""
+    (package / "caller.py").write_text(_CALLER.format(mend=mend))
+    printed = []
+    for addend in (1, 1, 20):
+        (package / "called.py").write_text(_CALLED.format(addend))
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+        command = [sys.executable, "-P", "-c", _CALL]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        printed.append(done.stdout.strip())
+    assert printed == ["2", "2", "21" if mended else "2"]
 
 
 class Module:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba import cuda, int32, int64, types, uint32
 
-from gpu_tools.hardware.compile_cache import load_one_by_one, serialise
+from gpu_tools.hardware.compile_cache import load_one_by_one, secure
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.assembly import (
     I32,
@@ -26,9 +26,9 @@ from gpu_tools.hardware.gpu.intrinsics.assembly import (
 
 if not simulated():
     from numba.cuda.codegen import CUDACodeLibrary
-    from numba.cuda.core.caching import IndexDataCacheFile
+    from numba.cuda.core import caching
 
-    serialise(IndexDataCacheFile)
+    secure(caching)
     load_one_by_one(CUDACodeLibrary)
 
 WARP = 4 if simulated() else 32
