@@ -1,5 +1,7 @@
 """Gather sequences, candidate exons and pairs into batches; also runs by hand, see --help."""
 
+from typing import NamedTuple
+
 import click
 
 from gpu_tools.cli.common import options
@@ -38,6 +40,50 @@ def distinct(names, files):
     return [files[name] for name in dict.fromkeys(names)]
 
 
+class BatchFiles(NamedTuple):
+    """What the options of the command name; see there."""
+
+    bases: tuple
+    candidates: tuple
+    sequences: tuple
+    pair: tuple
+    base: tuple
+    exons: tuple
+    targets: tuple
+    pairs: tuple
+
+
+def checked(files):
+    """Return the files if there are as many of each as belong together."""
+    sources, outputs = len(files.candidates), len(files.pairs)
+    if sources not in (0, len(files.bases)) or bool(files.candidates) != bool(files.exons):
+        raise click.UsageError("as many --candidates as --bases, and --exons; or none of both")
+    if not len(files.base) == len(files.targets) == outputs or len(files.exons) not in (0, outputs):
+        raise click.UsageError("as many of each output")
+    return files
+
+
+def write_batches(files):
+    """Write the batches of the pairs."""
+    loci, genes = by_name(files.bases), by_name(files.sequences)
+    parts = even_batches(cells(files.pair, loci, genes, files.candidates), len(files.pairs))
+    for k, part in enumerate(parts):
+        write_batch(files, k, files.pair[part], loci, genes)
+
+
+def write_batch(files, k, assigned, loci, genes):
+    """Write the files of batch `k` for the pairs assigned to it."""
+    names, others = ([pair[i] for pair in assigned] for i in (0, 1))
+    bases = {name: path for name, (_, path) in loci.items()}
+    targets = {name: path for name, (_, path) in genes.items()}
+    concatenate(distinct(names, bases), files.base[k])
+    concatenate(distinct(others, targets), files.targets[k])
+    write_table(files.pairs[k], ("base", "target"), assigned)
+    if files.candidates:
+        candidates = dict(zip(loci, files.candidates, strict=True))
+        merge_gff3(distinct(names, candidates), files.exons[k])
+
+
 @click.command("cases_batch")
 @click.option("--bases", **FILES, help="FASTA of a base sequence, bgzip; repeatable.")
 @click.option(
@@ -51,25 +97,12 @@ def distinct(names, files):
 @click.option("--targets", **FILES, help="FASTA of a batch's targets to write; repeatable.")
 @click.option("--pairs", **FILES, help="Table of a batch's pairs to write; repeatable.")
 @options.common
-def command(bases, candidates, sequences, pair, base, exons, targets, pairs, quiet):
+def command(quiet, **files):
     """Split the pairs, in order, into as many batches as there are outputs.
 
     The largest batch has as few cells as the order allows.
     """
-    if len(candidates) not in (0, len(bases)) or bool(candidates) != bool(exons):
-        raise click.UsageError("as many --candidates as --bases, and --exons; or none of both")
-    if not len(base) == len(targets) == len(pairs) or len(exons) not in (0, len(pairs)):
-        raise click.UsageError("as many of each output")
-    loci, genes = by_name(bases), by_name(sequences)
-    parts = even_batches(cells(pair, loci, genes, candidates), len(pairs))
-    for k, part in enumerate(parts):
-        assigned = pair[part]
-        names, others = ([pair[i] for pair in assigned] for i in (0, 1))
-        concatenate(distinct(names, {name: path for name, (_, path) in loci.items()}), base[k])
-        concatenate(distinct(others, {name: path for name, (_, path) in genes.items()}), targets[k])
-        write_table(pairs[k], ("base", "target"), assigned)
-        if candidates:
-            merge_gff3(distinct(names, dict(zip(loci, candidates, strict=True))), exons[k])
+    write_batches(checked(BatchFiles(**files)))
 
 
 run_rule(command, globals().get("snakemake"))

@@ -22,30 +22,19 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.columns import (
-    add_each,
-    affine_column,
-    load_each,
-    load_pair,
-    repeated,
-    store_pair,
-)
-from gpu_tools.hardware.gpu.intrinsics.rows import at_least
-from gpu_tools.hardware.gpu.intrinsics.words import (
-    WARP,
-    any_lane,
-    max2,
-    permute,
-    shuffle,
-    shuffle_up,
-    sync_lanes,
+from gpu_tools.hardware.gpu.intrinsics.columns import load_each, load_pair, store_pair
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, shuffle, sync_lanes
+from gpu_tools.local.gpu.packed_chunks import (
+    UNROLLED,
+    emptied,
+    filled,
+    is_of_interest,
+    words_from,
 )
 from gpu_tools.local.gpu.packed_scores import (
     ALONG,
     DOWN,
-    FLOOR,
     GROUP,
-    LARGEST,
     NOT_REACHED,
     OPENS,
     OPENS_ROW,
@@ -53,18 +42,13 @@ from gpu_tools.local.gpu.packed_scores import (
     TILT,
     VIRTUAL_LANES,
     both,
-    largest_half,
-    least_of_interest,
-    lifted,
-    rise_of,
 )
 from gpu_tools.local.gpu.packed_state import (
     ChunkColumns,
+    Handover,
     Lane,
     NextCells,
-    Registers,
     StripConstants,
-    StripState,
 )
 
 ROWS = (1,) if simulated() else (4, 8, 16)
@@ -73,16 +57,10 @@ LEAD = VIRTUAL_LANES
 """Elements before column 0 of a row and of a subject's words: steps that come too early."""
 TAIL = 2 * VIRTUAL_LANES
 """Elements after the last column, for steps that come too late."""
-UNROLLED = 4  # steps that are written out one after the other
-READS = WARP // UNROLLED - 1
-"""Group of steps before which the cells of the next chunk are read."""
-_NEXT = (0,) * UNROLLED
-"""As many elements as words that a group of steps prefetches."""
 WARPS = 1 if simulated() else 4
 """Warps of a thread block."""
 _OUT = WARPS * 2 * WARP
 """Words of shared memory: of each warp a chunk's cells and gaps below its last lane."""
-_NEIGHBOURS_HIGH_THEN_OWN_LOW = 0x5432
 
 # columns of the job table: first selector, element of rows and words, and tile; whole chunks of
 # columns, tiles across, chunks of a tile (as a power of two), rows of a tile, rows and columns
@@ -146,9 +124,104 @@ def _arrived(source, incoming, tag, prefetched, comes):
 
 
 @cuda.jit(device=True)
-def _words_from(words, at):
-    """Return the index of the next step's word, the word before it, and the next words."""
-    return at, words[at - int64(1)], load_each(_NEXT, words, at, int64(1))
+def _fill(state, arrived, columns, words, prefetched, next_cells, handover, constants):
+    """Fill a chunk and hand on the cells below it.
+
+    Returned are what the strip holds then, the words to come, the two largest scores of `filled`,
+    the cell that comes in next, and the score that is known to be reached.
+    """
+    lane, target = constants.lane, handover.target
+    state, prefetched, peaks, (score, rest, known) = filled(
+        state, arrived, columns, words, prefetched, next_cells, constants
+    )
+    offset = int32(state.base - constants.scoring[TILT] * (columns.last + lane.number))
+    own = lane.slot + uint32(lane.number)
+    _hand_on(lane.out, own, target, handover.outgoing, offset, handover.tag)
+    return state, prefetched, peaks, (score, rest), known
+
+
+@cuda.jit(device=True)
+def _leave_out(columns, words, prefetched, next_cells, handover, constants):
+    """Hand on nothing below a chunk; return the same as `_fill`."""
+    after = int32(columns.first + int32(WARP))
+    state = emptied(constants.selectors, after, constants.lane.number, constants.scoring)
+    store_pair(handover.target, handover.outgoing, int32(0), handover.tag)
+    prefetched = words_from(words, prefetched[0] + int64(WARP))
+    _, known = load_pair(next_cells.limits, next_cells.limit_at)
+    arrived = load_pair(next_cells.source, next_cells.incoming)
+    return state, prefetched, (int32(0), int32(0)), arrived, known
+
+
+@cuda.jit(device=True)
+def _constants_of(slots, selectors, first, penalties, scoring, shared):
+    """Return what does not change while a strip is swept; `first` is its first selector."""
+    out, scratch = shared
+    lane, slope = int32(cuda.threadIdx.x), scoring[TILT]
+    slot = uint32(cuda.threadIdx.y) * uint32(2 * WARP)
+    own_lane = Lane(lane, both(slope, slope), out, slot, scratch)
+    chosen = load_each(slots, selectors, int64(first + lane), int64(WARP))
+    # a lane enters its chunk, one or two behind the warp's, within this group of steps
+    enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
+    return StripConstants(chosen, penalties, own_lane, enters, scoring)
+
+
+@cuda.jit(device=True)
+def _columns_of(chunk, lane):
+    """Return the columns that a chunk's first step reaches."""
+    column = int32(chunk * int32(WARP))
+    return ChunkColumns(column, int32(column - int32(VIRTUAL_LANES - 1)), int32(column - 2 * lane))
+
+
+@cuda.jit(device=True)
+def _sweep(job, unit, words, borders, results, constants):
+    """Fill a strip; `unit` is the number of its job, its own, and its first row."""
+    number, strip, top = unit
+    source, target = borders
+    most, limits = results
+    scoring, lane, rows = constants.scoring, constants.lane.number, len(constants.selectors)
+    state = emptied(constants.selectors, int32(0), lane, scoring)
+    largest, left_out = int32(0), int32(0)
+    tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
+    tiles = _tiles_of(job, int64(top + 2 * lane * rows))
+    incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
+    outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
+    prefetched = words_from(words, int64(job[COLUMN] + LEAD - 2 * lane))
+    limit_at = uint32(2 * number)
+    n_chunks, (_, known) = int32(job[CHUNKS]), load_pair(limits, limit_at)
+    behind = int32(1) if lane < WARP // 2 else int32(2)  # chunks that the lane is behind the warp
+    arrived = load_pair(source, incoming)
+    for chunk in range(int32(0), int32(n_chunks + 2)):
+        columns = _columns_of(chunk, lane)
+        arrived = _arrived(source, incoming, tag, arrived, chunk < n_chunks)
+        incoming += uint32(WARP)
+        limit = (known if scoring[RISES] else int32(NOT_REACHED), limits, limit_at)
+        following = NextCells(source, incoming, limits, limit_at)
+        handover = Handover(target, outgoing, next_tag)
+        height, width = int32(job[HEIGHT] - top), int32(job[WIDTH])
+        if is_of_interest(state, arrived[0], columns, height, width, scoring, known):
+            state, prefetched, peaks, arrived, known = _fill(
+                state, arrived, columns, words, prefetched, following, handover, constants
+            )
+        else:
+            state, prefetched, peaks, arrived, known = _leave_out(
+                columns, words, prefetched, following, handover, constants
+            )
+            left_out += int32(1)
+        outgoing += uint32(WARP)
+        largest = _raise_tile(most, tiles, max(largest, peaks[0]), int32(chunk - behind), limit)
+        largest = max(largest, peaks[1])
+    cuda.atomic.max(most, tiles[0] + tiles[1], largest)
+    if lane == 0 and left_out > 0:
+        cuda.atomic.add(limits, int64(limit_at + uint32(1)), int64(left_out))
+
+
+@cuda.jit(device=True)
+def _begin_unit(units, scratch):
+    """Return the number of the next unit that no warp has begun."""
+    begun = int32(0)
+    if cuda.threadIdx.x == 0:
+        begun = int32(cuda.atomic.add(units, (0, 1), 1))
+    return shuffle(begun, int32(0), scratch)
 
 
 def make_kernel(rows: int, level: bool):
@@ -168,191 +241,6 @@ def make_kernel(rows: int, level: bool):
         if level:
             return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN]
         return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG]
-
-    @cuda.jit(device=True)
-    def emptied(column, lane, scoring):
-        """Return base, cells, gaps, and what is above, as if the matrix began at a column."""
-        # the base is such that the last virtual lane is at the floor
-        slope = scoring[TILT]
-        base = int32(slope * int32(column - int32(VIRTUAL_LANES)) - scoring[FLOOR])
-        own = int32(column - int32(2) * lane - int32(1))
-        empty = both(slope * own - base, slope * (own - int32(1)) - base)
-        # a gap open there was opened a column sooner, where tilted scores are lower
-        gaps = repeated(slots, int32(empty - both(slope, slope)))
-        return StripState(base, repeated(slots, empty), gaps, (empty, empty))
-
-    @cuda.jit(device=True)
-    def lowered(values, rise, scoring):
-        """Return scores less what the base has risen by."""
-        lower, floor = int32(-min(rise, int32(LARGEST))), scoring[FLOOR]
-        return at_least(add_each(values, both(lower, lower)), both(floor, floor))
-
-    @cuda.jit(device=True)
-    def rebased(state, empty, arriving, scoring, scratch):
-        """Move the base until what the strip holds, and what arrives, is in range.
-
-        `empty` and `arriving` are tilted scores: of an empty alignment, and the one that arrives.
-        """
-        base, cells, gaps, above = state
-        rise = rise_of(empty - base, cells[rows - 1], arriving - base, scoring, scratch)
-        while rise != 0:
-            base = int32(base + rise)
-            cells, gaps = lowered(cells, rise, scoring), lowered(gaps, rise, scoring)
-            above = lowered(above, rise, scoring)
-            rise = rise_of(empty - base, cells[rows - 1], arriving - base, scoring, scratch)
-        return StripState(base, cells, gaps, above)
-
-    @cuda.jit(device=True)
-    def step(k, arriving, words, registers, penalties, lane):
-        """Move all lanes on by one column; lane 0 reads what arrives for column `k`.
-
-        Also returned is the largest cell, less the tilt since column 0.
-        """
-        cells, gaps, selectors, diagonal, falling, floor, tilted = registers
-        out, slot, scratch = lane.out, lane.slot, lane.scratch
-        bottom = cells[rows - 1]
-        up, up_gap = shuffle_up(bottom, scratch), shuffle_up(falling, scratch)
-        top, top_gap = shuffle(arriving[0], k, scratch), shuffle(arriving[1], k, scratch)
-        if lane.number == 0:
-            up, up_gap = top, top_gap
-        above = permute(up, bottom, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-        falling = permute(up_gap, falling, int32(_NEIGHBOURS_HIGH_THEN_OWN_LOW))
-        state = (words[0], words[1], diagonal, falling, floor)
-        cells, gaps, falling, peak = affine_column(cells, gaps, selectors, state, penalties)
-        peak = int32(peak - tilted)
-        if lane.number == WARP - 1:  # several lanes must not write one word
-            out[slot + uint32(k)], out[slot + uint32(k + WARP)] = cells[rows - 1], falling
-        floor, tilted = int32(floor + lane.step_up), int32(tilted + lane.step_up)
-        return Registers(cells, gaps, selectors, above, falling, floor, tilted), peak
-
-    @cuda.jit(device=True)
-    def run_chunk(registers, arriving, words, prefetched, next_cells, constants):
-        """Move all lanes on by a chunk of columns, and prefetch the cells that come in next.
-
-        Also returned are the largest cells of the chunk before the lane's, and of its own.
-        """
-        at, late, (w0, w1, w2, w3) = prefetched
-        source, incoming, limits, limit_at = next_cells
-        penalties, lane, enters = constants.penalties, constants.lane, constants.enters
-        before, highest = int32(0), int32(0)
-        score, rest, known = int32(0), int32(0), int32(0)
-        for group in range(int32(0), int32(WARP // UNROLLED)):
-            # the compiler waits for these before the next group
-            at += int64(UNROLLED)
-            following = load_each(_NEXT, words, at, int64(1))
-            if group == READS:  # sooner it would seldom be there
-                score, rest = load_pair(source, incoming)
-                _, known = load_pair(limits, limit_at)
-            k = int32(group * int32(UNROLLED))
-            registers, peak0 = step(k, arriving, (w0, late), registers, penalties, lane)
-            registers, peak1 = step(int32(k + 1), arriving, (w1, w0), registers, penalties, lane)
-            registers, peak2 = step(int32(k + 2), arriving, (w2, w1), registers, penalties, lane)
-            registers, peak3 = step(int32(k + 3), arriving, (w3, w2), registers, penalties, lane)
-            peak = max2(max2(peak0, peak1), max2(peak2, peak3))
-            highest = max2(highest, peak)
-            if group == enters:  # these steps count for both
-                before, highest = highest, peak
-            late = w3
-            w0, w1, w2, w3 = following
-        prefetched = at, late, (w0, w1, w2, w3)
-        return registers, (before, highest), prefetched, (score, rest, known)
-
-    @cuda.jit(device=True)
-    def is_of_interest(state, score, columns, height, width, scoring, known):
-        """Tell whether a score that the strip holds, or that arrives, may reach the threshold."""
-        slope = scoring[TILT]
-        lift = state.base - slope * (columns.own - int32(1))
-        inside = largest_half(state.cells[rows - 1], lift, slope)
-        least = least_of_interest(height, int32(width - columns.last), scoring, known)
-        return any_lane(max(inside, score) >= least)
-
-    @cuda.jit(device=True)
-    def filled(state, arrived, columns, words, prefetched, next_cells, constants):
-        """Fill the cells of a chunk.
-
-        Returned are what the strip holds then, the words to come, the two largest scores of
-        `run_chunk`, what comes in next, and by how much scores are more than in registers.
-        """
-        scoring, lane, own = constants.scoring, constants.lane, columns.own
-        slope, (score, rest) = scoring[TILT], arrived
-        tilted = int32(score + slope * (columns.first + lane.number))
-        state = rebased(state, int32(slope * columns.last), tilted, scoring, lane.scratch)
-        base, cells, gaps, (diagonal, falling) = state
-        arriving = lifted(int32(tilted - base), rest, scoring[FLOOR])
-        floor = both(
-            max(slope * own - base, scoring[FLOOR]),
-            max(slope * (own - int32(1)) - base, scoring[FLOOR]),
-        )
-        registers = Registers(cells, gaps, constants.selectors, diagonal, falling, floor, int32(0))
-        registers, (before, highest), prefetched, coming = run_chunk(
-            registers, arriving, words, prefetched, next_cells, constants
-        )
-        lift = int32(base - slope * own)
-        peaks = largest_half(before, lift, slope), largest_half(highest, lift, slope)
-        above = registers.diagonal, registers.falling
-        state = StripState(base, registers.cells, registers.gaps, above)
-        return state, prefetched, peaks, coming
-
-    @cuda.jit(device=True)
-    def sweep(unit, jobs, inputs, borders, results, scoring, shared):
-        number, strip = unit
-        job = jobs[number]
-        selectors, words = inputs
-        source, target = borders
-        most, limits = results
-        out, scratch = shared
-        lane = int32(cuda.threadIdx.x)
-        slot = uint32(cuda.threadIdx.y) * uint32(2 * WARP)
-        slope = scoring[TILT]
-        own_lane = Lane(lane, both(slope, slope), out, slot, scratch)
-        chosen = load_each(
-            slots, selectors, int64(job[SELECTORS] + int64(strip) * rows * WARP + lane), int64(WARP)
-        )
-        # a lane enters its chunk, one or two behind the warp's, within this group of steps
-        behind = int32(1) if lane < WARP // 2 else int32(2)
-        enters = int32((2 * lane & int32(WARP - 1)) // UNROLLED)
-        constants = StripConstants(chosen, penalties_of(scoring), own_lane, enters, scoring)
-        state = emptied(int32(0), lane, scoring)
-        largest, left_out = int32(0), int32(0)
-        tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
-        top = int32(int32(strip) * int32(VIRTUAL_LANES * rows))
-        tiles = _tiles_of(job, int64(top + 2 * lane * rows))
-        incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
-        outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
-        prefetched = _words_from(words, int64(job[COLUMN] + LEAD - 2 * lane))
-        limit_at = uint32(2 * number)
-        n_chunks, (_, known) = int32(job[CHUNKS]), load_pair(limits, limit_at)
-        arrived = load_pair(source, incoming)
-        for chunk in range(int32(0), int32(n_chunks + 2)):
-            column = int32(chunk * int32(WARP))
-            last = int32(column - int32(VIRTUAL_LANES - 1))
-            columns = ChunkColumns(column, last, int32(column - 2 * lane))
-            arrived = _arrived(source, incoming, tag, arrived, chunk < n_chunks)
-            incoming += uint32(WARP)
-            limit = (known if scoring[RISES] else int32(NOT_REACHED), limits, limit_at)
-            height, width = int32(job[HEIGHT] - top), int32(job[WIDTH])
-            if is_of_interest(state, arrived[0], columns, height, width, scoring, known):
-                next_cells = NextCells(source, incoming, limits, limit_at)
-                state, prefetched, peaks, (score, rest, known) = filled(
-                    state, arrived, columns, words, prefetched, next_cells, constants
-                )
-                offset = int32(state.base - slope * (columns.last + lane))
-                _hand_on(out, slot + uint32(lane), target, outgoing, offset, next_tag)
-                arrived = (score, rest)
-            else:
-                state = emptied(int32(column + int32(WARP)), lane, scoring)
-                store_pair(target, outgoing, int32(0), next_tag)
-                prefetched = _words_from(words, prefetched[0] + int64(WARP))
-                peaks = (int32(0), int32(0))
-                left_out += int32(1)
-                _, known = load_pair(limits, limit_at)
-                arrived = load_pair(source, incoming)
-            outgoing += uint32(WARP)
-            largest = _raise_tile(most, tiles, max(largest, peaks[0]), int32(chunk - behind), limit)
-            largest = max(largest, peaks[1])
-        cuda.atomic.max(most, tiles[0] + tiles[1], largest)
-        if lane == 0 and left_out > 0:
-            cuda.atomic.add(limits, int64(limit_at + uint32(1)), int64(left_out))
 
     @cuda.jit
     def fill_strips(jobs, units, inputs, borders, most, limits, scoring):
@@ -383,17 +271,19 @@ def make_kernel(rows: int, level: bool):
         scratch = cuda.shared.array(WARP, int32)
         shared = (cuda.shared.array(_OUT, int32), scratch)
         row, received, handed = borders
+        selectors, words = inputs
         while True:
-            begun = int32(0)
-            if cuda.threadIdx.x == 0:
-                begun = int32(cuda.atomic.add(units, (0, 1), 1))
-            begun = shuffle(begun, int32(0), scratch)
+            begun = _begin_unit(units, scratch)
             if begun >= units[0, 0]:
                 return
-            job, strip = units[begun + 1, 0], units[begun + 1, 1]
+            number, strip = units[begun + 1, 0], units[begun + 1, 1]
             source = received if strip % scoring[GROUP] == 0 else row
             target = handed if (strip + 1) % scoring[GROUP] == 0 else row
-            results = (most, limits)
-            sweep((job, strip), jobs, inputs, (source, target), results, scoring, shared)
+            job = jobs[number]
+            first = job[SELECTORS] + int64(strip) * rows * WARP
+            penalties = penalties_of(scoring)
+            constants = _constants_of(slots, selectors, first, penalties, scoring, shared)
+            unit = number, strip, int32(int32(strip) * int32(VIRTUAL_LANES * rows))
+            _sweep(job, unit, words, (source, target), (most, limits), constants)
 
     return fill_strips

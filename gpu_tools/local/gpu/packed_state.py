@@ -53,6 +53,14 @@ class NextCells(NamedTuple):
     limit_at: int
 
 
+class Handover(NamedTuple):
+    """Where the cells below a chunk go, and the number of the strip that reads them."""
+
+    target: Any
+    outgoing: int
+    tag: int
+
+
 class StripConstants(NamedTuple):
     """What does not change while a strip is swept."""
 

@@ -11,7 +11,7 @@ too little up to the last row or column to reach the threshold; then it hands on
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, int32, uint32
@@ -53,6 +53,14 @@ class Pruning32(NamedTuple):
     columns: int
 
 
+class LaneCells32(NamedTuple):
+    """A lane's rows: best scores, gaps of the query, and where each row's scores begin."""
+
+    best: Any
+    gaps: Any
+    letters: Any
+
+
 @cuda.jit(device=True)
 def _highest(state, row, strip, start):
     """Return the highest score that comes into a lane's part of a block."""
@@ -76,6 +84,58 @@ def _leave_out(state, row, limits, strip, start):
     for k in range(lane, int32(BLOCK), int32(WARP)):
         row[0, uint32(start + k)] = int32(0)
         row[1, uint32(start + k)] = int32(0)
+
+
+@cuda.jit(device=True)
+def _load(cells, state, query, strip, first_row):
+    """Load a lane's rows of a block as the block before left them."""
+    lane = int32(cuda.threadIdx.x)
+    for c in range(ROWS):
+        cells.best[c] = state[strip, c, lane]
+        cells.gaps[c] = state[strip, c + ROWS, lane]
+        cells.letters[c] = int32(query[uint32(first_row + c)]) * int32(_TABLE_SIDE)
+
+
+@cuda.jit(device=True)
+def _store(cells, state, strip, above):
+    """Store a lane's rows for the next block of the strip; `above` is as lane 0 has it."""
+    lane = int32(cuda.threadIdx.x)
+    for c in range(ROWS):
+        state[strip, c, lane] = cells.best[c]
+        state[strip, c + ROWS, lane] = cells.gaps[c]
+    if lane == 0:
+        state[strip, 2 * ROWS, 0] = above
+
+
+@cuda.jit(device=True)
+def _fill_column(cells, scores, letter, diagonal, above, largest):
+    """Fill a lane's rows of a column; return its last best score and gap, and the largest score.
+
+    `scores` are the table, and the penalties of opening and extending a gap; `above` the best score
+    and the gap of the subject in the row above.
+    """
+    table, opens, extends = scores
+    best, gaps, letters = cells
+    up, up_gap = above
+    for c in range(ROWS):
+        pair = int32(diagonal + table[uint32(letters[c] + letter)])
+        gap = max(int32(best[c] - opens), int32(gaps[c] - extends))
+        up_gap = max(int32(up - opens), int32(up_gap - extends))
+        up = max(max(max(pair, gap), int32(0)), up_gap)
+        diagonal = best[c]
+        best[c] = up
+        gaps[c] = gap
+        largest = max(largest, up)
+    return up, up_gap, largest
+
+
+@cuda.jit(device=True)
+def _raise_tile(most, limits, tile, largest, reached):
+    """Raise a tile's largest score and, beyond the score that is `reached`, the threshold."""
+    if largest > 0:
+        cuda.atomic.max(most, tile, largest)
+    if largest > reached:
+        cuda.atomic.max(limits, 0, largest)
 
 
 @cuda.jit
@@ -107,6 +167,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     best = cuda.local.array(ROWS, int32)
     gaps = cuda.local.array(ROWS, int32)
     letters = cuda.local.array(ROWS, int32)
+    cells = LaneCells32(best, gaps, letters)
     lane = int32(cuda.threadIdx.x)
     side = block.side
     strip = int32(block.first_strip + cuda.blockIdx.x)
@@ -123,10 +184,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     for k in range(lane, int32(_TABLE), int32(WARP)):
         table[k] = scores[uint32(k + 2)]
     cuda.syncthreads()
-    for c in range(ROWS):
-        best[c] = state[strip, c, lane]
-        gaps[c] = state[strip, c + ROWS, lane]
-        letters[c] = int32(query[uint32(first_row + c)]) * int32(_TABLE_SIDE)
+    _load(cells, state, query, strip, first_row)
     above = shuffle_up(best[ROWS - 1], scratch)
     if lane == 0:
         above = state[strip, 2 * ROWS, 0]
@@ -148,30 +206,16 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
             letter = int32(subject[uint32(at)])
             diagonal = above
             above = up
-            for c in range(ROWS):
-                pair = int32(diagonal + table[uint32(letters[c] + letter)])
-                gap = max(int32(best[c] - opens), int32(gaps[c] - extends))
-                up_gap = max(int32(up - opens), int32(up_gap - extends))
-                up = max(max(max(pair, gap), int32(0)), up_gap)
-                diagonal = best[c]
-                best[c] = up
-                gaps[c] = gap
-                largest = max(largest, up)
-            bottom, bottom_gap = up, up_gap
+            bottom, bottom_gap, largest = _fill_column(
+                cells, (table, opens, extends), letter, diagonal, (up, up_gap), largest
+            )
             if lane == WARP - 1:
                 row[0, uint32(at)] = bottom
                 row[1, uint32(at)] = bottom_gap
             if column == BLOCK - 1 or int32((at + int32(1)) & int32(side - int32(1))) == 0:
-                if largest > 0:
-                    cuda.atomic.max(most, (tile_row, uint32(at // side)), largest)
-                if largest > reached:
-                    cuda.atomic.max(limits, 0, largest)
+                _raise_tile(most, limits, (tile_row, uint32(at // side)), largest, reached)
                 largest = int32(0)
-    for c in range(ROWS):
-        state[strip, c, lane] = best[c]
-        state[strip, c + ROWS, lane] = gaps[c]
-    if lane == 0:
-        state[strip, 2 * ROWS, 0] = above
+    _store(cells, state, strip, above)
 
 
 def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArray[np.int32]:

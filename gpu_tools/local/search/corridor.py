@@ -87,6 +87,36 @@ def _of_tile(upper, down, across):
     return upper[down, across], entering
 
 
+@njit(nogil=True)
+def _margins(upper, down, across, score):
+    """Return what `_of_tile` does, less a score and scaled; the less, the more a path may lack."""
+    bound, entering = _of_tile(upper, down, across)
+    return (bound - score) * _SCALE, (entering - score) * _SCALE
+
+
+@njit(nogil=True)
+def _used_column(forbidden, at, row):
+    """Return the column of a forbidden pair if it is of a row, else -1."""
+    f_rows, f_columns = forbidden
+    return f_columns[at] if f_rows[at] == row else -1
+
+
+@njit(nogil=True)
+def _last_forbidden(forbidden, at, row, begin):
+    """Return the last forbidden pair up to a node's row and column, at `at` or before."""
+    f_rows, f_columns = forbidden
+    while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > begin):
+        at -= 1
+    return at
+
+
+@njit(nogil=True)
+def _found_path(start, end, ends, corridor):
+    """Return the path of a start and a scaled end; see `find_path`."""
+    down, across = divmod(_SCALE - 1 - end, ends.right - ends.left)
+    return Path(start, (ends.top + 1 + down, ends.left + 1 + across), corridor)
+
+
 @njit(cache=True, nogil=True)
 def find_path(problem, ends, score, inputs):
     """Return start, end and corridor of the first alignment of `score` that ends in a rectangle.
@@ -112,7 +142,8 @@ def find_path(problem, ends, score, inputs):
     """
     query, subject, table = problem.query, problem.subject, problem.table.astype(np.int64) * _SCALE
     gap_open, gap_extend = problem.gap_open * _SCALE, problem.gap_extend * _SCALE
-    upper, shift, f_rows, f_columns = inputs
+    upper, shift = inputs.upper, inputs.shift
+    forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     first_row, last_row = ends.top + 1, ends.bottom
     first_column, last_column = ends.left + 1, ends.right
     ends_across = last_column - first_column + 1
@@ -124,14 +155,13 @@ def find_path(problem, ends, score, inputs):
     firsts, lasts = np.empty(last_row + 1, np.int64), np.empty(last_row + 1, np.int64)
     best[width], met = NO_PATH, width
     lowest, highest, start_row, start_column, end = width, -1, -1, -1, np.int64(-1)
-    at = np.searchsorted(f_rows, last_row + 1) - 1
+    at = np.searchsorted(inputs.forbidden_rows, last_row + 1) - 1
     for row in range(last_row, -1, -1):
         inside = row >= first_row
         begin = max(highest, last_column) if inside else highest
         final = min(lowest - 1, first_column) if inside else lowest - 1
-        while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > begin):
-            at -= 1
-        used_column = f_columns[at] if f_rows[at] == row else -1
+        at = _last_forbidden(forbidden, at, row, begin)
+        used_column = _used_column(forbidden, at, row)
         scores = table[query[row]] if row < len(query) else table[0]
         running, right = NO_PATH, NO_PATH
         down = (row - 1) >> shift
@@ -145,8 +175,7 @@ def find_path(problem, ends, score, inputs):
             if column <= left:
                 across = (column - 1) >> shift
                 left = across << shift
-                bound, entering = _of_tile(upper, down, across)
-                of_tile, entering = (bound - score) * _SCALE, (entering - score) * _SCALE
+                of_tile, entering = _margins(upper, down, across, score)
             # how much a path may lack here of the score
             lacks = -min(of_tile, entering + steepest * min(row - top, column - left))
             falling = extended(best[column], gap[column], gap_open, gap_extend)
@@ -156,7 +185,7 @@ def find_path(problem, ends, score, inputs):
             value = max(falling, running)
             if column == used_column:
                 at -= 1
-                used_column = f_columns[at] if f_rows[at] == row else -1
+                used_column = _used_column(forbidden, at, row)
             elif diagonal > NO_PATH:
                 value = max(value, diagonal + scores[subject[column]])
             if inside and first_column <= column <= last_column:
@@ -174,5 +203,4 @@ def find_path(problem, ends, score, inputs):
         if not inside and highest < 0:
             break
     corridor = Corridor(row, firsts[row : last_row + 1].copy(), lasts[row : last_row + 1].copy())
-    down, across = divmod(_SCALE - 1 - end, ends_across)
-    return Path((start_row, start_column), (first_row + down, first_column + across), corridor)
+    return _found_path((start_row, start_column), end, ends, corridor)

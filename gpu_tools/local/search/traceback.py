@@ -193,6 +193,31 @@ def _forget(best, gap, before, now):
 
 
 @njit(nogil=True)
+def _store_first_row(steps_of, limits):
+    """Store the steps back of the row above a region: gaps of the query."""
+    begins, steps = steps_of
+    for j in range(limits[0], limits[1] + 1):
+        steps[begins[0] + j - limits[0]] = _D | (_D_OPENS if j == 1 else 0)
+
+
+@njit(nogil=True)
+def _begin_crossings(crossings, limits):
+    """Have the paths of a row's cells cross there."""
+    _, of_best, of_gap = crossings
+    for j in range(limits[0], limits[1] + 1):
+        of_best[j], of_gap[j] = 2 * j, 2 * j + 1
+
+
+@njit(nogil=True)
+def _next_forbidden(forbidden, at, row, column):
+    """Return the first forbidden pair not before a column of a row, at `at` or behind it."""
+    f_rows, f_columns = forbidden
+    while f_rows[at] == row and f_columns[at] < column:
+        at += 1
+    return at
+
+
+@njit(nogil=True)
 def _fill(problem, region, corridor, forbidden, steps_of, crossings):
     """Fill a region; either store the steps back of its cells or carry along where paths cross.
 
@@ -211,20 +236,17 @@ def _fill(problem, region, corridor, forbidden, steps_of, crossings):
     _first_row(best, gap, region.enters, before[1], (gap_open, gap_extend))
     if steps_of is not None:
         begins, steps = steps_of
-        for j in range(before[0], before[1] + 1):
-            steps[begins[0] + j - before[0]] = _D | (_D_OPENS if j == 1 else 0)
+        _store_first_row(steps_of, before)
     if crossings is not None:
         middle, of_best, of_gap = crossings
     at = np.searchsorted(f_rows, region.top)
     for row in range(region.top, region.bottom):
         if crossings is not None and row == middle:
-            for j in range(before[0], before[1] + 1):
-                of_best[j], of_gap[j] = 2 * j, 2 * j + 1
+            _begin_crossings(crossings, before)
         first, last = _limits(corridor, region, row + 1)
         _forget(best, gap, before, (max(first, 1), last))
         before = first, last
-        while f_rows[at] == row and f_columns[at] < region.left + max(first, 1) - 1:
-            at += 1
+        at = _next_forbidden(forbidden, at, row, region.left + max(first, 1) - 1)
         scores, diagonal = table[query[row]], best[first - 1] if first else NO_PATH
         left, running, of_left, of_i, of_d, of_pair = NO_PATH, NO_PATH, 0, _I, _D, _PAIR
         if crossings is not None and first:
@@ -257,8 +279,7 @@ def _fill(problem, region, corridor, forbidden, steps_of, crossings):
             if steps_of is not None:
                 opens = (_I_OPENS if i_opens else 0) | (_D_OPENS if d_opens else 0)
                 steps[begins[row + 1 - region.top] + j - first] = source | opens
-        while f_rows[at] == row:
-            at += 1
+        at = _next_forbidden(forbidden, at, row, len(subject))
 
 
 @njit(nogil=True)

@@ -107,6 +107,46 @@ def _record(score, carries, position, part, query, limit, found):
     return limit
 
 
+@cuda.jit(device=True)
+def _load_words(lane_words, table, peq, first, top):
+    """Load a lane's words: their matches, and the differences of its rows before the text.
+
+    `first` is the first word in `peq`, `top` the lane's first row. Rows below 0 are above the
+    probe's first; they match anything, so they stay 0.
+    """
+    rising, falling = lane_words
+    lane, words = int32(cuda.threadIdx.x), len(rising)
+    codes = len(table) // (words * WARP)
+    for w in range(words):
+        for code in range(codes):
+            table[(w * codes + code) * WARP + lane] = peq[(first + w) * codes + code]
+        real = min(max(top + (w + 1) * ROWS, 0), ROWS)
+        full = uint32(uint32(0xFFFFFFFF) << uint32(min(ROWS - real, ROWS - 1)))
+        rising[w] = full if real > 0 else uint32(0)
+        falling[w] = uint32(0)
+
+
+@cuda.jit(device=True)
+def _code_of(symbols, k):
+    """Return a code of a block of symbols, given as its lower and its upper half."""
+    half = int32(symbols[0] if k < 4 else symbols[1])
+    return uint32(permute(half, int32(0), int32(0x4440 + (k & 3))))
+
+
+@cuda.jit(device=True)
+def _advance_words(lane_words, table, base, codes, up, down):
+    """Move a lane's words on by a symbol; return how the row below them changes.
+
+    `base` is the symbol's first element in the table; `up` and `down` tell how the row above
+    changes.
+    """
+    rising, falling = lane_words
+    for w in range(len(rising)):
+        equal = table[base + uint32(w * codes * WARP)]
+        rising[w], falling[w], up, down = _advance(equal, rising[w], falling[w], up, down)
+    return up, down
+
+
 @cache
 def find_words(words: int, codes: int):
     """Return the kernel for lanes that hold `words` words each, and texts of so many codes.
@@ -135,17 +175,10 @@ def find_words(words: int, codes: int):
         part = min(number, int32(len(parts) - 1))
         first, begin, end = parts[part, _FIRST], parts[part, _BEGIN], parts[part, _END]
         start = (begin - queries[query, _WARM]) >> 3 << 3
-        pad = lanes * words * ROWS - m
-        for w in range(words):
-            row = (member * words + w) * ROWS
-            for code in range(codes):
-                word = queries[query, _OFFSET] + member * words + w
-                table[(w * codes + code) * WARP + lane] = peq[word * codes + code]
-            # rows above the probe's first match anything: they stay 0
-            real = min(max(row + ROWS - pad, 0), ROWS)
-            full = uint32(uint32(0xFFFFFFFF) << uint32(min(ROWS - real, ROWS - 1)))
-            pv[w] = full if real > 0 else uint32(0)
-            mv[w] = uint32(0)
+        lane_words = pv, mv
+        first_word = queries[query, _OFFSET] + member * words
+        top = member * words * ROWS - (lanes * words * ROWS - m)
+        _load_words(lane_words, table, peq, first_word, top)
         cuda.syncthreads()
         answers = member == lanes - 1 and number < len(parts)
         score, carry, limit = int32(m), int32(0), limits[query, _CURRENT]
@@ -162,15 +195,11 @@ def find_words(words: int, codes: int):
             low = uint32(symbols) & uint32(known)
             high = uint32(symbols >> uint64(32)) & uint32(known)
             for k in range(BLOCK):
-                half = int32(low if k < 4 else high)
-                code = uint32(permute(half, int32(0), int32(0x4440 + (k & 3))))
-                base = uint32(code * uint32(WARP)) + uint32(lane)
+                base = uint32(_code_of((low, high), k) * uint32(WARP)) + uint32(lane)
                 up = uint32(arriving & one)
                 down = uint32(uint32(arriving >> uint32(8)) & one)
                 arriving = uint32(arriving >> one)
-                for w in range(words):
-                    equal = table[base + uint32(w * codes * WARP)]
-                    pv[w], mv[w], up, down = _advance(equal, pv[w], mv[w], up, down)
+                up, down = _advance_words(lane_words, table, base, codes, up, down)
                 leaving = uint32(leaving >> one)
                 leaving |= uint32(uint32(up << uint32(7)) | uint32(down << uint32(15)))
                 score = int32(score + int32(up) - int32(down))

@@ -129,6 +129,74 @@ def _record(bottoms, half, position, part, query, limit, found):
     return limit
 
 
+@cuda.jit(device=True)
+def _load_costs(pairs, table, costs, first, codes):
+    """Load the costs of a lane's rows from `first` on to registers and, of many codes, the table.
+
+    `pairs` are the two words of each row.
+    """
+    near, far = pairs
+    lane, rows = int32(cuda.threadIdx.x), len(near)
+    for r in range(rows):
+        near[r], far[r] = costs[first + r, 0], costs[first + r, 1]
+    for k in range(0 if codes == _FEW else rows * codes):
+        four = costs[first + k // codes, (k % codes) >> 2]
+        table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
+
+
+@cuda.jit(device=True)
+def _arriving(last, member, scratch):
+    """Return the four cells above a lane's first row: those of the lane before, or 0."""
+    u0, u1 = shuffle_up(last[0], scratch), shuffle_up(last[1], scratch)
+    u2, u3 = shuffle_up(last[2], scratch), shuffle_up(last[3], scratch)
+    if member == 0:
+        u0, u1, u2, u3 = int32(0), int32(0), int32(0), int32(0)
+    return u0, u1, u2, u3
+
+
+@cuda.jit(device=True)
+def _selectors_of(four):
+    """Return what selects the costs of each of four symbols, each in the low half of a word."""
+    s0, s2 = int32(uint32(four)), int32(uint32(four >> uint64(32)))
+    return s0, int32(s0 >> 16), s2, int32(s2 >> 16)
+
+
+@cuda.jit(device=True)
+def _fill_block(column, lane_costs, selectors, arriving, diagonal, constants):
+    """Fill a lane's rows of a block, four columns side by side; return the last row.
+
+    Parameters
+    ----------
+    column : local array of int32
+        The column before the block; then the block's last one.
+    lane_costs : tuple
+        The two words of each row, and the table.
+    selectors : tuple of int32
+        See `_selectors_of`.
+    arriving : tuple of int32
+        The row above.
+    diagonal : int32
+        The cell above the column before.
+    constants : tuple
+        Insertion cost, in both halves, and codes.
+    """
+    near, far, table = lane_costs
+    insertion, codes = constants
+    few = codes == _FEW
+    s0, s1, s2, s3 = selectors
+    u0, u1, u2, u3 = arriving
+    n0, n1, n2, n3 = arriving
+    for r in range(len(column)):
+        base = uint32(r * codes * WARP) + uint32(cuda.threadIdx.x)
+        pair, left = (near[r], far[r]), column[r]
+        n0 = _cell(diagonal, _cost(pair, table, base, s0, few), u0, left, insertion)
+        n1 = _cell(u0, _cost(pair, table, base, s1, few), u1, n0, insertion)
+        n2 = _cell(u1, _cost(pair, table, base, s2, few), u2, n1, insertion)
+        n3 = _cell(u2, _cost(pair, table, base, s3, few), u3, n2, insertion)
+        u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
+    return n0, n1, n2, n3
+
+
 @cache
 def find_costs(rows: int, codes: int):
     """Return the kernel for lanes that hold `rows` rows each, and texts of so many codes.
@@ -162,18 +230,15 @@ def find_costs(rows: int, codes: int):
         start_a, start_b = (of_a[_BEGIN] >> 3 << 3) - warm, (of_b[_BEGIN] >> 3 << 3) - warm
         for r in range(rows):
             column[r] = 0
-            near[r] = costs[query, member * rows + r, 0]
-            far[r] = costs[query, member * rows + r, 1]
-        for k in range(0 if few else rows * codes):
-            four = costs[query, member * rows + k // codes, (k % codes) >> 2]
-            table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
+        _load_costs((near, far), table, costs[query], member * rows, codes)
         slots, wrap = uint32((lane - member) * _RING), uint32(lanes * _RING - 1)
         for k in range(_RING):
             ring[lane * _RING + k] = uint64(outside)
         answers = member == lanes - 1 and 2 * number < len(parts)
         limit = limits[query, _CURRENT]
         lift = _both(-limit - 1)
-        above, n0, n1, n2, n3 = int32(0), int32(0), int32(0), int32(0), int32(0)
+        zero = int32(0)
+        above, bottoms = zero, (zero, zero, zero, zero)
         for step in range(steps):
             if step & (2 * lanes - 1) == 0:  # each lane brings two blocks of symbols
                 sync_lanes()
@@ -182,25 +247,15 @@ def find_costs(rows: int, codes: int):
                 at = start_a + offset, start_b + offset
                 _stage(ring, slot, text, at, (of_a, of_b), few, codes)
                 sync_lanes()
-            four = ring[slots + (uint32(step - member) & wrap)]
-            s0, s2 = int32(uint32(four)), int32(uint32(four >> uint64(32)))
-            s1, s3 = int32(s0 >> 16), int32(s2 >> 16)
-            u0, u1 = shuffle_up(n0, scratch), shuffle_up(n1, scratch)
-            u2, u3 = shuffle_up(n2, scratch), shuffle_up(n3, scratch)
-            if member == 0:
-                u0, u1, u2, u3 = int32(0), int32(0), int32(0), int32(0)
-            diagonal, above = above, u3
-            for r in range(rows):
-                base = uint32(r * codes * WARP) + uint32(lane)
-                pair, left = (near[r], far[r]), column[r]
-                n0 = _cell(diagonal, _cost(pair, table, base, s0, few), u0, left, insertion)
-                n1 = _cell(u0, _cost(pair, table, base, s1, few), u1, n0, insertion)
-                n2 = _cell(u1, _cost(pair, table, base, s2, few), u2, n1, insertion)
-                n3 = _cell(u2, _cost(pair, table, base, s3, few), u3, n2, insertion)
-                u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
-            least = min2(min2(n0, n1), min2(n2, n3))
+            selectors = _selectors_of(ring[slots + (uint32(step - member) & wrap)])
+            arriving = _arriving(bottoms, member, scratch)
+            diagonal, above = above, arriving[3]
+            bottoms = _fill_block(
+                column, (near, far, table), selectors, arriving, diagonal, (insertion, codes)
+            )
+            least = min2(min2(bottoms[0], bottoms[1]), min2(bottoms[2], bottoms[3]))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
-                bottoms, offset = (n0, n1, n2, n3), _STEP_SYMBOLS * (step - member)
+                offset = _STEP_SYMBOLS * (step - member)
                 found = limits, hits, count
                 limit = _record(bottoms, False, start_a + offset, of_a, query, limit, found)
                 limit = _record(bottoms, True, start_b + offset, of_b, query, limit, found)

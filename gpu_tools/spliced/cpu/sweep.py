@@ -9,6 +9,8 @@ on several threads.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numba.extending import overload, register_jitable
@@ -51,32 +53,53 @@ def _overload_pair_scores(target, position, base, match, mismatch):
     return by_equality if target.ndim == 1 else by_profile
 
 
+class LaneColumns(NamedTuple):
+    """The columns of a lane: the lane and their number, the first in the strip, the strip's first.
+
+    `lanes` are the lanes of a vector.
+    """
+
+    lane: int
+    lanes: int
+    columns: int
+    first: int
+    shift: int
+
+
+@register_jitable
+def _columns_of(lane, lanes, columns, shift):
+    """Return a lane's columns of a strip, the first of which is `shift`."""
+    return LaneColumns(lane, lanes, columns, lane * columns, shift)
+
+
 @njit(nogil=True)
-def _commit(maxima, ends, first, columns, end, shift, penalty):
-    """Raise the maxima of `columns` columns from `first` on to an end's values less a penalty."""
-    place = end * ends.shape[1] + first + shift
-    for c in range(columns):
+def _commit(maxima, ends, end, own, penalty):
+    """Raise a lane's maxima to an end's values less a penalty."""
+    first = own.first
+    place = end * ends.shape[1] + first + own.shift
+    for c in range(own.columns):
         value = maxima.dtype.type(simd.element(ends, place + c) - penalty)
         here = simd.element(maxima, first + c)
         simd.set_element(maxima, first + c, value if value > here else here)
 
 
 @njit(nogil=True)
-def _enter(row, maxima, entries, first, columns, track, shift, lane, lanes):
+def _enter(row, maxima, entries, track, own):
     """Load the row from which `track` starts, and store it for the traceback."""
-    place = track * entries.shape[1] + first + shift
-    for c in range(columns):
+    first = own.first
+    place = track * entries.shape[1] + first + own.shift
+    for c in range(own.columns):
         simd.set_element(entries, place + c, simd.element(maxima, first + c))
-    for c in range(columns):
-        simd.set_element(row, c * lanes + lane, simd.element(maxima, first + c))
+    for c in range(own.columns):
+        simd.set_element(row, c * own.lanes + own.lane, simd.element(maxima, first + c))
 
 
 @njit(nogil=True)
-def _leave(row, ends, first, columns, end, shift, lane, lanes, bonus):
-    """Raise an end's row to the row of `lane`, the last one of an exon."""
-    place = end * ends.shape[1] + first + shift
-    for c in range(columns):
-        value = row.dtype.type(simd.element(row, c * lanes + lane) + bonus)
+def _leave(row, ends, end, own, bonus):
+    """Raise an end's row to the row of a lane, the last one of an exon."""
+    place = end * ends.shape[1] + own.first + own.shift
+    for c in range(own.columns):
+        value = row.dtype.type(simd.element(row, c * own.lanes + own.lane) + bonus)
         here = simd.element(ends, place + c)
         simd.set_element(ends, place + c, value if value > here else here)
 
@@ -135,11 +158,11 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
         # later tracks are in lower lanes: a lane reads its neighbour's corner before that changes
         for track in range(first_track, next_track):
             lane = step - track_rows[track]
-            first = lane * columns
+            own = _columns_of(lane, lanes, columns, shift)
             for end in range(committed[lane], track_commits[track]):
-                _commit(maxima, ends, first, columns, end, shift, penalty)
+                _commit(maxima, ends, end, own, penalty)
             committed[lane] = track_commits[track]
-            _enter(row, maxima, entries, first, columns, track, shift, lane, lanes)
+            _enter(row, maxima, entries, track, own)
             edge[lane] = corner[lane - 1] if lane > 0 else border_tops[track]
             corner[lane] = row[(columns - 1) * lanes + lane]
             if lane == lanes - 1:
@@ -156,11 +179,8 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
         while first_exit < next_exit and exit_rows[first_exit] + lanes <= step:
             first_exit += 1
         for exit_ in range(first_exit, next_exit):
-            lane = step - exit_rows[exit_]
-            _leave(
-                row, ends, lane * columns, columns, exit_ends[exit_], shift, lane, lanes,
-                exit_bonus[exit_],
-            )  # fmt: skip
+            own = _columns_of(step - exit_rows[exit_], lanes, columns, shift)
+            _leave(row, ends, exit_ends[exit_], own, exit_bonus[exit_])
     cursor[0], cursor[1], cursor[2], cursor[3] = first_track, next_track, first_exit, next_exit
 
 

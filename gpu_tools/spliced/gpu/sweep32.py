@@ -9,7 +9,7 @@ warp owns is swept in strips, one after the other; the border between them goes 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, int32
@@ -111,6 +111,111 @@ def _advance(row, target, lifted, diagonal, left, gap):
     return left
 
 
+class GraphArrays32(NamedTuple):
+    """A job's rows, tracks and exits; see `sweep_warp`."""
+
+    stream: Any
+    track_commits: Any
+    track_rows: Any
+    exit_rows: Any
+    exit_ends: Any
+    exit_bonus: Any
+
+
+class LaneColumns32(NamedTuple):
+    """A lane's columns: cells of the row, maxima of committed ends, and target symbols."""
+
+    row: Any
+    maxima: Any
+    target: Any
+
+
+@cuda.jit(device=True)
+def _graph_of(job, symbols, numbers):
+    """Return the arrays of a job's graph."""
+    n_tracks, n_exits = int32(job[_TRACKS]), int32(job[_EXITS])
+    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + int32(job[_ROWS])]
+    track_commits = numbers[job[_NUMBERS] :]
+    track_rows, exits = track_commits[n_tracks:], track_commits[2 * n_tracks :]
+    exit_rows, exit_ends, exit_bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
+    return GraphArrays32(stream, track_commits, track_rows, exit_rows, exit_ends, exit_bonus)
+
+
+@cuda.jit(device=True)
+def _stored_of(job, cells):
+    """Return a job's `ends` and `entries`."""
+    n_ends, width = job[_ENDS], LEAD + job[_STRIPS] * STRIP
+    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * width].reshape((n_ends, width))
+    stored = cells[job[_CELLS] + n_ends * width :]
+    return ends, stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
+
+
+@cuda.jit(device=True)
+def _begin_strip(own, job, symbols, column, scores):
+    """Fill in what a lane holds before the first row of a strip; `column` is its first."""
+    gap, _, free = scores
+    for c in range(COLUMNS_PER_LANE):
+        own.target[c] = symbols[job[_TARGET] + column + c]
+        own.maxima[c] = empty_chain(int32(column + c + 1), gap, free)
+        own.row[c] = 0
+
+
+@cuda.jit(device=True)
+def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
+    """Sweep a strip.
+
+    Parameters
+    ----------
+    own : LaneColumns32
+    graph : GraphArrays32
+    rows : tuple
+        `ends` and `entries` of the job, and the number of its tracks.
+    here : slice
+        The lane's columns of stored rows.
+    borders : tuple of int32 array
+        The border before the strip, read, and the one behind it, written.
+    table : int32 array
+        Lifted substitution scores.
+    scores : tuple
+        Gap, intron penalty, and whether ends are free.
+    scratch : int32 array
+    """
+    stream, track_commits, track_rows, exit_rows, exit_ends, exit_bonus = graph
+    row, maxima, target = own
+    ends, entries, n_tracks = rows
+    before, after = borders
+    gap, penalty, _ = scores
+    n_rows, n_exits = int32(len(stream)), int32(len(exit_rows))
+    lane = int32(cuda.threadIdx.x)
+    track, exit_, committed = int32(0), int32(0), int32(0)
+    last, corner, diagonal = int32(0), int32(0), int32(0)
+    for step in range(n_rows + WARP - 1):
+        at = int32(step - lane)
+        left, neighbour = shuffle_up(last, scratch), shuffle_up(corner, scratch)
+        if at < 0 or at >= n_rows:
+            continue
+        if lane == 0:
+            left = before[at]
+        arriving = left
+        if track < n_tracks and track_rows[track] == at:
+            commits, entry = track_commits[track], entries[track, here]
+            _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
+            committed = commits
+            diagonal = neighbour if lane > 0 else before[n_rows + track]
+            corner = row[COLUMNS_PER_LANE - 1]
+            if lane == WARP - 1:
+                after[n_rows + track] = corner
+            track += int32(1)
+        lifted = table[int32(stream[at]) * N_SYMBOLS :]
+        last = _advance(row, target, lifted, diagonal, left, gap)
+        diagonal = arriving
+        if lane == WARP - 1:
+            after[at] = last
+        while exit_ < n_exits and exit_rows[exit_] == at:
+            _leave(row, ends[exit_ends[exit_], here], exit_bonus[exit_])
+            exit_ += int32(1)
+
+
 @cuda.jit
 def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     """Sweep one job a block of one warp.
@@ -141,57 +246,19 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     for k in range(lane, _TABLE, WARP):
         table[k] = scoring[k]
     cuda.syncthreads()
-    gap, penalty, free = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
-
-    n_rows, n_tracks, n_exits = int32(job[_ROWS]), int32(job[_TRACKS]), int32(job[_EXITS])
-    n_strips, n_ends = int32(job[_STRIPS]), job[_ENDS]
-    width = LEAD + job[_STRIPS] * STRIP
-    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + n_rows]
-    track_commits = numbers[job[_NUMBERS] :]
-    track_rows, exits = track_commits[n_tracks:], track_commits[2 * n_tracks :]
-    exit_rows, exit_ends, exit_bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
-    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * width].reshape((n_ends, width))
-    stored = cells[job[_CELLS] + n_ends * width :]
-    entries = stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
-    border = n_rows + n_tracks
-
-    for strip in range(n_strips):
+    scores = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
+    own, graph = LaneColumns32(row, maxima, target), _graph_of(job, symbols, numbers)
+    ends, entries = _stored_of(job, cells)
+    rows = ends, entries, int32(job[_TRACKS])
+    border = int32(job[_ROWS]) + int32(job[_TRACKS])
+    for strip in range(int32(job[_STRIPS])):
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
         before = borders[job[_BORDERS] + (strip % 2) * border :]
         after = borders[job[_BORDERS] + ((strip + 1) % 2) * border :]
-        for c in range(COLUMNS_PER_LANE):
-            target[c] = symbols[job[_TARGET] + column + c]
-            maxima[c] = empty_chain(int32(column + c + 1), gap, free)
-            row[c] = 0
+        _begin_strip(own, job, symbols, column, scores)
         first = LEAD + column
-        track, exit_, committed = int32(0), int32(0), int32(0)
-        last, corner, diagonal = int32(0), int32(0), int32(0)
-        for step in range(n_rows + WARP - 1):
-            at = int32(step - lane)
-            left, neighbour = shuffle_up(last, scratch), shuffle_up(corner, scratch)
-            if at < 0 or at >= n_rows:
-                continue
-            if lane == 0:
-                left = before[at]
-            arriving = left
-            here = slice(first, first + COLUMNS_PER_LANE)
-            if track < n_tracks and track_rows[track] == at:
-                commits, entry = track_commits[track], entries[track, here]
-                _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
-                committed = commits
-                diagonal = neighbour if lane > 0 else before[n_rows + track]
-                corner = row[COLUMNS_PER_LANE - 1]
-                if lane == WARP - 1:
-                    after[n_rows + track] = corner
-                track += int32(1)
-            lifted = table[int32(stream[at]) * N_SYMBOLS :]
-            last = _advance(row, target, lifted, diagonal, left, gap)
-            diagonal = arriving
-            if lane == WARP - 1:
-                after[at] = last
-            while exit_ < n_exits and exit_rows[exit_] == at:
-                _leave(row, ends[exit_ends[exit_], here], exit_bonus[exit_])
-                exit_ += int32(1)
+        here = slice(first, first + COLUMNS_PER_LANE)
+        _sweep_strip(own, graph, rows, here, (before, after), table, scores, scratch)
         cuda.syncthreads()
 
 
