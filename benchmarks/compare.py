@@ -5,7 +5,8 @@ tree is a checkout; a tree without its history names its commit in a file ``COMM
 ``--base-commit`` and ``--new-commit``. Every group of calls runs in a fresh process with
 ``PYTHONPATH`` of one tree (`benchmarks.public_calls`), then in one of the other tree, again and
 again until the time is used up. A round that is run before the others compiles and is not counted.
-``--tiny`` takes seconds: it shows that the program works.
+``--groups`` and ``--repeats`` make rounds shorter. ``--tiny`` takes seconds: it shows that the
+program works.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from benchmarks import record
@@ -31,6 +33,7 @@ from gpu_tools.model.resources import resource_path
 
 CALLS = Path(__file__).with_name("public_calls.py")
 LARGEST_ROUNDS = 9
+COMMANDS = "commands"
 FULL = {
     "local length": 100_000, "protein length": 350, "protein pairs": 2_000,
     "text lengths": (1 << 22, 1 << 27), "values": 10**8, "matrix size": 4096,
@@ -177,12 +180,20 @@ class Comparison:
     devices : list of str
     deadline : float
         When the last process must have ended, by the monotonic clock.
+    groups : list of str
+        What is measured: groups of `benchmarks.public_calls`, and ``commands``.
+    repeats : int
+        Timed calls a process.
     """
 
-    def __init__(self, trees: dict[str, Tree], inputs: Path, devices: list[str], deadline: float):
+    def __init__(
+        self, trees: dict[str, Tree], inputs: Path, devices: list[str], deadline: float,
+        groups: list[str], repeats: int,
+    ):  # fmt: skip
         self.trees, self.inputs, self.deadline = trees, inputs, deadline
-        groups = [(group, run_calls) for group in GROUPS] + [("commands", run_commands)]
-        self.tasks = [(group, device, run) for device in devices for group, run in groups]
+        calls = partial(run_calls, repeats=repeats)
+        runs = [(group, run_commands if group == COMMANDS else calls) for group in groups]
+        self.tasks = [(group, device, run) for device in devices for group, run in runs]
         self.rounds = []
         self.errors = []
         self.usual = {}
@@ -281,7 +292,8 @@ def compare(options: argparse.Namespace) -> dict:
         for tiny in (True,) if options.tiny else (True, False):
             path = scratch / ("tiny" if tiny else "full")
             path.write_bytes(pickle.dumps(inputs_of(tiny)))
-        comparison = Comparison(trees, path, options.devices.split(), deadline)
+        devices, groups = options.devices.split(), options.groups.split()
+        comparison = Comparison(trees, path, devices, deadline, groups, options.repeats)
         if not options.tiny:
             comparison.warm_up(scratch / "tiny")
         print(f"warm after {options.seconds - comparison.left():.0f} s", flush=True)
@@ -317,6 +329,8 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--devices", default="cuda cpu", help="say 'cpu' where there is no GPU")
     parser.add_argument("--seconds", type=float, default=450, help="of the whole run")
     parser.add_argument("--rounds", type=int, default=LARGEST_ROUNDS, help="at most")
+    parser.add_argument("--groups", default=" ".join([*GROUPS, COMMANDS]), help="by spaces")
+    parser.add_argument("--repeats", type=int, default=7, help="timed calls a process")
     parser.add_argument("--tiny", action="store_true", help="tiny inputs, one round")
     options = parser.parse_args(arguments)
     options.rounds = 1 if options.tiny else options.rounds
