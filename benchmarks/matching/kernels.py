@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.timing import kernel_ms, median_ms
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.matching import Pattern, PatternSet, match_approximate
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
@@ -152,7 +153,7 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     hits = numba_cuda.device_array((HITS, 2), np.int64)
     indexes, total, milliseconds = exact_cuda.on_device(searcher), 0, 0.0
     for on_device in indexes:
-        total += len(exact_cuda.search(resident, on_device))
+        total += len(exact_cuda.search(resident, on_device, Buffers()))
         start = exact_cuda.prepared(resident, on_device, hits, exact_cuda.counters())
         milliseconds += kernel_ms(start)
     figures = {

@@ -10,6 +10,7 @@ from numba import cuda as numba_cuda
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.matching.cpu.ends import Finder
 from gpu_tools.matching.cpu.scan import NUCLEOTIDE_CODES
@@ -45,6 +46,10 @@ class DeviceFinder:
         if few:
             matches, pairs = finder.matches[:, chosen], pairs[:, chosen]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        self.buffers = []
+        for ordinal in ordinals:
+            with numba_cuda.gpus[ordinal]:
+                self.buffers.append(Buffers())
         self.numbers, self.others = [], []
         for number in finder.numbers:
             fits = few and self.kernels.fits(len(finder.probes[number].symbols))
@@ -87,25 +92,27 @@ class DeviceFinder:
 
     def _run(self, codes, text_block: TextBlock, plans, share: int) -> NDArray[np.int64]:
         """Return what the current GPU finds in a share of the parts."""
-        found, count, text = [NO_HITS], len(self.ordinals), cuda.resident(codes)
+        found, count, buffers = [NO_HITS], len(self.ordinals), self.buffers[share]
+        text = cuda.resident(codes, buffers=buffers)
         begins = [text_range.begin for text_range in text_block.ranges]
         for probes, length in plans:
             parts = _parts(text_block, length)
             assigned = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
             if len(assigned):
-                rows = self._launched(text, np.ascontiguousarray(assigned[:, 1:]), probes)
+                own = np.ascontiguousarray(assigned[:, 1:])
+                rows = self._launched(text, own, probes, buffers)
                 ranges = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
                 numbers = np.array(probes.numbers)[rows[:, 0]]
                 found.append(np.column_stack((numbers, ranges, rows[:, 1:])))
         return np.concatenate(found)
 
-    def _launched(self, text, parts: NDArray[np.int64], probes) -> NDArray[np.int64]:
+    def _launched(self, text, parts: NDArray[np.int64], probes, buffers) -> NDArray[np.int64]:
         """Return rows of query, end and distance of one launch; limits fall by what it finds."""
         patterns = [self.finder.probes[k].pattern for k in probes.numbers]
         lifts = self.kernels.lifts(self._symbols(probes.numbers))
         bounds = np.stack([self.finder.limits.of(pattern) for pattern in patterns])
         limits = numba_cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
-        rows = launch(self.kernels, text, parts, probes, limits)
+        rows = launch(self.kernels, text, parts, probes, limits, buffers)
         rows[:, 2] += lifts[rows[:, 0]]
         least = limits.copy_to_host()[:, 0] + lifts
         for pattern, limit in zip(patterns, least.tolist(), strict=True):
@@ -137,11 +144,13 @@ def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
     return recode.ravel().astype(np.uint8), chosen
 
 
-def launch(kernels, text, parts: NDArray[np.int64], probes, limits) -> NDArray[np.int64]:
+def launch(
+    kernels, text, parts: NDArray[np.int64], probes, limits, buffers: Buffers
+) -> NDArray[np.int64]:
     """Return rows of query, end and distance; the kernel runs again if its buffer is too small."""
     capacity = HITS
     while True:
-        hits = numba_cuda.device_array((capacity, 3), np.int64)
+        hits = buffers.array("hits", capacity, np.int64, width=3)[:capacity]
         count = numba_cuda.to_device(np.zeros(1, np.int32))
         kernels.prepared(text, parts, probes, (limits, hits, count))()
         found = int(count.copy_to_host()[0])

@@ -17,6 +17,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import funnel, kernel, load4, permute, product
 from gpu_tools.matching.cpu.exact import Searcher
@@ -217,9 +218,11 @@ class DeviceSearcher:
     def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
         self.searcher, self.ordinals = searcher, ordinals
         self.indexes: list[list[DeviceIndex]] = []
+        self.buffers: list[Buffers] = []
         for ordinal in ordinals:
             with cuda.gpus[ordinal]:
                 self.indexes.append(on_device(searcher))
+                self.buffers.append(Buffers())
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return rows of start (in the text block) and probe, in any order."""
@@ -233,8 +236,9 @@ class DeviceSearcher:
     def _run(self, codes, share: int) -> NDArray[np.int64]:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
-        text = resident(codes[begin : end + reach], 2 * BLOCK)
-        found = np.concatenate([search(text, index) for index in self.indexes[share]])
+        buffers, indexes = self.buffers[share], self.indexes[share]
+        text = resident(codes[begin : end + reach], 2 * BLOCK, buffers)
+        found = np.concatenate([search(text, index, buffers) for index in indexes])
         found[:, 0] += begin
         return found[found[:, 0] < end]
 
@@ -268,15 +272,15 @@ def _arrays(index: Index) -> tuple:
     return tuple(map(cuda.to_device, (numbers, index.filter, index.slots.ravel())))
 
 
-def search(text, index: DeviceIndex) -> NDArray[np.int64]:
+def search(text, index: DeviceIndex, buffers: Buffers) -> NDArray[np.int64]:
     """Return rows of start and probe in a text on the device, see `resident`.
 
-    The kernel runs again if its buffer is too small.
+    The kernel runs again if the buffer for them is too small.
     """
     size, most = 0, HITS // REGIONS
     while most > size:
         size, counts = most, counters()
-        hits = cuda.device_array((REGIONS * size, 2), np.int64)
+        hits = buffers.array("hits", REGIONS * size, np.int64, width=2)[: REGIONS * size]
         prepared(text, index, hits, counts)()
         of_regions = counts.copy_to_host()[::COUNTER]
         most = int(of_regions.max())

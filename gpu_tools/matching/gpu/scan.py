@@ -17,6 +17,7 @@ from numba import cuda, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, permute, shuffle_up
 
 ROWS = 32
@@ -297,7 +298,7 @@ class UnitKernels:
         return lambda: find(text, *arrays, longest // BLOCK + 2, *found)
 
 
-def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
+def resident(codes: NDArray[np.uint8], multiple: int = BLOCK, buffers: Buffers | None = None):
     """Return a text on the device, 8 codes a word, padded by the code 4.
 
     Parameters
@@ -306,8 +307,11 @@ def resident(codes: NDArray[np.uint8], multiple: int = BLOCK):
         Of nucleotides 0 to 3, and 4 for what matches nothing.
     multiple : int
         Pad to a multiple of so many symbols, itself one of 8.
+    buffers : Buffers, optional
+        Whose memory is used, until the next text; without them the text has its own.
     """
-    text = cuda.device_array(-(-len(codes) // multiple) * multiple, np.uint8)
+    size = -(-len(codes) // multiple) * multiple
+    text = (buffers or Buffers()).array("text", size, np.uint8)[:size]
     whole = len(codes) // multiple * multiple
     if whole:
         text[:whole].copy_to_device(np.ascontiguousarray(codes[:whole]))
