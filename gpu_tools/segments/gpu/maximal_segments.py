@@ -17,11 +17,11 @@ from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.segments import recurrence as core
 from gpu_tools.segments.maximal import RunSegments, merge_runs
 
-RUN = 16 if simulated() else 256
+RUN = 16 if simulated() else 1 << 12
 SLOTS = RUN // 2
 """Segments that a run can have: a value that is not positive lies between two of them."""
 THREADS = 4 if simulated() else 64
-VALUES_PER_LAUNCH = RUN * (8 if simulated() else 1 << 18)
+VALUES_PER_LAUNCH = RUN * (8 if simulated() else 1 << 14)
 """Values that are on a GPU at a time: their lists take ten times the memory of 32-bit values."""
 
 to_units = cuda.jit(device=True)(core.to_units)
