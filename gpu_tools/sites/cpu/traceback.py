@@ -210,5 +210,6 @@ def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
         admitted = rows <= start - intron.min_length
         admitted &= table.exit_kind[rows] == intron.kind
         admitted &= table.entry_kind[start] == intron.kind
-        explains |= admitted[:, None] & (surplus == intron.penalty)
+        penalties = intron.penalty_between(rows, start)
+        explains |= admitted[:, None] & (surplus == penalties[:, None])
     return explains
