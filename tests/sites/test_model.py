@@ -69,7 +69,7 @@ def test_sites_score_as_the_exon_models_do():
         ):
             bits = site_scores(codes, site)
             here = (scores != CLOSED) & (kinds == kind)
-            assert np.array_equal(scores[here], np.rint(bits[here] / 100))
+            assert np.array_equal(scores[here], np.rint(model.points_per_bit * bits[here] / 100))
             assert np.array_equal(here, bits >= site.cutoff)
             assert here.any()
 

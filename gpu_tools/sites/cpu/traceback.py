@@ -137,9 +137,12 @@ class _SiteTracer:
             return None
         table, column = self.table, exon.column
         wanted = exon.entry - int(table.inner_entry[exon.start])
-        least = min(intron.penalty for intron in table.introns)
         for number in range(self.sweep.block_of(exon.start), -1, -1):
-            if self.sweep.best_exit(number, column) - least < wanted:
+            last = self.sweep.inputs.blocks[number][1] - 1
+            if (
+                self.sweep.best_exit(number, column) - _least_penalty(table, last, exon.start)
+                < wanted
+            ):
                 continue
             block = self.block(number)
             values = block.exits[:, column].astype(np.int64).reshape(-1, self.tracks)
@@ -198,6 +201,14 @@ class _CodingTracer(_SiteTracer):
             return False
         before = split_class(self.codes, end, split)
         return bool(completes(self.codes, self.table.stops, before, start))
+
+
+def _least_penalty(table: SiteTable, last: int, start: int) -> int:
+    """Return the least penalty of introns from exits up to boundary `last` to a start."""
+    return min(
+        int(intron.penalty_between(min(last, start - intron.min_length), start))
+        for intron in table.introns
+    )
 
 
 def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
