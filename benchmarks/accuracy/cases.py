@@ -75,8 +75,8 @@ def annotated_records() -> list[AnnotatedSequence]:
     return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(_TRAINING / "records.fa.gz")]
 
 
-def genes(records: list[AnnotatedSequence]) -> list[Gene]:
-    """Return the complete genes; of overlapping transcripts of a strand the longest."""
+def genes(records: list[AnnotatedSequence], flank: int = FLANK) -> list[Gene]:
+    """Return the complete genes with flanks; of overlapping transcripts of a strand the longest."""
     found = []
     for number, record in enumerate(records):
         taken: list[tuple[int, int, str]] = []
@@ -87,7 +87,7 @@ def genes(records: list[AnnotatedSequence]) -> list[Gene]:
             overlaps = any(low < b and a < high and coding.strand == s for a, b, s in taken)
             if not overlaps and not any(segment.partial for segment in coding.segments):
                 taken.append((low, high, coding.strand))
-                found.append(_gene(number, record, coding, (low, high)))
+                found.append(_gene(number, record, coding, (low - flank, high + flank)))
     return found
 
 
@@ -101,7 +101,7 @@ def _ends(coding: CodingSequence) -> list[int]:
 
 def _gene(number: int, record: AnnotatedSequence, coding: CodingSequence, span) -> Gene:
     codes = record.sequence.codes
-    low, high = max(span[0] - FLANK, 0), min(span[1] + FLANK, len(codes))
+    low, high = max(span[0], 0), min(span[1], len(codes))
     exons = [(s.start - low, s.end - low) for s in coding.segments]
     locus = codes[low:high]
     if coding.strand == "-":

@@ -20,11 +20,12 @@ from gpu_tools import Sequence, SiteCase, site_align, tables_of
 from gpu_tools.sites.model import GeneSites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
-DIVERGENCES = (15, 35, 45, 50)
+DIVERGENCES = (5, 25, 35, 45)
+FLANK = 100_000
 SEED = 31
-PENALTIES = (10, 12, 14, 16, 18, 20, 24)
-POINTS_PER_BIT = (0.75, 1.0, 1.25, 1.5)
-ANYWHERE = (-6, -10, -14)
+PENALTIES = (11, 12, 13, 14)
+POINTS_PER_BIT = (0.75, 0.85, 1.0)
+ANYWHERE = (-8, -10)
 """Points for beginning without a start codon, and for ending without a stop codon."""
 GRID = list(product(PENALTIES, POINTS_PER_BIT, ANYWHERE))
 
@@ -58,7 +59,7 @@ def counts(models: list[GeneSites], cases: list[tuple[Gene, np.ndarray]]) -> lis
 
 def grid(records, divergences=DIVERGENCES, choices=GRID) -> list[dict]:
     """Return a row for each choice of weights: exon counts by record and divergence."""
-    models, every = held_out_models(records), genes(records)
+    models, every = held_out_models(records), genes(records, FLANK)
     cases = {}
     for divergence in divergences:
         rng = np.random.default_rng([SEED, divergence])

@@ -94,23 +94,41 @@ def _run(command: list[str], folder: Path) -> tuple[str, float]:
 
 
 def _from_gff(lines: list[list[str]], feature: str) -> list[tuple[int, int]]:
-    return sorted(
-        (int(fields[3]) - 1, int(fields[4]))
-        for fields in lines
-        if len(fields) >= 8 and fields[2] == feature and fields[6] == "+"
-    )
+    found = exons_of_gff(lines, "", feature)[""]
+    return [(start, end) for strand, start, end in found if strand == "+"]
 
 
 def _from_sam(lines: list[list[str]]) -> list[tuple[int, int]]:
-    """Return the primary alignment's exons; flags 4, 16, 256 and 2048 are none on this strand."""
-    exons = []
-    for fields in (f for f in lines if len(f) > 5 and not int(f[1]) & (4 | 16 | 256 | 2048)):
-        start = end = int(fields[3]) - 1
+    """Return the primary alignment's exons on the forward strand."""
+    found = [exons for exons in exons_of_sam(lines).values() if exons]
+    return [(start, end) for exons in found for strand, start, end in exons if strand == "+"]
+
+
+def exons_of_gff(
+    lines: list[list[str]], name: str, feature: str
+) -> dict[str, list[tuple[str, int, int]]]:
+    """Return strand and interval of each feature, all of them under one name."""
+    rows = (f for f in lines if len(f) >= 8 and f[2] == feature)
+    return {name: sorted((f[6], int(f[3]) - 1, int(f[4])) for f in rows)}
+
+
+def exons_of_sam(lines: list[list[str]], name: str = "") -> dict[str, list[tuple[str, int, int]]]:
+    """Return strand and exons of the primary alignments by query; `name` has no use.
+
+    Flags 4, 256 and 2048 are unaligned, secondary and supplementary lines.
+    """
+    found = {}
+    for fields in (f for f in lines if len(f) > 5 and f[0][:1] != "@"):
+        flag, exons = int(fields[1]), []
+        if flag & (4 | 256 | 2048):
+            continue
+        strand, start = "-" if flag & 16 else "+", int(fields[3]) - 1
+        end = start
         for length, letter in re.findall(r"(\d+)([MIDNSH=X])", fields[5]):
             if letter == "N":
-                exons.append((start, end))
+                exons.append((strand, start, end))
                 start = end = end + int(length)
             elif letter in "MD=X":
                 end += int(length)
-        exons.append((start, end))
-    return exons
+        found[fields[0]] = [*exons, (strand, start, end)]
+    return found

@@ -93,7 +93,10 @@ def coding_chain(table: SiteTable, codes, gap: int) -> int:
     found = _coding_exon(table.first_entry, table.last_exit, codes, table.stops, gap)
     if found != CLOSED:
         return int(found)
-    first, acceptor, donor, last, penalty = table.largest_scores()
+    first, acceptor, donor, last, _ = table.largest_scores()
+    whole = np.zeros(1, dtype=np.int64)
+    costs = (intron.penalty_between(whole, table.length) for intron in table.introns)
+    penalty = max((abs(int(cost[0])) + 1 for cost in costs), default=0)
     introns = min(int((scores != CLOSED).sum()) for scores in table.scores[1:3])
     return min(gap, 0) * table.length - first - last - (acceptor + donor + penalty) * introns
 

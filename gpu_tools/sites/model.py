@@ -8,6 +8,7 @@ device.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from os import PathLike
 from typing import Any
 
@@ -26,6 +27,7 @@ SITE_VERSION = 1
 LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
+MOST_LINES, LARGEST_EXTRA, LEAST_EVERY = 4, 1000, 64
 START_CODON = "ATG"
 
 
@@ -39,11 +41,14 @@ class IntronModel:
         Matrices, in hundredths of a bit.
     penalties : tuple of (int, int)
         Least length and penalty in points, lengths rising, penalties falling.
+    rising : tuple of (int, int)
+        How the penalties grow with the length, see `gpu_tools.sites.table.IntronClass`.
     """
 
     donor: SiteModel
     acceptor: SiteModel
     penalties: tuple[tuple[int, int], ...]
+    rising: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,11 @@ class GeneSites:
         last[stops] = np.maximum(last[stops], self.stop)
         donors, donor_kinds = self._best_kind(codes, [i.donor for i in self.introns])
         acceptors, acceptor_kinds = self._best_kind(codes, [i.acceptor for i in self.introns])
-        classes = (IntronClass(k, *p) for k, i in enumerate(self.introns) for p in i.penalties)
+        classes = (
+            IntronClass(k, *least_and_penalty, intron.rising)
+            for k, intron in enumerate(self.introns)
+            for least_and_penalty in intron.penalties
+        )
         return SiteTable(
             first, acceptors, donors, last, tuple(classes), acceptor_kinds, donor_kinds,
             None if reading == "any" else stop_words(self.stops),
@@ -224,4 +233,29 @@ def _intron(reader: ModelReader) -> IntronModel:
         read_site(reader.inner("donor"), at_least=(0, 2)),
         read_site(reader.inner("acceptor"), at_least=(2, 0)),
         tuple(zip(rising, penalties, strict=True)),
+        _lines(reader),
     )
+
+
+def _lines(reader: ModelReader) -> tuple[tuple[int, int], ...]:
+    """Return how penalties rise, nothing if the model does not say."""
+    lines = reader.content.get("rising", [])
+    expected = (
+        f"at most {MOST_LINES} pairs of extra points and nucleotides a point, the first extra 0, "
+        f"extras rising to at most {LARGEST_EXTRA}, nucleotides rising, each a multiple of the one "
+        f"before, from {LEAST_EVERY} to {LONGEST_INTRON}"
+    )
+    is_table = isinstance(lines, list) and len(lines) <= MOST_LINES
+    if not is_table or not all(isinstance(pair, list) and len(pair) == 2 for pair in lines):
+        raise reader.wrong("rising", expected)
+    if any(type(number) is not int for pair in lines for number in pair):
+        raise reader.wrong("rising", expected)
+    if lines and (
+        lines[0][0] != 0 or lines[-1][0] > LARGEST_EXTRA
+        or lines[0][1] < LEAST_EVERY or lines[-1][1] > LONGEST_INTRON
+        or any(
+            b[0] <= a[0] or b[1] <= a[1] or b[1] % a[1] for a, b in pairwise(lines)
+        )
+    ):  # fmt: skip
+        raise reader.wrong("rising", expected)
+    return tuple((extra, every) for extra, every in lines)

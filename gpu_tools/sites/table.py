@@ -32,11 +32,31 @@ class IntronClass(NamedTuple):
         Shortest intron.
     penalty : int
         Subtracted for the intron; of all classes an intron belongs to, the least counts.
+    rising : tuple of (int, int)
+        How the penalty grows with the length: lines (extra, every), see `penalty_between`. The
+        first line's extra is 0; `extra` rises from line to line, and each `every` is a multiple of
+        the one before. Without lines the penalty is constant.
     """
 
     kind: int
     min_length: int
     penalty: int
+    rising: tuple[tuple[int, int], ...] = ()
+
+    def penalty_between(self, exits: NDArray[np.int64], entry: int) -> NDArray[np.int64]:
+        """Return the penalties of introns from some exits to an entry, all of them long enough.
+
+        A line adds `extra` points, and one point for each multiple of `every` behind the shortest
+        intron, up to the entry. The least line counts.
+        """
+        shortest = np.asarray(exits) + self.min_length
+        lines = [extra + entry // every - shortest // every for extra, every in self.rising]
+        return self.penalty + np.min(lines or [np.zeros_like(shortest)], axis=0)
+
+    @property
+    def largest_step(self) -> int:
+        """The largest magnitude that is added to a row at a time."""
+        return abs(self.penalty) + max((extra for extra, _ in self.rising), default=0)
 
 
 @dataclass(frozen=True)
@@ -82,7 +102,7 @@ class SiteTable:
     def largest_scores(self) -> list[int]:
         """Return the largest magnitudes of the four kinds of scores, then of the penalties."""
         largest = [int(np.abs(s[s != CLOSED]).max(initial=0)) for s in self.scores]
-        return [*largest, max((abs(intron.penalty) for intron in self.introns), default=0)]
+        return [*largest, max((intron.largest_step for intron in self.introns), default=0)]
 
     @property
     def length(self) -> int:

@@ -36,6 +36,8 @@ class SiteDesign:
         Weight of the sites.
     shortest, penalty : int
         Least length of an intron and its penalty.
+    rising : tuple of (int, int)
+        How the penalty grows with the length, see `gpu_tools.sites.table.IntronClass`.
     anywhere : int
         Points for beginning without a start codon, and for ending without a stop codon.
     consensus_bits, other_bits : float
@@ -48,10 +50,11 @@ class SiteDesign:
     donor: Window = DONOR
     site_weight: float = 12.0
     cutoff: float = -10.0
-    points_per_bit: float = 1.0
+    points_per_bit: float = 0.85
     shortest: int = 30
-    penalty: int = 16
-    anywhere: int = -10
+    penalty: int = 12
+    rising: tuple[tuple[int, int], ...] = ((0, 1 << 10), (4, 1 << 13), (8, 1 << 16))
+    anywhere: int = -8
     consensus_bits: float = 1.5
     other_bits: float = -2.5
     consensus_cutoff: float = -1.0
@@ -88,6 +91,7 @@ def train_sites(
         "acceptor": _consensus(MINOR_ACCEPTOR, len(MINOR_ACCEPTOR), slice(-2, None), design),
     }
     lengths = {"from": [design.shortest], "penalties": [design.penalty]}
+    lengths["rising"] = [list(line) for line in design.rising]
     return {
         "format": SITE_FORMAT, "version": SITE_VERSION, "name": name, "source": source,
         "units": "bits", "points_per_bit": design.points_per_bit,

@@ -27,6 +27,15 @@ def raise_to(to, to_row, source, source_row, width, lanes, bonus):
 
 
 @njit(nogil=True)
+def lower(to, to_row, source, source_row, width, lanes, bonus, floor):
+    """Set a row to another one plus a bonus, but not below the floor."""
+    added, low = simd.splat(to.dtype.type(bonus)), simd.splat(floor)
+    for k in range(0, width, lanes):
+        value = simd.add(simd.load(source, source_row * width + k), added)
+        simd.store(to, to_row * width + k, simd.maximum(value, low))
+
+
+@njit(nogil=True)
 def settle(row, carry, lanes):
     """Let the carry join the row."""
     for k in range(0, len(row), lanes):

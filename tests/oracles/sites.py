@@ -11,7 +11,7 @@ def chains(sites, length):
     """All chains with the sum of their sites and introns, as {chain: best sum}.
 
     `sites` holds four dictionaries of scores by boundary, ``first_entry`` and so on, ``introns``
-    as (kind, least length, penalty) and the boundaries' ``entry_kind`` and ``exit_kind``.
+    as (kind, least length, penalty, lines) and the boundaries' ``entry_kind`` and ``exit_kind``.
     """
     found = {}
 
@@ -23,14 +23,10 @@ def chains(sites, length):
         if end not in sites["inner_exit"]:
             return
         for start in sites["inner_entry"]:
-            penalties = [
-                penalty for kind, least, penalty in sites["introns"]
-                if start - end >= least
-                and kind == sites["exit_kind"][end] == sites["entry_kind"][start]
-            ]  # fmt: skip
-            if start < end or not penalties:
+            penalty = intron_penalty(sites, end, start)
+            if start < end or penalty is None:
                 continue
-            added = sites["inner_exit"][end] + sites["inner_entry"][start] - min(penalties)
+            added = sites["inner_exit"][end] + sites["inner_entry"][start] - penalty
             for following in range(start + 1, length + 1):
                 grow((*chain, (start, following)), total + added)
 
@@ -38,6 +34,22 @@ def chains(sites, length):
         if start < end:
             grow(((start, end),), sites["first_entry"][start])
     return found
+
+
+def intron_penalty(sites, end, start):
+    """Least penalty of an intron from a boundary to another one; None if no class admits it.
+
+    A line (extra, every) costs its extra, and a point for each multiple of `every` that lies
+    behind the shortest intron of the class, up to the entry.
+    """
+    costs = []
+    for kind, least, penalty, lines in sites["introns"]:
+        alike = kind == sites["exit_kind"][end] == sites["entry_kind"][start]
+        if alike and start - end >= least:
+            crossed = range(end + least + 1, start + 1)
+            rises = [extra + sum(i % every == 0 for i in crossed) for extra, every in lines]
+            costs.append(penalty + min(rises, default=0))
+    return min(costs, default=None)
 
 
 def best_score(base, target, sites, scoring):
@@ -98,13 +110,9 @@ def best_by_programme(base, target, sites, scoring):
             entries.append([value + sites["first_entry"][i] for value in start])
         if i in sites["inner_entry"]:
             for end, leaving in kept.items():
-                penalties = [
-                    penalty for kind, least, penalty in sites["introns"]
-                    if i - end >= least
-                    and kind == sites["exit_kind"][end] == sites["entry_kind"][i]
-                ]  # fmt: skip
-                if penalties:
-                    added = sites["inner_entry"][i] - min(penalties)
+                penalty = intron_penalty(sites, end, i)
+                if penalty is not None:
+                    added = sites["inner_entry"][i] - penalty
                     entries.append([value + added for value in leaving])
         row = [max(values) for values in zip(row, *entries, strict=True)]
     return None if best == none else best

@@ -23,11 +23,25 @@ def random_scores(rng, length, share):
     return scores
 
 
+def random_lines(rng, every: int = 1) -> tuple[tuple[int, int], ...]:
+    """Return lines of a penalty that rises with the intron's length, none in a third of calls."""
+    lines, extra = [], 0
+    for _ in range(rng.integers(0, 3) and rng.integers(1, 4)):
+        every *= int(rng.integers(2, 4))
+        lines.append((extra, every))
+        extra += int(rng.integers(1, 4))
+    return tuple(lines)
+
+
+def random_intron(rng, least: int = 0, longest: int = 5, penalty: int = 5) -> IntronClass:
+    return IntronClass(
+        int(rng.integers(0, 2)), int(rng.integers(0, longest)), int(rng.integers(least, penalty)),
+        random_lines(rng, int(rng.choice([1, 5, 40]))),
+    )  # fmt: skip
+
+
 def random_table(rng, length, share=0.3, introns=None) -> SiteTable:
-    introns = introns or tuple(
-        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, 5)), int(rng.integers(-2, 5)))
-        for _ in range(rng.integers(1, 4))
-    )
+    introns = introns or tuple(random_intron(rng, -2) for _ in range(rng.integers(1, 4)))
     return SiteTable(
         *(random_scores(rng, length, share) for _ in range(4)), introns,
         *(rng.integers(0, 2, length + 1).astype(np.uint8) for _ in range(2)),
@@ -63,10 +77,7 @@ def sites_of_chain(table: SiteTable, chain) -> int:
     """Return the sum of a chain's sites less its introns' penalties, in reading direction."""
     total = int(table.first_entry[chain[0][0]] + table.last_exit[chain[-1][1]])
     for (_, end), (start, _) in pairwise(chain):
-        kinds = {int(table.exit_kind[end]), int(table.entry_kind[start])}
-        penalty = min(
-            i.penalty for i in table.introns if {i.kind} == kinds and start - end >= i.min_length
-        )
+        penalty = oracle_sites.intron_penalty(oracle_table(table), end, start)
         total += int(table.inner_exit[end] + table.inner_entry[start]) - penalty
     return total
 
@@ -106,12 +117,33 @@ def test_small_cases_by_enumeration(seed, short_blocks):
         assert rescored(base, target, result, table, scoring) == result.score
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rising_penalties_of_longer_cases(seed, short_blocks):
+    """Introns cross many borders; the recurrence over all exits is the oracle."""
+    rng = np.random.default_rng(seed)
+    base = cases.random_text(rng, int(rng.integers(40, 90)))
+    target, scoring = random_target(rng, base, int(rng.integers(5, 20))), cases.random_scoring(rng)
+    lines = [random_lines(rng, every) for every in (1, 2, 5)]
+    introns = tuple(
+        IntronClass(k % 2, int(rng.integers(0, 8)), int(rng.integers(-2, 3)), lines[k])
+        for k in range(3)
+    )
+    table = random_table(rng, len(base), 0.4, introns)
+    result = align(base, target, {"+": table}, scoring)
+    terms = cases.oracle_scoring(scoring)
+    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
+    assert result.score == expected
+    if expected is not None:
+        assert rescored(base, target, result, table, scoring) == expected
+
+
 STOPS = np.zeros((5, 5, 5), dtype=bool)
 STOPS[3, [0, 0, 2], [0, 2, 0]] = True
 
 
 def coding_table(rng, length) -> SiteTable:
-    introns = (IntronClass(0, int(rng.integers(0, 3)), int(rng.integers(-9, 1))),)
+    least, penalty = int(rng.integers(0, 3)), int(rng.integers(-9, 1))
+    introns = (IntronClass(0, least, penalty, random_lines(rng)),)
     table = random_table(rng, length, 0.5, introns)
     same = np.zeros(length + 1, dtype=np.uint8)
     return replace(table, stops=STOPS, entry_kind=same, exit_kind=same)

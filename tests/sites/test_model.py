@@ -42,7 +42,7 @@ def test_table_of_a_small_model():
     assert {i for i in last if last[i] == 3} == {8, 15}
     assert donors == {1: 2, 4: 1, 11: 1, 14: 2}
     assert acceptors == {10: 2, 12: 1}
-    assert [tuple(i) for i in table.introns] == [(0, 4, 5), (0, 6, 3), (1, 4, 4)]
+    assert [tuple(i) for i in table.introns] == [(0, 4, 5, ()), (0, 6, 3, ()), (1, 4, 4, ())]
     assert table.exit_kind[[1, 4]].tolist() == [1, 0]
     assert table.entry_kind[[10, 12]].tolist() == [1, 0]
 
@@ -69,7 +69,7 @@ def test_sites_score_as_the_exon_models_do():
         ):
             bits = site_scores(codes, site)
             here = (scores != CLOSED) & (kinds == kind)
-            assert np.array_equal(scores[here], np.rint(bits[here] / 100))
+            assert np.array_equal(scores[here], np.rint(model.points_per_bit * bits[here] / 100))
             assert np.array_equal(here, bits >= site.cutoff)
             assert here.any()
 

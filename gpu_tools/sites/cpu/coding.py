@@ -14,7 +14,9 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import WAITING, drop_taken
+from gpu_tools.sites.rising import BORDER
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.rows import advance, column_of, final_score, put, raise_to, settle
@@ -131,6 +133,9 @@ def sweep_coding_block(sites, strip, state, weights, bounds):
         if i > 0:
             for track in range(FRAMES):
                 _step(rows, carries, track, profile, np.int64(codes[i - 1]), gap, floor, lanes)
+        if flags[i] & BORDER:
+            _take_exits(state, sites, i - 1, lanes)
+            cross_border(state.before, sites.rising, i, SPLITS, floor, lanes)
         if flags[i] & LAST_EXIT:
             carry = simd.load(carries, frame * lanes)
             score = final_score(rows[frame], drop, final, span, lowest, carry, lanes)

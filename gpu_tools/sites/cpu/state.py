@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.sites.rising import BORDER, Rising, rising_of
 from gpu_tools.sites.table import CLOSED, INNER_ENTRY, INNER_EXIT, SiteTable
 from gpu_tools.splicing.codons import FRAMES, SPLITS
 from gpu_tools.splicing.strip import lanes_of
@@ -34,6 +35,7 @@ class Sites(NamedTuple):
     intron_kinds: NDArray[np.int64]
     intron_lengths: NDArray[np.int64]
     intron_penalties: NDArray
+    rising: Rising
     stops: NDArray[np.bool_]
 
     @property
@@ -48,7 +50,8 @@ class State(NamedTuple):
     `rows` and `carries` together are the tracks' current rows; if chains translate, another one
     follows them, see `gpu_tools.sites.cpu.coding`, and `waiting` are rows that join their track
     behind a codon, `waits` whether there are any. `before` are the maxima over the exits that may
-    precede an entry, a row an intron class and kind of split codon; `exits` the rows of the block's
+    precede an entry, a row an intron class and kind of split codon, then the far rows of
+    `gpu_tools.sites.rising`; `exits` the rows of the block's
     exits behind those still pending, one a track, `exit_rows` their boundaries, `counts` how many
     exits there are, then how many each intron class has passed; `block_exits` the maximum over the
     block's exits; `entries` the rows of the block's inner entries, one a number of nucleotides of
@@ -78,10 +81,12 @@ class SiteBorder(NamedTuple):
 def sites_of(codes, table: SiteTable, dtype) -> Sites:
     """Return a table in the form that the loops read."""
     scores = (np.where(s == CLOSED, 0, s).astype(dtype) for s in table.scores)
-    introns = np.array(table.introns, dtype=np.int64).reshape(-1, 3)
+    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
+    rising, flags = rising_of(table.introns), table.flags()
+    flags[rising.borders(table.length)] |= BORDER
     return Sites(
-        np.ascontiguousarray(codes), table.flags(), *scores, table.entry_kind, table.exit_kind,
-        introns[:, 0].copy(), introns[:, 1].copy(), introns[:, 2].astype(dtype),
+        np.ascontiguousarray(codes), flags, *scores, table.entry_kind, table.exit_kind,
+        introns[:, 0].copy(), introns[:, 1].copy(), introns[:, 2].astype(dtype), rising,
         np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops,
     )  # fmt: skip
 
@@ -99,12 +104,14 @@ def capacity_of(sites: Sites, blocks) -> tuple[int, int]:
 
 def fresh_state(sites: Sites, width: int, capacity: tuple[int, int], floor) -> State:
     """Return the state before the first block, all cells at the floor."""
-    dtype, classes, tracks = floor.dtype, len(sites.intron_kinds), sites.tracks
+    dtype, tracks = floor.dtype, sites.tracks
+    classes = len(sites.intron_kinds)
+    maxima = classes + len(sites.rising.far_class)
     current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
     return State(
         np.full((current, width), floor, dtype), np.full((current, lanes_of(dtype)), floor, dtype),
         np.full((waiting, width), floor, dtype), np.zeros(waiting, bool),
-        np.full((splits * classes, width), floor, dtype),
+        np.full((splits * maxima, width), floor, dtype),
         np.empty((tracks * capacity[0], width), dtype), np.empty(capacity[0], np.int64),
         np.zeros(1 + classes, np.int64), np.full(width, floor, dtype),
         np.empty((tracks * capacity[1], width), dtype), np.array([_NO_SCORE, 0, 0], np.int64),

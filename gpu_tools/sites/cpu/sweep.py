@@ -21,6 +21,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import Limits, limits, possible, table_limits
+from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.coding import sweep_coding_block
 from gpu_tools.sites.cpu.state import (
     SiteBorder,
@@ -33,6 +34,7 @@ from gpu_tools.sites.cpu.state import (
     sites_of,
     snapshot_of,
 )
+from gpu_tools.sites.rising import BORDER
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.rows import advance, begin, column_of, final_score, put, raise_to, settle
@@ -96,6 +98,9 @@ def sweep_block(sites, strip, state, border, following, weights, rows):
             carry = simd.prefix_maximum(simd.shift_in(last, arriving[i]))
             carry = simd.maximum(carry, low)
             next_arriving[i] = simd.last_lane(simd.maximum(last, carry))
+        if flags[i] & BORDER:
+            _take_exits(before, exits, exit_rows, counts, exit_kind, kinds, lengths, i - 1, lanes)
+            cross_border(before, sites.rising, i, 1, floor, lanes)
         if flags[i] & LAST_EXIT:
             score = final_score(row, drop, final, span, lowest, carry, lanes)
             if score + last_exit[i] > best[_SCORE]:

@@ -137,9 +137,12 @@ class _SiteTracer:
             return None
         table, column = self.table, exon.column
         wanted = exon.entry - int(table.inner_entry[exon.start])
-        least = min(intron.penalty for intron in table.introns)
         for number in range(self.sweep.block_of(exon.start), -1, -1):
-            if self.sweep.best_exit(number, column) - least < wanted:
+            last = self.sweep.inputs.blocks[number][1] - 1
+            if (
+                self.sweep.best_exit(number, column) - _least_penalty(table, last, exon.start)
+                < wanted
+            ):
                 continue
             block = self.block(number)
             values = block.exits[:, column].astype(np.int64).reshape(-1, self.tracks)
@@ -200,6 +203,14 @@ class _CodingTracer(_SiteTracer):
         return bool(completes(self.codes, self.table.stops, before, start))
 
 
+def _least_penalty(table: SiteTable, last: int, start: int) -> int:
+    """Return the least penalty of introns from exits up to boundary `last` to a start."""
+    return min(
+        int(intron.penalty_between(min(last, start - intron.min_length), start))
+        for intron in table.introns
+    )
+
+
 def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
     """Return which exits, at boundaries `rows`, an intron of the right penalty joins to a start.
 
@@ -210,5 +221,6 @@ def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
         admitted = rows <= start - intron.min_length
         admitted &= table.exit_kind[rows] == intron.kind
         admitted &= table.entry_kind[start] == intron.kind
-        explains |= admitted[:, None] & (surplus == intron.penalty)
+        penalties = intron.penalty_between(rows, start)
+        explains |= admitted[:, None] & (surplus == penalties[:, None])
     return explains

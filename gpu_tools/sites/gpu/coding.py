@@ -9,21 +9,18 @@ from numba import njit
 
 from gpu_tools.sites.cpu.state import WAITING, Sites
 from gpu_tools.sites.gpu.row_plan import (
-    ADVANCE,
     BEST_EXIT,
-    CLEAR,
-    FINAL,
     LAST,
-    PUT,
-    RAISE,
     SPECIAL,
     RowPlan,
     TracebackSlots,
     boundaries_of,
     close_block,
-    emit,
     most_pending,
+    n_maxima,
 )
+from gpu_tools.sites.operations import ADVANCE, CLEAR, FINAL, PUT, RAISE, emit
+from gpu_tools.sites.rising import BORDER, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 
@@ -54,7 +51,7 @@ def _slots_of(sites: Sites) -> CodingSlots:
     alone, start, waiting = row + FRAMES, row + FRAMES + 1, row + FRAMES + 2
     entries = waiting + WAITING
     before = entries + FRAMES
-    ring = before + SPLITS * len(sites.intron_kinds)
+    ring = before + SPLITS * n_maxima(sites)
     return CodingSlots(
         before, row, alone, start, waiting, entries, ring, ring_size, ring + FRAMES * ring_size
     )
@@ -67,10 +64,12 @@ def compile_coding(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
         int((sites.flags & bit != 0).sum())
         for bit in (INNER_EXIT, INNER_ENTRY, FIRST_ENTRY, LAST_EXIT)
     )
-    rows_of_block = FRAMES + WAITING + SPLITS * classes + 1
+    rows_of_block = FRAMES + WAITING + SPLITS * n_maxima(sites) + 1
+    borders = int((sites.flags & BORDER != 0).sum())
     most = (
         (2 * FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
         + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (rows_of_block + 6)
+        + borders * SPLITS * sites.rising.most_operations
     )  # fmt: skip
     operations = np.empty((most, 4), dtype=np.int32)
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
@@ -144,13 +143,17 @@ def _write_operations(sites, slots, block_ends, written, traceback, waiting):
     exit_rows, counts = pending
     waits = np.zeros(WAITING, np.bool_)
     n, free, block, shared = 0, slots.stored, 0, 0
-    sources = (slots.row, FRAMES), (slots.waiting, WAITING), (slots.before, SPLITS * classes)
+    maxima = slots.before, SPLITS * n_maxima(sites)
+    sources = (slots.row, FRAMES), (slots.waiting, WAITING), maxima
     for slot in range(slots.ring):
         if slot != slots.start:
             n = emit(operations, n, CLEAR, slot, 0, 0)
     for i in range(len(flags)):
         before, closes = (0 if i == 0 else n), i == block_ends[block]
         row = slots.row + i % FRAMES
+        if flags[i] & BORDER:
+            n = _take_exits(sites, slots, i - 1, pending, exit_slots, operations, n)
+            n = write_border(sites.rising, i, SPLITS, slots.before, operations, n)
         if flags[i] & LAST_EXIT:
             n = emit(operations, n, FINAL, row, i, sites.last_exit[i])
         if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:

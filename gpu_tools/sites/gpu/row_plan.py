@@ -17,14 +17,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.sites.cpu.state import Sites
+from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, PUT, RAISE, emit
+from gpu_tools.sites.rising import BORDER, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 
-RAISE, PUT, BEGIN, CLEAR, FINAL, ADVANCE = range(6)
-"""Operations (kind, to, source, bonus). `RAISE` raises slot `to` to slot `source` plus the bonus;
-`PUT` sets it to that. `BEGIN` raises it to the empty chain's row plus the bonus. `CLEAR` sets it to
-the floor. `FINAL` looks for the best end in slot `to` at boundary `source`. `ADVANCE` advances slot
-`to` by the symbol `source`.
-"""
 LAST = 8
 """Added to the kind of a boundary's last operation."""
 SPECIAL = 8
@@ -100,14 +96,6 @@ class RowPlan(NamedTuple):
         return self.tracks * (len(self.boundaries) - 1) + int(alone.sum())
 
 
-@njit
-def emit(operations, n, kind, to, source, bonus):
-    """Append an operation; return how many there are."""
-    operations[n, 0], operations[n, 1] = kind, to
-    operations[n, 2], operations[n, 3] = source, bonus
-    return n + 1
-
-
 def boundaries_of(sites: Sites) -> NDArray[np.int32]:
     """Return the symbol before each boundary."""
     return np.append(NO_SYMBOL, sites.codes).astype(np.int32)
@@ -121,6 +109,12 @@ def most_pending(sites: Sites) -> int:
     return int((np.arange(len(rows)) - first + 1).max(initial=0)) + 1
 
 
+@njit
+def n_maxima(sites):
+    """Return how many maxima over exits there are for a kind of split codon: near and far rows."""
+    return len(sites.intron_kinds) + len(sites.rising.far_class)
+
+
 def compile_for_registers(sites: Sites, blocks: list[tuple[int, int]]) -> tuple[RowPlan, int, int]:
     """Compile a table for a kernel that has the current row in registers.
 
@@ -132,7 +126,7 @@ def compile_for_registers(sites: Sites, blocks: list[tuple[int, int]]) -> tuple[
     tuple of (RowPlan, int, int)
         Also the first slot of a group, and the first one that a traceback reads.
     """
-    groups = BEST_EXIT + 1 + len(sites.intron_kinds)
+    groups = BEST_EXIT + 1 + n_maxima(sites)
     stored = groups + most_pending(sites)
     closing = np.zeros(blocks[-1][1], dtype=bool)
     closing[[high - 1 for _, high in blocks]] = True
@@ -144,7 +138,7 @@ def compile_for_registers(sites: Sites, blocks: list[tuple[int, int]]) -> tuple[
 def compile_for_memory(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
     """Compile a table for a kernel that has all rows in memory, those of most use first."""
     row = BEST_EXIT + 1
-    groups = row + 2 + len(sites.intron_kinds)
+    groups = row + 2 + n_maxima(sites)
     slots = SlotLayout(row + 2, row, row + 1, groups, groups + most_pending(sites))
     begins, finals = (sites.flags & bit != 0 for bit in (FIRST_ENTRY, LAST_EXIT))
     return _compiled(sites, blocks, slots, begins, finals)
@@ -160,19 +154,32 @@ def _joins(sites: Sites, rows, blocks, stored) -> NDArray[np.bool_]:
     for kind in np.unique(kinds):
         alike = np.flatnonzero(kinds == kind)
         seen_first = [
-            np.searchsorted(entries[entry_kinds[entries] == kind], rows[alike] + length)
-            for length in sites.intron_lengths[sites.intron_kinds == kind]
+            np.searchsorted(
+                _looked_at(sites, k, entries[entry_kinds[entries] == kind]),
+                rows[alike] + sites.intron_lengths[k],
+            )
+            for k in np.flatnonzero(sites.intron_kinds == kind)
         ]
         equal = [of[1:] == of[:-1] for of in (*seen_first, blocks[alike], stored[alike])]
         joins[alike[1:]] = np.logical_and.reduce(equal) & ~stored[alike[1:]]
     return joins
 
 
+def _looked_at(sites: Sites, k: int, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the maximum of class `k` is read: at its entries and just before its borders."""
+    every = sites.rising.near_every[k]
+    if every == 0:
+        return entries
+    return np.union1d(entries, np.arange(every, len(sites.flags), every) - 1)
+
+
 def _compiled(sites: Sites, blocks, slots: SlotLayout, begins, finals) -> RowPlan:
     classes, rows = len(sites.intron_kinds), np.flatnonzero(sites.flags & INNER_EXIT)
     n_entries, n_exits = int((sites.flags & INNER_ENTRY != 0).sum()), len(rows)
     most = (2 + 2 * classes) * n_exits + classes * n_entries + int(begins.sum() + finals.sum())
-    operations = np.empty((most + (len(blocks) + 1) * (classes + 3), 4), dtype=np.int32)
+    most += (len(blocks) + 1) * (n_maxima(sites) + 3)
+    most += int((sites.flags & BORDER != 0).sum()) * sites.rising.most_operations
+    operations = np.empty((most, 4), dtype=np.int32)
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
     of_exits = np.searchsorted(ends, rows)
     stored = rows + int(sites.intron_lengths.max(initial=0)) > ends[of_exits]
@@ -298,12 +305,16 @@ def _write_operations(sites, slots, block_ends, marked, written, traceback, exit
     groups = _fresh_groups(len(exit_slots), classes, slots)
     n, free, block, exit = 0, slots.stored, 0, 0
     n = emit(operations, n, CLEAR, BEST_EXIT, 0, 0)
-    for k in range(classes):
+    for k in range(n_maxima(sites)):
         n = emit(operations, n, CLEAR, slots.before + k, 0, 0)
     if row >= 0:
         n = emit(operations, n, CLEAR, row, 0, 0)
     for i in range(len(flags)):
         before, closes = (0 if i == 0 else n), i == block_ends[block]
+        if flags[i] & BORDER:
+            for k in range(classes):
+                n = _take(sites, slots, i - 1, k, groups, operations, n)
+            n = write_border(sites.rising, i, 1, slots.before, operations, n)
         if finals[i]:
             n = emit(operations, n, FINAL, row, i, sites.last_exit[i])
         if flags[i] & INNER_EXIT:
@@ -322,7 +333,7 @@ def _write_operations(sites, slots, block_ends, marked, written, traceback, exit
                 n = emit(operations, n, RAISE, row, slots.before + k, bonus)
         if closes:
             block_slots[block] = free
-            sources = (row, 1), (slots.before, classes)
+            sources = (row, 1), (slots.before, n_maxima(sites))
             n, free = close_block(sources, operations, n, free)
             block += 1
         if n > before:

@@ -26,17 +26,14 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.cpu.state import Sites
 from gpu_tools.sites.gpu.row_plan import (
-    BEGIN,
-    CLEAR,
     LAST,
     NO_SYMBOL,
-    PUT,
-    RAISE,
     SPECIAL,
     RowPlan,
     TracebackSlots,
     compile_for_registers,
 )
+from gpu_tools.sites.operations import BEGIN, CLEAR, LOWER, PUT, RAISE
 from gpu_tools.sites.table import FIRST_ENTRY, LAST_EXIT
 
 ZERO, LOWEST, LEAST, NOWHERE = range(4)
@@ -242,7 +239,7 @@ def _set_slot(made, n, slots, flags, bonus, copy):
     words[2, n] |= copy << COPY_AT
     reads[source] = max(reads[source], n)
     writes[to] = max(writes[to], n)
-    if old == LEAST:
+    if old != to:
         puts[to] = max(puts[to], n)
 
 
@@ -292,6 +289,8 @@ def _operation(made, operation, stored, aliases):
         _raise_row(made, source, bonus)
         return
     old, copy = aliases[to] if kind == RAISE else LEAST, to - stored + 1 if to >= stored else 0
+    if kind == LOWER:
+        old = LOWEST
     if from_row:
         _set_to_row(made, aliases[to], old, bonus, copy)
     else:

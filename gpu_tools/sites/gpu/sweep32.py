@@ -32,8 +32,9 @@ from gpu_tools.sites.gpu.job_table import (
     SYMBOLS,
     TRACKS,
 )
-from gpu_tools.sites.gpu.row_plan import ADVANCE, CLEAR, FINAL, LAST, NO_SYMBOL, PUT, SPECIAL
+from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
 from gpu_tools.sites.gpu.strips import begin_strip
+from gpu_tools.sites.operations import ADVANCE, CLEAR, FINAL, LOWER, PUT
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.recurrence_gpu import cell
 
@@ -135,13 +136,16 @@ def _begin_columns(job, column, symbols, scoring, start, target, drops):
 
 @cuda.jit(device=True)
 def _change(row, other, kind, bonus, floor):
-    """Clear the lane's columns of a row, or set or raise them to another one's plus a bonus."""
+    """Clear the lane's columns of a row, or set, lower or raise them by another one's."""
     if kind == CLEAR:
         for c in range(COLUMNS_PER_LANE):
             row[c * WARP] = floor
     elif kind == PUT:
         for c in range(COLUMNS_PER_LANE):
             row[c * WARP] = int32(other[c * WARP] + bonus)
+    elif kind == LOWER:
+        for c in range(COLUMNS_PER_LANE):
+            row[c * WARP] = max(int32(other[c * WARP] + bonus), floor)
     else:
         for c in range(COLUMNS_PER_LANE):
             row[c * WARP] = max(int32(other[c * WARP] + bonus), row[c * WARP])

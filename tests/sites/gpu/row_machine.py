@@ -5,17 +5,8 @@ import numpy as np
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
-from gpu_tools.sites.gpu.row_plan import (
-    ADVANCE,
-    BEGIN,
-    CLEAR,
-    FINAL,
-    LAST,
-    NO_SYMBOL,
-    PUT,
-    RAISE,
-    SPECIAL,
-)
+from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
+from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, LOWER, PUT, RAISE
 from gpu_tools.splicing.recurrence import empty_chain
 
 
@@ -49,6 +40,8 @@ class Machine:
         cells = self.cells
         if kind == PUT:
             cells[to] = cells[source] + bonus
+        elif kind == LOWER:
+            cells[to] = np.maximum(cells[source] + bonus, self.floor)
         elif kind == RAISE:
             cells[to] = np.maximum(cells[to], cells[source] + bonus)
         elif kind == BEGIN:

@@ -12,7 +12,7 @@ from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
-from tests.sites.test_api import STOPS, random_table, random_target
+from tests.sites.test_api import STOPS, random_intron, random_table, random_target
 
 pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
@@ -59,10 +59,7 @@ def random_case(rng, unknown: bool, table_of=random_table) -> SiteCase:
 
 def random_introns(rng, longest: int) -> tuple[IntronClass, ...]:
     """Return classes of which some are longer than a block of rows."""
-    return tuple(
-        IntronClass(int(rng.integers(0, 2)), int(rng.integers(0, longest)), int(rng.integers(0, 9)))
-        for _ in range(rng.integers(1, 4))
-    )
+    return tuple(random_intron(rng, 0, longest, 9) for _ in range(rng.integers(1, 4)))
 
 
 def varied_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) -> SiteTable:

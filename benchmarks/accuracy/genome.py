@@ -1,0 +1,283 @@
+"""Accuracy of gene structures on whole pieces of a genome, beside minimap2, spaln and exonerate.
+
+Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS and TRANSCRIPTS in the
+environment choose programs, by commas, and how many transcripts. FOLDER holds
+folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
+FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
+with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
+all human sequence one after the other. Targets are the transcripts' coding sequences, mutated; the
+base is the whole piece, or the gene with flanks. Models are trained on the other half of the
+windows of 200 kb, human ones on the other records. Slow programs get a sample.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import record
+from benchmarks.accuracy.cases import Counts, annotated_records, substituted, with_indels
+from benchmarks.accuracy.choice import held_out_models
+from benchmarks.accuracy.peers import exons_of_gff, exons_of_sam
+from gpu_tools import Sequence, SiteCase, site_align, tables_of
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
+from gpu_tools.model.sequences import decode, reverse_complement
+from gpu_tools.sites.model import GeneSites, sites_from_dict
+from gpu_tools.sites.training import train_sites
+
+DIVERGENCES = (0, 5, 15, 25, 35, 45)
+FLANKS = {"gene": 0, "1 kb": 1_000, "3 kb": 3_000, "100 kb": 100_000}
+WHOLE = "whole piece"
+WINDOW = 200_000
+SEED = 2028
+LONGEST_TARGET = 6_000
+SAMPLE = {"spaln": 40, "exonerate": 20}
+"""Transcripts that slow programs get of each data set."""
+GPU_BATCH = 200
+SPALN_SPECIES = {"fly2L": "InsectDm", "at": "Magnolio", "held out": "Tetrapod"}
+"""spaln's parameters by the name of our model."""
+
+
+class Transcript(NamedTuple):
+    """A transcript: its piece, its strand, and its coding exons on the forward strand."""
+
+    piece: Sequence
+    model: GeneSites
+    name: str
+    strand: str
+    exons: tuple[tuple[int, int], ...]
+
+    @property
+    def coding(self) -> NDArray[np.uint8]:
+        """The coding sequence."""
+        joined = np.concatenate([self.piece.codes[start:end] for start, end in self.exons])
+        return joined if self.strand == "+" else reverse_complement(joined)
+
+
+def pieces(folder: Path) -> list[AnnotatedSequence]:
+    """Read the pieces of a genome with the coding sequences of a GTF file."""
+    found = defaultdict(lambda: defaultdict(list))
+    with gzip.open(folder / "truth.gtf.gz", "rt", encoding="utf-8") as lines:
+        for fields in (line.rstrip("\n").split("\t") for line in lines):
+            name = fields[8].split('transcript_id "')[1].split('"')[0]
+            found[fields[0]][name, fields[6]].append((int(fields[3]) - 1, int(fields[4])))
+    return [
+        AnnotatedSequence(piece, tuple(_coding(*key, e) for key, e in found[piece.name].items()))
+        for piece in read_fasta(folder / "genome.fa.gz")
+    ]
+
+
+def _coding(name: str, strand: str, exons: list) -> CodingSequence:
+    """Return a complete coding sequence."""
+    segments, length = [], 0
+    for start, end in sorted(exons, reverse=strand == "-"):
+        segments.append(CodingSegment(start, end, -length % 3, False))
+        length += end - start
+    return CodingSequence(name, strand, tuple(segments))
+
+
+def transcripts(folder: Path, name: str) -> list[Transcript]:
+    """Return the transcripts of a data set, each with a model that has not seen it."""
+    if name == "human":
+        records = annotated_records()
+        return [
+            t for r, m in zip(records, held_out_models(records), strict=True) for t in _of(r, m)
+        ]
+    every = pieces(folder / name)
+    halves = [[_half(piece, k) for piece in every] for k in (0, 1)]
+    models = [sites_from_dict(train_sites(half, name, name)) for half in halves]
+    return [t for k in (0, 1) for half in halves[1 - k] for t in _of(half, models[k])]
+
+
+def _half(piece: AnnotatedSequence, k: int) -> AnnotatedSequence:
+    coding = [c for c in piece.coding if min(s.start for s in c.segments) // WINDOW % 2 == k]
+    return AnnotatedSequence(piece.sequence, tuple(coding))
+
+
+def _of(piece: AnnotatedSequence, model: GeneSites) -> list[Transcript]:
+    """Return the complete transcripts of a piece, one for each structure."""
+    found = {}
+    for coding in piece.coding:
+        exons = tuple(sorted((s.start, s.end) for s in coding.segments))
+        length = sum(end - start for start, end in exons)
+        complete = not any(segment.partial for segment in coding.segments)
+        if complete and length % 3 == 0 and length <= LONGEST_TARGET:
+            name = coding.name
+            found[exons, coding.strand] = Transcript(
+                piece.sequence, model, name, coding.strand, exons
+            )
+    return list(found.values())
+
+
+class Trial(NamedTuple):
+    """A transcript, where its base lies in its piece, and a target."""
+
+    transcript: Transcript
+    base: Sequence
+    first: int
+    target: NDArray[np.uint8]
+
+    @property
+    def truth(self) -> list[tuple[int, int]]:
+        """The exons on the base's forward strand."""
+        return [(start - self.first, end - self.first) for start, end in self.transcript.exons]
+
+
+def trials_of(chosen: list[Transcript], base: str, divergence: int, more=None) -> list[Trial]:
+    """Return a target of a divergence for each transcript; `more` sequence makes bases longer."""
+    cut = {}
+    return [_trial(t, base, divergence, k, more, cut) for k, t in enumerate(chosen)]
+
+
+def _trial(transcript: Transcript, base: str, divergence: int, k: int, more, cut: dict) -> Trial:
+    rng, piece = np.random.default_rng([SEED, divergence, k]), transcript.piece
+    target = transcript.coding
+    if divergence:
+        target = with_indels(rng, substituted(rng, target, divergence / 100, False))
+    low, high = 0, len(piece)
+    if base != WHOLE:
+        low = max(transcript.exons[0][0] - FLANKS[base], 0)
+        high = min(transcript.exons[-1][1] + FLANKS[base], len(piece))
+    key = piece.name, low, high
+    if key not in cut:
+        codes, first = piece.codes[low:high], low
+        if more is not None:
+            codes, first = np.concatenate([more, codes]), low - len(more)
+        cut[key] = Sequence(piece.name, codes), first
+    return Trial(transcript, *cut[key], target)
+
+
+def ours(trials: list[Trial], device: str = "auto") -> list[list[tuple[str, int, int]]]:
+    """Return the chains of site mode, both strands tried."""
+    tables, found = {}, []
+    for begin in range(0, len(trials), GPU_BATCH):
+        cases = []
+        for trial in trials[begin : begin + GPU_BATCH]:
+            key = id(trial.base), id(trial.transcript.model)
+            if key not in tables:
+                tables[key] = tables_of(trial.base, trial.transcript.model)
+            cases.append(SiteCase(trial.base, Sequence("t", trial.target), tables[key]))
+        found += [_exons(result) for result in site_align(cases, device=device)]
+        if len(tables) > GPU_BATCH:
+            tables.clear()
+    return found
+
+
+def _exons(result) -> list[tuple[str, int, int]]:
+    """Return strand and exons of a chain."""
+    return sorted((result.strand, start, end) for start, end in result.chain or ())
+
+
+def minimap2(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
+    """Return the exons of minimap2's primary alignments; one process a base."""
+    return _by_base(trials, ("minimap2", "-a", "-x", "splice", "{base}", "{targets}"), exons_of_sam)
+
+
+def spaln(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
+    """Return the exons that spaln finds."""
+    species = SPALN_SPECIES[trials[0].transcript.model.name]
+    command = ("spaln", "-Q0", "-O0", "-S3", f"-T{species}", "{base}", "{targets}")
+    return _by_base(trials, command, partial(exons_of_gff, feature="exon"), one_by_one=True)
+
+
+def exonerate(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
+    """Return the exons that exonerate's model of spliced cDNAs finds."""
+    command = (
+        "exonerate", "--showalignment", "no", "--showvulgar", "no", "--showtargetgff", "yes",
+        "--bestn", "1", "--model", "est2genome", "{targets}", "{base}",
+    )  # fmt: skip
+    return _by_base(trials, command, partial(exons_of_gff, feature="exon"), one_by_one=True)
+
+
+def _by_base(trials: list[Trial], command, parse: Callable, one_by_one: bool = False) -> list:
+    """Run a program once a base, or once a target; `parse` makes exons of lines by target."""
+    groups = defaultdict(list)
+    for k, trial in enumerate(trials):
+        groups[k if one_by_one else id(trial.base)].append(k)
+    found = [[] for _ in trials]
+    for members in groups.values():
+        with tempfile.TemporaryDirectory() as folder:
+            base, targets = Path(folder, "base.fa"), Path(folder, "targets.fa")
+            base.write_text(f">base\n{decode(trials[members[0]].base.codes)}\n")
+            targets.write_text("".join(f">{k}\n{decode(trials[k].target)}\n" for k in members))
+            words = [word.format(base=base, targets=targets) for word in command]
+            run = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        lines = [line.split("\t") for line in run.stdout.splitlines()]
+        for k, exons in parse(lines, str(members[0])).items():
+            found[int(k)] = exons
+    return found
+
+
+METHODS = {"gpu-tools": ours, "minimap2": minimap2, "spaln": spaln, "exonerate": exonerate}
+
+
+def row(method: str, trials: list[Trial]) -> dict:
+    """Return exon F1 and whole structures of a method."""
+    begin = time.perf_counter()
+    chains = METHODS[method](trials)
+    seconds, counts, whole = time.perf_counter() - begin, np.zeros(3, int), 0
+    for trial, chain in zip(trials, chains, strict=True):
+        truth = [(trial.transcript.strand, *exon) for exon in trial.truth]
+        counts += len(set(chain) & set(truth)), len(chain), len(truth)
+        whole += sorted(chain) == sorted(truth)
+    return {
+        "method": method, "transcripts": len(trials), "exons": int(counts[2]),
+        "exon_f1": round(Counts.f1(counts), 4), "whole": int(whole),
+        "seconds": round(seconds, 2),
+    }  # fmt: skip
+
+
+def sample(chosen: list, size: int) -> list:
+    """Return so many transcripts, evenly spread."""
+    return chosen[:: max(len(chosen) // size, 1)][:size]
+
+
+def human_more(folder: Path) -> NDArray[np.uint8]:
+    """Return the human sequence of sim4's examples, one record behind the other."""
+    return np.concatenate(
+        [s.codes for s in read_fasta(folder / "sim4_hs_mm" / "sample.gen.fasta.gz")]
+    )
+
+
+def rows(folder: Path, methods: tuple[str, ...], tiny: bool = False) -> Iterator[dict]:
+    """Yield a row a data set, base, divergence and method."""
+    size = int(os.environ.get("TRANSCRIPTS", 10**6))
+    names = ("fly2L", "at", "human")
+    for name in names[-1:] if tiny else names:
+        every = sample(transcripts(folder, name), 2 if tiny else size)
+        bases = [WHOLE, *FLANKS] + (["whole and 1.3 Mb more"] if name == "human" else [])
+        for base in ["gene"] if tiny else bases:
+            more = human_more(folder) if base.endswith("more") else None
+            for divergence in DIVERGENCES[:1] if tiny else DIVERGENCES:
+                for method in methods:
+                    chosen = sample(every, min(SAMPLE.get(method, size), len(every)))
+                    trials = trials_of(
+                        chosen, WHOLE if more is not None else base, divergence, more
+                    )
+                    level = {"data": name, "base": base, "divergence": divergence}
+                    yield level | row(method, trials)
+
+
+def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Yield the rows of all programs that are here."""
+    wanted = os.environ.get("METHODS", "gpu-tools,minimap2,spaln,exonerate").split(",")
+    methods = [m for m in wanted if m == "gpu-tools" or shutil.which(m)]
+    for k, figures in enumerate(rows(folder, tuple(methods), tiny)):
+        yield f"row {k}", figures
+
+
+if __name__ == "__main__":
+    record.main(measure, needs_folder=True)

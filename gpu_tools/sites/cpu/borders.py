@@ -1,0 +1,24 @@
+"""Rising penalties on a CPU: the operations of a border, done on the rows before entries."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gpu_tools.sites.operations import RAISE
+from gpu_tools.sites.rising import write_border
+from gpu_tools.splicing.rows import lower, raise_to
+
+
+@njit(nogil=True)
+def cross_border(before, rising, boundary, splits, floor, lanes):
+    """Bring the rows before entries up to date at a border, all earlier exits being taken."""
+    lines = len(rising.near_every) + 3 * len(rising.far_class)
+    operations = np.empty((splits * lines, 4), np.int64)
+    width = before.shape[1]
+    for k in range(write_border(rising, boundary, splits, 0, operations, 0)):
+        to, source, bonus = operations[k, 1], operations[k, 2], operations[k, 3]
+        if operations[k, 0] == RAISE:
+            raise_to(before, to, before, source, width, lanes, bonus)
+        else:
+            lower(before, to, before, source, width, lanes, bonus, floor)

@@ -1,0 +1,95 @@
+"""Intron penalties that rise with the intron's length.
+
+The penalty of an intron class is the least of some straight lines: line f starts at `extra` points
+and rises by one point at each multiple of `every` that the intron crosses. A class has one row with
+the maximum over the exits before an entry, the *near* row, whose penalty rises along the first
+line. Each further line has a *far* row. At a multiple of the first line's distance, a *border*,
+these rows are brought up to date, so that an entry reads the near row alone. So rising penalties
+cost some row operations at each border and nothing at a site.
+
+Distances are multiples of each other and `extra` rises from line to line. So a line that is left
+for another one is never better than staying on it, and the near row may pass its maximum to the
+far rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.sites.operations import LOWER, RAISE, emit
+
+BORDER = 16
+"""Flag of a boundary at which penalties rise; the other flags are those of `sites.table`."""
+
+
+class Rising(NamedTuple):
+    """The lines of all intron classes.
+
+    `near_every` is the distance of the borders of each class, 0 if its penalty does not rise.
+    `far_class`, `far_every` and `far_extra` are class, distance and first points of each line
+    beyond a class's first one.
+    """
+
+    near_every: NDArray[np.int64]
+    far_class: NDArray[np.int64]
+    far_every: NDArray[np.int64]
+    far_extra: NDArray[np.int64]
+
+    @property
+    def most_operations(self) -> int:
+        """Operations at a border for each kind of split codon, at most."""
+        return len(self.near_every) + 3 * len(self.far_class)
+
+    def borders(self, length: int) -> NDArray[np.int64]:
+        """Return the boundaries, of 0 to `length`, at which some penalty rises."""
+        distances = self.near_every[self.near_every > 0].tolist()
+        found = [np.arange(every, length + 1, every) for every in set(distances)]
+        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+
+
+def rising_of(introns) -> Rising:
+    """Return the lines of some `IntronClass`."""
+    near = [intron.rising[0][1] if intron.rising else 0 for intron in introns]
+    far = [(k, e, x) for k, i in enumerate(introns) for x, e in i.rising[1:]]
+    columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
+    return Rising(np.array(near, dtype=np.int64), *(column.copy() for column in columns))
+
+
+@njit
+def write_border(rising, boundary, splits, first, operations, n):
+    """Write the operations of a border; return how many there are.
+
+    Parameters
+    ----------
+    rising : Rising
+    boundary : int
+    splits : int
+        Rows a class or line, one for each kind of split codon.
+    first : int
+        Number of the first near row; the far rows follow the near ones.
+    operations : ndarray, shape (at least n + splits * most_operations, 4)
+    n : int
+        How many there are so far.
+    """
+    classes = len(rising.near_every)
+    for k in range(classes):
+        if rising.near_every[k] == 0 or boundary % rising.near_every[k]:
+            continue
+        for split in range(splits):
+            near = first + k * splits + split
+            for f in range(len(rising.far_class)):
+                if rising.far_class[f] == k:
+                    far = first + (classes + f) * splits + split
+                    n = emit(operations, n, RAISE, far, near, -rising.far_extra[f])
+                    if boundary % rising.far_every[f] == 0:
+                        n = emit(operations, n, LOWER, far, far, -1)
+            n = emit(operations, n, LOWER, near, near, -1)
+            for f in range(len(rising.far_class)):
+                if rising.far_class[f] == k:
+                    far = first + (classes + f) * splits + split
+                    n = emit(operations, n, RAISE, near, far, 0)
+    return n
