@@ -96,6 +96,10 @@ class Locus(NamedTuple):
         """Start and end, 0-based half-open."""
         return self.start, self.end
 
+    def is_all_of(self, name: str) -> bool:
+        """Return whether the locus is all of the record of a name, so that nothing moves."""
+        return self == Locus.whole(name, self.end)
+
     def header(self, name: str) -> str:
         """Return the description of a sequence of some name that `of_header` reads back."""
         origin = [] if name == self.name else [f"locus={self.name}"]

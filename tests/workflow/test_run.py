@@ -33,6 +33,7 @@ COLUMNS = [
     "base",
     "target",
     "method",
+    "locus",
     "strand",
     "score",
     "base_length",
@@ -222,9 +223,10 @@ def test_provider_file_takes_the_sheets_candidates(folder):
     folder.run("--config", "exons={provider: file}", "flank=100", "mode=candidates")
     (best,) = folder.table("results/best.tsv")
     assert best["base"] == "locus"
-    assert best["base_length"] == str(4124 - 1025 + 1 + 200)
+    assert best["locus"] == f"{base}:925-4224"
+    assert best["base_length"] == "5398"  # the record's
     assert best["n_exons"] == "5"  # the sixth lies outside of the locus and its flanks
-    assert best["chain"] == ",".join(f"{a - 924}-{b - 924}" for a, b in intervals[:5])
+    assert best["chain"] == ",".join(f"{a}-{b}" for a, b in intervals[:5])
     assert not (folder.path / "results" / "exons" / "predicted").exists()
 
 

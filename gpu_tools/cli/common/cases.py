@@ -87,37 +87,41 @@ def _sequences_and_pairs(files: CaseFiles):
 
 
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
-    """Return the exons of each base: those on its name, and on its record's inside the locus."""
-    loci = {name: Locus.of(base) for name, base in bases.items()}
-    records = {locus.record for locus in loci.values()}
-    only = next(iter(bases)) if len(bases) == 1 else None
-    exons = read_exons(files.exons, files.exons_format, only, records)
-    _check_known(files, exons, bases, records)
-    return {name: _exons_of(files, exons, base, loci[name]) for name, base in bases.items()}
+    """Return the exons of each base: those on its name, or those of its record inside the locus."""
+    only, named = next(iter(bases)) if len(bases) == 1 else None, _by_name(bases)
+    exons = read_exons(files.exons, files.exons_format, only, named)
+    _check_known(files, exons, bases, named)
+    parts: dict[str, list[ExonSet]] = {name: [] for name in bases}
+    for name, found in exons.items():
+        for base in named.get(name, ()):
+            parts[base].append(_exons_of(files, name, found, bases[base]))
+    return {name: ExonSet.concatenate(found) for name, found in parts.items()}
 
 
-def _check_known(files: CaseFiles, exons: dict[str, ExonSet], bases, records: set[str]) -> None:
-    """Refuse exons on unknown names; among loci some may lie on the other records of a genome."""
-    unknown = [name for name in exons if name not in bases and name not in records]
+def _check_known(files: CaseFiles, exons: dict[str, ExonSet], bases, named) -> None:
+    """Refuse exons on unknown names; beside loci some may lie on other records of the genome."""
+    unknown = [name for name in exons if name not in named]
     if not unknown:
         return
-    if records <= bases.keys() or len(unknown) == len(exons):
+    has_loci = any(not Locus.of(base).is_all_of(name) for name, base in bases.items())
+    if len(unknown) == len(exons) or not has_loci:
         raise InputError(
             f"exons on an unknown sequence {unknown[0]!r}", path=files.exons,
             expected=f"names of the records in {files.base}",
         )  # fmt: skip
-    _log.info("%s: exons on %s and %d others left out", files.exons, unknown[0], len(unknown) - 1)
+    _log.info("%s: exons on %d other sequences left out", files.exons, len(unknown))
 
 
-def _exons_of(files: CaseFiles, exons: dict[str, ExonSet], base: Sequence, locus: Locus) -> ExonSet:
-    own = exons.get(base.name, ExonSet.empty())
+def _exons_of(files: CaseFiles, name: str, exons: ExonSet, base: Sequence) -> ExonSet:
+    """Return exons on a name, which is a base's or its record's, in the base's coordinates."""
+    locus = Locus.of(base)
+    if name == locus.record and not locus.is_all_of(base.name):
+        return locus.exons_within(exons)
     try:
-        own.check_within(len(base), base.name)
+        exons.check_within(len(base), name)
     except InputError as error:
         raise error.located(path=files.exons) from None
-    if base.name == locus.record or locus.record not in exons:
-        return own
-    return ExonSet.concatenate([own, locus.exons_within(exons[locus.record])])
+    return exons
 
 
 def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:

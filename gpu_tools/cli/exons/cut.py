@@ -62,7 +62,7 @@ def _origin(path: str, sequence: Sequence, locus, flank: int, record: str | None
     if locus is None:
         return stated
     first = max(locus[0] - flank, 0)
-    if stated.record == sequence.name:  # its header says nothing
+    if stated.is_all_of(sequence.name):  # its header says nothing
         return Locus(record or sequence.name, first, first + len(sequence))
     if first != stated.start:
         raise InputError(
