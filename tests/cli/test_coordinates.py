@@ -11,6 +11,7 @@ from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import decode, reverse_complement
+from tests.cli.sequences.test_cut import GENSCAN
 from tests.programs import require
 
 LENGTH = 4000
@@ -264,6 +265,37 @@ def test_a_name_that_only_looks_like_a_locus_is_a_name(genome, tmp_path):
     assert (row["base"], row["base_length"]) == (name, str(LENGTH))
     assert row["chain"] == ",".join(f"{a + 1}-{b}" for a, b in EXONS)
     assert f"@SQ\tSN:{name}\tLN:{LENGTH}" in files[".sam"]
+
+
+def test_convert_moves_what_another_program_found_on_a_locus(cut, tmp_path):
+    """Exons on the locus's name move, those on the record's name do not; BED there, GFF3 back."""
+    (tmp_path / "own.bed").write_text(
+        "chr1:1001-2500\t200\t290\tIntr\t1.5\t+\nchr2\t1200\t1290\tTerm\t2\t-\n"
+    )
+    words = ["exons", "convert", tmp_path / "own.bed", "--to", "gff3", "--output"]
+    run(*words, tmp_path / "x.gff3", "--base", cut)
+    assert (tmp_path / "x.gff3").read_text().splitlines()[1:] == [
+        "##sequence-region chr1 1 4000",
+        "##sequence-region chr2 1 4000",
+        "chr1\tgpu-tools\texon\t1201\t1290\t1.5\t+\t.\texon_type=Intr",
+        "chr2\tgpu-tools\texon\t1201\t1290\t2\t-\t.\texon_type=Term",
+    ]
+    (tmp_path / "own.bed").write_text("chr3\t1\t2\n")
+    run(*words, tmp_path / "y.gff3", "--base", cut, code=1)
+
+
+@pytest.mark.parametrize(("name", "first"), [("another", 0), ("chr1:1001-2500", 0), ("chr1", 1000)])
+def test_a_report_under_the_records_name_is_in_its_coordinates(genome, tmp_path, name, first):
+    """Under any other name it is taken for the one sequence there is."""
+    head, rest = GENSCAN.split(" 1.01 Sngl")
+    a, b = EXONS[0][0] + first - 999, EXONS[0][1] + first - 1000
+    line = f" 1.01 Intr + {a:6d} {b:6d} {b - a + 1:4d}  1  0   50   60   100 0.900   5.50\n"
+    report = head.replace("its_own_name : 30", f"{name} : 4000") + line + rest.split("\n", 1)[1]
+    (genome / "report.txt").write_text(report)
+    (genome / "one.tsv").write_text("base\ttarget\nchr1\tt_chr1\n")
+    table, _ = align(genome, tmp_path / "x", genome / "genome.fa", "--region", "chr1:1001-2500",
+                     exons="report.txt", pairs="one.tsv")  # fmt: skip
+    assert rows(table)[0]["chain"] == "1201-1290"
 
 
 def test_exons_predict_gives_the_records_coordinates(tmp_path):
