@@ -320,11 +320,11 @@ def test_accuracy_compares_with_the_annotation(folder):
 
 def test_names_of_every_allowed_symbol(folder):
     base, target = "0chr_1:5-9|x+y=z~w.2", "_t:1|u+v=w~x-y.z"
-    fasta = folder.path / "targets.fa"
-    with pysam.FastaFile(str(MRNAS)) as mrnas:
-        fasta.write_text(f">{target}\n{mrnas.fetch(TARGETS[0])}\n")
-    row = (base, LOCI, target, fasta, BASES[0])
-    write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record"))
+    fasta = folder.path / "both.fa"
+    with pysam.FastaFile(str(MRNAS)) as mrnas, pysam.FastaFile(str(LOCI)) as loci:
+        records = {base: loci.fetch(BASES[0]), target: mrnas.fetch(TARGETS[0])}
+    fasta.write_text("".join(f">{name}\n{symbols}\n" for name, symbols in records.items()))
+    write_sheet(folder.path / "config" / "cases.tsv", [(base, fasta, target, fasta)])
     folder.run()
     assert pairs(folder.table("results/best.tsv")) == [(base, target)] * 2
     with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:
