@@ -386,6 +386,16 @@ def test_segments_of_loci(cut, tmp_path):
         assert int(moved["end"]) == int(own["end"]) + first - 1
 
 
+def test_submatrix_of_loci(tmp_path):
+    for name, header in (("rows", "r:11-14 record_length=20"), ("columns", "c:101-106")):
+        symbols = {"rows": "AACC", "columns": "GGAACC"}[name]
+        (tmp_path / f"{name}.fa").write_text(f">{header}\n{symbols}\n")
+    files = [tmp_path / "rows.fa", tmp_path / "columns.fa"]
+    run("max-submatrix", "--dot-plot", *files, "--mismatch", -9, "--output", tmp_path / "x.tsv")
+    found = rows((tmp_path / "x.tsv").read_text())
+    assert [list(row.values()) for row in found] == [["11", "12", "103", "104", "4"]]
+
+
 @pytest.mark.parametrize(
     ("region", "code", "message"),
     [
