@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpu_tools.errors import InputError
+from gpu_tools.model.annotation import CodingSegment, CodingSequence
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
 
@@ -131,6 +132,17 @@ class Locus(NamedTuple):
         """Take the record's exons that lie inside the locus, and move them to its coordinates."""
         inside = exons.take((exons.starts >= self.start) & (exons.ends <= self.end))
         return replace(inside, starts=inside.starts - self.start, ends=inside.ends - self.start)
+
+    def coding_within(self, coding: Iterable[CodingSequence]) -> tuple[CodingSequence, ...]:
+        """Take the record's coding sequences that lie inside the locus, and move them to it."""
+        return tuple(
+            replace(one, segments=tuple(map(self._segment_from_record, one.segments)))
+            for one in coding
+            if all(self.start <= s.start and s.end <= self.end for s in one.segments)
+        )
+
+    def _segment_from_record(self, segment: CodingSegment) -> CodingSegment:
+        return replace(segment, start=segment.start - self.start, end=segment.end - self.start)
 
 
 def may_be_locus(name: str, description: str) -> bool:

@@ -386,6 +386,26 @@ def test_segments_of_loci(cut, tmp_path):
         assert int(moved["end"]) == int(own["end"]) + first - 1
 
 
+def test_training_on_loci_takes_the_records_annotation(tmp_path):
+    """A locus with all genes of a record, annotated on the record or on the locus: one model."""
+    training = resource_path("training", "annotation.gff3")
+    record = next(r for r in read_fasta(training.parent / "records.fa.gz") if r.name == "Z69719")
+    lines = [line.split("\t") for line in training.read_text().splitlines() if "Z69719\t" in line]
+    coding = [line for line in lines if line[2] == "CDS"]
+    first = min(int(line[3]) for line in coding) - 500
+    header = f"Z69719:{first}-{len(record)}"
+    write(tmp_path / "part.fa", {header: record.letters()[first - 1 :]})
+    own = [[header, *x[1:3], *(str(int(p) - first + 1) for p in x[3:5]), *x[5:]] for x in coding]
+    models = []
+    for name, features in (("record", coding), ("own", own)):
+        text = "".join("\t".join(line) + "\n" for line in features)
+        (tmp_path / "a.gff3").write_text("##gff-version 3\n" + text)
+        run("exons", "train", "--base", tmp_path / "part.fa", "--annotation",
+            tmp_path / "a.gff3", "--output", tmp_path / name)  # fmt: skip
+        models.append((tmp_path / name).read_text())
+    assert models[0] == models[1]
+
+
 def test_submatrix_of_loci(tmp_path):
     for name, header in (("rows", "r:11-14 record_length=20"), ("columns", "c:101-106")):
         symbols = {"rows": "AACC", "columns": "GGAACC"}[name]

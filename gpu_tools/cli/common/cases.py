@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpu_tools.cli.common.loci import Region, read_loci
+from gpu_tools.cli.common.loci import Region, has_loci, names_of, read_loci
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -88,7 +88,7 @@ def _sequences_and_pairs(files: CaseFiles):
 
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
     """Return the exons of each base: those on its name, or those of its record inside the locus."""
-    only, named = next(iter(bases)) if len(bases) == 1 else None, _by_name(bases)
+    only, named = next(iter(bases)) if len(bases) == 1 else None, names_of(bases.values())
     exons = read_exons(files.exons, files.exons_format, only, named)
     _check_known(files, exons, bases, named)
     parts: dict[str, list[ExonSet]] = {name: [] for name in bases}
@@ -103,8 +103,7 @@ def _check_known(files: CaseFiles, exons: dict[str, ExonSet], bases, named) -> N
     unknown = [name for name in exons if name not in named]
     if not unknown:
         return
-    has_loci = any(not Locus.of(base).is_all_of(name) for name, base in bases.items())
-    if len(unknown) == len(exons) or not has_loci:
+    if len(unknown) == len(exons) or not has_loci(bases.values()):
         raise InputError(
             f"exons on an unknown sequence {unknown[0]!r}", path=files.exons,
             expected=f"names of the records in {files.base}",
@@ -127,7 +126,7 @@ def _exons_of(files: CaseFiles, name: str, exons: ExonSet, base: Sequence) -> Ex
 def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:
     if files.pairs is None:
         return [(base, target) for base in bases for target in targets]
-    named = {"base": _by_name(bases), "target": {name: [name] for name in targets}}
+    named = {"base": names_of(bases.values()), "target": {name: [name] for name in targets}}
     sources = {"base": files.base, "target": files.targets}
     pairs = []
     for line, row in read_table(files.pairs, tuple(named)):
@@ -143,11 +142,3 @@ def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:
             "no pair", path=files.pairs, expected="at least one row of base and target"
         )
     return pairs
-
-
-def _by_name(bases: dict[str, Sequence]) -> dict[str, list[str]]:
-    """Return the bases that a name stands for: the one of that name, else a record's loci."""
-    named: dict[str, list[str]] = {}
-    for name, base in bases.items():
-        named.setdefault(Locus.of(base).record, []).append(name)
-    return named | {name: [name] for name in bases}

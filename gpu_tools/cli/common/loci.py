@@ -93,6 +93,23 @@ def _loci_of(region: Region) -> list[Locus]:
     return [Locus(name, start, end) for name, start, end in read_intervals(region)]
 
 
+def names_of(sequences: Iterable[Sequence]) -> dict[str, list[str]]:
+    """Return the names of the sequences that a name in another file stands for.
+
+    That is the one of that name, or else the loci of the record of that name.
+    """
+    named: dict[str, list[str]] = {}
+    sequences = list(sequences)
+    for sequence in sequences:
+        named.setdefault(Locus.of(sequence).record, []).append(sequence.name)
+    return named | {sequence.name: [sequence.name] for sequence in sequences}
+
+
+def has_loci(sequences: Iterable[Sequence]) -> bool:
+    """Return whether any sequence is a part of a record."""
+    return any(not Locus.of(sequence).is_all_of(sequence.name) for sequence in sequences)
+
+
 class TextLoci:
     """Texts that pass by in chunks, and the matches in them in the records' coordinates.
 

@@ -54,8 +54,9 @@ def _on_records(found: Mapping[str, ExonSet], placed: Loci) -> dict[str, ExonSet
     """Move exons on the loci's names to the records; those on a record's name are there already."""
     on_loci = {name: s for name, s in found.items() if name not in placed.record_lengths}
     moved = placed.exons_by_record(on_loci)
-    for name in found.keys() - on_loci.keys():
-        moved[name] = ExonSet.concatenate([moved.get(name, ExonSet.empty()), found[name]])
+    for name, exons in found.items():
+        if name not in on_loci:
+            moved[name] = ExonSet.concatenate([moved.get(name, ExonSet.empty()), exons])
     return moved
 
 
