@@ -17,7 +17,9 @@ from gpu_tools.formats.files import check_writable
 @options.output
 @options.device_unless(lambda requested: "alignments of whole sequences")
 @options.common
-def command(query, subject, alignments, output, device, threads, quiet, **scores) -> None:
+def command(
+    query, subject, alignments, coordinates, output, device, threads, quiet, **scores
+) -> None:
     """Align the whole of each query with the whole of each subject, exactly.
 
     A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
@@ -25,9 +27,9 @@ def command(query, subject, alignments, output, device, threads, quiet, **scores
     """
     check_writable(output, *alignments)
     scoring = pairwise.scoring_of(**scores)
-    pairs = pairwise.read_pairs(query, subject, scoring)
+    pairs, placed = pairwise.read_pairs(query, subject, scoring, coordinates)
     with progress("aligning", sum(len(q) * len(s) for q, s in pairs), quiet) as done:
         found = global_align(pairs, scoring, device=device, threads=threads, progress=done)
     for path in alignments:
-        write_alignments(path, found, pairs)
-    tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found))
+        write_alignments(path, found, pairs, placed)
+    tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found, placed))

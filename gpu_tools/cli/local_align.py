@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gpu_tools import local_align
-from gpu_tools.cli.common import options, pairwise
+from gpu_tools.cli.common import loci, options, pairwise
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
@@ -17,6 +17,7 @@ from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statisti
 
 @click.command("local-align")
 @pairwise.options
+@loci.region_of("the subjects")
 @click.option(
     "--k", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
     help="Most alignments of a pair of sequences.",
@@ -41,21 +42,22 @@ from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statisti
 @options.device
 @options.common
 def command(
-    query, subject, k, min_score, both_strands, statistics, alignments, dot_plot, output, device,
-    threads, quiet, **scores,
+    query, subject, regions, k, min_score, both_strands, statistics, alignments, coordinates,
+    dot_plot, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
     The first is the best; each next one is the best of those that use no aligned pair of an
     earlier one. A gap of n symbols costs open + (n - 1) * extend. The table has one row an
-    alignment, with 1-based inclusive positions on the forward strands.
+    alignment, with 1-based inclusive positions on the forward strands, those on a locus in its
+    record's coordinates.
     """
     check_writable(output, *alignments, dot_plot)
     scoring = pairwise.scoring_of(**scores)
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
     known = _known_statistics(scoring) if statistics else None
-    pairs = pairwise.read_pairs(query, subject, scoring)
+    pairs, placed = pairwise.read_pairs(query, subject, scoring, coordinates, regions)
     if dot_plot:
         check_dot_plot(dot_plot, len(pairs))
     cells = sum(len(q) * len(s) for q, s in pairs)
@@ -66,10 +68,11 @@ def command(
         )  # fmt: skip
     found = [alignment for of_pair in results for alignment in of_pair]
     for path in alignments:
-        write_alignments(path, found, pairs)
+        write_alignments(path, found, pairs, placed)
     if dot_plot:
-        write_dot_plot(dot_plot, found, {(q.name, s.name): (len(q), len(s)) for q, s in pairs})
-    columns, rows = pairwise.COLUMNS, pairwise.rows(found)
+        names = [(query.name, subject.name) for query, subject in pairs]
+        write_dot_plot(dot_plot, found, names, placed)
+    columns, rows = pairwise.COLUMNS, pairwise.rows(found, placed)
     if both_strands:
         columns, rows = (*columns, "strand"), _joined(rows, [(a.strand,) for a in found])
     if known:

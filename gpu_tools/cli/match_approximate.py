@@ -48,27 +48,29 @@ def _cost(name: str, least: int, text: str):
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, max_distance, best, table, output, bed, device,
-    threads, quiet, **weights,
+    patterns_path, texts, alphabet, both_strands, max_distance, best, table, output, bed,
+    coordinates, device, threads, quiet, **weights,
 ) -> None:  # fmt: skip
     """Find where patterns occur with errors, exactly.
 
     For each end position one match is reported, the longest of the least distance. IUPAC codes in
     a pattern stand for their nucleotides; in a text they match nothing. Files may be compressed,
     and larger than memory. The table is sorted by text, end and pattern, with 1-based inclusive
-    positions on the forward strand; CIGARs run along the text.
+    positions on the forward strand, those in a locus in its record's coordinates; CIGARs run along
+    the text.
     """
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
     check_writable(output, bed)
     costs = _costs(table, alphabet, weights)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
+    passing = stream_texts(texts, alphabet, coordinates)
     with progress("searching", size(texts), quiet) as done:
         found = scan_approximate(
-            patterns, stream_texts(texts, alphabet), max_distance=max_distance,
+            patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
-        write_matches(output, COLUMNS, _rows(found), bed)
+        write_matches(output, COLUMNS, passing.moved(_rows(found)), bed)
 
 
 def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCosts:

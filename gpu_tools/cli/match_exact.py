@@ -20,19 +20,19 @@ COLUMNS = ("pattern", "text", "start", "end", "strand")
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, output, bed, device, threads, quiet
+    patterns_path, texts, alphabet, both_strands, output, bed, coordinates, device, threads, quiet
 ) -> None:
     """Find every occurrence of every pattern, overlapping ones included.
 
     IUPAC codes in a pattern stand for their nucleotides; in a text they match nothing. Files may be
     compressed, and larger than memory. The table is sorted by text, start and pattern, with 1-based
-    inclusive positions on the forward strand; a palindrome is reported on both strands.
+    inclusive positions on the forward strand; a palindrome is reported on both strands. Positions
+    in a locus are in its record's coordinates.
     """
     check_writable(output, bed)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
+    passing = stream_texts(texts, alphabet, coordinates)
     with progress("searching", size(texts), quiet) as done:
-        found = scan_exact(
-            patterns, stream_texts(texts, alphabet), device=device, threads=threads, progress=done
-        )
+        found = scan_exact(patterns, passing, device=device, threads=threads, progress=done)
         rows = (MatchRow(*row) for part in found for row in part)
-        write_matches(output, COLUMNS, rows, bed)
+        write_matches(output, COLUMNS, passing.moved(rows), bed)

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools import max_segment, max_segments
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
-from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.values.numbers import read_values
 from gpu_tools.formats.values.scales import load_scale
 from gpu_tools.formats.values.tracks import is_track, read_tracks
 from gpu_tools.hardware.device import resolve
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Segments
 from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 from gpu_tools.segments.significance import statistics
@@ -33,11 +33,12 @@ LARGEST_WHOLE = 2**62
 
 
 class Record(NamedTuple):
-    """A named sequence of values, and the file that it comes from."""
+    """A named sequence of values, the file that it comes from, and where it lies."""
 
     name: str
     values: NDArray
     path: str
+    locus: Locus
 
 
 def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> Decimal:
@@ -88,24 +89,25 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     "--feature", default=REGION, show_default=True, metavar="TYPE",
     help="Type of the features in GFF3, a term of the Sequence Ontology.",
 )  # fmt: skip
+@loci.coordinates
 @options.output
 @options.device
 @options.common
 def command(
     sequence, scale, values, subtract, every, min_score, min_length, significance,
-    bed, gff3, feature, output, device, threads, quiet,
+    bed, gff3, feature, coordinates, output, device, threads, quiet,
 ) -> None:  # fmt: skip
     """Find the segments of sequences that score highest, exactly.
 
     A segment is a run of neighbouring symbols or numbers; its score is the sum of theirs. The table
-    has a row for each segment, ranked within its sequence, with 1-based inclusive positions. A
-    sequence without a positive score has no row.
+    has a row for each segment, ranked within its sequence, with 1-based inclusive positions, those
+    in a locus in its record's coordinates. A sequence without a positive score has no row.
     """
     _check_usage(sequence, scale, values, significance)
     check_writable(output, bed, gff3)
     resolve(device)
     used = None if scale is None else load_scale(scale).less(subtract)
-    records = _sequences(sequence, used) if used else _tracks(values, subtract)
+    records = _sequences(sequence, used, coordinates) if used else _tracks(values, subtract)
     search, found = (max_segments if every else _best), []
     with progress("searching", sum(len(record.values) for record in records), quiet) as done:
         for record in records:
@@ -113,7 +115,8 @@ def command(
             found.append(_search(search, record, where, threads))
             done(len(record.values))
     chosen = [_chosen(segments, used, min_score, min_length) for segments in found]
-    annotation = Annotation(bed, gff3, feature, [(r.name, len(r.values)) for r in records])
+    lengths = [(r.locus.record, r.locus.record_length) for r in records]
+    annotation = Annotation(bed, gff3, feature, lengths)
     write_segments(output, _rows(records, chosen, used, significance), annotation, significance)
 
 
@@ -126,17 +129,21 @@ def _check_usage(sequence, scale, values, significance: bool) -> None:
         raise click.UsageError("--significance needs --sequence and --scale")
 
 
-def _sequences(paths: tuple[str, ...], scale: Scale) -> list[Record]:
-    return [
-        Record(found.name, found.codes, path)
-        for path in paths
-        for found in read_fasta(path, scale.values)
-    ]
+def _sequences(paths: tuple[str, ...], scale: Scale, coordinates: str) -> list[Record]:
+    records = []
+    for path in paths:
+        found = loci.read_loci(path, (), scale.values)
+        placed = loci.place(path, found, coordinates)
+        records += [Record(s.name, s.codes, path, placed[s.name]) for s in found]
+    return records
 
 
 def _tracks(path: str, subtract: Decimal) -> list[Record]:
     tracks = read_tracks(path) if is_track(path) else [(PurePath(path).stem, read_values(path))]
-    return [Record(name, _less(numbers, subtract), path) for name, numbers in tracks]
+    return [
+        Record(name, _less(numbers, subtract), path, Locus.whole(name, len(numbers)))
+        for name, numbers in tracks
+    ]
 
 
 def _less(values: NDArray, subtract: Decimal) -> NDArray:
@@ -188,7 +195,8 @@ def _rows(records, found, scale: Scale | None, significance: bool) -> Iterator[S
         for rank in range(len(segments)):
             segment = segments[rank]
             expected = figures and figures.expected(len(record.values), segment.score)
+            bounds = record.locus.to_record((segment.start, segment.end))
             yield SegmentRow(
-                record.name, rank + 1, segment.start, segment.end, _text(segment.score, scale),
+                record.locus.record, rank + 1, *bounds, _text(segment.score, scale),
                 None if expected is None else f"{expected:.3g}",
             )  # fmt: skip

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import click
-from numpy.typing import NDArray
 
 from gpu_tools import max_submatrix
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.formats.tables import write_table
 from gpu_tools.formats.values.numbers import read_matrix
 from gpu_tools.hardware.device import resolve
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Submatrix
-from gpu_tools.model.sequences import OTHER, encode, encode_protein
+from gpu_tools.model.sequences import OTHER, Sequence, encode, encode_protein
 from gpu_tools.segments.dot_plot import LARGEST, dot_plot
 
 COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
+AXES = ("row", "column")
 ALPHABETS = {"dna": (encode, OTHER), "protein": (encode_protein, None)}
 """How symbols are encoded, and which code matches nothing."""
 _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
@@ -40,34 +41,49 @@ _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
     "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
     help="Of the two sequences.",
 )  # fmt: skip
+@loci.coordinates
 @options.output
 @options.device
 @options.common
-def command(matrix, fastas, match, mismatch, alphabet, output, device, threads, quiet) -> None:
+def command(
+    matrix, fastas, match, mismatch, alphabet, coordinates, output, device, threads, quiet
+) -> None:
     """Find the rectangle of neighbouring rows and columns with the largest sum, exactly.
 
-    The table has one row, with 1-based inclusive positions, or none if no value is positive.
+    The table has one row, with 1-based inclusive positions, those in a locus in its record's
+    coordinates, or none if no value is positive.
     """
     if (matrix is None) == (fastas is None):
         raise click.UsageError("give either --matrix or --dot-plot")
     check_writable(output)
     resolve(device)
-    values = _dot_plot(fastas, match, mismatch, alphabet) if matrix is None else read_matrix(matrix)
+    if matrix is None:
+        rows, columns = _sequences(fastas, alphabet)
+        placed = _loci(fastas, (rows, columns), coordinates)
+        values = dot_plot(rows.codes, columns.codes, match, mismatch, ALPHABETS[alphabet][1])
+    else:
+        values = read_matrix(matrix)
+        placed = [Locus.whole(axis, 0) for axis in AXES]
     try:
         found = max_submatrix(values, device=device, threads=threads)
     except InputError as error:
         raise error.located(path=matrix) from None
-    write_table(output, COLUMNS, [] if found is None else [_row(found)])
+    write_table(output, COLUMNS, [] if found is None else [_row(found, placed)])
 
 
-def _dot_plot(fastas: tuple[str, str], match: int, mismatch: int, alphabet: str) -> NDArray:
-    read, never = ALPHABETS[alphabet]
-    rows, columns = (read_one(path, read) for path in fastas)
-    return dot_plot(rows.codes, columns.codes, match, mismatch, never)
+def _sequences(fastas: tuple[str, str], alphabet: str) -> list[Sequence]:
+    return [read_one(path, ALPHABETS[alphabet][0]) for path in fastas]
 
 
-def _row(found: Submatrix) -> tuple:
+def _loci(fastas, sequences: tuple[Sequence, Sequence], coordinates: str) -> list[Locus]:
+    """Return the loci of rows and columns."""
+    both = zip(fastas, sequences, strict=True)
+    return [loci.place(path, [s], coordinates)[s.name] for path, s in both]
+
+
+def _row(found: Submatrix, placed: list[Locus]) -> tuple:
     score = found.score if isinstance(found.score, int) else f"{found.score:.15g}"
-    return (
-        found.row_start + 1, found.row_end, found.column_start + 1, found.column_end, score,
-    )  # fmt: skip
+    rows, columns = placed
+    row_start, row_end = rows.to_record((found.row_start, found.row_end))
+    column_start, column_end = columns.to_record((found.column_start, found.column_end))
+    return row_start + 1, row_end, column_start + 1, column_end, score

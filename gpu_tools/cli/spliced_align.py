@@ -9,7 +9,7 @@ from functools import partial
 import click
 
 from gpu_tools import spliced_align
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import CaseFiles, read_cases, read_site_cases
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
@@ -34,6 +34,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
 
 @click.command("spliced-align")
 @click.option("--base", required=True, metavar="FASTA", help="Genomic sequences.")
+@loci.region_of("the genomic sequences")
 @click.option(
     "--exons", metavar="FILE",
     help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV.",
@@ -94,19 +95,20 @@ def _runs_on_cpu(requested: dict) -> str | None:
     help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format. "
     "May be given several times.",
 )  # fmt: skip
+@loci.coordinates
 @options.output
 @options.device_unless(_runs_on_cpu)
 @options.common
 def command(
-    base, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
-    incomplete, alignments, output, device, threads, quiet, **scores,
+    base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
+    incomplete, alignments, coordinates, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
     A chain is a list of candidate exons of one strand that do not overlap. Its score is that of
     the best global alignment of the exons' concatenation with the target. FASTA files may be
     compressed and hold many records. The table has one row a case, with 1-based inclusive
-    positions on the forward strand.
+    positions on the forward strand. Results on a locus are in its record's coordinates.
     """
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
     if incomplete and not coding:
@@ -116,19 +118,20 @@ def command(
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     check_writable(output, *alignments)
-    files = CaseFiles(base, exons, targets, pairs, exons_format)
+    files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
     if site_model:
         inputs, scoring, align = _with_sites(
             files, site_model, sites | {"reading": reading}, scores
         )
     else:
         inputs, scoring, align = _with_candidates(files, scores, reading)
+    placed = loci.place(base, inputs.bases.values(), coordinates)
     total = sum(case.cells for case in inputs.cases)
     with progress("aligning", total, quiet) as done:
         results = align(inputs.cases, scoring, device=device, threads=threads, progress=done)
-    lengths = {name: len(sequence) for name, sequence in inputs.bases.items()}
+    results = [result.moved(placed[result.base]) for result in results]
     for path in alignments:
-        write_alignments(path, results, lengths, inputs.targets)
+        write_alignments(path, results, placed.record_lengths, inputs.targets)
     tables.write_table(output, COLUMNS, _rows(results))
 
 

@@ -7,12 +7,17 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
 
 import pysam
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import header, write_indexed
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
+from gpu_tools.formats.tables import read_table
+from gpu_tools.model.locus import Locus
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
@@ -69,51 +74,76 @@ def _rows(inputs: Sequence[PathLike]) -> Iterator[str]:
         yield from (line for _, line in lines)
 
 
-def merge_methods(batches: Sequence[Mapping[str, PathLike]], output: PathLike) -> None:
-    """Write the rows of tables of the same cases side by side, with a column ``method``.
+class CaseRow(NamedTuple):
+    """A row of a batch's table of cases: names of the sheet, and the base's locus."""
+
+    base: str
+    target: str
+    locus: Locus
+
+
+def merge_methods(
+    batches: Sequence[Mapping[str, PathLike]], cases: Sequence[PathLike], output: PathLike
+) -> None:
+    """Write the rows of tables of the same cases side by side, by the names of the cases.
 
     Parameters
     ----------
     batches : sequence of mapping of str to path-like
-        Each batch's tables by method, in the order to write: same header, and in each row the
-        same ``base`` and ``target``, the first two columns.
+        Each batch's tables by method, in the order to write: same header, and a row a case. The
+        first two columns are ``base``, the record's name, and ``target``.
+    cases : sequence of path-like
+        Each batch's cases, with the columns ``base``, ``target`` and ``locus``, NAME:START-END.
     output : path-like
-        The methods of a case follow each other, and ``method`` is the third column.
+        The methods of a case follow each other. The third and fourth column are ``method`` and
+        ``locus``, and ``base`` is the case's.
 
     Raises
     ------
     InputError
-        If a table has no header or another one than the first, or other cases than its batch's
-        first.
+        If a table has no header or another one than the first, or other cases than its batch.
     """
     header, *_ = _rows([path for tables in batches for path in tables.values()])
+    base, target, rest = header.split("\t", 2)
     with open_output(output) as stream:
-        stream.write(_with_method(header, "method"))
-        for tables in batches:
-            rows = {method: list(_rows([path]))[1:] for method, path in tables.items()}
-            _check_same_cases(tables, rows)
-            for side_by_side in zip(*rows.values(), strict=True):
-                stream.writelines(map(_with_method, side_by_side, rows))
+        stream.write(f"{base}\t{target}\tmethod\tlocus\t{rest}\n")
+        for tables, path in zip(batches, cases, strict=True):
+            known = list(_case_rows(path))
+            rows = {method: _rows_of(table, known) for method, table in tables.items()}
+            for case, *side_by_side in zip(known, *rows.values(), strict=True):
+                stream.writelines(map(partial(_with_case, case), side_by_side, rows))
 
 
-def _check_same_cases(tables: Mapping[str, PathLike], rows: Mapping[str, list[str]]) -> None:
-    first, *others = ([row.split("\t")[:2] for row in found] for found in rows.values())
-    for path, cases in zip(list(tables.values())[1:], others, strict=True):
-        if len(cases) != len(first):
-            raise InputError(f"{len(cases)} rows", path=path, expected=f"{len(first)}")
-        for number, (case, wanted) in enumerate(zip(cases, first, strict=True), start=2):
-            if case != wanted:
-                expected = " and ".join(wanted)
-                raise InputError("another case", path=path, line=number, expected=expected)
+def _case_rows(path: PathLike) -> Iterator[CaseRow]:
+    for line, row in read_table(path, CaseRow._fields):
+        locus = Locus.parse(row["locus"])
+        if locus is None:
+            raise Location(path, line).error(f"no locus {row['locus']!r}", "NAME:START-END")
+        yield CaseRow(row["base"], row["target"], locus)
 
 
-def _with_method(row: str, method: str) -> str:
-    base, target, rest = row.split("\t", 2)
-    return f"{base}\t{target}\t{method}\t{rest}\n"
+def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:
+    """Return the rows of a table, one for each case."""
+    rows = list(_rows([path]))[1:]
+    if len(rows) != len(cases):
+        raise InputError(f"{len(rows)} rows", path=path, expected=f"{len(cases)}")
+    for number, (row, case) in enumerate(zip(rows, cases, strict=True), start=2):
+        wanted = [case.locus.record, case.target]
+        if row.split("\t")[:2] != wanted:
+            expected = " and ".join(wanted)
+            raise InputError("another case", path=path, line=number, expected=expected)
+    return rows
+
+
+def _with_case(case: CaseRow, row: str, method: str) -> str:
+    rest = row.split("\t", 2)[2]
+    return f"{case.base}\t{case.target}\t{method}\t{case.locus.name}\t{rest}\n"
 
 
 def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the features of GFF3 files one file after another, each sequence region once.
+
+    Of regions of one sequence the longest counts.
 
     Gene models, which the tools name mRNA1, mRNA2, ... in each file, are numbered through.
 
@@ -123,16 +153,21 @@ def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
         If an input does not begin with GFF3's version line.
     """
     bodies = [_gff3_body(path) for path in inputs]
-    regions = dict.fromkeys(
-        line for body in bodies for line in body if line.startswith(_SEQUENCE_REGION)
-    )
+    regions: dict[str, str] = {}
+    for line in (line for body in bodies for line in body if line.startswith(_SEQUENCE_REGION)):
+        seqid = line.split()[1]
+        regions[seqid] = max(regions.get(seqid, line), line, key=_region_end)
     with open_output(output) as stream:
-        stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions))
+        stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions.values()))
         n_models = 0
         for body in bodies:
             features = [line for line in body if not line.startswith("#")]
             stream.writelines(f"{_renumbered(line, n_models)}\n" for line in features)
             n_models += sum(1 for line in features if line.split("\t")[2] == "mRNA")
+
+
+def _region_end(line: str) -> int:
+    return int(line.split()[3])
 
 
 def _gff3_body(path: PathLike) -> list[str]:
@@ -150,7 +185,8 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     """Write the records of BAM files as one sorted BAM file, and its index beside it.
 
     Each query's alignment of the highest score (``AS``) stays primary, of equal scores the one on
-    the reference that the headers name first; its others become secondary.
+    the reference that the headers name first; its others become secondary. Of a reference's lengths
+    the greatest counts: it may be known in one file alone.
 
     Raises
     ------
@@ -160,7 +196,8 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     lengths, texts = {}, []
     for path in inputs:
         with _bam(path) as source:
-            lengths |= dict(zip(source.references, source.lengths, strict=True))
+            for name, length in zip(source.references, source.lengths, strict=True):
+                lengths[name] = max(length, lengths.get(name, 0))
             texts += [record.to_dict() for record in source]
     head = header(lengths)
     records = [pysam.AlignedSegment.from_dict(text, head) for text in texts]

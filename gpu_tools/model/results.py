@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpu_tools.model.locus import Loci, Locus
 
 CigarOperation = tuple[str, int]
 """One run of an alignment: operation letter and length."""
@@ -101,6 +104,16 @@ class SplicedAlignment(_ColumnCounts):
     def identity(self) -> float | None:
         """Matches / alignment columns, or None if there is no column."""
         return self.matches / self.columns if self.columns else None
+
+    def moved(self, base: Locus) -> SplicedAlignment:
+        """Return the alignment in the coordinates of the record that the base is a locus of.
+
+        The record's name and length, which must be known, replace the base's.
+        """
+        return replace(
+            self, base=base.record, base_length=base.record_length,
+            chain=tuple(map(base.to_record, self.chain)),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -280,3 +293,28 @@ class PairwiseAlignment(_ColumnCounts):
     def identity(self) -> float:
         """Matches / columns."""
         return self.matches / self.columns
+
+    def moved(self, query: Locus, subject: Locus) -> PairwiseAlignment:
+        """Return the alignment in the coordinates of the records of both loci.
+
+        The records' names and lengths, which must be known, replace the sequences'.
+        """
+        query_start, query_end = query.to_record((self.query_start, self.query_end))
+        subject_start, subject_end = subject.to_record((self.subject_start, self.subject_end))
+        return replace(
+            self, query=query.record, query_length=query.record_length,
+            subject=subject.record, subject_length=subject.record_length,
+            query_start=query_start, query_end=query_end,
+            subject_start=subject_start, subject_end=subject_end,
+        )  # fmt: skip
+
+
+class PairLoci(NamedTuple):
+    """Where the queries and the subjects of pairwise alignments lie, by their names."""
+
+    queries: Loci
+    subjects: Loci
+
+    def moved(self, alignment: PairwiseAlignment) -> PairwiseAlignment:
+        """Return an alignment in the coordinates of the records."""
+        return alignment.moved(self.queries[alignment.query], self.subjects[alignment.subject])

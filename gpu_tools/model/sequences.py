@@ -204,8 +204,11 @@ class SequenceChunk:
         Encoded symbols that follow those of the chunk before.
     last : bool
         Whether the sequence ends with this chunk.
+    description : str, optional
+        The rest of its FASTA header.
     """
 
     name: str
     codes: NDArray[np.uint8] = field(repr=False)
     last: bool
+    description: str = ""

@@ -60,6 +60,8 @@ _TEXTS = {
     "genes.gff3": "##gff-version 3\n"
     + "".join(f"chr1\tx\tCDS\t{s}\t{e}\t.\t+\t0\tID=c;Parent=m\n" for s, e in _EXONS[:2]),
     "usage.tsv": "codon\tfrequency\n" + "".join(f"{c}\t{k}\n" for k, c in enumerate(_CODONS, 1)),
+    "part.fa": f">chr1:101-700 record_length={len(_BASE)}\n{_BASE[100:700]}\n",
+    "regions.bed": "chr1\t20\t500\nchr1\t100\t600\tx\n",
     "pairs.tsv": "base\ttarget\nchr1\tt1\nchr1\tt2\n",
     "patterns.fa": ">p1\nACGTN\n>p2\nRYACGGT\n",
     "words.txt": "abc\nde\n",
@@ -88,6 +90,8 @@ spliced-align --base base.fa --exons exons.gff3 --targets target.fa --pairs pair
 spliced-align --base base.fa --exons exons.gtf --targets target.fa --alignments a.paf
 spliced-align --base base.fa --exons report.txt --targets target.fa --coding --alignments a.gtf
 spliced-align --base base.fa --site-model sites.json --targets target.fa --alignments a.sam
+spliced-align --base base.fa --exons exons.tsv --targets target.fa --region regions.bed
+spliced-align --base part.fa --exons exons.bed --targets target.fa --alignments a.bam
 exons predict --base base.fa --model model.json
 exons convert report.txt --to tsv
 exons convert exons.tsv --to gff3
@@ -107,6 +111,7 @@ max-segments --values values.bedgraph --all
 max-submatrix --matrix matrix.npy
 max-submatrix --matrix matrix.tsv
 max-submatrix --dot-plot base.fa one.fa
+match-exact --patterns patterns.fa --text part.fa
 match-exact --patterns patterns.fa --text base.fa --both-strands --bed a.bed
 match-exact --patterns words.txt --text bytes.bin --alphabet bytes
 match-approximate --patterns patterns.fa --text base.fa.gz --best --substitution-table costs.txt

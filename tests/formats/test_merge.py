@@ -128,6 +128,19 @@ def scores_table(path, *rows):
     return path
 
 
+def cases_table(path, *rows):
+    rows = (("base", "target", "locus"), *rows)
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_case_without_a_locus_is_an_error(tmp_path):
+    tables = {"x": scores_table(tmp_path / "x", ("b", "t", "1"))}
+    known = cases_table(tmp_path / "k", ("one", "t", "b"))
+    with pytest.raises(InputError, match="k, line 2: no locus 'b'; expected NAME:START-END"):
+        merge_methods([tables], [known], tmp_path / "all")
+
+
 def test_methods_stand_side_by_side(tmp_path):
     cases = [("b", "t"), ("b", "u"), ("c", "t")]
     first = {
@@ -139,10 +152,16 @@ def test_methods_stand_side_by_side(tmp_path):
     second = {
         name: scores_table(tmp_path / f"2{name}", (*cases[2], f"{name}c")) for name in ("x", "y")
     }
-    merge_methods([first, second], tmp_path / "all")
+    known = [
+        cases_table(tmp_path / "k1", ("one", "t", "b:5-9"), ("one", "u", "b:5-9")),
+        cases_table(tmp_path / "k2", ("two", "t", "c:1-9")),
+    ]
+    merge_methods([first, second], known, tmp_path / "all")
     assert (tmp_path / "all").read_text().splitlines() == [
-        "base\ttarget\tmethod\tscore",
-        "b\tt\tx\txt", "b\tt\ty\tyt", "b\tu\tx\txu", "b\tu\ty\tyu", "c\tt\tx\txc", "c\tt\ty\tyc",
+        "base\ttarget\tmethod\tlocus\tscore",
+        "one\tt\tx\tb:5-9\txt", "one\tt\ty\tb:5-9\tyt",
+        "one\tu\tx\tb:5-9\txu", "one\tu\ty\tb:5-9\tyu",
+        "two\tt\tx\tc:1-9\txc", "two\tt\ty\tc:1-9\tyc",
     ]  # fmt: skip
 
 
@@ -158,8 +177,9 @@ def test_methods_of_other_cases_are_refused(tmp_path, rows, message):
         "x": scores_table(tmp_path / "x", ("b", "t", "1")),
         "y": scores_table(tmp_path / "y", *rows),
     }
+    known = cases_table(tmp_path / "k", ("one", "t", "b:1-9"))
     with pytest.raises(InputError, match=message):
-        merge_methods([tables], tmp_path / "all")
+        merge_methods([tables], [known], tmp_path / "all")
     assert not (tmp_path / "all").exists()
 
 
@@ -167,4 +187,19 @@ def test_methods_of_other_columns_are_refused(tmp_path):
     other = tmp_path / "y"
     other.write_text("base\ttarget\tpoints\nb\tt\t1\n")
     with pytest.raises(InputError, match="y, line 1: wrong header"):
-        merge_methods([{"x": scores_table(tmp_path / "x", ("b", "t", "1")), "y": other}], "-")
+        merge_methods([{"x": scores_table(tmp_path / "x", ("b", "t", "1")), "y": other}], [], "-")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_greatest_length_of_a_reference_counts(tmp_path, order):
+    known, unknown = alignment("long", "t", 5, 3), alignment("long", "u", 8, 20)
+    for suffix, merge in ((".gff3", merge_gff3), (".bam", merge_bam)):
+        paths = []
+        for k, (found, length) in enumerate([(known, 60), (unknown, 33)][::order]):
+            paths.append(tmp_path / f"{k}{suffix}")
+            write_alignments(paths[-1], [found], {"long": length}, TARGETS)
+        merge(paths, tmp_path / f"all{suffix}")
+    with pysam.AlignmentFile(tmp_path / "all.bam") as bam:
+        assert dict(zip(bam.references, bam.lengths, strict=True)) == {"long": 60}
+    regions = [x for x in (tmp_path / "all.gff3").read_text().splitlines() if "region" in x]
+    assert regions == ["##sequence-region long 1 60"]

@@ -74,6 +74,10 @@ SHEETS = [
         LOCUS, [("x", A, "y", B, "1-5"), ("x", A, "z", B, ".")],
         "line 3, column locus: nothing for base x; expected 1-5 as in line 2",
     ),
+    (
+        (*HEADER, "record"), [("x", A, "y", B, "r"), ("z", B, "y", B, "r")],
+        f"line 3, column base_fasta: {B} for record r; expected {A} as in line 2",
+    ),
 ]  # fmt: skip
 
 

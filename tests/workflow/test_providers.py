@@ -60,7 +60,7 @@ def test_reports_of_the_sheet(folder, configured):
     write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record", "locus", "exons"))
     configured("results/exons/given/x.gff3", provider="genscan-report")
     ((name, _, _, start, end, score, *_),) = candidates(folder.path / "results/exons/given/x.gff3")
-    assert (name, start, end, score) == ("x", "11", "19", "5.5")
+    assert (name, start, end, score) == (BASES[0], "11", "19", "5.5")
     (folder.path / "report.txt").write_text("x\t.\texon\t1\t9\t.\t+\t.\t.\n")
     output = configured("results/exons/given/x.gff3", provider="genscan-report", code=1)
     assert "report.txt, line 1: no GENSCAN report" in output

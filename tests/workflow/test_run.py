@@ -33,6 +33,7 @@ COLUMNS = [
     "base",
     "target",
     "method",
+    "locus",
     "strand",
     "score",
     "base_length",
@@ -222,10 +223,60 @@ def test_provider_file_takes_the_sheets_candidates(folder):
     folder.run("--config", "exons={provider: file}", "flank=100", "mode=candidates")
     (best,) = folder.table("results/best.tsv")
     assert best["base"] == "locus"
-    assert best["base_length"] == str(4124 - 1025 + 1 + 200)
+    assert best["locus"] == f"{base}:925-4224"
+    assert best["base_length"] == "5398"  # the record's
     assert best["n_exons"] == "5"  # the sixth lies outside of the locus and its flanks
-    assert best["chain"] == ",".join(f"{a - 924}-{b - 924}" for a, b in intervals[:5])
+    assert best["chain"] == ",".join(f"{a}-{b}" for a, b in intervals[:5])
     assert not (folder.path / "results" / "exons" / "predicted").exists()
+
+
+def test_results_on_loci_are_in_the_records_coordinates(folder, done):
+    """Two loci of one record, one named as the record; the annotation finds the chains' exons."""
+    base, target = BASES[1], TARGETS[1]  # on the reverse strand
+    whole = [row for row in done.table("results/best.tsv") if row["base"] == base]
+    exons = of_method(whole, "sites")[0]["chain"].split(",")
+    inner = [(a, b) for a, b in (map(int, e.split("-")) for e in exons) if 2200 < a < b < 5000]
+    assert len(inner) == 3
+    truth = folder.path / "truth.gff3"
+    truth.write_text("##gff-version 3\n" + "".join(
+        f"{base}\tx\tCDS\t{a}\t{b}\t.\t-\t0\tID=c;Parent=m\n" for a, b in inner
+    ))  # fmt: skip
+    rows = [(base, LOCI, target, MRNAS, base, "1500-6300", truth),
+            ("left", LOCI, target, MRNAS, base, "1500-4700", truth)]  # fmt: skip
+    write_sheet(
+        folder.path / "config" / "cases.tsv", rows, (*HEADER, "record", "locus", "annotation")
+    )
+    folder.run("--config", "flank=100", "batch_size=1")
+    scores = of_method(folder.table("results/scores.tsv"), "sites")
+    assert [(r["base"], r["locus"]) for r in scores] == [
+        (base, f"{base}:1400-6400"), ("left", f"{base}:1400-4800"),
+    ]  # fmt: skip
+    assert {row["base_length"] for row in scores} == {"6891"}
+    assert {f"{a}-{b}" for a, b in inner} <= set(scores[0]["chain"].split(","))
+    accuracy = [r for r in folder.table("results/accuracy.tsv") if r["level"] == "exon"]
+    found = {(r["base"], r["method"], r["exons"]): r["true"] for r in accuracy}
+    assert found[base, "sites", "chain"] == str(len(inner))
+    check_loci_files(folder.path / "results", base)
+
+
+def check_loci_files(results, base):
+    """All files of two loci of a record name the record, and give its length once."""
+    with pysam.AlignmentFile(results / "site_alignments.bam") as bam:
+        assert dict(zip(bam.references, bam.lengths, strict=True)) == {base: 6891}
+        with pysam.FastaFile(str(LOCI)) as fasta:
+            for record in bam:
+                pairs = record.get_aligned_pairs(matches_only=True)
+                symbols = fasta.fetch(base)
+                same = [symbols[r].upper() == record.query_sequence[q] for q, r in pairs]
+                assert sum(same) > 0.7 * len(same)
+    bed = [line.split("\t") for line in (results / "site_alignments.bed").read_text().splitlines()]
+    assert {fields[0] for fields in bed} == {base}
+    for name in ("exons/predicted/left.gff3", "exons/annotation/left.gff3"):
+        text = (results / name).read_text()
+        assert f"##sequence-region {base} 1 6891\n" in text
+        starts = [int(x.split("\t")[3]) for x in text.splitlines() if not x.startswith("#")]
+        assert min(starts) >= 1400
+        assert max(starts) <= 4800
 
 
 def test_failing_job_shows_one_line_and_leaves_no_output(folder):
@@ -269,11 +320,11 @@ def test_accuracy_compares_with_the_annotation(folder):
 
 def test_names_of_every_allowed_symbol(folder):
     base, target = "0chr_1:5-9|x+y=z~w.2", "_t:1|u+v=w~x-y.z"
-    fasta = folder.path / "targets.fa"
-    with pysam.FastaFile(str(MRNAS)) as mrnas:
-        fasta.write_text(f">{target}\n{mrnas.fetch(TARGETS[0])}\n")
-    row = (base, LOCI, target, fasta, BASES[0])
-    write_sheet(folder.path / "config" / "cases.tsv", [row], (*HEADER, "record"))
+    fasta = folder.path / "both.fa"
+    with pysam.FastaFile(str(MRNAS)) as mrnas, pysam.FastaFile(str(LOCI)) as loci:
+        records = {base: loci.fetch(BASES[0]), target: mrnas.fetch(TARGETS[0])}
+    fasta.write_text("".join(f">{name}\n{symbols}\n" for name, symbols in records.items()))
+    write_sheet(folder.path / "config" / "cases.tsv", [(base, fasta, target, fasta)])
     folder.run()
     assert pairs(folder.table("results/best.tsv")) == [(base, target)] * 2
     with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:

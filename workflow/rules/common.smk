@@ -182,6 +182,7 @@ def check_cases(cases):
         base, target = cases.loc[line, ["base", "target"]]
         raise sheet_error(line, f"{base} with {target} again; expected each case once")
     check_loci(cases)
+    check_records(cases)
     for line in cases.index[cases["exons"] == ""]:
         if "candidates" in methods() and not PROVIDER_KEYS[config["exons"]["provider"]]:
             raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
@@ -205,6 +206,13 @@ def check_loci(cases):
     for line, locus in cases["locus"].items():
         if locus and int(locus.split("-")[0]) > int(locus.split("-")[1]):
             raise sheet_error(line, f"{locus} ends before it starts; expected START-END", "locus")
+
+
+def check_records(cases):
+    """Results name records, so records of one name must come from one file."""
+    files = cases[~cases["base_fasta"].str.startswith(SERVICES)]
+    for record, rows in files.groupby("record", sort=False):
+        check_equal("record", record, rows, ("base_fasta",))
 
 
 def installed_version():
@@ -345,6 +353,13 @@ def n_gpus():
 def segment_limits(name):
     """Return what segments must have at least, as options of max-segments."""
     return {key: config["segments"][name][key] for key in ("min_score", "min_length")}
+
+
+def segment_sequences(wildcards):
+    """Return the files in which a kind of segment is looked for."""
+    if wildcards.segments == "hydrophobic_segments":
+        return config["segments"]["proteins"] or "<results>/sequences/proteins.fa"
+    return sequences("loci")
 
 
 def annotations(bases):

@@ -72,6 +72,7 @@ rule segments_plot:
     """Draw where the segments of each sequence lie."""
     input:
         gff3="<results>/segments/{segments}.gff3",
+        sequence=segment_sequences,
     output:
         output=report(
             "<results>/segments/{segments}.svg",

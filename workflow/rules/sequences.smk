@@ -51,6 +51,8 @@ rule sequences_cut:
         record=sequence_record,
         locus=sequence_locus,
         flank=config["flank"],
+        # results on a base sequence name its record
+        origin=lambda wildcards: wildcards.kind == "loci",
     script:
         "../scripts/sequences_cut.py"
 

@@ -2,6 +2,7 @@ rule results_merge:
     """Join the scores of all batches and methods, in the order of the sheet."""
     input:
         scores=method_files("scores.tsv"),
+        cases=batch_files("pairs.tsv"),
     output:
         output="<results>/scores.tsv",
     log:
@@ -71,7 +72,9 @@ rule structures_plot:
     conda:
         "../envs/gpu_tools.yaml"
     params:
+        **listed(base=list(CASES["base"].unique())),
         version=VERSION,
+        annotated=annotated_bases(),
     script:
         "../scripts/structures_plot.py"
 

@@ -6,12 +6,13 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.exons.intervals import read_exons
-from gpu_tools.formats.merge import concatenate, merge_gff3
+from gpu_tools.formats.exons.intervals import read_exons, write_exons
+from gpu_tools.formats.merge import concatenate
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.hardware.batches import even_batches
 from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.locus import Locus
 from gpu_tools.spliced import Case
 
 OPTIONAL = {"multiple": True, "metavar": "FILE"}
@@ -23,16 +24,41 @@ def by_name(paths):
     return {s.name: (s, path) for path in paths for s in read_fasta(path)}
 
 
-def cells(pairs, bases, targets, candidates):
+def exons_by_base(paths, bases):
+    """Return the record's exons in each file by the base that the file is of, in their order."""
+    return {
+        base: ExonSet.concatenate(read_exons(path).values())
+        for base, path in zip(bases, paths, strict=True)
+    }
+
+
+def on_base(base, exons):
+    """Return exons of a base's record as the name of the base stands for them.
+
+    That is, in the coordinates of the base, unless its name is the record's.
+    """
+    locus = Locus.of(base)
+    return exons if locus.record == base.name else locus.exons_within(exons)
+
+
+def cells(pairs, bases, targets, exons):
     """Return the estimate of each pair's work: nominal cells, of all bases without candidates."""
-    if not candidates:
+    if not exons:
         return [len(bases[base][0]) * len(targets[target][0]) for base, target in pairs]
-    exons = {name: found for path in candidates for name, found in read_exons(path).items()}
-    found = (exons.get(base, ExonSet.empty()) for base, _ in pairs)
-    return [
-        Case(bases[base][0], targets[target][0], candidate_exons).cells
-        for (base, target), candidate_exons in zip(pairs, found, strict=True)
-    ]
+    return [Case(bases[base][0], targets[target][0], exons[base]).cells for base, target in pairs]
+
+
+def write_pairs(path, pairs, bases):
+    """Write a batch's cases with the locus of each base."""
+    rows = ((base, target, Locus.of(bases[base][0]).name) for base, target in pairs)
+    write_table(path, ("base", "target", "locus"), rows)
+
+
+def write_candidates(path, names, bases, exons):
+    """Write the candidate exons of a batch's bases."""
+    sequences = {name: bases[name][0] for name in names}
+    sets = {name: on_base(sequence, exons[name]) for name, sequence in sequences.items()}
+    write_exons(path, sets, "gff3")
 
 
 def distinct(names, files):
@@ -66,22 +92,22 @@ def checked(files):
 def write_batches(files):
     """Write the batches of the pairs."""
     loci, genes = by_name(files.bases), by_name(files.sequences)
-    parts = even_batches(cells(files.pair, loci, genes, files.candidates), len(files.pairs))
+    listed = exons_by_base(files.candidates, loci) if files.candidates else {}
+    parts = even_batches(cells(files.pair, loci, genes, listed), len(files.pairs))
     for k, part in enumerate(parts):
-        write_batch(files, k, files.pair[part], loci, genes)
+        write_batch(files, k, files.pair[part], (loci, genes, listed))
 
 
-def write_batch(files, k, assigned, loci, genes):
-    """Write the files of batch `k` for the pairs assigned to it."""
-    names, others = ([pair[i] for pair in assigned] for i in (0, 1))
+def write_batch(files, k, assigned, known):
+    """Write the files of batch `k` for the pairs assigned to it; `known` are all sequences."""
+    (loci, genes, listed), (names, others) = known, ([p[i] for p in assigned] for i in (0, 1))
     bases = {name: path for name, (_, path) in loci.items()}
     targets = {name: path for name, (_, path) in genes.items()}
     concatenate(distinct(names, bases), files.base[k])
     concatenate(distinct(others, targets), files.targets[k])
-    write_table(files.pairs[k], ("base", "target"), assigned)
+    write_pairs(files.pairs[k], assigned, loci)
     if files.candidates:
-        candidates = dict(zip(loci, files.candidates, strict=True))
-        merge_gff3(distinct(names, candidates), files.exons[k])
+        write_candidates(files.exons[k], dict.fromkeys(names), loci, listed)
 
 
 @click.command("cases_batch")

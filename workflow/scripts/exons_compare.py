@@ -17,9 +17,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def read_all(read, paths):
-    """Return the exons of several files by sequence."""
-    return {name: exons for path in paths for name, exons in read(path).items()}
+def read_all(read, paths, bases):
+    """Return the exons of each base's file by the base, in the record's coordinates."""
+    return {
+        base: ExonSet.concatenate(read(path).values())
+        for base, path in zip(bases, paths, strict=True)
+    }
 
 
 def read_chains(path):
@@ -55,18 +58,22 @@ def rows(base, what, found, truth, names):
 
 
 @click.command("exons_compare")
-@click.option("--candidates", multiple=True, metavar="FILE", help="Candidate exons; repeatable.")
-@click.option("--truth", **FILES, help="Annotated exons; repeatable.")
+@click.option(
+    "--candidates", multiple=True, metavar="FILE", help="Its candidate exons; repeatable."
+)
+@click.option("--truth", **FILES, help="Annotation of a base; repeatable.")
 @click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
 @click.option("--base", multiple=True, required=True, help="Annotated base; repeatable.")
 @options.output
 @options.common
 def command(candidates, truth, best, base, output, quiet):
     """Compare candidate exons, and the chains chosen from them, with annotated exons."""
-    annotated = read_all(read_annotated_exons, truth)
+    if len(truth) != len(base) or len(candidates) not in (0, len(base)):
+        raise click.UsageError("as many --truth, and --candidates, as --base")
+    annotated = read_all(read_annotated_exons, truth, base)
     found = {(method, "chain"): chains for method, chains in read_chains(best).items()}
     if candidates:
-        found = {("candidates", "candidates"): read_all(read_exons, candidates)} | found
+        found = {("candidates", "candidates"): read_all(read_exons, candidates, base)} | found
     tables = (compare(what, sets, annotated, base) for what, sets in found.items())
     write_table(output, COLUMNS, (row for table in tables for row in table))
 

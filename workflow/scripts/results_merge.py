@@ -18,14 +18,18 @@ METHODS = ("candidates", "sites")
     "--method", multiple=True, required=True, type=click.Choice(METHODS),
     help="Method of a batch's table; repeatable, in the order of the tables.",
 )  # fmt: skip
+@click.option(
+    "--cases", multiple=True, required=True, metavar="FILE",
+    help="Table of a batch's cases: base, target and locus; repeatable.",
+)  # fmt: skip
 @options.output
 @options.common
-def command(scores, method, output, quiet):
+def command(scores, method, cases, output, quiet):
     """Join the scores of several batches, in their order, each case's methods side by side."""
-    if len(scores) % len(method):
-        raise click.UsageError("as many --scores for each batch as there are methods")
+    if len(scores) != len(cases) * len(method):
+        raise click.UsageError("as many --scores for each batch of --cases as there are methods")
     batches = zip(*[iter(scores)] * len(method), strict=True)
-    merge_methods([dict(zip(method, tables, strict=True)) for tables in batches], output)
+    merge_methods([dict(zip(method, tables, strict=True)) for tables in batches], cases, output)
 
 
 run_rule(command, globals().get("snakemake"))

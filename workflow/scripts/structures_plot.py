@@ -8,6 +8,8 @@ from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.files import replaced_when_complete
 from gpu_tools.formats.tables import read_table
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.locus import Locus
 
 FILES = {"multiple": True, "metavar": "FILE"}
 COLOURS = {"annotation": "#555555", "candidates": "#0072b2", "sites": "#d55e00"}
@@ -32,14 +34,17 @@ def chain(text):
     return [(start - 1, end - start + 1) for start, end in pairs]
 
 
-def read_all(read, paths):
-    """Return what the exons of several files cover, by sequence."""
-    return {name: intervals(exons) for path in paths for name, exons in read(path).items()}
+def read_all(read, paths, bases):
+    """Return what the exons of each base's file cover, by the base."""
+    return {
+        base: intervals(ExonSet.concatenate(read(path).values()))
+        for base, path in zip(bases, paths, strict=True)
+    }
 
 
 def draw_locus(axes, rows, candidates, truth):
     """Draw a locus: candidates as a thin grey line, then annotation and each method's chain."""
-    base, length = rows[0]["base"], int(rows[0]["base_length"])
+    base, locus = rows[0]["base"], Locus.parse(rows[0]["locus"])
     lanes = [("annotation", truth)] if truth else []
     lanes += [(row["method"], chain(row["chain"])) for row in rows]
     axes.broken_barh(candidates, (len(lanes) - 0.15, 0.3), facecolors="#bbbbbb")
@@ -48,7 +53,7 @@ def draw_locus(axes, rows, candidates, truth):
             ends = min(start for start, _ in exons), max(start + n for start, n in exons)
             axes.hlines(k, *ends, colors=COLOURS[name], linewidth=0.8)
         axes.broken_barh(exons, (k - 0.3, 0.6), facecolors=COLOURS[name])
-    axes.set_xlim(0, length)
+    axes.set_xlim(*locus.bounds)
     axes.set_ylim(len(lanes) + 0.5, -0.6)
     labels = [name for name, _ in lanes] + (["all candidates"] if candidates else [])
     axes.set_yticks(range(len(labels)), labels)
@@ -58,21 +63,26 @@ def draw_locus(axes, rows, candidates, truth):
 
 @click.command("structures_plot")
 @click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
-@click.option("--candidates", **FILES, help="Candidate exons; repeatable.")
-@click.option("--truth", **FILES, help="Annotated exons; repeatable.")
+@click.option("--candidates", **FILES, help="Candidate exons of a base; repeatable.")
+@click.option("--base", multiple=True, help="Base of these candidates; repeatable.")
+@click.option("--truth", **FILES, help="Annotated exons of a base; repeatable.")
+@click.option("--annotated", multiple=True, help="Base of this annotation; repeatable.")
 @options.output
 @options.common
-def command(best, candidates, truth, output, quiet):
+def command(best, candidates, base, truth, annotated, output, quiet):
     """Draw the best chain of each locus by method, with candidates and annotation, as SVG."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    if (len(candidates), len(truth)) != (len(base), len(annotated)):
+        raise click.UsageError("a --base for each of --candidates, --annotated for each of --truth")
     loci = {}
-    for _, row in read_table(best, ("base", "target", "method", "base_length"), ("chain",)):
+    for _, row in read_table(best, ("base", "target", "method", "locus"), ("chain",)):
         loci.setdefault(row["base"], []).append(row)
     shown = list(loci)[:MOST]
-    listed, known = read_all(read_exons, candidates), read_all(read_annotated_exons, truth)
+    listed = read_all(read_exons, candidates, base)
+    known = read_all(read_annotated_exons, truth, annotated)
     figure = Figure(figsize=(11, INCHES * len(shown) + 0.3), layout="constrained")
     for name, axes in zip(shown, figure.subplots(len(shown), squeeze=False)[:, 0], strict=True):
         draw_locus(axes, loci[name], listed.get(name, []), known.get(name))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpu_tools.cli.common.loci import Region, has_loci, names_of, read_loci
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced import Case
 
@@ -16,11 +19,14 @@ if TYPE_CHECKING:
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
 
+_log = logging.getLogger(__name__)
+
 
 class CaseFiles(NamedTuple):
     """The files that hold the parts of the cases.
 
-    `pairs` is None if every target meets every base, `exons` in site mode.
+    `pairs` is None if every target meets every base, `exons` in site mode. `regions` are those of
+    `base` to take, all of it if there is none.
     """
 
     base: str
@@ -28,6 +34,7 @@ class CaseFiles(NamedTuple):
     targets: str
     pairs: str | None
     exons_format: str
+    regions: tuple[Region, ...] = ()
 
 
 class CaseInputs(NamedTuple):
@@ -74,42 +81,62 @@ def read_site_cases(
 def _sequences_and_pairs(files: CaseFiles):
     if [files.base, files.exons, files.targets, files.pairs].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
-    bases = {sequence.name: sequence for sequence in read_fasta(files.base)}
+    bases = {sequence.name: sequence for sequence in read_loci(files.base, files.regions)}
     targets = {sequence.name: sequence for sequence in read_fasta(files.targets)}
     return bases, targets, _pairs(files, bases, targets)
 
 
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
-    record = next(iter(bases)) if len(bases) == 1 else None
-    exons = read_exons(files.exons, files.exons_format, record)
+    """Return the exons of each base: those on its name, or those of its record inside the locus."""
+    only, named = next(iter(bases)) if len(bases) == 1 else None, names_of(bases.values())
+    exons = read_exons(files.exons, files.exons_format, only, named)
+    _check_known(files, exons, bases, named)
+    parts: dict[str, list[ExonSet]] = {name: [] for name in bases}
     for name, found in exons.items():
-        if name not in bases:
-            raise InputError(
-                f"exons on an unknown sequence {name!r}", path=files.exons,
-                expected=f"names of the records in {files.base}",
-            )  # fmt: skip
-        try:
-            found.check_within(len(bases[name]), name)
-        except InputError as error:
-            raise error.located(path=files.exons) from None
+        for base in named.get(name, ()):
+            parts[base].append(_exons_of(files, name, found, bases[base]))
+    return {name: ExonSet.concatenate(found) for name, found in parts.items()}
+
+
+def _check_known(files: CaseFiles, exons: dict[str, ExonSet], bases, named) -> None:
+    """Refuse exons on unknown names; beside loci some may lie on other records of the genome."""
+    unknown = [name for name in exons if name not in named]
+    if not unknown:
+        return
+    if len(unknown) == len(exons) or not has_loci(bases.values()):
+        raise InputError(
+            f"exons on an unknown sequence {unknown[0]!r}", path=files.exons,
+            expected=f"names of the records in {files.base}",
+        )  # fmt: skip
+    _log.info("%s: exons on %d other sequences left out", files.exons, len(unknown))
+
+
+def _exons_of(files: CaseFiles, name: str, exons: ExonSet, base: Sequence) -> ExonSet:
+    """Return exons on a name, which is a base's or its record's, in the base's coordinates."""
+    locus = Locus.of(base)
+    if name == locus.record and not locus.is_all_of(base.name):
+        return locus.exons_within(exons)
+    try:
+        exons.check_within(len(base), name)
+    except InputError as error:
+        raise error.located(path=files.exons) from None
     return exons
 
 
 def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:
     if files.pairs is None:
         return [(base, target) for base in bases for target in targets]
+    named = {"base": names_of(bases.values()), "target": {name: [name] for name in targets}}
+    sources = {"base": files.base, "target": files.targets}
     pairs = []
-    for line, row in read_table(files.pairs, ("base", "target")):
-        for column, known, source in (
-            ("base", bases, files.base),
-            ("target", targets, files.targets),
-        ):
+    for line, row in read_table(files.pairs, tuple(named)):
+        for column, known in named.items():
             if row[column] not in known:
                 raise InputError(
                     f"unknown {column} {row[column]!r}", path=files.pairs, line=line,
-                    expected=f"names of the records in {source}",
+                    expected=f"names of the records in {sources[column]}",
                 )  # fmt: skip
-        pairs.append((row["base"], row["target"]))
+        pairs += [(base, row["target"]) for base in named["base"][row["base"]]]
     if not pairs:
         raise InputError(
             "no pair", path=files.pairs, expected="at least one row of base and target"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gpu_tools.cli.common import loci
 from gpu_tools.cli.common.options import added
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import open_binary
@@ -33,6 +34,7 @@ matching = added(
         "--both-strands", is_flag=True, help="Also search the reverse complement of each pattern."
     ),
     click.option("--bed", metavar="FILE", help="Also write the matches as BED."),
+    loci.coordinates,
 )  # fmt: skip
 """Adds the options of both commands."""
 
@@ -68,8 +70,14 @@ def _read_lines(path: str, alphabet: str) -> list[Pattern]:
     return [Pattern.from_text(str(k), line, alphabet) for k, line in enumerate(lines, start=1)]
 
 
-def stream_texts(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:
-    """Yield the texts of all files, chunk by chunk."""
+def stream_texts(paths: tuple[str, ...], alphabet: str, coordinates: str) -> loci.TextLoci:
+    """Return the texts of all files, chunk by chunk; a file of bytes is no locus."""
+    if alphabet == "bytes":
+        coordinates = "locus"
+    return loci.TextLoci(_chunks(paths, alphabet), coordinates)
+
+
+def _chunks(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:
     if alphabet == "bytes":
         return chain.from_iterable(map(stream_bytes, paths))
     known = ALPHABETS[alphabet]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import click
 
+from gpu_tools.cli.common import loci
 from gpu_tools.cli.common.options import added, one_of_suffixes
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
-from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
-from gpu_tools.model.results import PairwiseAlignment, cigar_text
+from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence, encode_protein
 
@@ -53,6 +54,7 @@ options = added(
         help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format; "
         ".sam is for nucleotides. May be given several times.",
     ),
+    loci.coordinates,
 )  # fmt: skip
 """Adds the shared options; see `scoring_of` and `read_pairs` for what they become."""
 
@@ -71,13 +73,24 @@ def scoring_of(match, mismatch, matrix, gap_open, gap_extend) -> AffineScoring:
         raise click.UsageError(str(error)) from None
 
 
+class PairInputs(NamedTuple):
+    """Every query with every subject, and where both lie."""
+
+    pairs: list[tuple[Sequence, Sequence]]
+    loci: PairLoci
+
+
 def read_pairs(
-    queries: Iterable[str], subject: str, scoring: AffineScoring
-) -> list[tuple[Sequence, Sequence]]:
-    """Read all files and return every query with every subject."""
+    queries: Iterable[str],
+    subject: str,
+    scoring: AffineScoring,
+    coordinates: str,
+    regions: Iterable[loci.Region] = (),
+) -> PairInputs:
+    """Read all files; of the subject's the regions, if there are any."""
     if [*queries, subject].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
-    subjects, found = _read(subject, scoring), {}
+    subjects, found = _read(subject, scoring, regions), {}
     for path in queries:
         for query in _read(path, scoring):
             if query.name in found:
@@ -86,20 +99,23 @@ def read_pairs(
                     record=query.name, expected="a name for each query",
                 )  # fmt: skip
             found[query.name] = query
-    return [(q, s) for q in found.values() for s in subjects]
+    placed = PairLoci(
+        loci.place(" ".join(queries), found.values(), coordinates),
+        loci.place(subject, subjects, coordinates),
+    )
+    return PairInputs([(q, s) for q in found.values() for s in subjects], placed)
 
 
-def _read(path: str, scoring: AffineScoring) -> list[Sequence]:
+def _read(path: str, scoring: AffineScoring, regions=()) -> list[Sequence]:
     if scoring.matrix is None:
-        return read_fasta(path)
-    return [
-        ProteinSequence(s.name, s.codes, s.description) for s in read_fasta(path, encode_protein)
-    ]
+        return loci.read_loci(path, regions)
+    records = loci.read_loci(path, regions, encode_protein)
+    return [ProteinSequence(s.name, s.codes, s.description) for s in records]
 
 
-def rows(alignments: Iterable[PairwiseAlignment]) -> Iterator[tuple]:
+def rows(alignments: Iterable[PairwiseAlignment], placed: PairLoci) -> Iterator[tuple]:
     """Yield the table's rows."""
-    for a in alignments:
+    for a in map(placed.moved, alignments):
         yield (
             a.query, a.subject, a.rank, a.score, a.query_start + 1, a.query_end,
             a.subject_start + 1, a.subject_end, f"{a.identity:.4f}", a.columns, a.gaps,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import click
 
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
+from gpu_tools.errors import InputError
 from gpu_tools.formats.exons import intervals
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.locus import Loci
 
 
 @click.command("convert")
@@ -19,12 +24,46 @@ from gpu_tools.formats.exons import intervals
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
     help="Format of IN; auto recognises it by content, then suffix.",
 )  # fmt: skip
+@click.option(
+    "--base", metavar="FILE",
+    help="FASTA of the sequences that IN names: exons on a locus go to its record's coordinates.",
+)  # fmt: skip
 @options.output_of("File")
 @options.common
-def command(exons: str, to_format: str, from_format: str, output: str, quiet: bool) -> None:
+def command(
+    exons: str, to_format: str, from_format: str, base: str | None, output: str, quiet: bool
+) -> None:
     """Convert the candidate exons of IN (- is standard input) to another format.
 
     All candidates are converted, the suboptimal ones of a GENSCAN report included; promoters and
     poly-A signals are not exons.
     """
-    intervals.write_exons(output, intervals.read_exons(exons, from_format), to_format)
+    if base is None:
+        intervals.write_exons(output, intervals.read_exons(exons, from_format), to_format)
+        return
+    sequences = loci.read_loci(base, ())
+    placed = loci.place(base, sequences, "record")
+    names = [sequence.name for sequence in sequences]
+    only = names[0] if len(names) == 1 else None
+    found = intervals.read_exons(exons, from_format, only, placed.record_lengths)
+    _check_known((exons, base), found, {*names, *placed.record_lengths})
+    intervals.write_exons(output, _on_records(found, placed), to_format, placed.record_lengths)
+
+
+def _on_records(found: Mapping[str, ExonSet], placed: Loci) -> dict[str, ExonSet]:
+    """Move exons on the loci's names to the records; those on a record's name are there already."""
+    on_loci = {name: s for name, s in found.items() if name not in placed.record_lengths}
+    moved = placed.exons_by_record(on_loci)
+    for name, exons in found.items():
+        if name not in on_loci:
+            moved[name] = ExonSet.concatenate([moved.get(name, ExonSet.empty()), exons])
+    return moved
+
+
+def _check_known(paths: tuple[str, str], found: Iterable[str], known: set[str]) -> None:
+    for name in found:
+        if name not in known:
+            raise InputError(
+                f"exons on an unknown sequence {name!r}", path=paths[0],
+                expected=f"names of the records in {paths[1]}",
+            )  # fmt: skip

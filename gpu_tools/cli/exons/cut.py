@@ -1,4 +1,4 @@
-"""``gpu-tools exons cut``: exons of a record onto a locus cut out of it."""
+"""``gpu-tools exons cut``: exons of a record that lie in a locus cut out of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import click
 
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.sequences.cut import flank, locus
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import read_coding_segments
 from gpu_tools.formats.exons.intervals import AUTO, read_exons, write_exons
 from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence
 
 _log = logging.getLogger(__name__)
@@ -30,22 +31,45 @@ KINDS = ("candidates", "report", "annotation")
     "the features CDS are taken.",
 )  # fmt: skip
 @click.option("--base", required=True, metavar="FILE", help="FASTA of the locus; one record.")
-@click.option("--record", required=True, metavar="NAME", help="Record that the locus is part of.")
+@click.option(
+    "--record", metavar="NAME", help="Name of the record in EXONS.  [default: as BASE says]"
+)
 @locus
 @flank
+@loci.coordinates
 @options.output_of("GFF3")
 @options.common
-def command(exons, kind, base, record, locus, flank, output, quiet) -> None:
-    """Move the exons of a record onto a locus that `gpu-tools sequences cut` made of it.
+def command(exons, kind, base, record, locus, flank, coordinates, output, quiet) -> None:
+    """Take the exons of a record that lie in a locus that `gpu-tools sequences cut` made of it.
 
     EXONS is GFF3, GTF, BED, TSV or a GENSCAN report in the record's coordinates. The output is
-    GFF3 in the locus's coordinates, named by BASE; exons that do not lie within it are left out,
-    with a warning that counts them.
+    GFF3 in the record's coordinates, or in the locus's, named by BASE, with --coordinates locus.
+    Exons that do not lie within the locus are left out, with a warning that counts them.
     """
     sequence = read_one(base, expected="one, the locus")
-    first = max(locus[0] - flank, 0) if locus else 0
-    chosen = _shifted(_of_record(_read(kind, exons, record), exons, record), first, sequence)
-    write_exons(output, {sequence.name: chosen}, "gff3", {sequence.name: len(sequence)})
+    origin = _origin(base, sequence, locus, flank, record)
+    name = record or origin.record
+    chosen = _inside(_of_record(_read(kind, exons, name), exons, name), origin, sequence.name)
+    stated = replace(sequence, description=origin.header(sequence.name))
+    placed = loci.place(base, [stated], coordinates)
+    sets = placed.exons_by_record({sequence.name: chosen})
+    write_exons(output, sets, "gff3", placed.record_lengths)
+
+
+def _origin(path: str, sequence: Sequence, locus, flank: int, record: str | None) -> Locus:
+    """Return the locus that a sequence is, by its header or else by the options."""
+    stated = Locus.of(sequence)
+    if locus is None:
+        return stated
+    first = max(locus[0] - flank, 0)
+    if stated.is_all_of(sequence.name):  # its header says nothing
+        return Locus(record or sequence.name, first, first + len(sequence))
+    if first != stated.start:
+        raise InputError(
+            f"position 1 is {stated.start + 1} of {stated.record}", path=path,
+            record=sequence.name, expected=f"{first + 1}, as --locus and --flank say",
+        )  # fmt: skip
+    return stated
 
 
 def _read(kind: str, path: str, record: str) -> dict[str, ExonSet]:
@@ -63,9 +87,8 @@ def _of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:
     return sets.get(record, ExonSet.empty())
 
 
-def _shifted(exons: ExonSet, first: int, sequence: Sequence) -> ExonSet:
-    shifted = replace(exons, starts=exons.starts - first, ends=exons.ends - first)
-    within = (shifted.starts >= 0) & (shifted.ends <= len(sequence))
-    if not within.all():
-        _log.warning("%d exons outside %s left out", (~within).sum(), sequence.name)
-    return shifted.take(within)
+def _inside(exons: ExonSet, origin: Locus, name: str) -> ExonSet:
+    inside = origin.exons_within(exons)
+    if len(inside) < len(exons):
+        _log.warning("%d exons outside %s left out", len(exons) - len(inside), name)
+    return inside

@@ -6,13 +6,12 @@ from dataclasses import fields
 
 import click
 
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.exons.providers.augustus import Augustus
 from gpu_tools.exons.providers.builtin import Builtin
 from gpu_tools.exons.providers.genscan import Genscan
 from gpu_tools.formats.exons.intervals import write_exons
-from gpu_tools.formats.sequences.fasta import read_fasta
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
 PROBABILITY = click.FloatRange(0, 1)
@@ -22,6 +21,7 @@ PROBABILITY = click.FloatRange(0, 1)
 @click.option(
     "--base", required=True, metavar="FILE", help="Genomic sequences, FASTA; - is standard input."
 )
+@loci.region_of("the genomic sequences")
 @click.option(
     "--provider", type=click.Choice(list(PROVIDERS)), default="builtin", show_default=True,
     help="What predicts; genscan and augustus are programs of your own.",
@@ -49,24 +49,28 @@ PROBABILITY = click.FloatRange(0, 1)
     "--samples", type=click.IntRange(min=1), metavar="N",
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
+@loci.coordinates
 @options.output_of("GFF3")
 @options.common
-def command(base: str, provider: str, output: str, quiet: bool, **settings: object) -> None:
+def command(
+    base: str, regions: tuple, provider: str, coordinates: str, output: str, quiet: bool,
+    **settings: object,
+) -> None:  # fmt: skip
     """Predict candidate exons on both strands of every sequence, as GFF3.
 
     A candidate of the built-in predictor runs from an acceptor or ATG to a donor or stop codon and
     has an open reading frame. Features are named exon; exon_type is Init, Intr, Term or Sngl,
-    column 6 is the score in bits, and the probability is the provider's, if it gives one.
+    column 6 is the score in bits, and the probability is the provider's, if it gives one. Exons of
+    a locus are in its record's coordinates.
     """
     chosen = _provider(provider, {k: v for k, v in settings.items() if v is not None})
-    records = read_fasta(base)
-    lengths = {record.name: len(record) for record in records}
-    sets = {}
-    with progress("predicting exons", sum(lengths.values()), quiet) as advance:
+    records = loci.read_loci(base, regions)
+    placed, sets = loci.place(base, records, coordinates), {}
+    with progress("predicting exons", sum(map(len, records)), quiet) as advance:
         for record in records:
             sets[record.name] = chosen.exons(record.codes)
             advance(len(record))
-    write_exons(output, sets, "gff3", lengths)
+    write_exons(output, placed.exons_by_record(sets), "gff3", placed.record_lengths)
 
 
 def _provider(name: str, settings: dict[str, object]) -> Builtin | Genscan | Augustus:

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import loci, options
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training import train
 from gpu_tools.exons.training.reading import annotated_sequences
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.annotation import CodingSequence
 from gpu_tools.model.json_model import model_to_json
+from gpu_tools.model.locus import Locus
+from gpu_tools.model.sequences import Sequence
 
 
 @click.command("train")
@@ -47,7 +49,8 @@ def command(
     coding = read_coding(annotation)
     if not coding:
         raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
-    records = annotated_sequences(read_fasta(base), coding)
+    sequences = loci.read_loci(base, ())
+    records = annotated_sequences(sequences, _on_sequences(coding, sequences))
     usage = None if codon_usage is None else read_codon_usage(codon_usage)
     source = (
         f"{sum(len(r.coding) for r in records)} coding sequences of {len(records)} records: "
@@ -56,3 +59,24 @@ def command(
     content = train(records, name, source, usage=usage)
     with open_output(output) as stream:
         stream.write(model_to_json(content))
+
+
+def _on_sequences(
+    coding: dict[str, tuple[CodingSequence, ...]], sequences: list[Sequence]
+) -> dict[str, tuple[CodingSequence, ...]]:
+    """Return coding sequences by the name and in the coordinates of each sequence, locus or not.
+
+    Beside loci some may lie on other records of the genome; those are left out.
+    """
+    placed = {sequence.name: Locus.of(sequence) for sequence in sequences}
+    named = loci.names_of(sequences)
+    if not loci.has_loci(sequences):
+        return coding
+    found: dict[str, tuple[CodingSequence, ...]] = {}
+    for name in coding:
+        for sequence in named.get(name, ()):
+            locus = placed[sequence]
+            on_record = name == locus.record and not locus.is_all_of(sequence)
+            inside = locus.coding_within(coding[name]) if on_record else coding[name]
+            found[sequence] = found.get(sequence, ()) + inside
+    return found

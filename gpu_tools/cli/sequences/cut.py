@@ -11,6 +11,7 @@ from gpu_tools.cli.common import options
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
+from gpu_tools.model.locus import Locus
 
 _LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")
 
@@ -47,11 +48,21 @@ flank = click.option(
 )
 @locus
 @flank
-@click.option("--name", help="Name of the sequence written.  [default: the record's]")
+@click.option(
+    "--name", help="Name of the sequence written.  [default: RECORD:START-END, or the record's]"
+)
+@click.option(
+    "--origin", is_flag=True,
+    help="With --name and all of a record: results on the sequence name the record, not --name.",
+)  # fmt: skip
 @options.output_of("FASTA")
 @options.common
-def command(fasta, record, locus, flank, name, output, quiet) -> None:
+def command(fasta, record, locus, flank, name, origin, output, quiet) -> None:
     """Cut a locus with its flanks out of a FASTA record, or copy all of it.
+
+    A locus is named RECORD:START-END, and its description states the record's length. All commands
+    give results on it in the record's coordinates, also under another --name, which the description
+    then explains.
 
     The record is checked: only IUPAC nucleotides, ambiguity codes become N. A locus is cut by the
     index beside the file; a missing index is made. An output that ends in .gz is compressed with
@@ -60,10 +71,12 @@ def command(fasta, record, locus, flank, name, output, quiet) -> None:
     record = record or _only(fasta)
     if locus:
         sequence = cut_locus(fasta, record, *locus, flank=flank)
-        sequence = replace(sequence, description=sequence.name)
     else:
         sequence = read_record(fasta, record)
-    write_fasta(output, [replace(sequence, name=name or record)])
+    name = name or sequence.name
+    if name != sequence.name and (locus or origin):
+        sequence = replace(sequence, description=Locus.of(sequence).header(name))
+    write_fasta(output, [replace(sequence, name=name)])
 
 
 def _only(fasta: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import replaced_when_complete, suffix_of
-from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.results import PairLoci, PairwiseAlignment
 
 SUFFIXES = (".svg", ".png")
 MOST_PANELS = 64
@@ -20,7 +20,8 @@ Line = list[tuple[int, int]]
 def write_dot_plot(
     path: str | os.PathLike,
     alignments: Iterable[PairwiseAlignment],
-    lengths: dict[tuple[str, str], tuple[int, int]],
+    pairs: Iterable[tuple[str, str]],
+    loci: PairLoci,
 ) -> None:
     """Draw alignments as lines, a panel a pair of sequences: subject across, query down.
 
@@ -31,8 +32,10 @@ def write_dot_plot(
         same file.
     alignments : iterable of PairwiseAlignment
         The better an alignment, the thicker its line. Lines of the two strands slope differently.
-    lengths : dict
-        By names of query and subject their lengths, in the order of the panels.
+    pairs : iterable of (str, str)
+        Names of query and subject, in the order of the panels.
+    loci : PairLoci
+        Where the sequences lie: the axes are in the records' coordinates.
 
     Raises
     ------
@@ -41,8 +44,9 @@ def write_dot_plot(
     OutputError
         If the file cannot be written.
     """
-    check_dot_plot(path, len(lengths))
-    figure = _draw(list(alignments), lengths)
+    pairs = list(pairs)
+    check_dot_plot(path, len(pairs))
+    figure = _draw(list(alignments), pairs, loci)
     _save(figure, path)
 
 
@@ -83,19 +87,20 @@ def path_of(alignment: PairwiseAlignment) -> Line:
     return corners
 
 
-def _draw(alignments: list[PairwiseAlignment], lengths):
+def _draw(alignments: list[PairwiseAlignment], pairs: list[tuple[str, str]], loci: PairLoci):
     from matplotlib.figure import Figure
 
-    across = max(min(len(lengths), _ACROSS), 1)
-    down = max(-(-len(lengths) // across), 1)
+    across = max(min(len(pairs), _ACROSS), 1)
+    down = max(-(-len(pairs) // across), 1)
     figure = Figure(figsize=(across * _INCHES, down * _INCHES), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    for panel in panels[len(lengths) :]:
+    for panel in panels[len(pairs) :]:
         panel.set_axis_off()
-    for panel, ((query, subject), (rows, columns)) in zip(panels, lengths.items(), strict=False):
+    for panel, (query, subject) in zip(panels, pairs, strict=False):
         panel_alignments = [a for a in alignments if (a.query, a.subject) == (query, subject)]
-        _draw_panel(panel, panel_alignments)
-        panel.set(xlabel=subject, ylabel=query, xlim=(0, columns), ylim=(rows, 0))
+        _draw_panel(panel, [loci.moved(a) for a in panel_alignments])
+        columns, rows = loci.subjects[subject].bounds, loci.queries[query].bounds
+        panel.set(xlabel=subject, ylabel=query, xlim=columns, ylim=rows[::-1])
         panel.tick_params(labelsize="small")
     return figure
 

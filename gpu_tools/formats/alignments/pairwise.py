@@ -10,7 +10,7 @@ import pysam
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY, header, make_record, write_sorted
 from gpu_tools.formats.files import open_output, replaced_when_complete, suffix_of
-from gpu_tools.model.results import PairwiseAlignment, cigar_text
+from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
 from gpu_tools.model.sequences import (
     ProteinSequence,
     Sequence,
@@ -26,6 +26,7 @@ def write_alignments(
     path: str | os.PathLike,
     alignments: Iterable[PairwiseAlignment],
     pairs: Iterable[tuple[Sequence, Sequence]],
+    loci: PairLoci,
 ) -> None:
     """Write pairwise alignments in the format that the suffix of `path` chooses.
 
@@ -39,6 +40,9 @@ def write_alignments(
         Any order.
     pairs : iterable of (Sequence, Sequence)
         Queries and subjects, by whose names the alignments find their symbols.
+    loci : PairLoci
+        Where the sequences lie: positions are written in the records' coordinates. In SAM, which
+        holds whole queries, a query keeps its own.
 
     Raises
     ------
@@ -49,12 +53,13 @@ def write_alignments(
     """
     write = _WRITERS[suffix_of(path, SUFFIXES, "alignment")]
     pairs = list(pairs)
-    write(path, list(alignments), {q.name: q for q, _ in pairs}, {s.name: s for _, s in pairs})
+    sequences = {q.name: q for q, _ in pairs}, {s.name: s for _, s in pairs}
+    write(path, list(alignments), sequences, loci)
 
 
-def _write_paf(path, alignments, queries, subjects) -> None:
+def _write_paf(path, alignments, sequences, loci: PairLoci) -> None:
     with open_output(path) as stream:
-        stream.writelines(_paf_line(alignment) for alignment in alignments)
+        stream.writelines(_paf_line(loci.moved(alignment)) for alignment in alignments)
 
 
 def _paf_line(a: PairwiseAlignment) -> str:
@@ -66,20 +71,25 @@ def _paf_line(a: PairwiseAlignment) -> str:
     return "\t".join(map(str, columns)) + "\n"
 
 
-def _write_sam(path, alignments, queries, subjects) -> None:
+def _write_sam(path, alignments, sequences, loci: PairLoci) -> None:
+    queries, subjects = sequences
     for sequence in (*queries.values(), *subjects.values()):
         if isinstance(sequence, ProteinSequence):
             raise InputError("SAM holds no proteins", path=path, record=sequence.name)
-    head = header({name: len(subject) for name, subject in subjects.items()})
-    records = [_sam_record(a, queries[a.query], head) for a in alignments]
+    head = header(loci.subjects.record_lengths)
+    records = [_sam_record(a, queries[a.query], head, loci) for a in alignments]
     with replaced_when_complete(path) as temporary:
         write_sorted(temporary, "wh", head, records, last_is_primary=True)
 
 
-def _sam_record(a: PairwiseAlignment, query: Sequence, head) -> pysam.AlignedSegment:
+def _sam_record(
+    a: PairwiseAlignment, query: Sequence, head, loci: PairLoci
+) -> pysam.AlignedSegment:
     start, end = _range_along_subject(a)
     cigar = [("S", start), *a.cigar, ("S", a.query_length - end)]
-    return make_record(head, a.query, query, (a.subject, a.subject_start, a.strand), cigar, a.score)
+    moved = loci.moved(a)
+    position = moved.subject, moved.subject_start, a.strand
+    return make_record(head, a.query, query, position, cigar, a.score)
 
 
 def _range_along_subject(a: PairwiseAlignment) -> tuple[int, int]:
@@ -88,19 +98,20 @@ def _range_along_subject(a: PairwiseAlignment) -> tuple[int, int]:
     return a.query_start, a.query_end
 
 
-def _write_text(path, alignments, queries, subjects) -> None:
+def _write_text(path, alignments, sequences, loci: PairLoci) -> None:
+    queries, subjects = sequences
     with open_output(path) as stream:
         for alignment in alignments:
-            lines = _text(alignment, queries[alignment.query], subjects[alignment.subject])
-            stream.writelines(f"{line}\n" for line in lines)
+            shown = _lines(alignment, queries[alignment.query], subjects[alignment.subject])
+            stream.writelines(f"{line}\n" for line in _text(loci.moved(alignment), shown))
 
 
-def _text(a: PairwiseAlignment, query: Sequence, subject: Sequence) -> Iterator[str]:
+def _text(a: PairwiseAlignment, shown: tuple[str, str, str]) -> Iterator[str]:
     yield (
         f"# {a.query} ({a.strand}) and {a.subject}: rank {a.rank}, score {a.score}, "
         f"{a.matches} of {a.columns} columns identical ({100 * a.identity:.1f} %), {a.gaps} gaps"
     )
-    upper, middle, lower = _lines(a, query, subject)
+    upper, middle, lower = shown
     steps = [1, 1] if a.strand == "+" else [-1, 1]
     positions = [a.query_start + 1 if a.strand == "+" else a.query_end, a.subject_start + 1]
     margin = max(len(a.query), len(a.subject))

@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
+from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.fields import Location, bed_fields
+from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12
@@ -24,16 +26,37 @@ def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict
     return exons.sets()
 
 
+def read_intervals(path: str | os.PathLike) -> list[tuple[str, int, int]]:
+    """Read the name, start and end (0-based half-open) of each line of a BED file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds no interval, or a line is not BED.
+    """
+    intervals = []
+    for location, fields in bed_fields(path, read_lines(path)):
+        _check_columns(location, fields)
+        intervals.append((fields[0], *location.half_open_interval(fields[1], fields[2])))
+    if not intervals:
+        raise InputError("no interval", path=path, expected="BED: name, start and end")
+    return intervals
+
+
 def _add_line(exons: ExonCollector, location: Location, fields: list[str]) -> None:
-    if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
-        raise location.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
-    if not fields[0].strip():
-        raise location.error("the sequence's name is empty")
+    _check_columns(location, fields)
     interval = location.half_open_interval(fields[1], fields[2])
     name, score, strand = (fields[3:6] + [None] * 3)[:3]
     values = (location.strand(strand), location.score(score), exon_type_code(name))
     for block in _blocks(location, interval, fields[9:]):
         exons.add(fields[0], block, *values)
+
+
+def _check_columns(location: Location, fields: list[str]) -> None:
+    if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
+        raise location.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
+    if not fields[0].strip():
+        raise location.error("the sequence's name is empty")
 
 
 def _blocks(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from itertools import chain, islice
 from pathlib import PurePath
@@ -44,7 +44,10 @@ _log = logging.getLogger(__name__)
 
 
 def read_exons(
-    path: str | os.PathLike, format: str = AUTO, record: str | None = None
+    path: str | os.PathLike,
+    format: str = AUTO,
+    record: str | None = None,
+    known: Container[str] = (),
 ) -> dict[str, ExonSet]:
     """Read candidate exons.
 
@@ -59,6 +62,8 @@ def read_exons(
     record : str, optional
         Name for the sequence of a GENSCAN report on one sequence, which reports call otherwise;
         with a warning.
+    known : container of str
+        Further names that the report's sequence may have; these stay.
 
     Returns
     -------
@@ -71,7 +76,7 @@ def read_exons(
     InputError
         If the format cannot be recognised, or a line is not what the format asks for.
     """
-    return parse_exons(path, read_lines(path), format, record)
+    return parse_exons(path, read_lines(path), format, record, known)
 
 
 def parse_exons(
@@ -79,6 +84,7 @@ def parse_exons(
     lines: Iterable[tuple[int, str]],
     format: str = AUTO,
     record: str | None = None,
+    known: Container[str] = (),
 ) -> dict[str, ExonSet]:
     """Parse numbered lines as `read_exons` does; `path` is named in errors."""
     lines = iter(lines)
@@ -90,6 +96,8 @@ def parse_exons(
         _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
     if format == "genscan" and len(exons) == 1 and record not in (None, *exons):
         ((reported, only),) = exons.items()
+        if reported in known:
+            return exons
         _log.warning("%s: sequence %s is taken for %s", path, reported, record)
         return {record: only}
     return exons

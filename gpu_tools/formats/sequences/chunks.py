@@ -51,7 +51,8 @@ def _encoded(path, table: NDArray[np.uint8], expected: str, size: int) -> Iterat
                 record=part.name, line=part.line_of(illegal + 1), position=before + illegal + 1,
                 expected=expected,
             )  # fmt: skip
-        yield SequenceChunk(part.name, np.frombuffer(codes, dtype=np.uint8), part.last)
+        symbols = np.frombuffer(codes, dtype=np.uint8)
+        yield SequenceChunk(part.name, symbols, part.last, part.description)
         before = 0 if part.last else before + len(codes)
 
 

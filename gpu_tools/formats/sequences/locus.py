@@ -10,18 +10,21 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyfaidx
 import pysam
+from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import STANDARD_STREAM, compression_of, replaced_when_complete
 from gpu_tools.formats.sequences.fasta import encoded, whole_records
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence, encode
 
 _LONGEST_HEADER = 1 << 12
@@ -75,29 +78,90 @@ def cut_locus(
     Returns
     -------
     Sequence
-        Named ``record:first-last`` with 1-based inclusive bounds of what was cut.
+        Named ``record:first-last`` with 1-based inclusive bounds of what was cut, the record's
+        length in the description (see `Locus.of_header`). If the record is itself named as a
+        locus, the name is that of the part of its record.
 
     Raises
     ------
     InputError
         If the record is unknown, the locus does not lie within it, or the file is bad.
     """
+    return cut_loci(path, [Locus(record, start, end)], flank)[0]
+
+
+def cut_loci(
+    path: str | os.PathLike,
+    loci: Iterable[Locus],
+    flank: int = 0,
+    encode: Callable[[str], NDArray[np.uint8]] = encode,
+) -> list[Sequence]:
+    """Cut several loci out of a FASTA file as `cut_locus` does one.
+
+    Parameters
+    ----------
+    path : str or PathLike
+    loci : iterable of Locus
+        Parts of the file's records; their records' lengths are not looked at.
+    flank : int
+    encode : callable
+        Turns symbols into codes; nucleotides by default.
+
+    Returns
+    -------
+    list of Sequence
+        In the order of the loci.
+
+    Raises
+    ------
+    InputError
+        As `cut_locus`.
+    """
+    loci = list(loci)
     with closing(_indexed_files(path)) as files:
         for file in files:
-            if not file.lengths.get(record):
+            if not all(file.lengths.get(locus.record) for locus in loci):
                 break
-            try:
-                file.check(record)
-                first, last = _bounds(path, record, file.lengths[record], (start, end, flank))
-                symbols = file.fetch(record, first, last)
-                if len(symbols) != last - first:
-                    continue
-            except _UNFIT_INDEX:
-                continue
-            return _locus(path, record, first, symbols)
-    whole = read_record(path, record)
-    first, last = _bounds(path, record, len(whole), (start, end, flank))
-    return Sequence(f"{record}:{first + 1}-{last}", whole.codes[first:last].copy())
+            with suppress(*_UNFIT_INDEX):
+                return [_cut_by_index(path, file, locus, flank, encode) for locus in loci]
+    return _cut_while_reading(path, loci, flank, encode)
+
+
+def _cut_by_index(path, file: IndexedFile, locus: Locus, flank: int, encode) -> Sequence:
+    file.check(locus.record)
+    length = file.lengths[locus.record]
+    first, last = _bounds(path, locus, length, flank)
+    symbols = file.fetch(locus.record, first, last)
+    if len(symbols) != last - first:
+        raise ValueError("the index ends elsewhere than the record")
+    try:
+        codes = encode(symbols)
+    except InputError as error:
+        error.position += first
+        raise error.located(path=path, record=locus.record) from None
+    return _named(locus.record, length, first, codes)
+
+
+def _cut_while_reading(path, loci: list[Locus], flank: int, encode) -> list[Sequence]:
+    wanted = {locus.record for locus in loci}
+    found: dict[int, Sequence] = {}
+    for record in whole_records(path):  # to the end: a name may stand twice
+        if record.name in wanted:
+            codes = encoded(path, record, encode).codes
+            for k, locus in enumerate(loci):
+                if locus.record == record.name:
+                    first, last = _bounds(path, locus, len(codes), flank)
+                    found[k] = _named(record.name, len(codes), first, codes[first:last].copy())
+    for k, locus in enumerate(loci):
+        if k not in found:
+            raise InputError(f"no record named {locus.record!r}", path=path)
+    return [found[k] for k in range(len(loci))]
+
+
+def _named(record: str, length: int, first: int, codes: NDArray[np.uint8]) -> Sequence:
+    """Return a part of a record, which may itself be named as a locus, with a locus's header."""
+    locus = Locus.of_header(record, "", length).part(first, first + len(codes))
+    return Sequence(locus.name, codes, locus.header(locus.name))
 
 
 def read_record(path: str | os.PathLike, name: str) -> Sequence:
@@ -136,22 +200,15 @@ def record_lengths(path: str | os.PathLike) -> dict[str, int]:
     return {record.name: len(record.symbols) for record in whole_records(path)}
 
 
-def _bounds(path, record: str, length: int, locus: tuple[int, int, int]) -> tuple[int, int]:
-    start, end, flank = locus
+def _bounds(path, locus: Locus, length: int, flank: int) -> tuple[int, int]:
+    start, end = locus.bounds
     if not 0 <= start < end <= length:
         raise InputError(
             f"locus {start + 1}-{end} does not lie within the sequence",
-            path=path, record=record, expected=f"positions 1 to {length}, start not after end",
+            path=path, record=locus.record,
+            expected=f"positions 1 to {length}, start not after end",
         )  # fmt: skip
     return max(start - flank, 0), min(end + flank, length)
-
-
-def _locus(path, record: str, first: int, symbols: str) -> Sequence:
-    try:
-        return Sequence(f"{record}:{first + 1}-{first + len(symbols)}", encode(symbols))
-    except InputError as error:
-        error.position += first
-        raise error.located(path=path, record=record) from None
 
 
 def _indexed_files(path) -> Iterator[IndexedFile]:

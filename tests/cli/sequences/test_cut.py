@@ -55,7 +55,31 @@ def test_cut_keeps_locus_and_flanks(genome, options, expected):
 
 def test_cut_is_bgzip_with_an_index_that_samtools_reads(genome):
     with pysam.FastaFile(str(cut(genome, "--locus", "11-14"))) as fasta:
-        assert fasta.fetch("chr1", 1, 3) == RECORD[11:13]
+        assert fasta.fetch("chr1:11-14", 1, 3) == RECORD[11:13]
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "description"),
+    [
+        ((), "chr1", "a chromosome"),
+        (("--name", "x"), "x", "a chromosome"),
+        (("--name", "x", "--origin"), "x", "locus=chr1:1-30 record_length=30"),
+        (("--origin",), "chr1", "a chromosome"),
+        (("--locus", "11-14", "--flank", 20), "chr1:1-30", "record_length=30"),
+        (("--locus", "11-14"), "chr1:11-14", "record_length=30"),
+        (("--locus", "11-14", "--name", "x"), "x", "locus=chr1:11-14 record_length=30"),
+    ],
+)
+def test_the_header_states_the_locus_and_the_records_length(genome, options, name, description):
+    sequence = only(cut(genome, *options))
+    assert (sequence.name, sequence.description) == (name, description)
+
+
+def test_a_part_of_a_locus_is_named_by_its_record(genome, tmp_path):
+    output = tmp_path / "part.fa"
+    words = ["--fasta", cut(genome, "--locus", "11-20"), "--locus", "3-5", "--output", output]
+    assert main(["sequences", "cut", *map(str, words)]) == 0
+    assert output.read_text() == f">chr1:13-15\n{RECORD[12:15]}\n"
 
 
 @pytest.mark.parametrize(
@@ -80,12 +104,14 @@ def test_malformed_locus_is_wrong_usage(genome, capsys, locus):
     assert "is not START-END" in capsys.readouterr().err
 
 
-def cut_exons(genome, *options, record="chr1", code=0):
+def cut_exons(genome, *options, record="chr1", coordinates="locus", code=0):
+    """Run exons cut on a locus whose header says what it is."""
     given, output = genome.parent / "exons.gff3", genome.parent / "cut.gff3"
     given.write_text(GFF3)
     base = cut(genome, *options, "--name", "locus")
-    arguments = ["exons", "cut", given, "--base", base, "--record", record, *options]
-    assert main([str(word) for word in (*arguments, "--output", output)]) == code
+    arguments = ["exons", "cut", given, "--base", base, "--record", record]
+    arguments += ["--coordinates", coordinates, "--output", output]
+    assert main([str(word) for word in arguments]) == code
     return output
 
 
@@ -103,6 +129,45 @@ def test_exons_cut_moves_what_lies_within(genome, options, expected):
     assert list(sets) == ["locus"]
     exons = sets["locus"]
     assert list(zip(exons.starts, exons.ends, strict=True)) == expected
+
+
+def test_exons_cut_gives_the_records_coordinates(genome):
+    output = cut_exons(genome, "--locus", "11-14", "--flank", 8, coordinates="record")
+    assert output.read_text().splitlines()[1:] == [
+        "##sequence-region chr1 1 30",
+        "chr1\tgpu-tools\texon\t3\t5\t7.5\t+\t.\texon_type=Init",
+        "chr1\tgpu-tools\texon\t11\t14\t0\t-\t.\t.",
+    ]
+
+
+def bare_locus(genome):
+    """Return a locus whose header says nothing, and exons of its record."""
+    base, given = genome.parent / "bare.fa", genome.parent / "exons.gff3"
+    base.write_text(f">bare\n{RECORD[2:22]}\n")
+    given.write_text(GFF3)
+    return ["exons", "cut", given, "--base", base, "--record", "chr1"]
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "expected"),
+    [("record", ("chr1", [(2, 5), (10, 14)])), ("locus", ("bare", [(0, 3), (8, 12)]))],
+)
+def test_exons_cut_goes_by_the_options_where_the_header_is_silent(genome, coordinates, expected):
+    options = ["--locus", "11-14", "--flank", 8, "--coordinates", coordinates]
+    output = genome.parent / "cut.gff3"
+    assert main([str(w) for w in (*bare_locus(genome), *options, "--output", output)]) == 0
+    ((name, exons),) = read_exons(output).items()
+    assert (name, list(zip(exons.starts, exons.ends, strict=True))) == expected
+
+
+def test_options_that_contradict_the_header_are_an_error(genome, capsys):
+    given = genome.parent / "exons.gff3"
+    given.write_text(GFF3)
+    base = cut(genome, "--locus", "11-14", "--flank", 8)
+    words = ["exons", "cut", given, "--base", base, "--locus", "11-14", "--flank", 7]
+    assert main([str(word) for word in words]) == 1
+    error = capsys.readouterr().err
+    assert "record chr1:3-22: position 1 is 3 of chr1; expected 4, as --locus" in error
 
 
 def test_exons_cut_keeps_bases_strand_score_and_type(genome):

@@ -7,7 +7,8 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
-from gpu_tools.formats.sequences.locus import cut_locus, record_lengths
+from gpu_tools.formats.sequences.locus import cut_loci, cut_locus, record_lengths
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import decode
 from tests.formats.sequences.test_fasta import random_sequence, saved
 
@@ -38,7 +39,25 @@ def test_a_locus_is_cut_with_flanks_that_end_with_the_record(tmp_path, layout):
         cut = cut_locus(path, "chr", start, end, flank)
         low, high = max(0, start - flank), min(1000, end + flank)
         assert cut.name == f"chr:{low + 1}-{high}"
+        assert cut.description == "record_length=1000"
         assert np.array_equal(cut.codes, sequence.codes[low:high])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_several_loci_come_in_their_order(tmp_path, layout):
+    records = [random_sequence("other", 77, 1), random_sequence(length=1000)]
+    path = laid_out(tmp_path, layout, records)
+    loci = [Locus("chr", 900, 1000), Locus("other", 0, 7), Locus("chr", 5, 905)]
+    cut = cut_loci(path, loci)
+    assert [(c.name, c.description) for c in cut] == [
+        ("chr:901-1000", "record_length=1000"), ("other:1-7", "record_length=77"),
+        ("chr:6-905", "record_length=1000"),
+    ]  # fmt: skip
+    symbols = {record.name: record.codes for record in records}
+    for sequence, locus in zip(cut, loci, strict=True):
+        assert np.array_equal(sequence.codes, symbols[locus.record][locus.start : locus.end])
+    with pytest.raises(InputError, match="no record named 'third'"):
+        cut_loci(path, [loci[0], Locus("third", 0, 1)])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

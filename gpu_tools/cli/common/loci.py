@@ -1,0 +1,147 @@
+"""What commands on loci share: --region, --coordinates, and the sequences they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.exons.bed import read_intervals
+from gpu_tools.formats.matches import MatchRow
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.sequences.locus import cut_loci
+from gpu_tools.model.locus import COORDINATES, Loci, Locus, may_be_locus
+from gpu_tools.model.sequences import Sequence, SequenceChunk, encode
+
+Region = Locus | str
+"""A region of a record, or the name of a BED file of regions."""
+
+
+class RegionType(click.ParamType):
+    """NAME:START-END, 1-based and inclusive, or a BED file."""
+
+    name = "region"
+
+    def convert(self, value, param, context):
+        """Return a `Locus`, or the file's name."""
+        if isinstance(value, Locus):
+            return value
+        locus = Locus.parse(value)
+        if locus is None and not Path(value).is_file():
+            self.fail(
+                f"{value!r} is neither NAME:START-END, 1-based, START not after END, nor a file",
+                param,
+                context,
+            )
+        return locus or value
+
+
+def region_of(what: str) -> Callable:
+    """Return the option --region of a command that reads `what`, as messages call it."""
+    return click.option(
+        "--region", "regions", multiple=True, type=RegionType(), metavar="NAME:START-END|BED",
+        help=f"Take only this region out of {what}, by its index: 1-based and inclusive, commas "
+        "allowed; or the regions of a BED file. Repeatable.",
+    )  # fmt: skip
+
+
+coordinates = click.option(
+    "--coordinates", type=click.Choice(COORDINATES), default="record", show_default=True,
+    help="Of results on a sequence named NAME:START-END, a locus of NAME: those of NAME, or the "
+    "locus's own.",
+)  # fmt: skip
+
+
+def read_loci(path: str, regions: Iterable[Region], encode: Callable = encode) -> list[Sequence]:
+    """Read the regions of a FASTA file, each once, or all its records if there is no region.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, or if a region does not lie within a record of the file, a BED file of
+        regions is bad, or a header's locus ends behind its record.
+    """
+    wanted = dict.fromkeys(locus for region in regions for locus in _loci_of(region))
+    found = cut_loci(path, wanted, encode=encode) if wanted else read_fasta(path, encode)
+    with _errors_of(path):
+        for sequence in found:
+            Locus.of(sequence)
+    return found
+
+
+def place(path: str, sequences: Iterable[Sequence], coordinates: str) -> Loci:
+    """Return where the sequences of a file lie; headers that contradict are bad input."""
+    with _errors_of(path):
+        return Loci(sequences, coordinates)
+
+
+@contextmanager
+def _errors_of(path: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        raise error.located(path=path) from None
+
+
+def _loci_of(region: Region) -> list[Locus]:
+    if isinstance(region, Locus):
+        return [region]
+    return [Locus(name, start, end) for name, start, end in read_intervals(region)]
+
+
+def names_of(sequences: Iterable[Sequence]) -> dict[str, list[str]]:
+    """Return the names of the sequences that a name in another file stands for.
+
+    That is the one of that name, or else the loci of the record of that name.
+    """
+    named: dict[str, list[str]] = {}
+    sequences = list(sequences)
+    for sequence in sequences:
+        named.setdefault(Locus.of(sequence).record, []).append(sequence.name)
+    return named | {sequence.name: [sequence.name] for sequence in sequences}
+
+
+def has_loci(sequences: Iterable[Sequence]) -> bool:
+    """Return whether any sequence is a part of a record."""
+    return any(not Locus.of(sequence).is_all_of(sequence.name) for sequence in sequences)
+
+
+class TextLoci:
+    """Texts that pass by in chunks, and the matches in them in the records' coordinates.
+
+    Parameters
+    ----------
+    chunks : iterable of SequenceChunk
+    coordinates : {"record", "locus"}
+    """
+
+    def __init__(self, chunks: Iterable[SequenceChunk], coordinates: str):
+        self._chunks, self._coordinates = chunks, coordinates
+        self._lengths: dict[str, int] = {}
+        self._descriptions: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[SequenceChunk]:
+        """Yield the chunks."""
+        for chunk in self._chunks:
+            self._descriptions[chunk.name] = chunk.description
+            self._lengths[chunk.name] = self._lengths.get(chunk.name, 0) + len(chunk.codes)
+            yield chunk
+
+    def moved(self, rows: Iterable[MatchRow]) -> Iterator[MatchRow]:
+        """Yield matches, given text by text; those of a locus when the text has passed wholly."""
+        for text, matches in groupby(rows, key=lambda row: row.text):
+            description = self._descriptions[text]
+            if self._coordinates == "record" and may_be_locus(text, description):
+                matches = list(matches)  # the text's length is known only now
+                locus = Locus.of_header(text, description, self._lengths[text])
+                matches = (_moved(match, locus) for match in matches)
+            yield from matches
+
+
+def _moved(match: MatchRow, locus: Locus) -> MatchRow:
+    start, end = locus.to_record((match.start, match.end))
+    return match._replace(text=locus.record, start=start, end=end)
