@@ -23,7 +23,7 @@ from gpu_tools.model.json_model import model_to_json
 )
 @click.option(
     "--annotation", required=True, metavar="FILE",
-    help="Their genes, GFF3: features CDS with phase, the stop codon included.",
+    help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",
 )  # fmt: skip
 @click.option(
     "--codon-usage",
@@ -47,7 +47,10 @@ def command(
     coding = read_coding(annotation)
     if not coding:
         raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
-    records = annotated_sequences(read_fasta(base), coding)
+    try:
+        records = annotated_sequences(read_fasta(base), coding)
+    except InputError as error:
+        raise error.located(path=annotation) from None
     usage = None if codon_usage is None else read_codon_usage(codon_usage)
     source = (
         f"{sum(len(r.coding) for r in records)} coding sequences of {len(records)} records: "
