@@ -15,7 +15,7 @@ from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.sequences import encode
 from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.density import sites_per_kb_of
-from gpu_tools.sites.model import SITE_FORMAT, SITE_VERSION, sites_from_dict
+from gpu_tools.sites.model import LEAST_EVERY, SITE_FORMAT, SITE_VERSION, sites_from_dict
 from gpu_tools.splicing.site_estimation import Window, site_matrix
 
 ACCEPTOR, DONOR = Window(30, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
@@ -44,7 +44,8 @@ class SiteDesign:
     shortest, penalty : int
         Least length of an intron, where few are seen, and the penalty of introns.
     rising : tuple of (int, int)
-        How the penalty rises with the length, see `gpu_tools.sites.table.IntronClass`.
+        How the penalty rises with the length, see `gpu_tools.sites.table.IntronClass`; distances
+        are powers of two, which can be halved.
     rising_length : int
         Upper quartile of the intron lengths that `rising` is for; where introns are shorter,
         penalties rise faster.
@@ -77,7 +78,7 @@ class SiteDesign:
 def train_sites(
     records: Iterable[AnnotatedSequence], name: str, source: str, design: SiteDesign | None = None
 ) -> dict[str, Any]:
-    """Estimate a site model: matrices, least length of introns, sites per kb.
+    """Estimate a site model: matrices, lengths of introns, sites per kb.
 
     Parameters
     ----------
@@ -171,10 +172,13 @@ def rising_penalties(quartile: float, design: SiteDesign) -> list[list[int]]:
     """Return how penalties rise where three of four introns are at most `quartile` long.
 
     The distances of the design's lines are halved as often as the quartile is half of
-    `design.rising_length`, rounded, but not more often than `design.most_doublings`.
+    `design.rising_length`, rounded, but not more often than `design.most_doublings`, and none
+    below `LEAST_EVERY`.
     """
     doublings = round(math.log2(design.rising_length / quartile))
     divisor = 2 ** min(max(doublings, 0), design.most_doublings)
+    while divisor > 1 and design.rising and design.rising[0][1] // divisor < LEAST_EVERY:
+        divisor //= 2
     return [[extra, every // divisor] for extra, every in design.rising]
 
 

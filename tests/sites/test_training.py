@@ -1,6 +1,9 @@
 """Training of site models."""
 
 import json
+import runpy
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +21,16 @@ def test_shipped_model_is_what_training_gives():
     assert train_sites(annotated_records(), shipped["name"], shipped["source"]) == shipped
 
 
+def test_worm_is_what_its_script_makes(tmp_path, monkeypatch):
+    script, output = resource_path("models", "worm_sites.py"), tmp_path / "worm.json"
+    names = runpy.run_path(str(script))
+    if not names["FOLDER"].is_dir():
+        pytest.skip("Debian's augustus-data is not installed")
+    monkeypatch.setattr(sys, "argv", ["worm_sites.py", "--output", str(output)])
+    names["main"]()
+    assert output.read_text() == resource_path("models", "sites", "worm.json").read_text()
+
+
 def test_shipped_models_differ_in_their_introns():
     assert shipped_sites() == ["arabidopsis", "fly", "vertebrate", "worm"]
     models = {name: load_sites(name) for name in shipped_sites()}
@@ -25,6 +38,22 @@ def test_shipped_models_differ_in_their_introns():
     assert models["worm"].shortest_intron < models["fly"].shortest_intron
     nearest = {name: model.introns[0].rising[0][1] for name, model in models.items()}
     assert nearest["arabidopsis"] < nearest["fly"] < nearest["vertebrate"]
+
+
+@pytest.mark.parametrize("name", shipped_sites())
+def test_shipped_models_have_the_weights_of_the_design(name):
+    """Models whose sequences are not shipped must be made again when the design changes."""
+    model, design = load_sites(name), SiteDesign()
+    assert (model.points_per_bit, model.begin, model.end) == (
+        design.points_per_bit, design.anywhere, design.anywhere
+    )  # fmt: skip
+    divisors = {1, 2, 4}
+    for intron in model.introns:
+        assert intron.penalties == ((model.shortest_intron, design.penalty),)
+        assert intron.rising in [
+            tuple((extra, every // divisor) for extra, every in design.rising)
+            for divisor in divisors
+        ]
 
 
 def test_worm_acceptors_prefer_their_consensus():
@@ -57,6 +86,9 @@ def test_shortest_intron(lengths, expected):
 def test_penalties_rise_faster_where_introns_are_short(quartile, every):
     design = SiteDesign(rising=((0, 1024), (4, 8192)))
     assert rising_penalties(quartile, design) == [[0, every], [4, 8 * every]]
+    close = replace(design, rising=((0, 128), (4, 256)))
+    assert rising_penalties(quartile, close)[0][1] == max(every // 8, 64)
+    assert rising_penalties(quartile, replace(design, rising=())) == []
 
 
 def test_introns_of_a_trained_model():
