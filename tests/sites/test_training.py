@@ -48,9 +48,9 @@ def test_shipped_models_have_the_weights_of_the_design(name):
         design.points_per_bit, design.anywhere, design.anywhere
     )  # fmt: skip
     divisors = {1, 2, 4}
-    for intron in model.introns:
-        assert intron.penalties == ((model.shortest_intron, design.penalty),)
-        assert intron.rising in [
+    for kind in model.introns:
+        assert kind.penalties == ((model.shortest_intron, design.penalty),)
+        assert kind.rising in [
             tuple((extra, every // divisor) for extra, every in design.rising)
             for divisor in divisors
         ]
