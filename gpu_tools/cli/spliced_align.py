@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,8 @@ from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, SplicedScoring
+
+_log = logging.getLogger(__name__)
 
 COLUMNS = (
     "base", "target", "strand", "score", "base_length", "target_length", "n_exons", "n_chain",
@@ -41,7 +44,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 )  # fmt: skip
 @click.option(
     "--site-model", metavar="NAME|FILE",
-    help="Instead of --exons: all exons between sites of a model, shipped (vertebrate) or in JSON.",
+    help="Instead of --exons: all exons between sites of a model, shipped (gpu-tools sites list) "
+    "or in JSON (gpu-tools sites train).",
 )  # fmt: skip
 @click.option(
     "--strand", type=click.Choice(("+", "-")), help="With --site-model: only this strand."
@@ -153,6 +157,7 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
     """Return cases, scoring and function for all exons that a model admits."""
     from gpu_tools.sites.api import site_align
     from gpu_tools.sites.model import load_sites
+    from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
 
     model = load_sites(site_model)
     if sites["min_intron"] is not None:
@@ -165,7 +170,19 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
     scoring = SplicedScoring(**scores)
     strands = sites["strand"] or "+-"
     inputs = read_site_cases(files, model, strands, scoring.ends, sites["reading"])
-    return inputs, scoring, site_align
+    _warn(unusual_site_counts(model, inputs.cases))
+
+    def align(*arguments, **keywords) -> list[SplicedAlignment]:
+        results = site_align(*arguments, **keywords)
+        _warn(many_shortest_introns(model, results))
+        return results
+
+    return inputs, scoring, align
+
+
+def _warn(text: str | None) -> None:
+    if text is not None:
+        _log.warning("%s", text)
 
 
 def _rows(results: list[SplicedAlignment]) -> Iterator[tuple]:

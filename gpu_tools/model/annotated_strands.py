@@ -40,6 +40,11 @@ class ReadingStrand:
     exons: tuple[tuple[int, int, int], ...]
     introns: tuple[tuple[int, int, int], ...]
 
+    @property
+    def distinct_introns(self) -> list[tuple[int, int]]:
+        """Start and end of the introns, those that differ only in phase once."""
+        return sorted({(start, end) for start, end, _ in self.introns})
+
 
 def strands_of(record: AnnotatedSequence) -> list[ReadingStrand]:
     """Return the forward strand of an annotated sequence and the reverse one, as they are read."""

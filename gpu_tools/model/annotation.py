@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpu_tools.model.sequences import Sequence
 
@@ -39,11 +39,14 @@ class CodingSequence:
         Strand of all segments.
     segments : tuple of CodingSegment
         Rising positions on ``+``, falling on ``-``; the last segment includes the stop codon.
+    line : int, optional
+        1-based line of the annotation's file that names it first; equality ignores it.
     """
 
     name: str
     strand: str
     segments: tuple[CodingSegment, ...]
+    line: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

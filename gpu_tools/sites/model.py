@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json
+from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import encode
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
@@ -29,6 +30,13 @@ LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
 MOST_LINES, LARGEST_EXTRA, LEAST_EVERY = 4, 1000, 64
 START_CODON = "ATG"
+
+
+class SitesPerKb(NamedTuple):
+    """Donors and acceptors that pass their cut-off, in 1,000 known nucleotides of a strand."""
+
+    donors: float
+    acceptors: float
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,8 @@ class GeneSites:
         Points for beginning and for ending anywhere.
     stops : tuple of str
         Stop codons.
+    sites_per_kb : SitesPerKb, optional
+        Sites of the genome that the model was trained on.
     """
 
     name: str
@@ -80,6 +90,12 @@ class GeneSites:
     begin: int
     end: int
     stops: tuple[str, ...]
+    sites_per_kb: SitesPerKb | None = None
+
+    @property
+    def shortest_intron(self) -> int:
+        """Least length of an intron of any kind."""
+        return min(intron.penalties[0][0] for intron in self.introns)
 
     def with_penalty(self, penalty: int) -> GeneSites:
         """Return the model with one penalty for all introns, their least lengths as they are."""
@@ -175,8 +191,16 @@ def load_sites(name_or_path: str | PathLike) -> GeneSites:
         If there is neither such a model nor such a file, or the file is no site model; the
         message names the key at fault and what was expected.
     """
-    folder = resource_path("models", "sites")
-    return load_json(name_or_path, folder, "site model", sites_from_dict)
+    return load_json(name_or_path, _shipped_folder(), "site model", sites_from_dict)
+
+
+def shipped_sites() -> list[str]:
+    """Return the names of the shipped models, sorted."""
+    return shipped_in(_shipped_folder())
+
+
+def _shipped_folder() -> Path:
+    return resource_path("models", "sites")
 
 
 def sites_from_dict(content: Any) -> GeneSites:
@@ -213,7 +237,16 @@ def sites_from_dict(content: Any) -> GeneSites:
         tuple(_intron(ModelReader(kind, f"introns[{k}].")) for k, kind in enumerate(kinds)),
         *points,
         reader.codons("stops"),
+        _per_kb(reader),
     )
+
+
+def _per_kb(reader: ModelReader) -> SitesPerKb | None:
+    """Return the sites per kb, None if the model does not say."""
+    if "sites_per_kb" not in reader.content:
+        return None
+    inner = reader.inner("sites_per_kb")
+    return SitesPerKb(*(inner.number(key, 0, 1000) for key in SitesPerKb._fields))
 
 
 def _intron(reader: ModelReader) -> IntronModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ class Window:
 
 
 DIGITS = 2
+EDGES_AT_ONCE = 1_000_000
+"""Positions whose words are looked up together, which bounds the memory."""
 
 
 def rounded(scores: NDArray[np.float64]) -> list:
@@ -133,10 +136,18 @@ def _pairs_of(
     """
     totals = np.zeros((2, window.before + window.after, 4, 4), dtype=np.int64)
     for strand in strands:
-        everywhere = np.arange(len(strand.codes) + 1)
-        for total, edges in zip(totals, (getattr(strand, kind), everywhere), strict=True):
-            total += _pairs(strand.codes, _with_word(strand.codes, edges, window, before), window)
+        sites, everywhere = [getattr(strand, kind)], _everywhere(len(strand.codes) + 1)
+        for total, parts in zip(totals, (sites, everywhere), strict=True):
+            for edges in parts:
+                with_word = _with_word(strand.codes, edges, window, before)
+                total += _pairs(strand.codes, with_word, window)
     return totals[0], totals[1]
+
+
+def _everywhere(n_edges: int) -> Iterator[NDArray[np.int64]]:
+    """Yield all edges, `EDGES_AT_ONCE` at a time."""
+    for first in range(0, n_edges, EDGES_AT_ONCE):
+        yield np.arange(first, min(first + EDGES_AT_ONCE, n_edges))
 
 
 def _with_word(

@@ -1,8 +1,7 @@
-"""Train a site model and write its JSON.
+"""Train the site model ``vertebrate`` from resources/training and write its JSON.
 
-Run as ``python resources/models/train_sites.py`` for the shipped model ``vertebrate``, or with
-``--records FASTA --annotation GFF3 --name NAME --output FILE`` for another one; the annotation's
-features CDS give the sites.
+Run as ``python resources/models/train_sites.py [--output FILE]``. For models of other species there
+is ``gpu-tools sites train``; README.md tells how the shipped ones are made.
 """
 
 from __future__ import annotations
@@ -21,23 +20,18 @@ TRAINING = HERE.parent / "training"
 SOURCE = "human ENm008 (hg38 chr16:186964-397118, RefSeq), AF129756 and Z69719; resources/training"
 
 
-def annotated_records(records: Path, annotation: Path) -> list[AnnotatedSequence]:
-    """Read sequences with their coding sequences."""
-    coding = read_coding(annotation)
-    return [AnnotatedSequence(s, coding.get(s.name, ())) for s in read_fasta(records)]
+def annotated_records() -> list[AnnotatedSequence]:
+    """Read the training sequences with their coding sequences."""
+    coding = read_coding(TRAINING / "annotation.gff3")
+    return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(TRAINING / "records.fa.gz")]
 
 
 def main() -> None:
     """Write the model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--records", type=Path, default=TRAINING / "records.fa.gz")
-    parser.add_argument("--annotation", type=Path, default=TRAINING / "annotation.gff3")
-    parser.add_argument("--name", default="vertebrate")
-    parser.add_argument("--source", default=SOURCE)
     parser.add_argument("--output", type=Path, default=HERE / "sites" / "vertebrate.json")
     options = parser.parse_args()
-    records = annotated_records(options.records, options.annotation)
-    content = train_sites(records, options.name, options.source)
+    content = train_sites(annotated_records(), "vertebrate", SOURCE)
     options.output.write_text(model_to_json(content), encoding="ascii", newline="\n")
 
 

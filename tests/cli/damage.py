@@ -59,6 +59,7 @@ _TEXTS = {
     "report.txt": _REPORT,
     "genes.gff3": "##gff-version 3\n"
     + "".join(f"chr1\tx\tCDS\t{s}\t{e}\t.\t+\t0\tID=c;Parent=m\n" for s, e in _EXONS[:2]),
+    "genes.gtf": "".join(_GTF.replace("exon", "CDS").format(s, e) for s, e in _EXONS[:2]),
     "usage.tsv": "codon\tfrequency\n" + "".join(f"{c}\t{k}\n" for k, c in enumerate(_CODONS, 1)),
     "part.fa": f">chr1:101-700 record_length={len(_BASE)}\n{_BASE[100:700]}\n",
     "regions.bed": "chr1\t20\t500\nchr1\t100\t600\tx\n",
@@ -102,6 +103,8 @@ exons cut genes.gff3 --base base.fa --record chr1 --kind annotation
 exons compare --candidates exons.tsv --truth exons.gff3
 exons compare --candidates exons.bed --truth genes.gff3
 exons train --base base.fa --annotation genes.gff3 --codon-usage usage.tsv
+sites train --genome base.fa --annotation genes.gff3 --report a.tsv
+sites train --genome base.fa.gz --annotation genes.gtf --name small
 sequences cut --fasta base.fa --locus 100-200 --flank 10
 sequences translate --fasta target.fa
 max-segments --sequence base.fa --scale scale.tsv --all --significance --bed a.bed

@@ -360,7 +360,11 @@ GOOD = "chr\t.\tCDS\t11\t20\t.\t-\t0\tID=c1"
     [
         ("chr\t.\tCDS\t1\t2", "line 2: 5 columns; expected 9 tab-separated columns"),
         (GOOD.replace("\t-\t", "\t.\t"), "line 2: strand '.' of a coding segment; expected + or -"),
-        (GOOD.replace("\t0\t", "\t.\t"), "line 2: phase '.' of a coding segment; expected 0, 1"),
+        (GOOD.replace("\t0\t", "\t3\t"), "line 2: phase '3' of a coding segment; expected 0, 1"),
+        (
+            GOOD.replace("\t0\t", "\t.\t") + ";partial=true",
+            "line 2: no phase where the annotation cuts short; expected 0, 1 or 2",
+        ),
         (GOOD.replace("ID", "Name"), "line 2: a coding segment without transcript; expected the"),
         (GOOD.replace("11", "21"), "line 2: start 21 lies after end 20"),
         (GOOD + "\n" + GOOD.replace("-", "+"), "line 3: coding sequence 'c1' is on both strands"),

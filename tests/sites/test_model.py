@@ -86,6 +86,7 @@ def test_penalties_and_lengths_can_be_changed():
     [
         ({"format": "other"}, "format"), ({"introns": []}, "introns"), ({"begin": 0.5}, "begin"),
         ({"stops": ["AAA"]}, "stops"), ({"points_per_bit": "1"}, "points_per_bit"),
+        ({"sites_per_kb": {"donors": 80, "acceptors": -1}}, "sites_per_kb.acceptors"),
         ({"introns": [content()["introns"][0] | {"penalties": [1, 2]}]}, r"introns\[0\].penalties"),
         ({"introns": [content()["introns"][0] | {"from": [6, 4]}]}, r"introns\[0\].from"),
     ],

@@ -25,7 +25,7 @@ from gpu_tools.model.sequences import Sequence
 )
 @click.option(
     "--annotation", required=True, metavar="FILE",
-    help="Their genes, GFF3: features CDS with phase, the stop codon included.",
+    help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",
 )  # fmt: skip
 @click.option(
     "--codon-usage",
@@ -50,7 +50,10 @@ def command(
     if not coding:
         raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
     sequences = loci.read_loci(base, ())
-    records = annotated_sequences(sequences, _on_sequences(coding, sequences))
+    try:
+        records = annotated_sequences(sequences, _on_sequences(coding, sequences))
+    except InputError as error:
+        raise error.located(path=annotation) from None
     usage = None if codon_usage is None else read_codon_usage(codon_usage)
     source = (
         f"{sum(len(r.coding) for r in records)} coding sequences of {len(records)} records: "

@@ -43,16 +43,18 @@ def annotated_sequences(
         coding sequence reads through.
     """
     by_name = {sequence.name: sequence for sequence in sequences}
-    for name in coding:
+    for name, several in coding.items():
         if name not in by_name:
-            raise InputError("annotated, but not among the sequences", record=name)
+            raise InputError(
+                "annotated, but not among the sequences", record=name, line=several[0].line
+            )
     records = [_sound(sequence, coding.get(name, ())) for name, sequence in by_name.items()]
     retained = [record for record in records if record.coding]
     annotated, sound = (sum(map(len, c)) for c in (coding.values(), [r.coding for r in retained]))
     if not retained:
         raise InputError(
             f"none of {annotated} coding sequences reads from ATG to a stop codon",
-            expected="features CDS with phase, the stop codon included, of these sequences",
+            expected="features CDS of these sequences, the stop codon included",
         )
     _warn(len(by_name) - len(retained), "sequences have no coding sequence that reads through")
     _warn(annotated - sound, "coding sequences do not read from ATG to a stop codon")
@@ -72,6 +74,7 @@ def _sound(sequence: Sequence, coding: tuple[CodingSequence, ...]) -> AnnotatedS
                     f"coding segment {segment.start + 1}-{segment.end} of {one.name} does not lie "
                     "within the sequence",
                     record=sequence.name,
+                    line=one.line,
                     expected=f"positions 1 to {len(sequence)}",
                 )
     sound = tuple(one for one in coding if reads_through(one, sequence.codes))

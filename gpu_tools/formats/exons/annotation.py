@@ -84,13 +84,16 @@ def _gtf_segments(found: Iterable[Feature]) -> dict[str, ExonSet]:
             intervals[feature.type].append(feature.interval)
     exons = ExonCollector()
     for (name, reverse, _), intervals in transcripts.items():
-        for interval in _with_stop(intervals["CDS"], intervals["stop_codon"]):
+        for interval in with_stop_codons(intervals["CDS"], intervals["stop_codon"]):
             exons.add(name, interval, reverse)
     return exons.sets()
 
 
-def _with_stop(segments: list[Interval], stops: list[Interval]) -> Iterator[Interval]:
-    """Yield segments, each joined with the stop codon's part that it touches, and the rest."""
+def with_stop_codons(segments: list[Interval], stops: list[Interval]) -> Iterator[Interval]:
+    """Yield segments, each joined with the stop codon's part that it touches, and the rest.
+
+    Intervals are 0-based half-open; the segments come first, in their order.
+    """
     free = set(stops)
     for start, end in segments:
         touching = {stop for stop in free if stop[0] <= end and stop[1] >= start}

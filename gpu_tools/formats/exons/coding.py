@@ -1,66 +1,129 @@
-"""Annotated coding sequences in GFF3."""
+"""Annotated coding sequences in GFF3 and GTF."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
 from urllib.parse import unquote
 
+from gpu_tools.formats.exons.annotation import with_stop_codons
 from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, features
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
-_PHASES = ("0", "1", "2")
+_UNKNOWN = "."
+_PHASES = ("0", "1", "2", _UNKNOWN)
 _STRANDS = ("+", "-")
 
 
-def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]]:
-    """Read the coding sequences of a GFF3 file by sequence name, both in the order of the file.
+class _CodingLine(NamedTuple):
+    """A line's part of a coding sequence; the interval is 0-based half-open."""
 
-    Lines of one ``Parent``, or without one of one ``ID``, make a coding sequence, whose segments
-    are in reading order. A line with the attribute ``partial=true`` is a segment that the
-    annotation cuts short.
+    location: Location
+    strand: str
+    interval: tuple[int, int]
+    phase: str
+    partial: bool
+
+
+def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]]:
+    """Read the coding sequences of a GFF3 or GTF file by sequence name, in the order of the file.
+
+    Lines of one ``Parent``, or without one of one ``ID``, or without both of one
+    ``transcript_id``, make a coding sequence, whose segments are in reading order. A line with the
+    attribute ``partial=true`` is a segment that the annotation cuts short. A GTF's features
+    ``stop_codon`` are joined to the segments of their transcript.
+
+    A phase ``.`` follows from the segment before; that of a first segment is 0.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Plain or compressed file; ``-`` is standard input.
+
+    Returns
+    -------
+    dict of str to tuple of CodingSequence
+        Coding sequences by sequence name.
 
     Raises
     ------
     InputError
-        For a line that is no GFF3, a coding segment without strand, phase, ``Parent`` and ``ID``,
-        or a coding sequence on both strands.
+        For a line that is neither format, a coding segment without strand or transcript, a first
+        segment that is cut short and has no phase, or a coding sequence on both strands.
     """
-    segments: dict[tuple[str, str], list[tuple[str, CodingSegment]]] = defaultdict(list)
+    parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
+    stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for feature in features(path, read_lines(path)):
         if feature.type in CODING_FEATURES:
-            _add(segments, feature)
+            _add(parts, feature)
+        elif feature.type == "stop_codon" and (name := _gtf_transcript(feature)):
+            stops[unquote(feature.seqid), name].append(feature.interval)
     coding: dict[str, list[CodingSequence]] = defaultdict(list)
-    for (record, name), parts in segments.items():
-        strand = parts[0][0]
-        ordered = sorted((s for _, s in parts), key=lambda s: s.start, reverse=strand == "-")
-        coding[record].append(CodingSequence(name, strand, tuple(ordered)))
+    for (record, name), lines in parts.items():
+        coding[record].append(_sequence(name, lines, stops.get((record, name), [])))
     return {record: tuple(several) for record, several in coding.items()}
 
 
-def _add(segments, feature: Feature) -> None:
-    strand, segment = feature.strand, _segment(feature)
+def _add(parts, feature: Feature) -> None:
+    part = _part(feature)
     for name in _transcripts(feature):
-        parts = segments[unquote(feature.seqid), name]
-        if parts and parts[0][0] != strand:
+        lines = parts[unquote(feature.seqid), name]
+        if lines and lines[0].strand != part.strand:
             raise feature.location.error(f"coding sequence {name!r} is on both strands")
-        parts.append((strand, segment))
+        lines.append(part)
 
 
-def _segment(feature: Feature) -> CodingSegment:
+def _part(feature: Feature) -> _CodingLine:
     if feature.strand not in _STRANDS:
         raise feature.location.error(f"strand {feature.strand!r} of a coding segment", "+ or -")
     if feature.phase not in _PHASES:
-        raise feature.location.error(f"phase {feature.phase!r} of a coding segment", "0, 1 or 2")
+        raise feature.location.error(
+            f"phase {feature.phase!r} of a coding segment", "0, 1 or 2, or . in complete sequences"
+        )
     partial = feature.attribute("partial") == "true"
-    return CodingSegment(*feature.interval, int(feature.phase), partial)
+    return _CodingLine(feature.location, feature.strand, feature.interval, feature.phase, partial)
 
 
 def _transcripts(feature: Feature) -> list[str]:
     names = feature.attribute("Parent") or feature.attribute("ID")
-    if not names:
-        raise feature.location.error(
-            "a coding segment without transcript", "the attribute Parent or ID"
-        )
-    return [unquote(name) for name in names.split(",")]
+    if names:
+        return [unquote(name) for name in names.split(",")]
+    if name := feature.attribute("transcript_id"):
+        return [name]
+    raise feature.location.error(
+        "a coding segment without transcript", "the attribute Parent, ID or transcript_id"
+    )
+
+
+def _gtf_transcript(feature: Feature) -> str | None:
+    """Return the transcript of a line of GTF, None for GFF3, whose CDS have the stop codon."""
+    in_gff3 = feature.attribute("Parent") or feature.attribute("ID")
+    return None if in_gff3 else feature.attribute("transcript_id")
+
+
+def _sequence(name: str, lines: list[_CodingLine], stops: list[tuple[int, int]]) -> CodingSequence:
+    """Join the lines of a coding sequence and its stop codon."""
+    first = lines[0]
+    joined = list(with_stop_codons([part.interval for part in lines], stops))
+    apart = [first._replace(phase=_UNKNOWN, partial=False)] * (len(joined) - len(lines))
+    parts = [
+        p._replace(interval=interval) for p, interval in zip([*lines, *apart], joined, strict=True)
+    ]
+    parts.sort(key=lambda part: part.interval[0], reverse=first.strand == "-")
+    return CodingSequence(name, first.strand, tuple(_segments(parts)), first.location.line)
+
+
+def _segments(parts: list[_CodingLine]) -> Iterator[CodingSegment]:
+    """Yield the segments of parts in reading order, each with its phase."""
+    following = 0
+    for k, part in enumerate(parts):
+        if k == 0 and part.phase == _UNKNOWN and part.partial:
+            raise part.location.error("no phase where the annotation cuts short", "0, 1 or 2")
+        phase = following if part.phase == _UNKNOWN else int(part.phase)
+        start, end = part.interval
+        yield CodingSegment(start, end, phase, part.partial)
+        following = (phase - (end - start)) % 3

@@ -1,0 +1,38 @@
+"""``gpu-tools sites list``: the shipped site models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.formats.tables import write_table
+from gpu_tools.sites.model import GeneSites, load_sites, shipped_sites
+
+COLUMNS = (
+    "name", "shortest_intron", "intron_penalty", "rising", "donors_per_kb", "acceptors_per_kb",
+    "source",
+)  # fmt: skip
+
+
+@click.command("list")
+@options.output
+@options.common
+def command(output: str, quiet: bool) -> None:
+    """List the models that spliced-align --site-model knows by name.
+
+    rising: extra points and nucleotides a point of each line, by which the penalty of the
+    commonest introns grows with their length.
+    """
+    write_table(output, COLUMNS, _rows(load_sites(name) for name in shipped_sites()))
+
+
+def _rows(models: Iterator[GeneSites]) -> Iterator[tuple]:
+    for model in models:
+        usual = model.introns[0]
+        rising = ",".join(f"{extra}:{every}" for extra, every in usual.rising)
+        yield (
+            model.name, model.shortest_intron, usual.penalties[0][1], rising or None,
+            *(model.sites_per_kb or (None, None)), model.source,
+        )  # fmt: skip

@@ -1,0 +1,98 @@
+"""Whether a site model suits what it is used on; what does not fit is told, not refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import OTHER
+from gpu_tools.sites.api import SiteCase
+from gpu_tools.sites.model import GeneSites, SitesPerKb
+from gpu_tools.sites.table import INNER_ENTRY, INNER_EXIT, SiteTable
+
+LEAST_KB = 5.0
+"""Known nucleotides, in kb, below which site counts say nothing."""
+LARGEST_RATIO = 1.5
+"""Factor by which site counts may differ from what the model expects."""
+NEAR_SHORTEST = 3
+"""Nucleotides above the shortest intron that count as near it."""
+LARGEST_SHARE, LEAST_INTRONS = 0.1, 5
+
+
+def unusual_site_counts(model: GeneSites, cases: Iterable[SiteCase]) -> str | None:
+    """Say that base sequences have far more or fewer sites than the model expects.
+
+    Parameters
+    ----------
+    model : GeneSites
+    cases : iterable of SiteCase
+        Base sequences with their tables; each base sequence counts once.
+
+    Returns
+    -------
+    str or None
+        A warning, None where donors and acceptors per kb are within a factor of `LARGEST_RATIO`
+        of the model's, the model has none, or less than `LEAST_KB` is known.
+    """
+    if model.sites_per_kb is None:
+        return None
+    counts, known = np.zeros(2), 0
+    for case in {id(case.base): case for case in cases}.values():
+        for table in case.tables.values():
+            counts += _sites(table)
+            known += int(np.count_nonzero(case.base.codes != OTHER))
+    if known < LEAST_KB * 1000:
+        return None
+    found = SitesPerKb(*(counts * 1000 / known))
+    if all(_is_near(*pair) for pair in zip(found, model.sites_per_kb, strict=True)):
+        return None
+    expected = model.sites_per_kb
+    return (
+        f"{found.donors:.0f} donors and {found.acceptors:.0f} acceptors per kb, where the site "
+        f"model {model.name} expects {expected.donors:.0f} and {expected.acceptors:.0f}; it may "
+        "not suit these sequences: gpu-tools sites train makes another one"
+    )
+
+
+def _sites(table: SiteTable) -> tuple[int, int]:
+    """Return donors and acceptors of a strand."""
+    flags = table.flags()
+    return np.count_nonzero(flags & INNER_EXIT), np.count_nonzero(flags & INNER_ENTRY)
+
+
+def _is_near(found: float, expected: float) -> bool:
+    return expected / LARGEST_RATIO <= found <= expected * LARGEST_RATIO
+
+
+def many_shortest_introns(model: GeneSites, results: Iterable[SplicedAlignment]) -> str | None:
+    """Say that many introns are as short as the model admits.
+
+    Parameters
+    ----------
+    model : GeneSites
+    results : iterable of SplicedAlignment
+        Chains that are believed.
+
+    Returns
+    -------
+    str or None
+        A warning if `LEAST_INTRONS` introns or more, and more than `LARGEST_SHARE` of all, are at
+        most `NEAR_SHORTEST` nucleotides longer than the model's shortest one.
+    """
+    lengths = np.array([n for result in results for n in _intron_lengths(result)], dtype=np.int64)
+    near = int(np.count_nonzero(lengths <= model.shortest_intron + NEAR_SHORTEST))
+    if near < LEAST_INTRONS or near <= LARGEST_SHARE * len(lengths):
+        return None
+    return (
+        f"{near} of {len(lengths)} introns have at most {NEAR_SHORTEST} nucleotides more than "
+        f"the shortest one of the site model {model.name}, {model.shortest_intron}; introns may "
+        "be shorter here: choose another model or --min-intron"
+    )
+
+
+def _intron_lengths(result: SplicedAlignment) -> list[int]:
+    exons = sorted(result.chain or ())
+    return [following[0] - preceding[1] for preceding, following in pairwise(exons)]

@@ -1,0 +1,26 @@
+"""``gpu-tools sites list``."""
+
+from gpu_tools.cli.main import main
+from gpu_tools.sites.model import load_sites, shipped_sites
+
+
+def test_every_shipped_model_is_listed(capsys):
+    assert main(["sites", "list"]) == 0
+    header, *lines = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    rows = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    assert list(rows) == shipped_sites()
+    for name, row in rows.items():
+        model = load_sites(name)
+        assert row["shortest_intron"] == str(model.shortest_intron)
+        assert row["source"] == model.source
+    assert rows["arabidopsis"]["rising"].startswith("0:256,4:2048")
+    assert (rows["worm"]["donors_per_kb"], rows["fly"]["donors_per_kb"]) == (".", "78.33")
+
+
+def test_an_unknown_model_names_the_shipped_ones(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("s.fa", "t.fa"):
+        (tmp_path / name).write_text(">s\nACGT\n")
+    arguments = ["--base", "s.fa", "--targets", "t.fa", "--site-model", "martian"]
+    assert main(["spliced-align", *arguments]) == 1
+    assert "one of arabidopsis, fly, vertebrate, worm" in capsys.readouterr().err

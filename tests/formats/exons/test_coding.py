@@ -1,0 +1,78 @@
+"""Coding sequences of GTF, and of files without phases."""
+
+import gzip
+
+import pytest
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.model.annotation import CodingSegment, CodingSequence
+
+GTF = 'transcript_id "t 1"; gene_id "g";'
+
+
+def written(tmp_path, *lines, name="x.gtf"):
+    """Write lines of type, start, end, strand, phase and attributes; return the path."""
+    path = tmp_path / name
+    rows = ("chr\t.\t{}\t{}\t{}\t.\t{}\t{}\t{}\n".format(*line) for line in lines)
+    path.write_text("".join(rows))
+    return path
+
+
+def coding(strand, *segments):
+    return {"chr": (CodingSequence("t 1", strand, tuple(CodingSegment(*s) for s in segments)),)}
+
+
+def test_gtf_without_phases(tmp_path):
+    lines = [("CDS", 1, 4, "+", ".", GTF), ("CDS", 11, 12, "+", ".", GTF)]
+    lines += [("exon", 1, 40, "+", ".", GTF), ("CDS", 21, 26, "+", ".", GTF)]
+    expected = coding("+", (0, 4, 0), (10, 12, 2), (20, 26, 0))
+    path = written(tmp_path, *lines)
+    assert read_coding(path) == expected
+    assert read_coding(path)["chr"][0].line == 1
+    packed = tmp_path / "x.gtf.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_coding(packed) == expected
+
+
+def test_phases_follow_the_reading_direction(tmp_path):
+    lines = [("CDS", 1, 5, "-", ".", "ID=t 1"), ("CDS", 11, 14, "-", ".", "ID=t 1")]
+    assert read_coding(written(tmp_path, *lines)) == coding("-", (10, 14, 0), (0, 5, 2))
+    lines[1] = ("CDS", 11, 14, "-", "2", "ID=t 1")
+    assert read_coding(written(tmp_path, *lines)) == coding("-", (10, 14, 2), (0, 5, 1))
+
+
+@pytest.mark.parametrize(
+    ("strand", "stops", "segments"),
+    [
+        ("+", [(15, 17)], [(0, 4, 0), (10, 17, 2)]),
+        ("-", [(7, 9), (7, 9)], [(10, 14, 0), (6, 9, 2), (0, 4, 2)]),
+        ("+", [(15, 15), (21, 22)], [(0, 4, 0), (10, 15, 2), (20, 22, 0)]),
+        ("+", [(12, 14)], [(0, 4, 0), (10, 14, 2)]),
+    ],
+)
+def test_stop_codons_of_gtf_are_joined(tmp_path, strand, stops, segments):
+    lines = [("CDS", 1, 4, strand, ".", GTF), ("CDS", 11, 14, strand, ".", GTF)]
+    lines += [("stop_codon", *stop, strand, ".", GTF) for stop in stops]
+    assert read_coding(written(tmp_path, *lines)) == coding(strand, *segments)
+
+
+def test_stop_codons_of_gff3_are_in_the_cds(tmp_path):
+    lines = [("CDS", 1, 6, "+", "0", "ID=t 1"), ("stop_codon", 7, 9, "+", "0", "Parent=t 1")]
+    assert read_coding(written(tmp_path, *lines)) == coding("+", (0, 6, 0))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (("CDS", 1, 4, "+", "x", GTF), "phase 'x' of a coding segment; expected 0, 1 or 2, or ."),
+        (("CDS", 1, 4, ".", "0", GTF), "strand '.' of a coding segment; expected + or -"),
+        (("CDS", 1, 4, "+", "0", 'gene_id "g";'), "expected the attribute Parent, ID or transcr"),
+        (("CDS", 1, 4, "+", ".", "ID=a;partial=true"), "no phase where the annotation cuts short"),
+    ],
+)
+def test_wrong_lines_are_named(tmp_path, line, message):
+    with pytest.raises(InputError) as caught:
+        read_coding(written(tmp_path, ("exon", 1, 4, "+", ".", GTF), line))
+    assert "x.gtf, line 2: " in str(caught.value)
+    assert message in str(caught.value)
