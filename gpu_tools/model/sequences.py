@@ -88,7 +88,7 @@ def encode_symbols(
         legal symbols in words.
     """
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-    codes = table[np.frombuffer(raw, dtype=np.uint8)]
+    codes = _translated(raw, table)
     illegal = np.flatnonzero(codes == ILLEGAL)
     if illegal.size:
         first = int(illegal[0])
@@ -96,6 +96,16 @@ def encode_symbols(
             f"illegal symbol {shown_symbol(raw[first])}", position=first + 1, expected=expected
         )
     return codes
+
+
+def _translated(symbols: bytes, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return what a table of at most 256 has for each byte.
+
+    To index the table with an array would take eight bytes a symbol.
+    """
+    every = np.zeros(256, dtype=np.uint8)
+    every[: len(table)] = table
+    return np.frombuffer(bytearray(symbols).translate(every.tobytes()), dtype=np.uint8)
 
 
 def shown_symbol(byte: int) -> str:
@@ -115,7 +125,7 @@ def decode_protein(codes: NDArray[np.uint8]) -> str:
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the reverse complement of encoded nucleotides as a new array."""
-    return COMPLEMENT[codes[::-1]]
+    return _translated(codes[::-1].tobytes(), COMPLEMENT)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.table import CLOSED, SiteTable
+from gpu_tools.sites.scores import CLOSED, score_at
+from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
 
@@ -78,42 +79,58 @@ def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -
 
 
 def simple_chain(table: SiteTable, gap: int) -> int:
-    """Return the score of one exon, all its symbols and the target's left unaligned, as S'."""
-    entries = np.flatnonzero(table.first_entry != CLOSED)
-    exits = np.flatnonzero(table.last_exit != CLOSED)
-    following = np.searchsorted(exits, entries, side="right")
-    entries, following = entries[following < len(exits)], following[following < len(exits)]
-    ends = exits[following]
-    values = table.first_entry[entries] + table.last_exit[ends] + gap * (ends - entries)
-    return int(values.max())
+    """Return the score of one exon, all its symbols and the target's left unaligned, as S'.
+
+    It is the best of those that end at the first last exit behind their entry.
+    """
+    return int(_simple_chain(table.first.arrays, table.last.arrays, table.length, gap))
+
+
+@njit(cache=True, nogil=True)
+def _simple_chain(first, last, length, gap):
+    best, entered, next_first, next_last = CLOSED, CLOSED, 0, 0
+    for i in range(length + 1):
+        leave, next_last = score_at(last, i, next_last, 1)
+        if leave != CLOSED and entered != CLOSED:
+            best, entered = max(best, entered + leave + gap * i), CLOSED
+        enter, next_first = score_at(first, i, next_first, 1)
+        if enter != CLOSED:
+            entered = max(entered, enter - gap * i)
+    return best
 
 
 def coding_chain(table: SiteTable, codes, gap: int) -> int:
     """Return the score of one exon that translates, or less than that of any chain if none does."""
-    found = _coding_exon(table.first_entry, table.last_exit, codes, table.stops, gap)
+    found = _coding_exon(table.first.arrays, table.last.arrays, codes, table.stops, gap)
     if found != CLOSED:
         return int(found)
     first, acceptor, donor, last, _ = table.largest_scores()
     whole = np.zeros(1, dtype=np.int64)
     costs = (intron.penalty_between(whole, table.length) for intron in table.introns)
     penalty = max((abs(int(cost[0])) + 1 for cost in costs), default=0)
-    introns = min(int((scores != CLOSED).sum()) for scores in table.scores[1:3])
+    introns = min(len(table.acceptors.boundaries), len(table.donors.boundaries))
     return min(gap, 0) * table.length - first - last - (acceptor + donor + penalty) * introns
 
 
 @njit(cache=True, nogil=True)
-def _coding_exon(first_entry, last_exit, codes, stops, gap):
+def _coding_exon(first, last, codes, stops, gap):
     """Return the best score of exons from a first entry to the next last exit in its frame."""
-    best = CLOSED
-    for start in range(len(codes) - 5):
-        if first_entry[start] == CLOSED or stops[codes[start], codes[start + 1], codes[start + 2]]:
+    length, best = len(codes), CLOSED
+    next_first, next_last = len(first[1]) - 1, len(last[1]) - 1
+    left = np.full(9, CLOSED)  # what an exon that comes by a boundary leaves with, modulo 9
+    for i in range(length, -1, -1):
+        leave, next_last = score_at(last, i, next_last, -1)
+        if leave != CLOSED:
+            left[i % 9] = leave + gap * i
+        elif i >= 3 and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
+            left[i % 9] = CLOSED
+        else:
+            left[i % 9] = left[(i + 3) % 9]
+        enter, next_first = score_at(first, i, next_first, -1)
+        if i + 6 > length or enter == CLOSED or left[(i + 6) % 9] == CLOSED:
             continue
-        for end in range(start + 6, len(codes) + 1, 3):
-            if last_exit[end] != CLOSED:
-                best = max(best, first_entry[start] + last_exit[end] + gap * (end - start))
-                break
-            if stops[codes[end - 3], codes[end - 2], codes[end - 1]]:
-                break
+        if not stops[codes[i], codes[i + 1], codes[i + 2]]:
+            best = max(best, enter + left[(i + 6) % 9] - gap * i)
     return best
 
 
@@ -121,23 +138,31 @@ def best_sites(table: SiteTable) -> int:
     """Return the largest sum of sites less intron penalties of a part of a chain, at least 0."""
     least = min((intron.penalty for intron in table.introns), default=0)
     shortest = min((intron.min_length for intron in table.introns), default=0)
-    return int(_best_sites(*table.scores, max(shortest, 0), least))
+    lists = tuple(each.arrays for each in table.lists)
+    return int(_best_sites(lists, table.length, max(shortest, 0), least))
 
 
 @njit(cache=True, nogil=True)
-def _best_sites(first_entry, inner_entry, inner_exit, last_exit, shortest, penalty):
-    left = np.zeros(len(first_entry), dtype=np.int64)
+def _best_sites(lists, length, shortest, penalty):
+    first, acceptors, donors, last = lists
+    left, taken = np.zeros(len(donors[1]), dtype=np.int64), 0
+    next_first, next_acceptor, next_donor, next_last = 0, 0, 0, 0
     inside, outside, best = 0, 0, 0
-    for i in range(len(first_entry)):
-        if inner_exit[i] != CLOSED:
-            left[i] = max(inside + inner_exit[i] - penalty, 0)
-        if last_exit[i] != CLOSED:
-            best = max(best, inside + last_exit[i])
-        if i >= shortest:
-            outside = max(outside, left[i - shortest])
-        if inner_entry[i] != CLOSED:
-            inside = max(inside, outside + inner_entry[i])
-        if first_entry[i] != CLOSED:
-            inside = max(inside, first_entry[i])
+    for i in range(length + 1):
+        donor, next_donor = score_at(donors, i, next_donor, 1)
+        if donor != CLOSED:
+            left[next_donor - 1] = max(inside + donor - penalty, 0)
+        leave, next_last = score_at(last, i, next_last, 1)
+        if leave != CLOSED:
+            best = max(best, inside + leave)
+        while taken < next_donor and donors[1][taken] + shortest <= i:
+            outside = max(outside, left[taken])
+            taken += 1
+        acceptor, next_acceptor = score_at(acceptors, i, next_acceptor, 1)
+        if acceptor != CLOSED:
+            inside = max(inside, outside + acceptor)
+        enter, next_first = score_at(first, i, next_first, 1)
+        if enter != CLOSED:
+            inside = max(inside, enter)
         best = max(best, inside, outside)
     return best
