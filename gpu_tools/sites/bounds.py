@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.scores import CLOSED, score_at
+from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
@@ -88,12 +88,18 @@ def simple_chain(table: SiteTable, gap: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _simple_chain(first, last, length, gap):
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    (first_usual, firsts, first_scores), (last_usual, lasts, last_scores) = first, last
     best, entered, next_first, next_last = CLOSED, CLOSED, 0, 0
     for i in range(length + 1):
-        leave, next_last = score_at(last, i, next_last, 1)
+        leave = last_usual
+        if next_last < len(lasts) and lasts[next_last] == i:
+            leave, next_last = np.int64(last_scores[next_last]), next_last + 1
         if leave != CLOSED and entered != CLOSED:
             best, entered = max(best, entered + leave + gap * i), CLOSED
-        enter, next_first = score_at(first, i, next_first, 1)
+        enter = first_usual
+        if next_first < len(firsts) and firsts[next_first] == i:
+            enter, next_first = np.int64(first_scores[next_first]), next_first + 1
         if enter != CLOSED:
             entered = max(entered, enter - gap * i)
     return best
@@ -115,18 +121,22 @@ def coding_chain(table: SiteTable, codes, gap: int) -> int:
 @njit(cache=True, nogil=True)
 def _coding_exon(first, last, codes, stops, gap):
     """Return the best score of exons from a first entry to the next last exit in its frame."""
-    length, best = len(codes), CLOSED
-    next_first, next_last = len(first[1]) - 1, len(last[1]) - 1
+    (first_usual, firsts, first_scores), (last_usual, lasts, last_scores) = first, last
+    length, best, next_first, next_last = len(codes), CLOSED, len(firsts) - 1, len(lasts) - 1
     left = np.full(9, CLOSED)  # what an exon that comes by a boundary leaves with, modulo 9
     for i in range(length, -1, -1):
-        leave, next_last = score_at(last, i, next_last, -1)
+        leave = last_usual
+        if next_last >= 0 and lasts[next_last] == i:
+            leave, next_last = np.int64(last_scores[next_last]), next_last - 1
         if leave != CLOSED:
             left[i % 9] = leave + gap * i
         elif i >= 3 and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
             left[i % 9] = CLOSED
         else:
             left[i % 9] = left[(i + 3) % 9]
-        enter, next_first = score_at(first, i, next_first, -1)
+        enter = first_usual
+        if next_first >= 0 and firsts[next_first] == i:
+            enter, next_first = np.int64(first_scores[next_first]), next_first - 1
         if i + 6 > length or enter == CLOSED or left[(i + 6) % 9] == CLOSED:
             continue
         if not stops[codes[i], codes[i + 1], codes[i + 2]]:
@@ -144,24 +154,29 @@ def best_sites(table: SiteTable) -> int:
 
 @njit(cache=True, nogil=True)
 def _best_sites(lists, length, shortest, penalty):
-    first, acceptors, donors, last = lists
-    left, taken = np.zeros(len(donors[1]), dtype=np.int64), 0
-    next_first, next_acceptor, next_donor, next_last = 0, 0, 0, 0
+    (first_usual, firsts, first_scores), (_, acceptors, acceptor_scores) = lists[:2]
+    (_, donors, donor_scores), (last_usual, lasts, last_scores) = lists[2:]
+    left = np.zeros(len(donors), dtype=np.int64)
+    next_first, next_acceptor, next_donor, next_last, taken = 0, 0, 0, 0, 0
     inside, outside, best = 0, 0, 0
     for i in range(length + 1):
-        donor, next_donor = score_at(donors, i, next_donor, 1)
-        if donor != CLOSED:
-            left[next_donor - 1] = max(inside + donor - penalty, 0)
-        leave, next_last = score_at(last, i, next_last, 1)
+        if next_donor < len(donors) and donors[next_donor] == i:
+            left[next_donor] = max(inside + donor_scores[next_donor] - penalty, 0)
+            next_donor += 1
+        leave = last_usual
+        if next_last < len(lasts) and lasts[next_last] == i:
+            leave, next_last = np.int64(last_scores[next_last]), next_last + 1
         if leave != CLOSED:
             best = max(best, inside + leave)
-        while taken < next_donor and donors[1][taken] + shortest <= i:
+        while taken < next_donor and donors[taken] + shortest <= i:
             outside = max(outside, left[taken])
             taken += 1
-        acceptor, next_acceptor = score_at(acceptors, i, next_acceptor, 1)
-        if acceptor != CLOSED:
-            inside = max(inside, outside + acceptor)
-        enter, next_first = score_at(first, i, next_first, 1)
+        if next_acceptor < len(acceptors) and acceptors[next_acceptor] == i:
+            inside = max(inside, outside + acceptor_scores[next_acceptor])
+            next_acceptor += 1
+        enter = first_usual
+        if next_first < len(firsts) and firsts[next_first] == i:
+            enter, next_first = np.int64(first_scores[next_first]), next_first + 1
         if enter != CLOSED:
             inside = max(inside, enter)
         best = max(best, inside, outside)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json
 from gpu_tools.model.resources import resource_path
-from gpu_tools.sites.scores import CLOSED, SiteScores, boundary_type, checked_scores
+from gpu_tools.sites.scores import CLOSED, BoundaryScores, boundary_type, checked_scores
 from gpu_tools.sites.table import IntronClass, SiteTable
 from gpu_tools.splicing.codons import stop_words
 from gpu_tools.splicing.site_matrix import SiteModel, read_site, sites_between
@@ -128,11 +128,11 @@ class GeneSites:
             stops=None if reading == "any" else stop_words(self.stops),
         )  # fmt: skip
 
-    def _best_sites(self, codes, sites: list[SiteModel]) -> SiteScores:
+    def _best_sites(self, codes, sites: list[SiteModel]) -> BoundaryScores:
         """Return points and kind of each site, which is one of its best kind."""
         parts = [self._part(codes, sites, *part) for part in _parts(len(codes) + 1)]
         lists = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return SiteScores.from_lists(len(codes) + 1, CLOSED, *lists)
+        return BoundaryScores.from_lists(len(codes) + 1, CLOSED, *lists)
 
     def _part(self, codes, sites: list[SiteModel], low: int, high: int):
         """Return the sites in [low, high): boundaries, points and kinds."""
@@ -158,7 +158,7 @@ def _parts(length: int) -> list[tuple[int, int]]:
     return [(low, min(low + PART, length)) for low in range(0, length, PART)]
 
 
-def _ends(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> SiteScores:
+def _ends(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> BoundaryScores:
     """Return scores of first entries or last exits.
 
     It is `points` `shift` behind the beginning of one of some words, if that is more than what
@@ -167,7 +167,7 @@ def _ends(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int)
     length, best = len(codes) + 1, max(anywhere, points)
     listed = _holding(codes, words if best != anywhere else ()) + shift
     none = np.zeros(len(listed), dtype=np.uint8)
-    return SiteScores.from_lists(length, anywhere, listed, np.full(len(listed), best), none)
+    return BoundaryScores.from_lists(length, anywhere, listed, np.full(len(listed), best), none)
 
 
 def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray:

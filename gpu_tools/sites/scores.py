@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
@@ -16,7 +15,7 @@ CLOSED = -(2**62)
 
 
 @dataclass(frozen=True, eq=False)
-class SiteScores:
+class BoundaryScores:
     """Scores of the boundaries of a strand for one kind of entry or exit.
 
     Attributes
@@ -40,7 +39,7 @@ class SiteScores:
     kinds: NDArray[np.uint8] = field(repr=False)
 
     @classmethod
-    def from_array(cls, scores: NDArray, kinds: NDArray[np.uint8] | None = None) -> SiteScores:
+    def from_array(cls, scores: NDArray, kinds: NDArray[np.uint8] | None = None) -> BoundaryScores:
         """List scores of all boundaries, `CLOSED` where there is none; and kinds, 0 by default.
 
         Where kinds are given, each open boundary is listed.
@@ -54,7 +53,7 @@ class SiteScores:
         return cls.from_lists(len(scores), usual, listed, scores[listed], of_kind)
 
     @classmethod
-    def from_lists(cls, length: int, usual: int, boundaries, scores, kinds) -> SiteScores:
+    def from_lists(cls, length: int, usual: int, boundaries, scores, kinds) -> BoundaryScores:
         """Check listed scores and hold them in narrow integers."""
         return cls(
             length, usual, boundaries.astype(boundary_type(length), copy=False),
@@ -105,7 +104,7 @@ class SiteScores:
 
     @property
     def arrays(self) -> tuple[int, NDArray, NDArray[np.int32]]:
-        """What `score_at` reads: usual score, listed boundaries, and their scores."""
+        """What compiled loops read: usual score, listed boundaries, and their scores."""
         return self.usual, self.boundaries, self.scores
 
 
@@ -126,23 +125,3 @@ def checked_scores(scores: NDArray) -> NDArray[np.int32]:
     if not largest < LIMIT_INT32:
         raise ScoringError(f"a site's score of {largest:.0f} is too large; expected less than 2^30")
     return scores.astype(np.int32, copy=False)
-
-
-@njit(nogil=True)
-def score_at(arrays, boundary, k, step):
-    """Return the score of the next boundary of a scan, and the next listed one's number.
-
-    Parameters
-    ----------
-    arrays : tuple
-        `SiteScores.arrays`.
-    boundary : int
-        The scan comes by every boundary, rising if `step` is 1 and falling if it is -1.
-    k : int
-        Number of the next listed boundary, at first the outermost one.
-    step : int
-    """
-    usual, boundaries, scores = arrays
-    if 0 <= k < len(boundaries) and boundaries[k] == boundary:
-        return np.int64(scores[k]), k + step
-    return np.int64(usual), k

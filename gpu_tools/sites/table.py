@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32
-from gpu_tools.sites.scores import CLOSED, SiteScores
+from gpu_tools.sites.scores import CLOSED, BoundaryScores
 from gpu_tools.splicing.codons import FRAMES
 
 FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
@@ -66,12 +66,12 @@ class SiteTable:
 
     Parameters
     ----------
-    first_entry, inner_entry, inner_exit, last_exit : ndarray of int64 or SiteScores
+    first_entry, inner_entry, inner_exit, last_exit : ndarray of int64 or BoundaryScores
         Score of each boundary, shape (m + 1,), `CLOSED` where the chain may not do that.
     introns : tuple of IntronClass
         Which introns there are.
     entry_kind, exit_kind : ndarray of uint8, shape (m + 1,), optional
-        Kind of each inner entry and exit, 0 by default; not for `SiteScores`, which hold kinds.
+        Kind of each inner entry and exit, 0 by default; not for `BoundaryScores`, which hold kinds.
     stops : ndarray of bool, shape (5, 5, 5), optional
         Which words of three codes are stop codons. If given, chains must translate: whole codons,
         no stop among them but for the last one, the first and the last codon not split by an
@@ -79,7 +79,7 @@ class SiteTable:
 
     Attributes
     ----------
-    first, acceptors, donors, last : SiteScores
+    first, acceptors, donors, last : BoundaryScores
         The scores as lists: of first entries, inner entries, inner exits and last exits.
 
     Raises
@@ -101,7 +101,7 @@ class SiteTable:
             raise ScoringError(f"a penalty of {largest} is too large; expected less than 2^30")
 
     @property
-    def lists(self) -> tuple[SiteScores, ...]:
+    def lists(self) -> tuple[BoundaryScores, ...]:
         """The four lists of scores, in the order of the flags."""
         return self.first, self.acceptors, self.donors, self.last
 
@@ -172,12 +172,12 @@ class SiteTable:
         return entries is not None and exits is not None and entries[0] < exits[1]
 
 
-def _listed(scores) -> SiteScores:
-    return scores if isinstance(scores, SiteScores) else SiteScores.from_array(scores)
+def _listed(scores) -> BoundaryScores:
+    return scores if isinstance(scores, BoundaryScores) else BoundaryScores.from_array(scores)
 
 
-def _listed_inner(scores, kinds) -> SiteScores:
-    if isinstance(scores, SiteScores):
+def _listed_inner(scores, kinds) -> BoundaryScores:
+    if isinstance(scores, BoundaryScores):
         return scores
     kinds = np.zeros(len(scores), dtype=np.uint8) if kinds is None else kinds
-    return SiteScores.from_array(scores, kinds)
+    return BoundaryScores.from_array(scores, kinds)
