@@ -22,6 +22,7 @@ AMINO_ACIDS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 """Letters of proteins in the order of their codes."""
 ILLEGAL = 255
 """Code of a symbol that an alphabet lacks."""
+_PART = 1 << 20
 
 
 def encoding_table(codes: Mapping[str, int]) -> NDArray[np.uint8]:
@@ -88,7 +89,7 @@ def encode_symbols(
         legal symbols in words.
     """
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-    codes = _translated(raw, table)
+    codes = _looked_up(np.frombuffer(raw, dtype=np.uint8), table)
     illegal = np.flatnonzero(codes == ILLEGAL)
     if illegal.size:
         first = int(illegal[0])
@@ -98,14 +99,12 @@ def encode_symbols(
     return codes
 
 
-def _translated(symbols: bytes, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return what a table of at most 256 has for each byte.
-
-    To index the table with an array would take eight bytes a symbol.
-    """
-    every = np.zeros(256, dtype=np.uint8)
-    every[: len(table)] = table
-    return np.frombuffer(bytearray(symbols).translate(every.tobytes()), dtype=np.uint8)
+def _looked_up(symbols: NDArray[np.uint8], table: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return what a table has for each symbol; in parts, as numpy makes 8-byte indices of them."""
+    found = np.empty(len(symbols), dtype=np.uint8)
+    for low in range(0, len(symbols), _PART):
+        found[low : low + _PART] = table[symbols[low : low + _PART]]
+    return found
 
 
 def shown_symbol(byte: int) -> str:
@@ -125,7 +124,7 @@ def decode_protein(codes: NDArray[np.uint8]) -> str:
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the reverse complement of encoded nucleotides as a new array."""
-    return _translated(codes[::-1].tobytes(), COMPLEMENT)
+    return _looked_up(codes[::-1], COMPLEMENT)
 
 
 @dataclass(frozen=True)

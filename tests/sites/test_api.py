@@ -302,3 +302,19 @@ def test_threads_do_not_change_the_result():
     results = [align(base, target, {"+": table}, SplicedScoring(), n) for n in (1, 2, 3)]
     assert results[0].n_chain > 3
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("strands", [0, 1, 2])
+def test_progress_moves_within_a_case(strands, threads, short_blocks, monkeypatch):
+    """It counts all cells, also those of strands on which there is no chain."""
+    monkeypatch.setattr(schedule, "CELLS_PER_CALL", 300)
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 10)
+    rng = np.random.default_rng(11)
+    base, target = (Sequence.from_text("s", cases.random_text(rng, n)) for n in (200, 40))
+    none = changed(random_table(rng, 200), first_entry=np.full(201, CLOSED))
+    tables = {s: random_table(rng, 200) if k < strands else none for k, s in enumerate("+-")}
+    case, small, reported = SiteCase(base, target, tables), SiteCase(base, base, {}), []
+    site_align([case, small], device="cpu", threads=threads, progress=reported.append)
+    assert sum(reported) == case.cells
+    assert len(reported) > 10 * strands
