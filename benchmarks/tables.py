@@ -142,7 +142,7 @@ def sites(figures: dict) -> Iterator[Row]:
 def site_memory(figures: dict) -> Iterator[Row]:
     """Yield a row for each length of a base sequence."""
     for name, own in figures.items():
-        yield name.replace(" x ", " × "), f"{own['peak_megabytes']:,} MB", seconds(own["seconds"])
+        yield name, f"{own['peak_megabytes']:,} MB", seconds(own["seconds"])
 
 
 def accuracy(figures: dict) -> Iterator[Row]:
@@ -240,7 +240,7 @@ TABLES = {
     ),
     "published": Table("published-h200", ("design", "GCUPS", "best case"), published),
     "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
-    "site-mode-memory": Table("sites-memory", ("base × target", "peak", "time"), site_memory),
+    "site-mode-memory": Table("sites-memory", ("base x target", "peak", "time"), site_memory),
     "accuracy": Table(
         "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), accuracy
     ),
