@@ -139,6 +139,12 @@ def sites(figures: dict) -> Iterator[Row]:
     yield from _rates(SITES, "gcups")(named)
 
 
+def site_memory(figures: dict) -> Iterator[Row]:
+    """Yield a row for each length of a base sequence."""
+    for name, own in figures.items():
+        yield name, f"{own['peak_megabytes']:,} MB", seconds(own["seconds"])
+
+
 def accuracy(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence."""
     rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
@@ -234,6 +240,7 @@ TABLES = {
     ),
     "published": Table("published-h200", ("design", "GCUPS", "best case"), published),
     "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
+    "site-mode-memory": Table("sites-memory", ("base x target", "peak", "time"), site_memory),
     "accuracy": Table(
         "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), accuracy
     ),

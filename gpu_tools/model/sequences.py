@@ -22,6 +22,7 @@ AMINO_ACIDS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 """Letters of proteins in the order of their codes."""
 ILLEGAL = 255
 """Code of a symbol that an alphabet lacks."""
+_PART = 1 << 20
 
 
 def encoding_table(codes: Mapping[str, int]) -> NDArray[np.uint8]:
@@ -88,7 +89,7 @@ def encode_symbols(
         legal symbols in words.
     """
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-    codes = table[np.frombuffer(raw, dtype=np.uint8)]
+    codes = _looked_up(np.frombuffer(raw, dtype=np.uint8), table)
     illegal = np.flatnonzero(codes == ILLEGAL)
     if illegal.size:
         first = int(illegal[0])
@@ -96,6 +97,14 @@ def encode_symbols(
             f"illegal symbol {shown_symbol(raw[first])}", position=first + 1, expected=expected
         )
     return codes
+
+
+def _looked_up(symbols: NDArray[np.uint8], table: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return what a table has for each symbol; in parts, as numpy makes 8-byte indices of them."""
+    found = np.empty(len(symbols), dtype=np.uint8)
+    for low in range(0, len(symbols), _PART):
+        found[low : low + _PART] = table[symbols[low : low + _PART]]
+    return found
 
 
 def shown_symbol(byte: int) -> str:
@@ -115,7 +124,7 @@ def decode_protein(codes: NDArray[np.uint8]) -> str:
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the reverse complement of encoded nucleotides as a new array."""
-    return COMPLEMENT[codes[::-1]]
+    return _looked_up(codes[::-1], COMPLEMENT)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
@@ -116,7 +117,8 @@ def site_align(
     threads : int, optional
         Threads of the CPU, all that the process may use by default.
     progress : callable, optional
-        Called with the number of nominal cells of each case that is done.
+        Called with the number of nominal cells that are done since its last call: once a case, and
+        on a CPU also within a large one.
 
     Returns
     -------
@@ -142,8 +144,8 @@ def site_align(
     These are the rules of `gpu_tools.spliced_align`, so that both give the same chain where the
     candidates are the same.
 
-    Time is base length times target length for each strand, memory the square root of the base
-    length times the target length.
+    Time is base length times target length for each strand. Memory is some bytes a nucleotide of
+    each strand, and some ten thousand rows of target length.
 
     References
     ----------
@@ -158,16 +160,17 @@ def site_align(
     done = progress or (lambda cells: None)
     where = resolve(device)
 
-    def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
+    if where.kind == "cpu":
+        finish = partial(_finished, scoring=scoring)
+        return align_on_cpu(cases, scoring, threads, finish, done)
+    from gpu_tools.sites.gpu.schedule import align_on_gpus
+
+    def finish_on_gpu(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
         result = _finished(case, strand, found, scoring)
         done(case.cells)
         return result
 
-    if where.kind == "cpu":
-        return align_on_cpu(cases, scoring, threads, finish)
-    from gpu_tools.sites.gpu.schedule import align_on_gpus
-
-    return align_on_gpus(cases, scoring, where.ordinals, threads, finish)
+    return align_on_gpus(cases, scoring, where.ordinals, threads, finish_on_gpu)
 
 
 def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring):

@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.table import CLOSED, SiteTable
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
 
@@ -78,42 +79,68 @@ def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -
 
 
 def simple_chain(table: SiteTable, gap: int) -> int:
-    """Return the score of one exon, all its symbols and the target's left unaligned, as S'."""
-    entries = np.flatnonzero(table.first_entry != CLOSED)
-    exits = np.flatnonzero(table.last_exit != CLOSED)
-    following = np.searchsorted(exits, entries, side="right")
-    entries, following = entries[following < len(exits)], following[following < len(exits)]
-    ends = exits[following]
-    values = table.first_entry[entries] + table.last_exit[ends] + gap * (ends - entries)
-    return int(values.max())
+    """Return the score of one exon, all its symbols and the target's left unaligned, as S'.
+
+    It is the best of those that end at the first last exit behind their entry.
+    """
+    return int(_simple_chain(table.first.arrays, table.last.arrays, table.length, gap))
+
+
+@njit(cache=True, nogil=True)
+def _simple_chain(first, last, length, gap):
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    (first_usual, firsts, first_scores), (last_usual, lasts, last_scores) = first, last
+    best, entered, next_first, next_last = CLOSED, CLOSED, 0, 0
+    for i in range(length + 1):
+        leave = last_usual
+        if next_last < len(lasts) and lasts[next_last] == i:
+            leave, next_last = np.int64(last_scores[next_last]), next_last + 1
+        if leave != CLOSED and entered != CLOSED:
+            best, entered = max(best, entered + leave + gap * i), CLOSED
+        enter = first_usual
+        if next_first < len(firsts) and firsts[next_first] == i:
+            enter, next_first = np.int64(first_scores[next_first]), next_first + 1
+        if enter != CLOSED:
+            entered = max(entered, enter - gap * i)
+    return best
 
 
 def coding_chain(table: SiteTable, codes, gap: int) -> int:
     """Return the score of one exon that translates, or less than that of any chain if none does."""
-    found = _coding_exon(table.first_entry, table.last_exit, codes, table.stops, gap)
+    found = _coding_exon(table.first.arrays, table.last.arrays, codes, table.stops, gap)
     if found != CLOSED:
         return int(found)
     first, acceptor, donor, last, _ = table.largest_scores()
     whole = np.zeros(1, dtype=np.int64)
     costs = (intron.penalty_between(whole, table.length) for intron in table.introns)
     penalty = max((abs(int(cost[0])) + 1 for cost in costs), default=0)
-    introns = min(int((scores != CLOSED).sum()) for scores in table.scores[1:3])
+    introns = min(len(table.acceptors.boundaries), len(table.donors.boundaries))
     return min(gap, 0) * table.length - first - last - (acceptor + donor + penalty) * introns
 
 
 @njit(cache=True, nogil=True)
-def _coding_exon(first_entry, last_exit, codes, stops, gap):
+def _coding_exon(first, last, codes, stops, gap):
     """Return the best score of exons from a first entry to the next last exit in its frame."""
-    best = CLOSED
-    for start in range(len(codes) - 5):
-        if first_entry[start] == CLOSED or stops[codes[start], codes[start + 1], codes[start + 2]]:
+    (first_usual, firsts, first_scores), (last_usual, lasts, last_scores) = first, last
+    length, best, next_first, next_last = len(codes), CLOSED, len(firsts) - 1, len(lasts) - 1
+    left = np.full(9, CLOSED)  # what an exon that comes by a boundary leaves with, modulo 9
+    for i in range(length, -1, -1):
+        leave = last_usual
+        if next_last >= 0 and lasts[next_last] == i:
+            leave, next_last = np.int64(last_scores[next_last]), next_last - 1
+        if leave != CLOSED:
+            left[i % 9] = leave + gap * i
+        elif i >= 3 and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
+            left[i % 9] = CLOSED
+        else:
+            left[i % 9] = left[(i + 3) % 9]
+        enter = first_usual
+        if next_first >= 0 and firsts[next_first] == i:
+            enter, next_first = np.int64(first_scores[next_first]), next_first - 1
+        if i + 6 > length or enter == CLOSED or left[(i + 6) % 9] == CLOSED:
             continue
-        for end in range(start + 6, len(codes) + 1, 3):
-            if last_exit[end] != CLOSED:
-                best = max(best, first_entry[start] + last_exit[end] + gap * (end - start))
-                break
-            if stops[codes[end - 3], codes[end - 2], codes[end - 1]]:
-                break
+        if not stops[codes[i], codes[i + 1], codes[i + 2]]:
+            best = max(best, enter + left[(i + 6) % 9] - gap * i)
     return best
 
 
@@ -121,23 +148,36 @@ def best_sites(table: SiteTable) -> int:
     """Return the largest sum of sites less intron penalties of a part of a chain, at least 0."""
     least = min((intron.penalty for intron in table.introns), default=0)
     shortest = min((intron.min_length for intron in table.introns), default=0)
-    return int(_best_sites(*table.scores, max(shortest, 0), least))
+    lists = tuple(each.arrays for each in table.lists)
+    return int(_best_sites(lists, table.length, max(shortest, 0), least))
 
 
 @njit(cache=True, nogil=True)
-def _best_sites(first_entry, inner_entry, inner_exit, last_exit, shortest, penalty):
-    left = np.zeros(len(first_entry), dtype=np.int64)
+def _best_sites(lists, length, shortest, penalty):
+    (first_usual, firsts, first_scores), (_, acceptors, acceptor_scores) = lists[:2]
+    (_, donors, donor_scores), (last_usual, lasts, last_scores) = lists[2:]
+    left = np.zeros(len(donors), dtype=np.int64)
+    next_first, next_acceptor, next_donor, next_last, taken = 0, 0, 0, 0, 0
     inside, outside, best = 0, 0, 0
-    for i in range(len(first_entry)):
-        if inner_exit[i] != CLOSED:
-            left[i] = max(inside + inner_exit[i] - penalty, 0)
-        if last_exit[i] != CLOSED:
-            best = max(best, inside + last_exit[i])
-        if i >= shortest:
-            outside = max(outside, left[i - shortest])
-        if inner_entry[i] != CLOSED:
-            inside = max(inside, outside + inner_entry[i])
-        if first_entry[i] != CLOSED:
-            inside = max(inside, first_entry[i])
+    for i in range(length + 1):
+        if next_donor < len(donors) and donors[next_donor] == i:
+            left[next_donor] = max(inside + donor_scores[next_donor] - penalty, 0)
+            next_donor += 1
+        leave = last_usual
+        if next_last < len(lasts) and lasts[next_last] == i:
+            leave, next_last = np.int64(last_scores[next_last]), next_last + 1
+        if leave != CLOSED:
+            best = max(best, inside + leave)
+        while taken < next_donor and donors[taken] + shortest <= i:
+            outside = max(outside, left[taken])
+            taken += 1
+        if next_acceptor < len(acceptors) and acceptors[next_acceptor] == i:
+            inside = max(inside, outside + acceptor_scores[next_acceptor])
+            next_acceptor += 1
+        enter = first_usual
+        if next_first < len(firsts) and firsts[next_first] == i:
+            enter, next_first = np.int64(first_scores[next_first]), next_first + 1
+        if enter != CLOSED:
+            inside = max(inside, enter)
         best = max(best, inside, outside)
     return best

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.sequences import encode
-from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from gpu_tools.sites.scores import CLOSED, BoundaryScores, boundary_type, checked_scores
+from gpu_tools.sites.table import IntronClass, SiteTable
 from gpu_tools.splicing.codons import stop_words
-from gpu_tools.splicing.site_matrix import SiteModel, read_site, site_scores
+from gpu_tools.splicing.site_matrix import SiteModel, read_site, sites_between
 
 SITE_FORMAT = "gpu-tools site model"
 SITE_VERSION = 1
@@ -30,6 +30,8 @@ LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
 MOST_LINES, LARGEST_EXTRA, LEAST_EVERY = 4, 1000, 64
 START_CODON = "ATG"
+PART = 1 << 18
+"""Boundaries whose sites are scored together."""
 
 
 class SitesPerKb(NamedTuple):
@@ -129,34 +131,36 @@ class GeneSites:
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
-        first, last = (np.full(len(codes) + 1, n, dtype=np.int64) for n in (begin, end))
-        starts = _holding(codes, (START_CODON,))
-        first[starts] = np.maximum(first[starts], self.start)
-        stops = _holding(codes, self.stops) + len(START_CODON)
-        last[stops] = np.maximum(last[stops], self.stop)
-        donors, donor_kinds = self._best_kind(codes, [i.donor for i in self.introns])
-        acceptors, acceptor_kinds = self._best_kind(codes, [i.acceptor for i in self.introns])
+        first = _ends(codes, begin, (START_CODON,), self.start, 0)
+        last = _ends(codes, end, self.stops, self.stop, len(START_CODON))
         classes = (
             IntronClass(k, *least_and_penalty, intron.rising)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )
         return SiteTable(
-            first, acceptors, donors, last, tuple(classes), acceptor_kinds, donor_kinds,
-            None if reading == "any" else stop_words(self.stops),
+            first, self._best_sites(codes, [i.acceptor for i in self.introns]),
+            self._best_sites(codes, [i.donor for i in self.introns]), last, tuple(classes),
+            stops=None if reading == "any" else stop_words(self.stops),
         )  # fmt: skip
 
-    def _best_kind(self, codes, sites: list[SiteModel]):
-        """Return points and kind of each boundary, which is a site of its best kind."""
-        points = np.full(len(codes) + 1, CLOSED)
-        best, kinds = np.full(len(codes) + 1, CLOSED), np.zeros(len(codes) + 1, dtype=np.uint8)
+    def _best_sites(self, codes, sites: list[SiteModel]) -> BoundaryScores:
+        """Return points and kind of each site, which is one of its best kind."""
+        parts = [self._part(codes, sites, *part) for part in _parts(len(codes) + 1)]
+        lists = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return BoundaryScores.from_lists(len(codes) + 1, CLOSED, *lists)
+
+    def _part(self, codes, sites: list[SiteModel], low: int, high: int):
+        """Return the sites in [low, high): boundaries, points and kinds."""
+        best, kinds = np.full(high - low, CLOSED), np.zeros(high - low, dtype=np.uint8)
         for kind, site in enumerate(sites):
-            bits = site_scores(codes, site)
-            better = np.flatnonzero((bits >= site.cutoff) & (bits > best))
-            best[better], kinds[better] = bits[better], kind
-            scaled = self.points_per_bit * bits[better] / HUNDREDTHS
-            points[better] = np.rint(scaled).astype(np.int64)
-        return points, kinds
+            edges, bits = sites_between(codes, site, low, high)
+            better = bits > best[edges]
+            best[edges[better]], kinds[edges[better]] = bits[better], kind
+        found = np.flatnonzero(best != CLOSED)
+        points = np.rint(self.points_per_bit * best[found] / HUNDREDTHS)
+        boundaries = (low + found).astype(boundary_type(len(codes) + 1))
+        return boundaries, checked_scores(points), kinds[found]
 
 
 def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int, int], ...]:
@@ -165,12 +169,31 @@ def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int
     return ((length, at_length[-1]), *(pair for pair in penalties if pair[0] > length))
 
 
-def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray[np.int64]:
+def _parts(length: int) -> list[tuple[int, int]]:
+    """Cut boundaries into parts: what is made of a part on the way takes little memory."""
+    return [(low, min(low + PART, length)) for low in range(0, length, PART)]
+
+
+def _ends(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> BoundaryScores:
+    """Return scores of first entries or last exits.
+
+    It is `points` `shift` behind the beginning of one of some words, if that is more than what
+    there is `anywhere`.
+    """
+    length, best = len(codes) + 1, max(anywhere, points)
+    listed = _holding(codes, words if best != anywhere else ()) + shift
+    none = np.zeros(len(listed), dtype=np.uint8)
+    return BoundaryScores.from_lists(length, anywhere, listed, np.full(len(listed), best), none)
+
+
+def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray:
     """Return where one of some words of three letters begins."""
-    windows = np.lib.stride_tricks.sliding_window_view(codes, 3) if len(codes) >= 3 else codes[:0]
-    windows = windows.reshape(-1, 3)
-    found = [np.all(windows == encode(word), axis=1) for word in words]
-    return np.flatnonzero(np.any(found, axis=0))
+    is_word, found = stop_words(words), [np.empty(0, dtype=boundary_type(len(codes) + 1))]
+    for low, high in _parts(max(len(codes) - 2, 0)):
+        one, two, three = (codes[low + k : high + k] for k in range(3))
+        begins = low + np.flatnonzero(is_word[one, two, three])
+        found.append(begins.astype(found[0].dtype))
+    return np.concatenate(found)
 
 
 def load_sites(name_or_path: str | PathLike) -> GeneSites:

@@ -44,11 +44,11 @@ class Rising(NamedTuple):
         """Operations at a border for each kind of split codon, at most."""
         return len(self.near_every) + 3 * len(self.far_class)
 
-    def borders(self, length: int) -> NDArray[np.int64]:
-        """Return the boundaries, of 0 to `length`, at which some penalty rises."""
-        distances = self.near_every[self.near_every > 0].tolist()
-        found = [np.arange(every, length + 1, every) for every in set(distances)]
-        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+    def mark_borders(self, flags: NDArray[np.uint8], low: int) -> None:
+        """Flag the boundaries at which some penalty rises; `flags` begin with boundary `low`."""
+        for every in set(self.near_every[self.near_every > 0].tolist()):
+            first = every * max(-(-low // every), 1)
+            flags[first - low :: every] |= BORDER
 
 
 def rising_of(introns) -> Rising:

@@ -7,7 +7,6 @@ exon at a *last* exit and the others at an *inner* one (a donor).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32
+from gpu_tools.sites.scores import CLOSED, BoundaryScores
+from gpu_tools.splicing.codons import FRAMES
 
-CLOSED = -(2**62)
-"""Score where a chain may not enter or leave."""
 FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
 
 
@@ -59,67 +58,126 @@ class IntronClass(NamedTuple):
         return abs(self.penalty) + max((extra for extra, _ in self.rising), default=0)
 
 
-@dataclass(frozen=True)
 class SiteTable:
     """Scores at the boundaries of one strand of a base sequence, in reading direction.
 
-    Attributes
+    A table takes little memory: it lists the boundaries where something is possible. Each list of
+    scores may also be given as the array that the property of its name returns.
+
+    Parameters
     ----------
-    first_entry, inner_entry, inner_exit, last_exit : ndarray of int64, shape (m + 1,)
-        Score of each boundary, `CLOSED` where the chain may not do that.
+    first_entry, inner_entry, inner_exit, last_exit : ndarray of int64 or BoundaryScores
+        Score of each boundary, shape (m + 1,), `CLOSED` where the chain may not do that.
     introns : tuple of IntronClass
         Which introns there are.
     entry_kind, exit_kind : ndarray of uint8, shape (m + 1,), optional
-        Kind of each inner entry and exit, 0 by default.
+        Kind of each inner entry and exit, 0 by default; not for `BoundaryScores`, which hold kinds.
     stops : ndarray of bool, shape (5, 5, 5), optional
         Which words of three codes are stop codons. If given, chains must translate: whole codons,
         no stop among them but for the last one, the first and the last codon not split by an
         intron, none in three exons, at least two in all.
+
+    Attributes
+    ----------
+    first, acceptors, donors, last : BoundaryScores
+        The scores as lists: of first entries, inner entries, inner exits and last exits.
+
+    Raises
+    ------
+    ScoringError
+        If a score or a penalty is 2^30 or more.
     """
 
-    first_entry: NDArray[np.int64] = field(repr=False)
-    inner_entry: NDArray[np.int64] = field(repr=False)
-    inner_exit: NDArray[np.int64] = field(repr=False)
-    last_exit: NDArray[np.int64] = field(repr=False)
-    introns: tuple[IntronClass, ...]
-    entry_kind: NDArray[np.uint8] = field(default=None, repr=False)
-    exit_kind: NDArray[np.uint8] = field(default=None, repr=False)
-    stops: NDArray[np.bool_] | None = field(default=None, repr=False)
-
-    def __post_init__(self):
-        for name in ("entry_kind", "exit_kind"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, np.zeros(len(self.first_entry), dtype=np.uint8))
+    def __init__(
+        self, first_entry, inner_entry, inner_exit, last_exit,
+        introns: tuple[IntronClass, ...], entry_kind=None, exit_kind=None, stops=None,
+    ):  # fmt: skip
+        self.first, self.last = _listed(first_entry), _listed(last_exit)
+        self.acceptors = _listed_inner(inner_entry, entry_kind)
+        self.donors = _listed_inner(inner_exit, exit_kind)
+        self.introns, self.stops = tuple(introns), stops
         largest = max(self.largest_scores())
         if largest >= LIMIT_INT32:
-            raise ScoringError(f"a site's score of {largest} is too large; expected less than 2^30")
+            raise ScoringError(f"a penalty of {largest} is too large; expected less than 2^30")
+
+    @property
+    def lists(self) -> tuple[BoundaryScores, ...]:
+        """The four lists of scores, in the order of the flags."""
+        return self.first, self.acceptors, self.donors, self.last
 
     @property
     def scores(self) -> tuple[NDArray[np.int64], ...]:
-        """The four arrays of scores, in the order of the flags."""
-        return self.first_entry, self.inner_entry, self.inner_exit, self.last_exit
+        """The four arrays of scores, made anew, in the order of the flags."""
+        return tuple(each.between(0, self.length + 1) for each in self.lists)
 
-    def largest_scores(self) -> list[int]:
-        """Return the largest magnitudes of the four kinds of scores, then of the penalties."""
-        largest = [int(np.abs(s[s != CLOSED]).max(initial=0)) for s in self.scores]
-        return [*largest, max((intron.largest_step for intron in self.introns), default=0)]
+    @property
+    def first_entry(self) -> NDArray[np.int64]:
+        """Scores of first entries as a new array, shape (m + 1,), `CLOSED` where there is none."""
+        return self.scores[0]
+
+    @property
+    def inner_entry(self) -> NDArray[np.int64]:
+        """Scores of inner entries as a new array."""
+        return self.scores[1]
+
+    @property
+    def inner_exit(self) -> NDArray[np.int64]:
+        """Scores of inner exits as a new array."""
+        return self.scores[2]
+
+    @property
+    def last_exit(self) -> NDArray[np.int64]:
+        """Scores of last exits as a new array."""
+        return self.scores[3]
+
+    @property
+    def entry_kind(self) -> NDArray[np.uint8]:
+        """Kinds of inner entries as a new array, shape (m + 1,), 0 where there is none."""
+        return self.acceptors.kinds_between(0, self.length + 1)
+
+    @property
+    def exit_kind(self) -> NDArray[np.uint8]:
+        """Kinds of inner exits as a new array."""
+        return self.donors.kinds_between(0, self.length + 1)
 
     @property
     def length(self) -> int:
         """Nucleotides of the strand."""
-        return len(self.first_entry) - 1
+        return self.first.length - 1
 
-    def flags(self) -> NDArray[np.uint8]:
-        """Return what a chain may do at each boundary, one bit a kind of entry or exit."""
-        flags = np.zeros(self.length + 1, dtype=np.uint8)
-        for bit, scores in zip(
-            (FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT), self.scores, strict=True
-        ):
-            flags |= np.where(scores == CLOSED, 0, bit).astype(np.uint8)
+    @property
+    def tracks(self) -> int:
+        """Rows of an exit and of an entry: one for each reading frame if chains translate."""
+        return 1 if self.stops is None else FRAMES
+
+    def largest_scores(self) -> list[int]:
+        """Return the largest magnitudes of the four kinds of scores, then of the penalties."""
+        largest = [each.largest for each in self.lists]
+        return [*largest, max((intron.largest_step for intron in self.introns), default=0)]
+
+    def flags(self, low: int, high: int) -> NDArray[np.uint8]:
+        """Return what a chain may do at the boundaries in [low, high), a bit a kind of site."""
+        by_bit = dict(
+            zip((FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT), self.lists, strict=True)
+        )
+        anywhere = sum(bit for bit, each in by_bit.items() if each.usual != CLOSED)
+        flags = np.full(high - low, anywhere, dtype=np.uint8)
+        for bit, each in by_bit.items():
+            flags[each.boundaries[each.listed(low, high)] - low] |= bit
         return flags
 
     def has_chain(self) -> bool:
         """Return whether an exon can be entered as the first and left as the last."""
-        entries = np.flatnonzero(self.first_entry != CLOSED)
-        exits = np.flatnonzero(self.last_exit != CLOSED)
-        return bool(len(entries) and len(exits) and entries[0] < exits[-1])
+        entries, exits = self.first.span, self.last.span
+        return entries is not None and exits is not None and entries[0] < exits[1]
+
+
+def _listed(scores) -> BoundaryScores:
+    return scores if isinstance(scores, BoundaryScores) else BoundaryScores.from_array(scores)
+
+
+def _listed_inner(scores, kinds) -> BoundaryScores:
+    if isinstance(scores, BoundaryScores):
+        return scores
+    kinds = np.zeros(len(scores), dtype=np.uint8) if kinds is None else kinds
+    return BoundaryScores.from_array(scores, kinds)

@@ -32,13 +32,74 @@ def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
         Hundredths of a bit by the position behind the edge; at most `FORBIDDEN` / 2 where there
         can be no site. Beyond the sequence's ends all symbols are unknown.
     """
+    return _window_sums(_padded(codes, site, 0, len(codes) + 1), _by_pair(site), len(codes) + 1)
+
+
+def sites_between(
+    codes: NDArray[np.uint8], site: SiteModel, low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the sites at some edges of a sequence: those that score at least the cut-off.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence, in reading direction.
+    site : SiteModel
+        The site's matrix.
+    low, high : int
+        Edges `low` to `high` - 1 are looked at; edge k lies before nucleotide k.
+
+    Returns
+    -------
+    tuple of ndarray of int64, shape (S,)
+        The sites' edges, rising, less `low`; and their scores as `site_scores` has them.
+    """
+    strict = np.flatnonzero((site.scores == FORBIDDEN).any(axis=tuple(range(1, site.scores.ndim))))
+    edges, scores = np.empty((2, high - low), dtype=np.int64)
+    padded = _padded(codes, site, low, high)
+    n = _find_sites(padded, _by_pair(site), strict, site.cutoff, edges, scores)
+    return edges[:n], scores[:n]
+
+
+def _by_pair(site: SiteModel) -> NDArray[np.int64]:
+    """Return a matrix by column, code of the base before and code, shape (w, 5, 5)."""
     scores = site.scores
     if scores.ndim == 2:  # the base before does not matter
         scores = np.repeat(scores[:, None, :], N_SYMBOLS, axis=1)
-    n, width = len(codes), len(scores)
-    padded = np.full(n + width + 1, OTHER, dtype=np.uint8)
-    padded[site.before + 1 : site.before + 1 + n] = codes
-    return _window_sums(padded, np.ascontiguousarray(scores), n + 1)
+    return np.ascontiguousarray(scores)
+
+
+def _padded(codes, site: SiteModel, low: int, high: int) -> NDArray[np.uint8]:
+    """Return the symbols that scores of edges `low` to `high` - 1 look at, unknown ones outside."""
+    first = low - site.before - 1
+    padded = np.full(high - low + len(site.scores), OTHER, dtype=np.uint8)
+    begin, end = max(first, 0), min(first + len(padded), len(codes))
+    padded[begin - first : end - first] = codes[begin:end]
+    return padded
+
+
+@njit(cache=True, nogil=True)
+def _find_sites(padded, scores, strict, cutoff, edges, found):
+    """Write edges and scores of sites; return how many there are.
+
+    Columns that forbid a symbol, `strict`, are looked at first: they exclude most edges.
+    """
+    n = 0
+    for edge in range(len(edges)):
+        allowed = True
+        for column in strict:
+            if scores[column, padded[edge + column], padded[edge + column + 1]] == FORBIDDEN:
+                allowed = False
+                break
+        if not allowed:
+            continue
+        score = 0
+        for column in range(len(scores)):
+            score += scores[column, padded[edge + column], padded[edge + column + 1]]
+        if score >= cutoff:
+            edges[n], found[n] = edge, score
+            n += 1
+    return n
 
 
 @njit(cache=True)

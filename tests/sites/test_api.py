@@ -1,6 +1,6 @@
 """Site mode on the CPU against its definition, and against listed candidates."""
 
-from dataclasses import replace
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
@@ -46,6 +46,12 @@ def random_table(rng, length, share=0.3, introns=None) -> SiteTable:
         *(random_scores(rng, length, share) for _ in range(4)), introns,
         *(rng.integers(0, 2, length + 1).astype(np.uint8) for _ in range(2)),
     )  # fmt: skip
+
+
+def changed(table: SiteTable, **parts) -> SiteTable:
+    """Return a table some of whose arguments are others."""
+    names = [*signature(SiteTable).parameters]
+    return SiteTable(**{name: getattr(table, name) for name in names} | parts)
 
 
 def oracle_table(table: SiteTable) -> dict:
@@ -94,6 +100,7 @@ def rescored(base, target, result, table, scoring):
 @pytest.fixture
 def short_blocks(monkeypatch):
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
+    monkeypatch.setattr(cpu, "BOUNDARIES_PER_WINDOW", 7)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -146,7 +153,7 @@ def coding_table(rng, length) -> SiteTable:
     introns = (IntronClass(0, least, penalty, random_lines(rng)),)
     table = random_table(rng, length, 0.5, introns)
     same = np.zeros(length + 1, dtype=np.uint8)
-    return replace(table, stops=STOPS, entry_kind=same, exit_kind=same)
+    return changed(table, stops=STOPS, entry_kind=same, exit_kind=same)
 
 
 def check_coding(rng, base, target, scoring):
@@ -223,6 +230,7 @@ def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     """Score, chain, alignment and ties are those of listed candidates."""
     rng = np.random.default_rng(100 + seed)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
+    monkeypatch.setattr(cpu, "BOUNDARIES_PER_WINDOW", int(rng.choice([1, 20, 1000])))
     monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 20)
     base = cases.random_text(rng, int(rng.integers(20, 120)))
     target = random_target(rng, base, int(rng.integers(1, 90)))
@@ -250,6 +258,7 @@ def test_larger_cases_by_programme(seed, monkeypatch):
     """Introns longer than a block, several kinds and lengths, 16-bit and 32-bit cells, strips."""
     rng = np.random.default_rng(500 + seed)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
+    monkeypatch.setattr(cpu, "BOUNDARIES_PER_WINDOW", int(rng.choice([1, 40])))
     monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 30)
     factor = int(rng.choice([1, 2000]))
     base = cases.random_text(rng, int(rng.integers(60, 140)))
@@ -293,3 +302,19 @@ def test_threads_do_not_change_the_result():
     results = [align(base, target, {"+": table}, SplicedScoring(), n) for n in (1, 2, 3)]
     assert results[0].n_chain > 3
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("strands", [0, 1, 2])
+def test_progress_moves_within_a_case(strands, threads, short_blocks, monkeypatch):
+    """It counts all cells, also those of strands on which there is no chain."""
+    monkeypatch.setattr(schedule, "CELLS_PER_CALL", 300)
+    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 10)
+    rng = np.random.default_rng(11)
+    base, target = (Sequence.from_text("s", cases.random_text(rng, n)) for n in (200, 40))
+    none = changed(random_table(rng, 200), first_entry=np.full(201, CLOSED))
+    tables = {s: random_table(rng, 200) if k < strands else none for k, s in enumerate("+-")}
+    case, small, reported = SiteCase(base, target, tables), SiteCase(base, base, {}), []
+    site_align([case, small], device="cpu", threads=threads, progress=reported.append)
+    assert sum(reported) == case.cells
+    assert len(reported) > 10 * strands

@@ -5,6 +5,7 @@ import pytest
 
 from gpu_tools import InputError
 from gpu_tools.model.sequences import encode
+from gpu_tools.sites import model as model_of_sites
 from gpu_tools.sites.model import load_sites, sites_from_dict
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import translation_of
@@ -57,7 +58,9 @@ def test_free_ends_and_reading_change_first_and_last():
     assert model.table(codes, reading="incomplete").first_entry.min() == -7
 
 
-def test_sites_score_as_the_exon_models_do():
+@pytest.mark.parametrize("part", [2, 7, 1 << 18])
+def test_sites_score_as_the_exon_models_do(part, monkeypatch):
+    monkeypatch.setattr(model_of_sites, "PART", part)
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 5, 3000).astype(np.uint8)
     model = load_sites("vertebrate")
@@ -72,6 +75,17 @@ def test_sites_score_as_the_exon_models_do():
             assert np.array_equal(scores[here], np.rint(model.points_per_bit * bits[here] / 100))
             assert np.array_equal(here, bits >= site.cutoff)
             assert here.any()
+
+
+@pytest.mark.parametrize("part", [1, 4])
+def test_codons_are_found_across_parts(part, monkeypatch):
+    codes, model = encode("ATGATGTAACATGAT"), sites_from_dict(content())
+    whole = model.table(codes)
+    assert np.flatnonzero(whole.first_entry == 2).tolist() == [0, 3, 10]
+    assert np.flatnonzero(whole.last_exit == 3).tolist() == [4, 9, 14]
+    monkeypatch.setattr(model_of_sites, "PART", part)
+    for scores, expected in zip(model.table(codes).scores, whole.scores, strict=True):
+        assert scores.tolist() == expected.tolist()
 
 
 def test_penalties_and_lengths_can_be_changed():

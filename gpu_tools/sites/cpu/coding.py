@@ -67,7 +67,7 @@ def _take_exits(state, sites, row, lanes):
     for k in range(len(kinds)):
         while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
             boundary = exit_rows[counts[1 + k]]
-            if sites.exit_kind[boundary] == kinds[k]:
+            if state.exit_kinds[counts[1 + k]] == kinds[k]:
                 for frame in range(FRAMES):
                     bases = (boundary - frame) % FRAMES
                     if bases <= boundary:
@@ -82,7 +82,7 @@ def _enter(state, sites, strip, boundary, entry, weights, lanes):
     """Let exons that are not the first of their chain begin at a boundary."""
     rows, before, entries = state.rows, state.before, state.entries
     codes, kinds, penalties = sites.codes, sites.intron_kinds, sites.intron_penalties
-    gap, floor = weights[0], weights[1]
+    gap, floor, at = weights[0], weights[1], boundary - sites.first
     width = rows.shape[1]
     for split in range(SPLITS):
         to = entry * FRAMES + split_bases(split)
@@ -90,8 +90,8 @@ def _enter(state, sites, strip, boundary, entry, weights, lanes):
             entries[to] = floor
         if completes(codes, sites.stops, split, boundary):
             for k in range(len(kinds)):
-                if kinds[k] == sites.entry_kind[boundary]:
-                    bonus = sites.inner_entry[boundary] - penalties[k]
+                if kinds[k] == sites.entry_kind[at]:
+                    bonus = sites.inner_entry[at] - penalties[k]
                     raise_to(entries, to, before, k * SPLITS + split, width, lanes, bonus)
     raise_to(rows, boundary % FRAMES, entries, entry * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
@@ -107,7 +107,7 @@ def sweep_coding_block(sites, strip, state, weights, bounds):
     Parameters
     ----------
     sites : Sites
-        With stop codons.
+        With stop codons; the window holds these boundaries.
     strip : Strip
         All target columns.
     state : State
@@ -120,27 +120,28 @@ def sweep_coding_block(sites, strip, state, weights, bounds):
     inner_exit, last_exit, profile = sites.inner_exit, sites.last_exit, strip.profile
     rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
     exits, exit_rows, counts, best = state.exits, state.exit_rows, state.counts, state.best
+    exit_kinds, exit_kind, window = state.exit_kinds, sites.exit_kind, sites.first
     drop, final, span, block_exits = strip.drop, strip.final, strip.final_span, state.block_exits
     gap, floor, lowest = weights[0], weights[1], weights[2]
     width = rows.shape[1]
     lanes = carries.shape[1]
     low = simd.splat(floor)
-    drop_taken(exits, exit_rows, counts, FRAMES)
+    drop_taken(exits, exit_rows, exit_kinds, counts, FRAMES)
     block_exits[:] = floor
     entry = 0
     for i in range(bounds[0], bounds[1]):
-        frame = i % FRAMES
+        frame, at = i % FRAMES, i - window
         if i > 0:
             for track in range(FRAMES):
                 _step(rows, carries, track, profile, np.int64(codes[i - 1]), gap, floor, lanes)
-        if flags[i] & BORDER:
+        if flags[at] & BORDER:
             _take_exits(state, sites, i - 1, lanes)
             cross_border(state.before, sites.rising, i, SPLITS, floor, lanes)
-        if flags[i] & LAST_EXIT:
+        if flags[at] & LAST_EXIT:
             carry = simd.load(carries, frame * lanes)
             score = final_score(rows[frame], drop, final, span, lowest, carry, lanes)
-            if score + last_exit[i] > best[_SCORE]:
-                best[_SCORE], best[_END] = score + last_exit[i], i
+            if score + last_exit[at] > best[_SCORE]:
+                best[_SCORE], best[_END] = score + last_exit[at], i
                 best[_COLUMN] = column_of(rows[frame], drop, final, score, carries[frame], lanes)
         if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
             rows[frame] = floor
@@ -149,19 +150,19 @@ def sweep_coding_block(sites, strip, state, weights, bounds):
             raise_to(rows, frame, waiting, i % WAITING, width, lanes, 0)
             waiting[i % WAITING] = floor
             waits[i % WAITING] = False
-        if flags[i] & INNER_EXIT:
+        if flags[at] & INNER_EXIT:
             for track in range(FRAMES):
                 _joined(rows, carries, track, floor, lanes)
                 to = counts[0] * FRAMES + track
-                put(exits, to, rows, track, width, lanes, inner_exit[i])
+                put(exits, to, rows, track, width, lanes, inner_exit[at])
                 raise_to(block_exits, 0, exits, to, width, lanes, 0)
-            exit_rows[counts[0]] = i
+            exit_rows[counts[0]], exit_kinds[counts[0]] = i, exit_kind[at]
             counts[0] += 1
         whole = i + FRAMES <= len(codes)
-        if flags[i] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
-            put(rows, _ALONE, strip.start, 0, width, lanes, first_entry[i])
+        if flags[at] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
+            put(rows, _ALONE, strip.start, 0, width, lanes, first_entry[at])
             _wait(state, codes, profile, i, FRAMES, gap, floor, lanes)
-        if flags[i] & INNER_ENTRY:
+        if flags[at] & INNER_ENTRY:
             _take_exits(state, sites, i, lanes)
             _enter(state, sites, strip, i, entry, weights, lanes)
             entry += 1

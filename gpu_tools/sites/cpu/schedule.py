@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
@@ -12,7 +13,45 @@ COLUMNS_PER_STRIP = 256
 """A strip of a large case has at least so many target columns."""
 
 
-def align_on_cpu(cases: list, scoring: SplicedScoring, threads: int, finish: Callable) -> list:
+CELLS_PER_CALL = 1 << 28
+"""Progress is reported after so many cells of a case: some tenths of a second of one core."""
+
+
+class CaseProgress:
+    """Reports how many cells of a case are done; threads may share it.
+
+    Parameters
+    ----------
+    cells : int
+        Nominal cells of the case: the sum of what is reported.
+    done : callable
+        Called with the number of cells that are done since its last call.
+    """
+
+    def __init__(self, cells: int, done: Callable[[int], None]):
+        self.left, self.done, self.new, self.lock = cells, done, 0, Lock()
+
+    def add(self, cells: int) -> None:
+        """Count cells of a sweep."""
+        with self.lock:
+            self.new += cells
+            if self.new >= CELLS_PER_CALL:
+                self._report(self.new)
+
+    def finish(self) -> None:
+        """Report all cells that are left: the case is done."""
+        with self.lock:
+            self._report(self.left)
+
+    def _report(self, cells: int) -> None:
+        self.left, self.new = self.left - cells, 0
+        self.done(cells)
+
+
+def align_on_cpu(
+    cases: list, scoring: SplicedScoring, threads: int, finish: Callable,
+    done: Callable[[int], None] | None = None,
+) -> list:  # fmt: skip
     """Align all cases: large ones one after the other on all threads, the others side by side.
 
     Parameters
@@ -24,6 +63,8 @@ def align_on_cpu(cases: list, scoring: SplicedScoring, threads: int, finish: Cal
     finish : callable
         Makes a case's result of the case, the strand of its best chain, and that strand's sweep;
         of the case and twice None if it has no chain.
+    done : callable, optional
+        Called with the number of nominal cells that are done since its last call.
 
     Returns
     -------
@@ -33,7 +74,9 @@ def align_on_cpu(cases: list, scoring: SplicedScoring, threads: int, finish: Cal
     results, share = [None] * len(cases), sum(case.cells for case in cases) / (2 * threads)
 
     def align(k: int, threads: int) -> None:
-        results[k] = finish(cases[k], *_best_strand(cases[k], scoring, threads))
+        tally = CaseProgress(cases[k].cells, done or (lambda cells: None))
+        results[k] = finish(cases[k], *_best_strand(cases[k], scoring, threads, tally))
+        tally.finish()
 
     large = [k for k, case in enumerate(cases) if case.cells > share]
     for k in large:
@@ -43,7 +86,7 @@ def align_on_cpu(cases: list, scoring: SplicedScoring, threads: int, finish: Cal
     return results
 
 
-def _best_strand(case, scoring: SplicedScoring, threads: int) -> tuple:
+def _best_strand(case, scoring: SplicedScoring, threads: int, tally: CaseProgress) -> tuple:
     """Return the strand of a case's best chain and that strand's sweep, twice None without one."""
     strands = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
     share = threads // max(len(strands), 1)
@@ -51,7 +94,8 @@ def _best_strand(case, scoring: SplicedScoring, threads: int) -> tuple:
     def swept(strand: str):
         table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
         strips = max(min(share, len(target) // COLUMNS_PER_STRIP), 1)
-        return sweep(codes, table, target, scoring, strips if table.stops is None else 1)
+        strips = strips if table.stops is None else 1
+        return sweep(codes, table, target, scoring, strips, tally.add)
 
     sweeps = zip(strands, map_on_threads(threads, swept, strands), strict=True)
     found = [(strand, each) for strand, each in sweeps if each.score is not None]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.sweep import Block, SiteSweep
-from gpu_tools.sites.table import CLOSED, SiteTable
+from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
 from gpu_tools.splicing.recurrence import empty_row
 from gpu_tools.splicing.traceback import (
@@ -58,7 +58,7 @@ def trace(
     tracer = (_SiteTracer if table.stops is None else _CodingTracer)(
         sweep, table, codes, target, scoring
     )
-    value = sweep.score - int(table.last_exit[sweep.end]) - scoring.gap * sweep.column
+    value = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
     return trace_back(tracer, SiteEnd(sweep.end, value), sweep.column, scoring)
 
 
@@ -93,7 +93,7 @@ class _SiteTracer:
         rows = ExonRows(self.codes[: end.boundary], self.target[:column], *self.pairs, self.gap)
         gains, left = np.zeros((2, column + 1), dtype=np.int32), 0
         checkpoints = np.empty((0, column + 1), dtype=np.int32)
-        for number in range(self.sweep.block_of(max(end.boundary - 1, 0)), -1, -1):
+        for number in range(self.sweep.inputs.block_of(max(end.boundary - 1, 0)), -1, -1):
             until = end.boundary - self.sweep.inputs.blocks[number][0]
             more = until // ROWS_BETWEEN_CHECKPOINTS + 1 - len(checkpoints)
             checkpoints = np.pad(checkpoints, ((0, more), (0, 0)))
@@ -109,14 +109,12 @@ class _SiteTracer:
         """Return the entries in a block of exons that end there."""
         block, table, (low, high) = self.block(number), self.table, self.sweep.inputs.blocks[number]
         high = min(high, end.boundary)
-        firsts = np.flatnonzero(table.first_entry[low:high] != CLOSED) + low
+        firsts, scores = table.first.open_between(low, high), table.first.between(low, high)
         firsts = firsts[self.may_be_first(firsts, end.boundary)]
         inner, rows = self.inner_entries(block.entry_rows[block.entry_rows < high], end.boundary)
         lengths = end.boundary - np.concatenate([firsts, inner])
         rows = np.concatenate([np.full(len(firsts), -1), rows])
-        wanted = np.concatenate(
-            [end.value - table.first_entry[firsts], np.full(len(inner), end.value)]
-        )
+        wanted = np.concatenate([end.value - scores[firsts - low], np.full(len(inner), end.value)])
         order = np.argsort(lengths, kind="stable")  # a first entry goes before an inner one
         return Entries(lengths[order], rows[order], wanted[order], block.entries, self.empty)
 
@@ -136,13 +134,11 @@ class _SiteTracer:
         if exon.entry is None:
             return None
         table, column = self.table, exon.column
-        wanted = exon.entry - int(table.inner_entry[exon.start])
-        for number in range(self.sweep.block_of(exon.start), -1, -1):
+        wanted = exon.entry - table.acceptors.at(exon.start)
+        for number in range(self.sweep.inputs.block_of(exon.start), -1, -1):
             last = self.sweep.inputs.blocks[number][1] - 1
-            if (
-                self.sweep.best_exit(number, column) - _least_penalty(table, last, exon.start)
-                < wanted
-            ):
+            least = _least_penalty(table, last, exon.start)
+            if self.sweep.best_exit(number, column) - least < wanted:
                 continue
             block = self.block(number)
             values = block.exits[:, column].astype(np.int64).reshape(-1, self.tracks)
@@ -150,7 +146,7 @@ class _SiteTracer:
             chosen = self.nearest(exon, block.exit_rows, explains)
             if chosen is not None:
                 end = int(block.exit_rows[chosen[0]])
-                return SiteEnd(end, int(values[chosen]) - int(table.inner_exit[end]))
+                return SiteEnd(end, int(values[chosen]) - table.donors.at(end))
         raise ValueError("no exit explains the value of an entry: the sweep is wrong")
 
     def nearest(self, exon: TracedExon, rows: NDArray[np.int64], explains: NDArray[np.bool_]):
@@ -217,10 +213,13 @@ def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
     `surplus`, shape (exits, tracks), is what the exits have more than the start.
     """
     explains = np.zeros(surplus.shape, dtype=bool)
+    if not len(rows):
+        return explains
+    exit_kinds = table.donors.kinds_between(rows[0], rows[-1] + 1)[rows - rows[0]]
+    entry_kind = table.acceptors.kinds_between(start, start + 1)[0]
     for intron in table.introns:
         admitted = rows <= start - intron.min_length
-        admitted &= table.exit_kind[rows] == intron.kind
-        admitted &= table.entry_kind[start] == intron.kind
+        admitted &= (exit_kinds == intron.kind) & (entry_kind == intron.kind)
         penalties = intron.penalty_between(rows, start)
         explains |= admitted[:, None] & (surplus == penalties[:, None])
     return explains

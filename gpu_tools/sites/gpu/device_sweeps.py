@@ -12,14 +12,13 @@ from itertools import pairwise
 import numpy as np
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu.state import SiteBorder, State, fresh_state
+from gpu_tools.sites.cpu.state import State, fresh_state
 from gpu_tools.sites.cpu.sweep import SiteSweep, inputs_of
 from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
 from gpu_tools.sites.gpu.launch import SiteLaunch32, SitePackedLaunch, StripLaunch, can_pack
 from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, sizes_of
 from gpu_tools.sites.gpu.row_plan import TracebackSlots
 from gpu_tools.sites.gpu.strips32 import Strips32
-from gpu_tools.sites.table import INNER_EXIT
 from gpu_tools.splicing.strip import by_lane, lanes_of
 
 
@@ -71,8 +70,7 @@ def sweep_of(strips: PackedStrips | Strips32, rows: DeviceRows, end: SweepEnd) -
     """Return what the CPU's sweep returns, made of a job's strips, its rows and its best end."""
     job = strips.job
     inputs = inputs_of(job.limit, job.blocks, job.codes, job.table, job.target, job.scoring, 1)
-    border = SiteBorder(*np.full((2, len(job.codes) + 1), inputs.weights[1]))
-    return DeviceSweep(*end, inputs, [border], [], [], job, strips.compiled.traceback, rows)
+    return DeviceSweep(*end, inputs, [], [], job, strips.compiled.traceback, rows)
 
 
 @dataclass
@@ -101,8 +99,8 @@ class DeviceSweep(SiteSweep):
         fresh = self._fresh()
         if block == 0:
             return fresh
-        exits, exit_rows, counts = self._pending(block)
-        tracks, of_exits = self.inputs.sites.tracks, self.traceback.exits[exits]
+        exits, exit_rows, exit_kinds, counts = self._pending(block)
+        tracks, of_exits = self.inputs.table.tracks, self.traceback.exits[exits]
         rows, waiting, before = (
             self._by_lane(range(a, b)) for a, b in pairwise(self._parts_of(block - 1))
         )
@@ -110,16 +108,16 @@ class DeviceSweep(SiteSweep):
             rows=np.vstack([rows, fresh.rows[tracks:]]), waiting=waiting,
             waits=self.traceback.waiting[block - 1].copy(), before=before,
             exits=self._by_lane((of_exits[:, None] + np.arange(tracks)).ravel()),
-            exit_rows=exit_rows, counts=counts,
+            exit_rows=exit_rows, exit_kinds=exit_kinds, counts=counts,
         )  # fmt: skip
 
     def _fresh(self) -> State:
         inputs = self.inputs
-        return fresh_state(inputs.sites, len(inputs.strips[0].start), (0, 0), inputs.weights[1])
+        return fresh_state(inputs.table, len(inputs.strips[0].start), (0, 0), inputs.weights[1])
 
     def _parts_of(self, block: int) -> list[int]:
         """Return the first slot of a block's current rows, waiting rows, maxima, and best exit."""
-        fresh, tracks = self._fresh(), self.inputs.sites.tracks
+        fresh, tracks = self._fresh(), self.inputs.table.tracks
         first = self.traceback.blocks[block]
         return np.cumsum([first, tracks, len(fresh.waiting), len(fresh.before)]).tolist()
 
@@ -135,12 +133,13 @@ class DeviceSweep(SiteSweep):
     def _pending(self, block: int):
         """Return the exits that some class has not taken before a block.
 
-        These are their numbers, their boundaries, and how many there are, then how many of them
-        each class has taken.
+        These are their numbers, their boundaries, their kinds, and how many there are, then how
+        many of them each class has taken.
         """
-        sites, last = self.inputs.sites, self.inputs.blocks[block][0] - 1
-        rows = np.flatnonzero(sites.flags & INNER_EXIT)
-        longest = int(sites.intron_lengths.max(initial=0))
-        exits = np.flatnonzero((rows <= last) & (rows + longest > last))
-        taken = [int((rows[exits] + n <= last).sum()) for n in sites.intron_lengths]
-        return exits, rows[exits], np.array([len(exits), *taken], dtype=np.int64)
+        table, first = self.inputs.table, self.inputs.blocks[block][0]
+        lengths = [intron.min_length for intron in table.introns]
+        pending = table.donors.listed(max(first - max(lengths, default=0), 0), first)
+        rows = table.donors.boundaries[pending].astype(np.int64)
+        taken = [int((rows + length < first).sum()) for length in lengths]
+        kinds = table.donors.kinds[pending]
+        return np.arange(pending.start, pending.stop), rows, kinds, np.array([len(rows), *taken])

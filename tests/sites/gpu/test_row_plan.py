@@ -1,7 +1,5 @@
 """Row plans and steps of site mode, done by NumPy: sweeps and chains are the CPU's."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.sites.api import SiteCase, _finished, site_align
 from gpu_tools.sites.table import IntronClass
 from tests import cases
-from tests.sites.test_api import random_table, random_target
+from tests.sites.test_api import changed, random_table, random_target
 
 pytest.importorskip("numba_cuda")
 
@@ -142,7 +140,7 @@ def test_steps_store_the_rows_that_operations_store(seed):
     """Also where a chain may begin at a boundary at which another exon ends."""
     rng = np.random.default_rng(seed)
     table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
-    table = replace(table, first_entry=rng.integers(-9, 60, len(table.first_entry)))
+    table = changed(table, first_entry=rng.integers(-9, 60, len(table.first_entry)))
     codes = rng.integers(0, 4, 150).astype(np.uint8)
     job = SiteJob(SiteStrand(codes[:120], table, SplicedScoring(), 5), codes[110:])
     (traceback, rows), (strips, copies, _) = run_in_registers(job), run_steps(job)

@@ -12,7 +12,7 @@ from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
-from tests.sites.test_api import STOPS, random_intron, random_table, random_target
+from tests.sites.test_api import STOPS, changed, random_intron, random_table, random_target
 
 pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
@@ -68,12 +68,12 @@ def varied_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) 
     if rng.random() < 0.5:
         anywhere = (np.where(s == CLOSED, -7, s) for s in (table.first_entry, table.last_exit))
         first, last = anywhere
-        table = replace(table, first_entry=first, last_exit=last)
+        table = changed(table, first_entry=first, last_exit=last)
     return table
 
 
 def coding_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) -> SiteTable:
-    return replace(varied_table(rng, length, max(share, 0.1), longest), stops=STOPS)
+    return changed(varied_table(rng, length, max(share, 0.1), longest), stops=STOPS)
 
 
 @pytest.fixture(params=[3] if simulated() else [3, 500])
@@ -136,7 +136,7 @@ def test_a_chain_over_blocks_and_strips(target):
 def test_a_slot_that_is_used_again_forgets(classes):
     """Else the first donor would fit the last acceptor, which is of the second one's kind."""
     made = chain_case(["ACGT", "GGG", "CATC"], ["TTTT", "TTTT"], "ACGTCATC")
-    table = replace(made.tables["+"], introns=made.tables["+"].introns[:classes])
+    table = changed(made.tables["+"], introns=made.tables["+"].introns[:classes])
     (result,) = check([replace(made, tables={"+": table})], SplicedScoring())
     assert result.chain == ((0, 4), (8, 11), (15, 19))
 
@@ -213,7 +213,7 @@ def test_which_kernel_takes_what():
     assert packs()
     assert packs("A" * 39 + "N")
     assert not packs(ends="free-target")
-    assert not packs(table=replace(table, stops=STOPS))
+    assert not packs(table=changed(table, stops=STOPS))
     assert not packs(gap=1)
     assert packs(match=125)
     assert not packs(match=126)  # lifted by the gap it is no signed byte
