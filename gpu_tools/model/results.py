@@ -57,6 +57,9 @@ class SplicedAlignment:
         Of a chain that translates, by exon: nucleotides before the first whole codon. Else empty.
     start_codon, stop_codon : bool
         Whether a chain that translates begins with ATG, and whether it ends with a stop codon.
+    evalue : float or None
+        How many best scores of one unrelated target are expected to be at least this high, see
+        `gpu_tools.with_evalues`; None if that is not known.
     """
 
     base: str
@@ -75,6 +78,7 @@ class SplicedAlignment:
     phases: tuple[int, ...] = ()
     start_codon: bool = False
     stop_codon: bool = False
+    evalue: float | None = None
 
     @property
     def n_chain(self) -> int:
@@ -95,6 +99,11 @@ class SplicedAlignment:
     def identity(self) -> float | None:
         """Matches / alignment columns, or None if there is no column."""
         return self.matches / self.columns if self.columns else None
+
+    @property
+    def coverage(self) -> float | None:
+        """Target symbols paired with a base symbol / target length, or None without a chain."""
+        return count_columns(self.cigar, "=X") / self.target_length if self.chain else None
 
 
 @dataclass(frozen=True)
