@@ -140,7 +140,7 @@ def command(
         results = align(inputs.cases, progress=done)
     with progress("shuffling", total * (shuffles or 0), quiet) as done:
         run = Run(inputs.cases, partial(align, progress=done), work.null, reading)
-        laws = run.laws(results, shuffles)
+        laws = run.laws(shuffles)
     results = with_evalues(results, laws)
     replace(run, align=align).tell_reversed(results, laws, wanted, all_targets=bool(shuffles))
     written = [r for r in results if all_alignments or wanted.accepts(r)]

@@ -27,6 +27,10 @@ class Question(Protocol):
     base: Nucleotides
     target: Nucleotides
 
+    @property
+    def space(self) -> int:
+        """Size of what is searched for the target."""
+
 
 def setting_of(
     scoring: SplicedScoring, reading: str = "any", sites: str | None = None
@@ -88,15 +92,16 @@ def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
     folder = resource_path("models", "significance")
     files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
     return tuple(
-        (law["setting"], NullModel(tuple(law["mean"]), tuple(law["variance"]), law["least_space"]))
-        for content in files
-        for law in content["laws"]
+        (law["setting"], _null_model_of(law)) for content in files for law in content["laws"]
     )
 
 
-def null_laws(
-    model: NullModel, cases: Iterable[Question], alignments: Iterable[SplicedAlignment]
-) -> list[Gumbel]:
+def _null_model_of(law: dict[str, Any]) -> NullModel:
+    spaces = law["usual_space"], law["least_space"]
+    return NullModel(tuple(law["mean"]), tuple(law["variance"]), *spaces)
+
+
+def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
     """Return the law of the best score of an unrelated target, for each case.
 
     Parameters
@@ -104,8 +109,6 @@ def null_laws(
     model : NullModel
         Of the scores that the cases were aligned with, see `null_model`.
     cases : iterable of Case or SiteCase
-    alignments : iterable of SplicedAlignment
-        Their results, in the same order.
 
     Returns
     -------
@@ -113,24 +116,21 @@ def null_laws(
         One for each case: for one target of the case's length and composition, on the strands
         that were tried of the case's base.
     """
-    return model.laws(circumstances_of(cases, alignments))
+    return model.laws(circumstances_of(cases))
 
 
-def circumstances_of(
-    cases: Iterable[Question], alignments: Iterable[SplicedAlignment]
-) -> Circumstances:
-    """Return lengths, spaces and agreements of cases and their results."""
+def circumstances_of(cases: Iterable[Question]) -> Circumstances:
+    """Return lengths, spaces and agreements of cases."""
     frequencies: dict[int, NDArray[np.float64]] = {}
     rows = []
-    for case, alignment in zip(cases, alignments, strict=True):
+    for case in cases:
         for sequence in (case.base, case.target):
             if id(sequence) not in frequencies:
                 frequencies[id(sequence)] = _frequencies(sequence)
         base, target = frequencies[id(case.base)], frequencies[id(case.target)]
         # both strands are tried: the chance is that of their mean
         agreement = float(target @ (base + base[::-1]) / 2)
-        length = max(alignment.target_length, 1)
-        rows.append((length, max(alignment.cells / length, 1), agreement))
+        rows.append((max(len(case.target), 1), max(case.space, 1), agreement))
     return Circumstances(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
 
 

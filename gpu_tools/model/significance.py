@@ -17,7 +17,7 @@ SPREAD = math.pi / math.sqrt(6)
 """Standard deviation of Gumbel's law in units of its scale."""
 LEAST_SCALE = 0.5
 """Scale of a law in points, at least: scores are whole numbers."""
-_USUAL_SPACE, _USUAL_LENGTH = 1e5, 400.0
+_USUAL_LENGTH = 400.0
 _ROUNDS, _STEPS = 30, 60
 
 
@@ -70,8 +70,8 @@ class Circumstances(NamedTuple):
     lengths : ndarray of float64, shape (n,)
         Symbols of the target.
     spaces : ndarray of float64, shape (n,)
-        Nominal cells by target symbol: in site mode the base's length for each strand tried, in
-        list mode the length of all distinct candidates of both strands.
+        Size of what is searched: in site mode nucleotides of the strands tried, in list mode
+        distinct candidates of both strands.
     agreements : ndarray of float64, shape (n,)
         Chance that a nucleotide of the target equals one of the base, by their frequencies.
     """
@@ -91,6 +91,8 @@ class NullModel:
         Factors of the terms of the mean, see `terms_of`.
     variance : tuple of float
         Factors of the terms of the variance's logarithm.
+    usual_space : float
+        Where the space's logarithm is 0.
     least_space : float
         The smallest space that was looked at; a smaller one counts as this, which is on the safe
         side.
@@ -98,26 +100,28 @@ class NullModel:
 
     mean: tuple[float, ...]
     variance: tuple[float, ...]
+    usual_space: float
     least_space: float
 
     def laws(self, circumstances: Circumstances) -> list[Gumbel]:
         """Return the law of each case's best score."""
-        lengths, spaces, agreements = circumstances
-        spaces = np.maximum(spaces, self.least_space)
-        means, variances = terms_of(Circumstances(lengths, spaces, agreements))
+        spaces = np.maximum(circumstances.spaces, self.least_space)
+        means, variances = terms_of(circumstances._replace(spaces=spaces), self.usual_space)
         deviations = np.exp(variances @ np.array(self.variance) / 2)
         means = means @ np.array(self.mean)
         return [_law(*pair) for pair in zip(means.tolist(), deviations.tolist(), strict=True)]
 
 
-def terms_of(circumstances: Circumstances) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def terms_of(
+    circumstances: Circumstances, usual_space: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the terms of the mean, shape (n, 12), and of the variance's logarithm, (n, 3).
 
-    With the target's length n in thousands, L = log(space / 100,000), H = max(L, 0), l =
+    With the target's length n in thousands, L = log(space / usual space), H = max(L, 0), l =
     log(length / 400) and q = 10 (agreement - 1/4) the mean's terms are 1, L, l, n, nL, nl, nq,
     nqL, H, Hl, q and qH, and the variance's 1, l and L.
     """
-    length, space = circumstances.lengths, np.log(circumstances.spaces / _USUAL_SPACE)
+    length, space = circumstances.lengths, np.log(circumstances.spaces / usual_space)
     n, short = length / 1000, np.log(length / _USUAL_LENGTH)
     q, large, one = 10 * circumstances.agreements - 2.5, np.maximum(space, 0), np.ones(len(length))
     mean = (
@@ -127,13 +131,17 @@ def terms_of(circumstances: Circumstances) -> tuple[NDArray[np.float64], NDArray
     return np.stack(mean, axis=1), np.stack((one, short, space), axis=1)
 
 
-def fit_null_model(circumstances: Circumstances, scores: ArrayLike) -> NullModel:
+def fit_null_model(
+    circumstances: Circumstances, scores: ArrayLike, usual_space: float
+) -> NullModel:
     """Fit mean and variance to simulated best scores, by weighted least squares.
 
     Parameters
     ----------
     circumstances : Circumstances
     scores : array_like of float, shape (n,)
+    usual_space : float
+        Where the mean's rise with the space's logarithm may change its slope.
 
     Returns
     -------
@@ -146,14 +154,14 @@ def fit_null_model(circumstances: Circumstances, scores: ArrayLike) -> NullModel
     law follow its light lower tail too closely: their scale is too large.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    means, variances = terms_of(circumstances)
+    means, variances = terms_of(circumstances, usual_space)
     deviation = np.ones(len(scores))
     for _ in range(_ROUNDS):
         mean = np.linalg.lstsq(means / deviation[:, None], scores / deviation, rcond=None)[0]
         variance = _gamma_regression(variances, (scores - means @ mean) ** 2)
         deviation = np.exp(variances @ variance / 2)
     least = float(np.min(circumstances.spaces))
-    return NullModel(tuple(mean.tolist()), tuple(variance.tolist()), least)
+    return NullModel(tuple(mean.tolist()), tuple(variance.tolist()), usual_space, least)
 
 
 def _gamma_regression(terms: NDArray[np.float64], squares: NDArray[np.float64]):

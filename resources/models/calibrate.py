@@ -47,6 +47,8 @@ CANDIDATE_SETTINGS = tuple(
     for ends in ("global", "free-target")
     for weight, penalty in ((0.0, 0), (0.5, 10))
 )
+NUCLEOTIDES, CANDIDATES = 100_000, 2_500
+"""Spaces at which the best scores of site mode and of list mode may begin to rise faster."""
 _GC, _TILT = (0.3, 0.7), 1.0
 
 
@@ -77,24 +79,24 @@ class Simulation:
                 start = random.integers(0, len(self.records) - size + 1)
                 yield Sequence("base", self.records[start : start + size].copy()), count
 
-    def law(self, setting: dict[str, Any], reading: str, make_cases, align) -> dict[str, Any]:
+    def law(self, setting: dict[str, Any], make_cases, align, usual_space: float):
         """Return the entry of one setting, made of the scores of all targets on all bases."""
-        random, cases, results = np.random.default_rng(SEED), [], []
+        random, cases, scores = np.random.default_rng(SEED), [], []
         for base, count in self.bases(random):
-            made = make_cases(base, self.targets(random, reading, count))
+            made = make_cases(base, self.targets(random, setting["reading"], count))
             aligned = align(made, device=self.device)
             found = [k for k, alignment in enumerate(aligned) if alignment.score is not None]
             cases += [made[k] for k in found]
-            results += [aligned[k] for k in found]
-        where, scores = circumstances_of(cases, results), [a.score for a in results]
-        model = fit_null_model(where, scores)
+            scores += [aligned[k].score for k in found]
+        where = circumstances_of(cases)
+        model = fit_null_model(where, scores, usual_space)
         laws = model.laws(where)
         at = np.array([law.evalue(s) for law, s in zip(laws, scores, strict=True)])
         return {
             "setting": setting, "cases": len(scores),
             "mean": [round(x, 6) for x in model.mean],
             "variance": [round(x, 6) for x in model.variance],
-            "least_space": round(model.least_space, 1),
+            "usual_space": usual_space, "least_space": round(model.least_space, 1),
             "largest_space": round(float(where.spaces.max()), 1),
             "passing": {str(x): round(float(np.mean(at <= x)), 4) for x in (0.1, 0.05, 0.01)},
         }  # fmt: skip
@@ -132,7 +134,8 @@ def site_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str, An
 
         scoring = SplicedScoring(ends=ends)
         setting = setting_of(scoring, reading, model.fingerprint)
-        yield simulation.law(setting, reading, cases, partial(site_align, scoring=scoring))
+        align = partial(site_align, scoring=scoring)
+        yield simulation.law(setting, cases, align, NUCLEOTIDES)
 
 
 def candidate_laws(simulation: Simulation) -> Iterator[dict[str, Any]]:
@@ -148,7 +151,7 @@ def candidate_laws(simulation: Simulation) -> Iterator[dict[str, Any]]:
     for reading, ends, weight, penalty in CANDIDATE_SETTINGS:
         scoring = SplicedScoring(exon_weight=weight, intron_penalty=penalty, ends=ends)
         align = partial(spliced_align, scoring=scoring, reading=reading)
-        yield simulation.law(setting_of(scoring, reading), reading, cases, align)
+        yield simulation.law(setting_of(scoring, reading), cases, align, CANDIDATES)
 
 
 def write(path: Path, laws: Iterator[dict[str, Any]], source: str) -> None:

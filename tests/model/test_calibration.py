@@ -10,11 +10,13 @@ from gpu_tools import (
     ExonSet,
     Gumbel,
     Sequence,
+    SiteCase,
     SplicedAlignment,
     SplicedScoring,
     load_sites,
     null_laws,
     null_model,
+    tables_of,
     with_evalues,
 )  # fmt: skip
 from gpu_tools.model.calibration import circumstances_of, setting_of
@@ -68,17 +70,21 @@ def test_the_weights_of_list_mode_do_not_count_in_site_mode():
 def test_circumstances():
     base = Sequence.from_text("b", "AACGTTTNGA")
     targets = [Sequence.from_text("t", text) for text in ("ACCA", "GGNT")]
-    cases = [Case(base, target, ExonSet.empty()) for target in targets]
-    found = [SplicedAlignment("b", "t", 10, 4, cells=80), SplicedAlignment("b", "t", 10, 4)]
-    where = circumstances_of(cases, found)
+    two = ExonSet.from_intervals([(0, 3), (0, 3), (1, 3)])  # one of them twice
+    cases = [
+        Case(base, target, e) for target, e in zip(targets, (ExonSet.empty(), two), strict=True)
+    ]
+    site = SiteCase(base, targets[0], tables_of(base, load_sites("vertebrate"), "+-"))
+    assert (site.space, replace(site, tables={"+": site.tables["+"]}).space) == (20, 10)
+    where = circumstances_of(cases)
     assert where.lengths.tolist() == [4, 4]
-    assert where.spaces.tolist() == [20, 1]
+    assert where.spaces.tolist() == [1, 2]
     expected = [agreement("AACGTTTNGA", text) for text in ("ACCA", "GGNT")]
     assert where.agreements == pytest.approx(expected)
 
 
 def test_no_case_has_no_law():
-    assert null_laws(null_model(), [], []) == []
+    assert null_laws(null_model(), []) == []
 
 
 def test_evalues_of_alignments():

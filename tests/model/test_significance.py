@@ -65,7 +65,7 @@ def simulated(random, count):
         random.uniform(0.2, 0.3, count),
     )
     mean = (5.0, 3.0, -1.0, -12.0, 20.0, -20.0, 340.0, 30.0, 2.0, 1.0, 5.0, 10.0)
-    model = NullModel(mean, (3.5, 0.9, 0.1), 1e4)
+    model = NullModel(mean, (3.5, 0.9, 0.1), 1e5, 1e4)
     uniform = random.random(count)
     scores = [
         law.location - law.scale * math.log(-math.log(u))
@@ -78,7 +78,7 @@ def test_a_fit_finds_how_the_law_depends_on_circumstances():
     print(f"seed {SEED}")
     random = np.random.default_rng(SEED)
     where, model, scores = simulated(random, 4000)
-    found = fit_null_model(where, scores)
+    found = fit_null_model(where, scores, 1e5)
     others, *_ = simulated(random, 500)
     for known, fitted in zip(model.laws(others), found.laws(others), strict=True):
         assert fitted.location == pytest.approx(known.location, abs=0.35 * known.scale)
@@ -89,13 +89,13 @@ def test_a_fit_finds_how_the_law_depends_on_circumstances():
 
 def test_terms_of_the_usual_circumstances_vanish():
     """At 400 nucleotides, 100,000 of space and even composition three terms are left."""
-    means, variances = terms_of(Circumstances(*(np.array([x]) for x in (400.0, 1e5, 0.25))))
+    means, variances = terms_of(Circumstances(*(np.array([x]) for x in (400.0, 1e5, 0.25))), 1e5)
     assert means.tolist() == [[1, 0, 0, 0.4, 0, 0, 0, 0, 0, 0, 0, 0]]
     assert variances.tolist() == [[1, 0, 0]]
 
 
 def test_a_smaller_space_than_any_that_was_looked_at_counts_as_the_least():
-    model = NullModel((0.0, 4.0) + (0.0,) * 10, (0.0, 0.0, 0.0), 1e5)
+    model = NullModel((0.0, 4.0) + (0.0,) * 10, (0.0, 0.0, 0.0), 1e5, 1e5)
     small, least, large = model.laws(
         Circumstances(np.full(3, 400.0), np.array([10.0, 1e5, 1e6]), np.full(3, 0.25))
     )

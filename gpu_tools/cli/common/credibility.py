@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import click
 
@@ -93,17 +92,17 @@ class Run:
     null: NullModel | None
     reading: str
 
-    def laws(self, results: Sequence[SplicedAlignment], shuffles: int | None) -> list[Any]:
+    def laws(self, shuffles: int | None) -> list[Gumbel | None]:
         """Return the law of each case's best score; None where it is not known."""
         if shuffles:
             return shuffled_laws(self.cases, self.align, shuffles, self.reading != "any")
         if self.null:
-            return null_laws(self.null, self.cases, results)
+            return null_laws(self.null, self.cases)
         _log.warning(
             "no E-values: no parameters are shipped for these scores, so that every chain counts "
             "as credible; --shuffles 100 computes E-values"
         )
-        return [None] * len(results)
+        return [None] * len(self.cases)
 
     def tell_reversed(
         self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance,
