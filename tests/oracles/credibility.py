@@ -19,3 +19,21 @@ def agreement(base, target):
     both += ["ACGT"["TGCA".index(c)] for c in both]
     pairs = [(a, b) for a in both for b in target if b in "ACGT"]
     return sum(a == b for a, b in pairs) / len(pairs)
+
+
+def loci(chains):
+    """Group (strand, start, end, score): by falling score, each with the first head it overlaps.
+
+    Returns lists of positions in `chains`, the head of each group first.
+    """
+    groups = []
+    for k in sorted(range(len(chains)), key=lambda k: (-chains[k][3], k)):
+        strand, start, end, _ = chains[k]
+        for group in groups:
+            other, first, last, _ = chains[group[0]]
+            if other == strand and max(first, start) < min(last, end):
+                group.append(k)
+                break
+        else:
+            groups.append([k])
+    return groups
