@@ -135,19 +135,24 @@ def command(
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
-    total = sum(case.cells for case in inputs.cases)
-    with progress("aligning", total, quiet) as done:
-        results = align(inputs.cases, progress=done)
-    with progress("shuffling", total * (shuffles or 0), quiet) as done:
-        run = Run(inputs.cases, partial(align, progress=done), work.null, reading)
-        laws = run.laws(shuffles)
-    results = with_evalues(results, laws)
-    replace(run, align=align).tell_reversed(results, laws, wanted, all_targets=bool(shuffles))
+    results = _aligned(Run(inputs.cases, align, work.null, reading, shuffles), wanted, quiet)
     written = [r for r in results if all_alignments or wanted.accepts(r)]
     lengths = {name: len(sequence) for name, sequence in inputs.bases.items()}
     for path in alignments:
         write_alignments(path, written, lengths, inputs.targets)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
+
+
+def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
+    """Align all cases, find E-values, and tell what fits as its reverse complement."""
+    total = sum(case.cells for case in run.cases)
+    with progress("aligning", total, quiet) as done:
+        results = run.align(run.cases, progress=done)
+    with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
+        laws = run.laws(done)
+    results = with_evalues(results, laws)
+    run.tell_reversed(results, laws, wanted)
+    return results
 
 
 class _Work(NamedTuple):

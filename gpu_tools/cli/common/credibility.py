@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import click
 
@@ -81,21 +82,25 @@ class Run:
     ----------
     cases : list of Case or of SiteCase
     align : callable
-        Aligns a list of cases by the same scores on the same device.
+        Aligns a list of cases by the same scores on the same device; takes ``progress``.
     null : NullModel or None
         The shipped model of unrelated targets' scores, if there is one.
     reading : {"any", "complete", "incomplete"}
+    shuffles : int or None
+        Shuffled targets of each case; None for the shipped model.
     """
 
     cases: list
-    align: Callable[[list], Sequence[SplicedAlignment]]
+    align: Callable[..., Sequence[SplicedAlignment]]
     null: NullModel | None
     reading: str
+    shuffles: int | None
 
-    def laws(self, shuffles: int | None) -> list[Gumbel | None]:
+    def laws(self, progress: Callable[[int], None]) -> list[Gumbel | None]:
         """Return the law of each case's best score; None where it is not known."""
-        if shuffles:
-            return shuffled_laws(self.cases, self.align, shuffles, self.reading != "any")
+        if self.shuffles:
+            align = partial(self.align, progress=progress)
+            return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
         if self.null:
             return null_laws(self.null, self.cases)
         _log.warning(
@@ -105,17 +110,16 @@ class Run:
         return [None] * len(self.cases)
 
     def tell_reversed(
-        self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance,
-        all_targets: bool,
-    ) -> None:  # fmt: skip
+        self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance
+    ) -> None:
         """Warn of targets whose reverse complements fit clearly better.
 
-        Only targets without an accepted chain are tried, unless `all_targets`.
+        Without shuffles only targets that have no accepted chain are tried.
         """
         accepted = {r.target for r in results if wanted.accepts(r)}
         chosen = [
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))
-            if law and (all_targets or result.target not in accepted)
+            if law and (self.shuffles or result.target not in accepted)
         ]  # fmt: skip
         turned = self.align([_turned(self.cases[k]) for k in chosen]) if chosen else []
         found = with_evalues(turned, [laws[k] for k in chosen])
