@@ -22,7 +22,13 @@ _ROUNDS, _STEPS = 30, 60
 
 
 class Gumbel(NamedTuple):
-    """Gumbel's law of the best score, P(score >= s) = 1 - exp(-exp(-(s - location) / scale))."""
+    """Gumbel's law of the best score, P(score >= s) = 1 - exp(-exp(-(s - location) / scale)).
+
+    Parameters
+    ----------
+    location, scale : float
+        In points of the alignment's scores.
+    """
 
     location: float
     scale: float
@@ -85,7 +91,7 @@ class Circumstances(NamedTuple):
 class NullModel:
     """How mean and spread of the best scores of unrelated sequences depend on the circumstances.
 
-    Attributes
+    Parameters
     ----------
     mean : tuple of float
         Factors of the terms of the mean, see `terms_of`.

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sys
 from functools import partial
 
 import numpy as np
@@ -22,8 +23,10 @@ def program():
         "calibrate", resource_path("models", "calibrate.py")
     )
     module = importlib.util.module_from_spec(spec)
+    sys.modules["calibrate"] = module  # a dataclass looks its module up
     spec.loader.exec_module(module)
-    return module
+    yield module
+    del sys.modules["calibrate"]
 
 
 def test_coding_targets_translate(program):
