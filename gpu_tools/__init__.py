@@ -11,6 +11,7 @@ _PUBLIC = {
         "OutputError",
         "ScoringError",
     ),
+    "gpu_tools.model.calibration": ("null_laws", "null_model", "with_evalues"),
     "gpu_tools.model.exon_set": ("ExonSet",),
     "gpu_tools.local": (
         "global_align",
@@ -39,6 +40,7 @@ _PUBLIC = {
         "SplicedScoring",
         "SubstitutionMatrix",
     ),
+    "gpu_tools.model.significance": ("Gumbel", "NullModel", "fit_gumbel"),
     "gpu_tools.segments": (
         "max_segment",
         "max_segments",
@@ -55,6 +57,7 @@ _PUBLIC = {
         "site_align",
         "tables_of",
     ),
+    "gpu_tools.splicing.shuffles": ("shuffled_laws",),
     "gpu_tools.spliced": (
         "Case",
         "CaseColumns",

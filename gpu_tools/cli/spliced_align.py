@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import click
 
 from gpu_tools import spliced_align
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.cases import CaseFiles, read_cases, read_site_cases
+from gpu_tools.cli.common.cases import CaseFiles, CaseInputs, read_cases, read_site_cases
+from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
+from gpu_tools.model.calibration import null_model, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, SplicedScoring
+from gpu_tools.model.significance import NullModel
 
 _log = logging.getLogger(__name__)
 
 COLUMNS = (
     "base", "target", "strand", "score", "base_length", "target_length", "n_exons", "n_chain",
-    "chain", "identity", "cells",
+    "chain", "identity", "cells", "coverage", "evalue", "accepted",
 )  # fmt: skip
 
 
@@ -73,13 +77,17 @@ def _runs_on_cpu(requested: dict) -> str | None:
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
     help="Format of the exons; auto recognises it by content, then suffix.",
 )  # fmt: skip
-@click.option("--match", type=int, default=1, show_default=True, help="Score of equal nucleotides.")
+@click.option(
+    "--match", type=click.IntRange(min=1), default=1, show_default=True,
+    help="Score of equal nucleotides.",
+)  # fmt: skip
 @click.option(
     "--mismatch", type=int, default=-1, show_default=True, help="Score of unequal nucleotides."
 )
 @click.option(
-    "--gap", type=int, default=-2, show_default=True, help="Score added for each gap symbol."
-)
+    "--gap", type=click.IntRange(max=0), default=-2, show_default=True,
+    help="Score added for each gap symbol.",
+)  # fmt: skip
 @click.option(
     "--exon-weight", type=float, callback=options.finite, metavar="W",
     help="Add round(W * candidate's own score) for each exon of the chain; with --site-model W is "
@@ -100,46 +108,79 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "May be given several times.",
 )  # fmt: skip
 @loci.coordinates
+@credibility
 @options.output
 @options.device_unless(_runs_on_cpu)
 @options.common
 def command(
     base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
-    incomplete, alignments, coordinates, output, device, threads, quiet, **scores,
+    incomplete, max_evalue, min_identity, min_coverage, shuffles, all_alignments, alignments,
+    coordinates, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
     A chain is a list of candidate exons of one strand that do not overlap. Its score is that of
     the best global alignment of the exons' concatenation with the target. FASTA files may be
     compressed and hold many records. The table has one row a case, with 1-based inclusive
-    positions on the forward strand. Results on a locus are in its record's coordinates.
+    positions on the forward strand. Results on a locus are in its record's coordinates. The table
+    says which chains are credible; files of alignments hold those alone.
     """
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron}
-    _check_usage(exons, site_model, sites)
+    _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     check_writable(output, *alignments)
     files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
     if site_model:
-        inputs, scoring, align = _with_sites(
-            files, site_model, sites | {"reading": reading}, scores
-        )
+        work = _with_sites(files, site_model, sites | {"reading": reading}, scores)
     else:
-        inputs, scoring, align = _with_candidates(files, scores, reading)
+        work = _with_candidates(files, scores, reading)
+    inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
-    total = sum(case.cells for case in inputs.cases)
-    with progress("aligning", total, quiet) as done:
-        results = align(inputs.cases, scoring, device=device, threads=threads, progress=done)
+    tell_codons(list(inputs.targets.values()), reading, scores["ends"])
+    align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
+    results = _aligned(Run(inputs.cases, align, work.null, reading, shuffles), wanted, quiet)
+    _warn(work.warning([result for result in results if wanted.accepts(result)]))
     results = [result.moved(placed[result.base]) for result in results]
+    written = [r for r in results if all_alignments or wanted.accepts(r)]
     for path in alignments:
-        write_alignments(path, results, placed.record_lengths, inputs.targets)
-    tables.write_table(output, COLUMNS, _rows(results))
+        write_alignments(path, written, placed.record_lengths, inputs.targets)
+    tables.write_table(output, COLUMNS, _rows(results, wanted))
 
 
-def _check_usage(exons: str | None, site_model: str | None, sites: dict) -> None:
+def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
+    """Align all cases, find E-values, and tell what fits as its reverse complement."""
+    total = sum(case.cells for case in run.cases)
+    with progress("aligning", total, quiet) as done:
+        results = run.align(run.cases, progress=done)
+    with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
+        laws = run.laws(done)
+    results = with_evalues(results, laws)
+    run.tell_reversed(results, laws, wanted)
+    return results
+
+
+class _Work(NamedTuple):
+    """Cases, scoring, function, and the model of unrelated targets' scores if one is shipped.
+
+    `warning` tells what is wrong with accepted chains, None if nothing is.
+    """
+
+    inputs: CaseInputs
+    scoring: SplicedScoring
+    align: Callable
+    null: NullModel | None
+    warning: Callable[[list[SplicedAlignment]], str | None]
+
+
+def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores: dict) -> None:
+    if scores["mismatch"] > scores["match"]:
+        raise click.UsageError(
+            f"--mismatch {scores['mismatch']} is above --match {scores['match']}"
+        )
     if (exons is None) == (site_model is None):
         raise click.UsageError("give either --exons or --site-model")
     for name, value in sites.items():
@@ -147,14 +188,16 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict) -> None
             raise click.UsageError(f"--{name.replace('_', '-')} needs --site-model")
 
 
-def _with_candidates(files: CaseFiles, scores: dict, reading: str):
-    """Return cases, scoring and function for listed candidates."""
+def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
+    """Return the work on listed candidates."""
     scoring = SplicedScoring(**{name: n for name, n in scores.items() if n is not None})
-    return read_cases(files), scoring, partial(spliced_align, reading=reading)
+    align = partial(spliced_align, reading=reading)
+    null = null_model(scoring, reading)
+    return _Work(read_cases(files), scoring, align, null, lambda results: None)
 
 
-def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
-    """Return cases, scoring and function for all exons that a model admits."""
+def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) -> _Work:
+    """Return the work on all exons that a model admits."""
     from gpu_tools.sites.api import site_align
     from gpu_tools.sites.model import load_sites
     from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
@@ -167,17 +210,12 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict):
         model = replace(model, points_per_bit=weight)
     if penalty is not None:
         model = model.with_penalty(penalty)
-    scoring = SplicedScoring(**scores)
+    scoring, reading = SplicedScoring(**scores), sites["reading"]
     strands = sites["strand"] or "+-"
-    inputs = read_site_cases(files, model, strands, scoring.ends, sites["reading"])
+    inputs = read_site_cases(files, model, strands, scoring.ends, reading)
     _warn(unusual_site_counts(model, inputs.cases))
-
-    def align(*arguments, **keywords) -> list[SplicedAlignment]:
-        results = site_align(*arguments, **keywords)
-        _warn(many_shortest_introns(model, results))
-        return results
-
-    return inputs, scoring, align
+    null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
+    return _Work(inputs, scoring, site_align, null, warning)
 
 
 def _warn(text: str | None) -> None:
@@ -185,12 +223,16 @@ def _warn(text: str | None) -> None:
         _log.warning("%s", text)
 
 
-def _rows(results: list[SplicedAlignment]) -> Iterator[tuple]:
+def _rows(results: list[SplicedAlignment], wanted: Acceptance) -> Iterator[tuple]:
     for result in results:
         chain = ",".join(f"{start + 1}-{end}" for start, end in result.chain)
-        identity = None if result.identity is None else f"{result.identity:.4f}"
+        identity, coverage = (
+            None if fraction is None else f"{fraction:.4f}"
+            for fraction in (result.identity, result.coverage)
+        )
+        evalue = None if result.evalue is None else f"{result.evalue:.1e}"
         yield (
             result.base, result.target, result.strand, result.score, result.base_length,
             result.target_length, result.n_exons, result.n_chain, chain or None, identity,
-            result.cells,
+            result.cells, coverage, evalue, "yes" if wanted.accepts(result) else "no",
         )  # fmt: skip

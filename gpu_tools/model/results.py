@@ -76,6 +76,9 @@ class SplicedAlignment(_ColumnCounts):
         Of a chain that translates, by exon: nucleotides before the first whole codon. Else empty.
     start_codon, stop_codon : bool
         Whether a chain that translates begins with ATG, and whether it ends with a stop codon.
+    evalue : float or None
+        How many best scores of one unrelated target are expected to be at least this high, see
+        `gpu_tools.with_evalues`; None if that is not known.
     """
 
     base: str
@@ -94,6 +97,7 @@ class SplicedAlignment(_ColumnCounts):
     phases: tuple[int, ...] = ()
     start_codon: bool = False
     stop_codon: bool = False
+    evalue: float | None = None
 
     @property
     def n_chain(self) -> int:
@@ -114,6 +118,11 @@ class SplicedAlignment(_ColumnCounts):
             self, base=base.record, base_length=base.record_length,
             chain=tuple(map(base.to_record, self.chain)),
         )  # fmt: skip
+
+    @property
+    def coverage(self) -> float | None:
+        """Target symbols paired with a base symbol / target length, or None without a chain."""
+        return count_columns(self.cigar, "=X") / self.target_length if self.chain else None
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,11 @@ class SiteCase:
         """Nominal cells: base length times target length for each strand tried."""
         return len(self.base) * len(self.target) * len(self.tables)
 
+    @property
+    def space(self) -> int:
+        """Size of what is searched for the target: nucleotides of the strands tried."""
+        return len(self.base) * len(self.tables)
+
     def check(self) -> None:
         """Raise `InputError` if the target is empty or a table does not fit the base sequence."""
         if not len(self.target):

@@ -7,7 +7,9 @@ device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -98,6 +100,13 @@ class GeneSites:
     def shortest_intron(self) -> int:
         """Least length of an intron of any kind."""
         return min(intron.penalties[0][0] for intron in self.introns)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of all that scores depend on, so not of name and source."""
+        content = asdict(replace(self, name="", source=""))
+        text = json.dumps(content, sort_keys=True, default=lambda array: array.tolist())
+        return sha256(text.encode()).hexdigest()[:16]
 
     def with_penalty(self, penalty: int) -> GeneSites:
         """Return the model with one penalty for all introns, their least lengths as they are."""

@@ -39,6 +39,11 @@ class Case:
         exons = self.exons.unique()
         return int((exons.ends - exons.starts).sum()) * len(self.target)
 
+    @property
+    def space(self) -> int:
+        """Size of what is searched for the target: distinct candidates of both strands."""
+        return len(self.exons.unique())
+
     def check(self) -> None:
         """Raise `InputError` if the target is empty or an exon does not lie within the base."""
         if not len(self.target):

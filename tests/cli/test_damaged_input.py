@@ -77,12 +77,13 @@ def test_empty_name_of_a_file(run, command, code):
 
 
 @pytest.mark.parametrize(
-    "options",
-    ["--match", "--mismatch", "--gap", "--intron-penalty", "--exon-weight"],
-)
-def test_scores_beyond_all_integers(run, options):
+    ("option", "sign"),
+    [("--match", ""), ("--mismatch", "-"), ("--gap", "-"), ("--intron-penalty", ""),
+     ("--exon-weight", "")],
+)  # fmt: skip
+def test_scores_beyond_all_integers(run, option, sign):
     command = "spliced-align --base base.fa --exons exons.bed --targets target.fa"
-    code, shown, written = run([*command.split(), options, "9" * 20], {})
+    code, shown, written = run([*command.split(), option, sign + "9" * 20], {})
     assert (code, written) == (1, set())
     assert "too large" in shown.err
 

@@ -18,7 +18,7 @@ from gpu_tools.hardware.device import Gpu
 ROOT = str(Path(__file__).parents[2])
 SAID = "gpu-tools: info: listed candidates with free ends or that translate run on the CPU\n"
 HEADER = "\t".join(COLUMNS) + "\n"
-ROW = "s\tt\t+\t3\t9\t5\t5\t3\t1-2,3-4,8-9\t0.8333\t55\n"
+ROW = "s\tt\t+\t3\t9\t5\t5\t3\t1-2,3-4,8-9\t0.8333\t55\t1.0000\t1.0e+00\tno\n"
 BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
 
 
@@ -51,7 +51,9 @@ def test_table_on_standard_output(files, capsys):
 
 def test_scores_are_options(files, capsys):
     assert run("--match", "2", "--mismatch", "-2", "--gap", "-4") == 0
-    assert capsys.readouterr().out == HEADER + ROW.replace("\t3\t9", "\t6\t9")
+    # no parameters are shipped for these scores
+    expected = ROW.replace("\t3\t9", "\t6\t9").replace("1.0e+00\tno", ".\tyes")
+    assert capsys.readouterr().out == HEADER + expected
 
 
 def test_minus_strand_is_written_high_to_low(files, capsys):
@@ -74,7 +76,7 @@ def test_without_any_candidate(files, capsys):
     (files / "e.bed").write_text("")
     assert run() == 0
     out = capsys.readouterr()
-    assert out.out == HEADER + "s\tt\t.\t.\t9\t5\t0\t0\t.\t.\t0\n"
+    assert out.out == HEADER + "s\tt\t.\t.\t9\t5\t0\t0\t.\t.\t0\t.\t.\tno\n"
     assert "e.bed holds no exon" in out.err
 
 
@@ -94,7 +96,7 @@ def test_candidates_that_translate(files, capsys):
     (files / "e.bed").write_text("s\t0\t6\ns\t3\t6\ns\t9\t15\ns\t9\t17\ns\t8\t17\n")
     chains = {}
     for options in ((), ("--coding",), ("--coding", "--incomplete")):
-        assert run(*options, "--alignments", "x.gtf") == 0
+        assert run(*options, "--alignments", "x.gtf", "--all-alignments") == 0
         chains[options] = capsys.readouterr().out.splitlines()[1].split("\t")[8]
     assert chains == {
         (): "4-6,10-15", ("--coding",): "1-6,9-17", ("--coding", "--incomplete"): "4-6,10-15",
@@ -124,7 +126,7 @@ def test_genscan_report_takes_the_only_base(files, capsys):
 def test_alignments_in_every_format(files, capsys):
     names = [f"a{suffix}" for suffix in (".gff3", ".bed", ".paf", ".sam", ".bam")]
     options = [word for name in names for word in ("--alignments", name)]
-    assert run(*options, "--output", "out.tsv") == 0
+    assert run(*options, "--all-alignments", "--output", "out.tsv") == 0
     assert (files / "out.tsv").read_text() == HEADER + ROW
     assert all((files / name).stat().st_size for name in [*names, "a.bam.bai"])
 
@@ -193,6 +195,12 @@ def test_scores_that_could_overflow(files, capsys):
         (["--alignments", "a.txt"], "does not end in one of"),
         (["--device", "gpu"], "'gpu' is not one of"),
         (["--threads", "0"], "0"),
+        (["--gap", "1"], "1 is not in the range x<=0"),
+        (["--match", "0"], "0 is not in the range x>=1"),
+        (["--mismatch", "2"], "--mismatch 2 is above --match 1"),
+        (["--shuffles", "19"], "19 is not in the range x>=20"),
+        (["--max-evalue", "-1"], "-1.0 is not in the range x>=0"),
+        (["--min-identity", "1.1"], "1.1 is not in the range 0<=x<=1"),
         (["--nonsense"], "--nonsense"),
     ],
 )

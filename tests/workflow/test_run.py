@@ -43,6 +43,9 @@ COLUMNS = [
     "chain",
     "identity",
     "cells",
+    "coverage",
+    "evalue",
+    "accepted",
 ]
 BEST = list(zip(BASES, TARGETS, strict=True))  # orthologues
 
@@ -79,6 +82,22 @@ def test_best_targets_are_the_orthologues(done, method):
     assert pairs(of_method(done.table("results/best.tsv"), method)) == BEST
 
 
+@pytest.mark.parametrize(("method", "name"), [("candidates", "best"), ("sites", "site_best")])
+def test_best_targets_of_the_loci_are_the_orthologues_alone(done, method, name):
+    accepted = [row for row in done.table("results/scores.tsv") if row["accepted"] == "yes"]
+    loci = of_method(done.table("results/best_loci.tsv"), method)
+    assert sorted(pairs(loci)) == sorted(pairs(of_method(accepted, method)))
+    best = of_method(done.table("results/best_targets.tsv"), method)
+    assert set(BEST) <= set(pairs(best)) <= set(pairs(loci))
+    models = [
+        line.split("\t")
+        for line in (done.path / "results" / f"{name}.gff3").read_text().splitlines()
+        if "\tmRNA\t" in line
+    ]
+    found = sorted((fields[0], fields[3], fields[4]) for fields in models)
+    assert found == sorted((row["base"], row["start"], row["end"]) for row in best)
+
+
 def test_only_candidates_are_counted(done):
     for row in done.table("results/scores.tsv"):
         assert (row["n_exons"] == ".") == (row["method"] == "sites")
@@ -88,9 +107,9 @@ def test_only_candidates_are_counted(done):
 
 
 @pytest.mark.parametrize("method", ALIGNMENTS)
-def test_alignments_hold_the_chains(done, method):
+def test_alignments_hold_the_accepted_chains(done, method):
     rows = of_method(done.table("results/scores.tsv"), method)
-    rows = [row for row in rows if row["score"] != "."]
+    rows = [row for row in rows if row["accepted"] == "yes"]
     name, blocks = ALIGNMENTS[method], {}
     for line in (done.path / "results" / f"{name}.bed").read_text().splitlines():
         fields = line.split("\t")

@@ -369,7 +369,8 @@ def annotations(bases):
 
 def tables():
     """Return the workflow's results."""
-    names = ["scores.tsv", "best.tsv", "structures.svg"]
+    names = ["scores.tsv", "best.tsv", "structures.svg", "best_loci.tsv", "best_targets.tsv"]
+    names += expand("{prefix}best.gff3", prefix=prefixes())
     names += expand("{prefix}alignments.{format}", prefix=prefixes(), format=FORMATS)
     names += ["accuracy.tsv"] if annotated_bases() else []
     names += ["provenance.tsv"] if FETCHED_SOURCES else []

@@ -55,6 +55,26 @@ rule results_best:
         "../scripts/results_best.py"
 
 
+rule results_loci:
+    """Rank the loci of each target and choose the best target of each locus, accepted ones alone."""
+    input:
+        scores="<results>/scores.tsv",
+        alignments=expand("<results>/{prefix}alignments.gff3", prefix=prefixes()),
+    output:
+        loci="<results>/best_loci.tsv",
+        targets="<results>/best_targets.tsv",
+        models=expand("<results>/{prefix}best.gff3", prefix=prefixes()),
+    log:
+        "<logs>/results_loci.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+        method=methods(),
+    script:
+        "../scripts/results_loci.py"
+
+
 rule structures_plot:
     """Draw the best chain of each locus by method."""
     input:

@@ -33,10 +33,17 @@ def _model(alignment: SplicedAlignment, identifier: str) -> Iterator[str]:
     lowest, highest = min(e.interval[0] for e in exons), max(e.interval[1] for e in exons)
     name = escape_attribute(alignment.target)
     attributes = [f"ID={identifier}", f"Name={name}", f"identity={alignment.identity:.4f}"]
+    attributes += _credibility(alignment)
     yield _line(alignment, "mRNA", (lowest, highest), str(alignment.score), attributes)
     parts = [_exon_line(alignment, exon, k, identifier) for k, exon in enumerate(exons, start=1)]
     parts += [_coding_line(alignment, k, identifier) for k in range(len(alignment.phases))]
     yield from parts[::-1] if alignment.strand == "-" else parts
+
+
+def _credibility(alignment: SplicedAlignment) -> Iterator[str]:
+    yield f"coverage={alignment.coverage:.4f}"
+    if alignment.evalue is not None:
+        yield f"evalue={alignment.evalue:.1e}"
 
 
 def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, parent: str) -> str:

@@ -207,7 +207,7 @@ def test_exact_lines(tmp_path):
     write_one(tmp_path / "x.gff3", a, target)
     assert (tmp_path / "x.gff3").read_text() == (
         "##gff-version 3\n##sequence-region b 1 120\n"
-        "b\tgpu-tools\tmRNA\t11\t45\t7\t-\t.\tID=mRNA1;Name=t;identity=0.6250\n"
+        "b\tgpu-tools\tmRNA\t11\t45\t7\t-\t.\tID=mRNA1;Name=t;identity=0.6250;coverage=0.7333\n"
         "b\tgpu-tools\texon\t11\t20\t-2.25\t-\t.\tID=mRNA1.exon2;Parent=mRNA1;Target=t 5 13\n"
         "b\tgpu-tools\texon\t41\t45\t1.5\t-\t.\tID=mRNA1.exon1;Parent=mRNA1;Target=t 2 4\n"
     )

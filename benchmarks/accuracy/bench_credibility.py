@@ -1,0 +1,139 @@
+"""E-values of shuffled and of true targets, on genomic sequence that the calibration never saw.
+
+Run ``python -m benchmarks.accuracy.bench_credibility FOLDER [RECORD.json]``. FOLDER holds
+``genome.fa.gz``, ``cds.fa.gz`` and ``truth.gtf.gz``, whose CDS features say where each coding
+sequence lies. A true target is a coding sequence with 35 % of its nucleotides substituted, its
+first and last codon excepted; its unrelated ones are shuffles of the sequence. The
+base is a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks import record
+from gpu_tools import (
+    Case,
+    Sequence,
+    SiteCase,
+    SplicedScoring,
+    load_sites,
+    null_laws,
+    null_model,
+    site_align,
+    spliced_align,
+    tables_of,
+    with_evalues,
+)
+from gpu_tools.exons.model import load_model
+from gpu_tools.exons.predict import predict_exons
+from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.splicing.shuffles import shuffled
+
+SEED, GENES, SHUFFLES, PIECE, DIVERGENCE = 5, 500, 4, 100_000, 0.35
+LENGTHS = range(150, 2001)
+LIMITS = (0.1, 0.01, 0.001)
+CODON = 3
+
+
+class Setting(NamedTuple):
+    """What a row is about; without `sites` candidates are listed."""
+
+    sites: str | None
+    reading: str
+    scoring: SplicedScoring
+
+
+SETTINGS = (
+    Setting("vertebrate", "any", SplicedScoring()),
+    Setting("vertebrate", "any", SplicedScoring(ends="free-target")),
+    Setting("vertebrate", "complete", SplicedScoring()),
+    Setting(None, "any", SplicedScoring()),
+    Setting(None, "any", SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")),
+)
+
+
+def spans(path: Path) -> dict[str, tuple[str, int, int]]:
+    """Return record, start and end of each transcript's CDS features in a GTF file, 0-based."""
+    found = {}
+    for _, line in read_lines(path):
+        fields = line.split("\t")
+        if len(fields) > 8 and fields[2] == "CDS":
+            name = re.search(r'transcript_id "([^"]+)"', fields[8])[1]
+            _, start, end = found.get(name, (fields[0], int(fields[3]) - 1, 0))
+            found[name] = fields[0], min(start, int(fields[3]) - 1), max(end, int(fields[4]))
+    return found
+
+
+def genes_by_piece(folder: Path, count: int) -> dict[tuple[str, int], list[Sequence]]:
+    """Return coding sequences by record and start of a piece of it that holds them."""
+    where, pieces = spans(folder / "truth.gtf.gz"), defaultdict(list)
+    known = [s for s in read_fasta(folder / "cds.fa.gz") if s.name in where and len(s) in LENGTHS]
+    order = np.random.default_rng(SEED).permutation(len(known))
+    for coding in [known[k] for k in order[:count]]:
+        name, start, end = where[coding.name]
+        first = start // (PIECE // 4) * (PIECE // 4)
+        if end <= first + PIECE:
+            pieces[name, first].append(coding)
+    return pieces
+
+
+def diverged(coding: Sequence, random: np.random.Generator) -> Sequence:
+    """Return a sequence with some nucleotides substituted, not those of its outer codons."""
+    codes = coding.codes.copy()
+    hit = random.random(len(codes)) < DIVERGENCE
+    hit[:CODON] = hit[-CODON:] = False
+    codes[hit] = (codes[hit] + random.integers(1, 4, hit.sum())) % 4
+    return Sequence(coding.name, codes)
+
+
+def evalues(setting: Setting, base: Sequence, targets: list[Sequence]) -> list[float]:
+    """Return the shipped E-values of some targets on one base."""
+    model = load_sites(setting.sites) if setting.sites else None
+    if model:
+        tables = tables_of(base, model, "+-", setting.scoring.ends, setting.reading)
+        cases = [SiteCase(base, target, tables) for target in targets]
+        results = site_align(cases, setting.scoring)
+    else:
+        exons = predict_exons(base.codes, load_model("vertebrate"))
+        cases = [Case(base, target, exons) for target in targets]
+        results = spliced_align(cases, setting.scoring, reading=setting.reading)
+    laws = null_laws(null_model(setting.scoring, setting.reading, model), cases)
+    return [a.evalue for a in with_evalues(results, laws)]
+
+
+def row(setting: Setting, genome: dict[str, Sequence], pieces) -> dict:
+    """Return which parts of the shuffled and of the true targets reach some E-values."""
+    random, found = np.random.default_rng(SEED), {"shuffled": [], "true": []}
+    for (name, first), genes in pieces.items():
+        base = Sequence(name, genome[name].codes[first : first + PIECE])
+        numbers = range(SHUFFLES)
+        unrelated = [shuffled(g, k, setting.reading != "any") for g in genes for k in numbers]
+        values = evalues(setting, base, unrelated + [diverged(gene, random) for gene in genes])
+        found["shuffled"] += values[: len(unrelated)]
+        found["true"] += values[len(unrelated) :]
+    about = {"sites": setting.sites, "reading": setting.reading, "ends": setting.scoring.ends,
+             "exon_weight": setting.scoring.exon_weight}  # fmt: skip
+    for kind, each in found.items():
+        about[kind] = len(each)
+        about |= {f"{kind} at {x}": sum(e <= x for e in each) for x in LIMITS}
+    return about
+
+
+def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield the rows of all settings."""
+    genome = {sequence.name: sequence for sequence in read_fasta(folder / "genome.fa.gz")}
+    pieces = genes_by_piece(folder, 8 if tiny else GENES)
+    for number, setting in enumerate(SETTINGS):
+        yield f"{folder.name} {number}", [row(setting, genome, pieces)]
+
+
+if __name__ == "__main__":
+    record.main(measure, needs_folder=True)

@@ -1,0 +1,156 @@
+"""Which chains of spliced-align are credible: options, E-values, and what users are told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.model.calibration import null_laws, with_evalues
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import reverse_complement
+from gpu_tools.model.significance import Gumbel, NullModel
+from gpu_tools.splicing.shuffles import (
+    LEAST_SHUFFLES,
+    begins_with_start,
+    ends_with_stop,
+    shuffled_laws,
+)
+
+_log = logging.getLogger(__name__)
+_FRACTION = click.FloatRange(0, 1)
+_CLEARLY = 5.0
+"""Scales of the law by which a reverse complement scores higher if that is told."""
+
+credibility = options.added(
+    click.option(
+        "--max-evalue", type=click.FloatRange(min=0), default=0.001, show_default=True,
+        metavar="X", help="Largest E-value of an accepted chain.",
+    ),
+    click.option(
+        "--min-identity", type=_FRACTION, default=0.0, show_default=True, metavar="F",
+        help="Smallest identity of an accepted chain.",
+    ),
+    click.option(
+        "--min-coverage", type=_FRACTION, default=0.0, show_default=True, metavar="F",
+        help="Smallest coverage of the target by an accepted chain.",
+    ),
+    click.option(
+        "--shuffles", type=click.IntRange(min=LEAST_SHUFFLES), metavar="N",
+        help="E-values from N shuffled targets of each pair, instead of shipped parameters.",
+    ),
+    click.option(
+        "--all-alignments", is_flag=True,
+        help="Write all chains to the files of --alignments, not only accepted ones.",
+    ),
+)  # fmt: skip
+"""Adds the options of acceptance to a command; it receives them by name."""
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What a chain must reach to be accepted.
+
+    Attributes
+    ----------
+    max_evalue, min_identity, min_coverage : float
+    """
+
+    max_evalue: float
+    min_identity: float
+    min_coverage: float
+
+    def accepts(self, alignment: SplicedAlignment) -> bool:
+        """Return whether there is a chain that reaches all; an unknown E-value counts as 0."""
+        return (
+            alignment.identity is not None
+            and (alignment.evalue or 0.0) <= self.max_evalue
+            and alignment.identity >= self.min_identity
+            and alignment.coverage >= self.min_coverage
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """Cases, and how they are aligned.
+
+    Attributes
+    ----------
+    cases : list of Case or of SiteCase
+    align : callable
+        Aligns a list of cases by the same scores on the same device; takes ``progress``.
+    null : NullModel or None
+        The shipped model of unrelated targets' scores, if there is one.
+    reading : {"any", "complete", "incomplete"}
+    shuffles : int or None
+        Shuffled targets of each case; None for the shipped model.
+    """
+
+    cases: list
+    align: Callable[..., Sequence[SplicedAlignment]]
+    null: NullModel | None
+    reading: str
+    shuffles: int | None
+
+    def laws(self, progress: Callable[[int], None]) -> list[Gumbel | None]:
+        """Return the law of each case's best score; None where it is not known."""
+        if self.shuffles:
+            align = partial(self.align, progress=progress)
+            return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
+        if self.null:
+            return null_laws(self.null, self.cases)
+        _log.warning(
+            "no E-values: no parameters are shipped for these scores, so that every chain counts "
+            "as credible; --shuffles 100 computes E-values"
+        )
+        return [None] * len(self.cases)
+
+    def tell_reversed(
+        self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance
+    ) -> None:
+        """Warn of targets whose reverse complements fit clearly better.
+
+        Without shuffles only targets that have no accepted chain are tried.
+        """
+        accepted = {r.target for r in results if wanted.accepts(r)}
+        chosen = [
+            k for k, (result, law) in enumerate(zip(results, laws, strict=True))
+            if law and (self.shuffles or result.target not in accepted)
+        ]  # fmt: skip
+        turned = self.align([_turned(self.cases[k]) for k in chosen]) if chosen else []
+        found = with_evalues(turned, [laws[k] for k in chosen])
+        names = dict.fromkeys(
+            other.target for k, other in zip(chosen, found, strict=True)
+            if wanted.accepts(other)
+            and other.score - results[k].score >= _CLEARLY * laws[k].scale
+        )  # fmt: skip
+        _tell(list(names), "fit clearly better as their reverse complement")
+
+
+def _turned(case):
+    target = case.target
+    return replace(case, target=replace(target, codes=reverse_complement(target.codes)))
+
+
+def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
+    """Warn of targets that chains from start codon to stop codon cannot fit as a whole."""
+    if reading != "complete" or ends != "global":
+        return
+    names = [
+        t.name for t in targets if not (begins_with_start(t.codes) and ends_with_stop(t.codes))
+    ]
+    _tell(
+        names,
+        "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
+        "--incomplete, --ends free-target)",
+    )
+
+
+def _tell(names: list[str], what: str) -> None:
+    if names:
+        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        _log.warning("%d targets %s: %s", len(names), what, shown)

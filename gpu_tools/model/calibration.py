@@ -1,0 +1,170 @@
+"""Which law the best scores of unrelated targets follow: shipped parameters by scoring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.significance import Circumstances, Gumbel, NullModel
+
+SIGNIFICANCE_FORMAT = "gpu-tools significance"
+_N_NUCLEOTIDES = 4
+
+
+class Question(Protocol):
+    """A case of list mode or of site mode."""
+
+    base: Nucleotides
+    target: Nucleotides
+
+    @property
+    def space(self) -> int:
+        """Size of what is searched for the target."""
+
+
+def setting_of(
+    scoring: SplicedScoring, reading: str = "any", sites: str | None = None
+) -> dict[str, Any]:
+    """Return all that the law of best scores depends on, except lengths and composition.
+
+    Parameters
+    ----------
+    scoring : SplicedScoring
+    reading : {"any", "complete", "incomplete"}
+    sites : str, optional
+        Fingerprint of the site model; none in list mode.
+
+    Returns
+    -------
+    dict
+        Values that JSON holds unchanged. In site mode exon weight and intron penalty are 0, for
+        they are parts of the model.
+    """
+    scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
+    own = (0.0, 0) if sites else (float(scoring.exon_weight), scoring.intron_penalty)
+    weights = dict(zip(("exon_weight", "intron_penalty"), own, strict=True))
+    return {"sites": sites, **scores, **weights, "reading": reading}
+
+
+def null_model(
+    scoring: SplicedScoring | None = None, reading: str = "any", sites: Any = None
+) -> NullModel | None:
+    """Return the shipped model of the best scores of unrelated targets.
+
+    Parameters
+    ----------
+    scoring : SplicedScoring, optional
+        The default scoring by default.
+    reading : {"any", "complete", "incomplete"}
+        Whether chains must translate.
+    sites : GeneSites, optional
+        The site model; none in list mode.
+
+    Returns
+    -------
+    NullModel or None
+        None if nothing is shipped for these scores.
+
+    Notes
+    -----
+    The parameters come from ``resources/models/calibrate.py``. Those of list mode with an exon
+    weight hold for the candidates of ``exons predict``.
+    """
+    scoring = scoring or SplicedScoring()
+    if scoring.matrix is not None:
+        return None
+    setting = setting_of(scoring, reading, sites and sites.fingerprint)
+    return next((model for known, model in _shipped() if known == setting), None)
+
+
+@cache
+def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
+    folder = resource_path("models", "significance")
+    files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
+    return tuple(
+        (law["setting"], _null_model_of(law)) for content in files for law in content["laws"]
+    )
+
+
+def _null_model_of(law: dict[str, Any]) -> NullModel:
+    spaces = law["usual_space"], law["least_space"]
+    return NullModel(tuple(law["mean"]), tuple(law["variance"]), *spaces)
+
+
+def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
+    """Return the law of the best score of an unrelated target, for each case.
+
+    Parameters
+    ----------
+    model : NullModel
+        Of the scores that the cases were aligned with, see `null_model`.
+    cases : iterable of Case or SiteCase
+
+    Returns
+    -------
+    list of Gumbel
+        One for each case: for one target of the case's length and composition, on the strands
+        that were tried of the case's base.
+    """
+    return model.laws(circumstances_of(cases))
+
+
+def circumstances_of(cases: Iterable[Question]) -> Circumstances:
+    """Return lengths, spaces and agreements of cases."""
+    frequencies: dict[int, NDArray[np.float64]] = {}
+    rows = []
+    for case in cases:
+        for sequence in (case.base, case.target):
+            if id(sequence) not in frequencies:
+                frequencies[id(sequence)] = _frequencies(sequence)
+        base, target = frequencies[id(case.base)], frequencies[id(case.target)]
+        # both strands are tried: the chance is that of their mean
+        agreement = float(target @ (base + base[::-1]) / 2)
+        rows.append((max(len(case.target), 1), max(case.space, 1), agreement))
+    return Circumstances(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
+
+
+def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
+    """Return the frequencies of A, C, G and T; complements lie opposite to each other."""
+    counts = np.bincount(sequence.codes, minlength=_N_NUCLEOTIDES + 1)[:_N_NUCLEOTIDES]
+    return counts / max(counts.sum(), 1)
+
+
+def with_evalues(
+    alignments: Sequence[SplicedAlignment], laws: Sequence[Gumbel | None]
+) -> list[SplicedAlignment]:
+    """Return alignments with their E-values.
+
+    Parameters
+    ----------
+    alignments : sequence of SplicedAlignment
+    laws : sequence of Gumbel or None
+        The law of each one's best score if its target were unrelated, from `null_laws` or
+        `shuffled_laws`; None where it is not known.
+
+    Returns
+    -------
+    list of SplicedAlignment
+        In the same order; `evalue` is None where there is no chain or no law.
+
+    Notes
+    -----
+    An E-value is the expected number of unrelated targets, of one, whose best score on the base,
+    over all strands tried, is at least the given one. So it lies between 0 and 1, and is the
+    P-value of one case. For all pairs of T targets and B bases multiply it by T * B.
+    """
+    pairs = zip(alignments, laws, strict=True)
+    return [
+        replace(a, evalue=law.evalue(a.score)) if law and a.score is not None else a
+        for a, law in pairs
+    ]

@@ -1,0 +1,181 @@
+"""Laws of the best scores of unrelated sequences: Gumbel's, and its parameters by lengths.
+
+All numbers here are plain; nothing knows where scores come from.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+EULER = 0.5772156649015329
+SPREAD = math.pi / math.sqrt(6)
+"""Standard deviation of Gumbel's law in units of its scale."""
+LEAST_SCALE = 0.5
+"""Scale of a law in points, at least: scores are whole numbers."""
+_USUAL_LENGTH = 400.0
+_ROUNDS, _STEPS = 30, 60
+
+
+class Gumbel(NamedTuple):
+    """Gumbel's law of the best score, P(score >= s) = 1 - exp(-exp(-(s - location) / scale)).
+
+    Parameters
+    ----------
+    location, scale : float
+        In points of the alignment's scores.
+    """
+
+    location: float
+    scale: float
+
+    def evalue(self, score: float) -> float:
+        """Return how often one unrelated target's best score is at least `score`, 0 to 1."""
+        exponent = (self.location - score) / self.scale
+        return -math.expm1(-math.exp(min(exponent, 700.0)))
+
+
+def fit_gumbel(scores: ArrayLike) -> Gumbel:
+    """Fit Gumbel's law to best scores by their mean and standard deviation.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (n,)
+        At least two.
+
+    Returns
+    -------
+    Gumbel
+        The scale is at least `LEAST_SCALE`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two scores.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if len(scores) < 2:
+        raise ValueError(f"{len(scores)} scores; expected at least 2")
+    return _law(float(scores.mean()), float(scores.std(ddof=1)))
+
+
+def _law(mean: float, deviation: float) -> Gumbel:
+    scale = max(deviation / SPREAD, LEAST_SCALE)
+    return Gumbel(mean - EULER * scale, scale)
+
+
+class Circumstances(NamedTuple):
+    """What the law of a case's best score depends on.
+
+    Attributes
+    ----------
+    lengths : ndarray of float64, shape (n,)
+        Symbols of the target.
+    spaces : ndarray of float64, shape (n,)
+        Size of what is searched: in site mode nucleotides of the strands tried, in list mode
+        distinct candidates of both strands.
+    agreements : ndarray of float64, shape (n,)
+        Chance that a nucleotide of the target equals one of the base, by their frequencies.
+    """
+
+    lengths: NDArray[np.float64]
+    spaces: NDArray[np.float64]
+    agreements: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NullModel:
+    """How mean and spread of the best scores of unrelated sequences depend on the circumstances.
+
+    Parameters
+    ----------
+    mean : tuple of float
+        Factors of the terms of the mean, see `terms_of`.
+    variance : tuple of float
+        Factors of the terms of the variance's logarithm.
+    usual_space : float
+        Where the space's logarithm is 0.
+    least_space : float
+        The smallest space that was looked at; a smaller one counts as this, which is on the safe
+        side.
+    """
+
+    mean: tuple[float, ...]
+    variance: tuple[float, ...]
+    usual_space: float
+    least_space: float
+
+    def laws(self, circumstances: Circumstances) -> list[Gumbel]:
+        """Return the law of each case's best score."""
+        spaces = np.maximum(circumstances.spaces, self.least_space)
+        means, variances = terms_of(circumstances._replace(spaces=spaces), self.usual_space)
+        deviations = np.exp(variances @ np.array(self.variance) / 2)
+        means = means @ np.array(self.mean)
+        return [_law(*pair) for pair in zip(means.tolist(), deviations.tolist(), strict=True)]
+
+
+def terms_of(
+    circumstances: Circumstances, usual_space: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the terms of the mean, shape (n, 12), and of the variance's logarithm, (n, 3).
+
+    With the target's length n in thousands, L = log(space / usual space), H = max(L, 0), l =
+    log(length / 400) and q = 10 (agreement - 1/4) the mean's terms are 1, L, l, n, nL, nl, nq,
+    nqL, H, Hl, q and qH, and the variance's 1, l and L.
+    """
+    length, space = circumstances.lengths, np.log(circumstances.spaces / usual_space)
+    n, short = length / 1000, np.log(length / _USUAL_LENGTH)
+    q, large, one = 10 * circumstances.agreements - 2.5, np.maximum(space, 0), np.ones(len(length))
+    mean = (
+        one, space, short, n, n * space, n * short, n * q, n * q * space, large, large * short,
+        q, q * large,
+    )  # fmt: skip
+    return np.stack(mean, axis=1), np.stack((one, short, space), axis=1)
+
+
+def fit_null_model(
+    circumstances: Circumstances, scores: ArrayLike, usual_space: float
+) -> NullModel:
+    """Fit mean and variance to simulated best scores, by weighted least squares.
+
+    Parameters
+    ----------
+    circumstances : Circumstances
+    scores : array_like of float, shape (n,)
+    usual_space : float
+        Where the mean's rise with the space's logarithm may change its slope.
+
+    Returns
+    -------
+    NullModel
+
+    Notes
+    -----
+    Residuals weighted by the variance give the mean; a gamma regression with a logarithmic link of
+    the squared residuals gives the variance; both in turn. Fits by maximum likelihood of Gumbel's
+    law follow its light lower tail too closely: their scale is too large.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    means, variances = terms_of(circumstances, usual_space)
+    deviation = np.ones(len(scores))
+    for _ in range(_ROUNDS):
+        mean = np.linalg.lstsq(means / deviation[:, None], scores / deviation, rcond=None)[0]
+        variance = _gamma_regression(variances, (scores - means @ mean) ** 2)
+        deviation = np.exp(variances @ variance / 2)
+    least = float(np.min(circumstances.spaces))
+    return NullModel(tuple(mean.tolist()), tuple(variance.tolist()), usual_space, least)
+
+
+def _gamma_regression(terms: NDArray[np.float64], squares: NDArray[np.float64]):
+    """Return factors of terms whose sums' exponentials are the squares' expected values."""
+    factors = np.zeros(terms.shape[1])
+    factors[0] = np.log(max(squares.mean(), LEAST_SCALE**2))
+    for _ in range(_STEPS):
+        expected = np.exp(terms @ factors)
+        step = np.linalg.lstsq(terms, squares / expected - 1, rcond=None)[0]
+        factors = factors + step * min(1, 1 / max(np.abs(step).max(), 1e-12))
+    return factors

@@ -1,0 +1,121 @@
+"""Shuffled targets: what the best scores of a case are if its target is unrelated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.sequences import encode
+from gpu_tools.model.significance import Gumbel, fit_gumbel
+from gpu_tools.splicing.codons import FRAMES, stop_words
+
+AnyCase = TypeVar("AnyCase")
+SHUFFLE_SEED = 20
+LEAST_SHUFFLES = 20
+"""Shuffles that a law is fitted to, at least."""
+MOST_ALIGNMENTS = 10_000
+
+
+def shuffled(target: Nucleotides, number: int, codons: bool = False) -> Nucleotides:
+    """Return a target with its nucleotides, or its codons, in random order.
+
+    Parameters
+    ----------
+    target : Sequence
+    number : int
+        Number of the shuffle. It and the target's nucleotides decide the order, nothing else does.
+    codons : bool
+        Shuffle whole codons. A start codon stays the first one, a stop codon the last one, and
+        nucleotides behind the last whole codon stay where they are.
+
+    Returns
+    -------
+    Sequence
+        With the same name.
+    """
+    codes = target.codes
+    random = np.random.default_rng([SHUFFLE_SEED, crc32(codes.tobytes()), number])
+    if not codons:
+        return Nucleotides(target.name, random.permutation(codes))
+    starts, stops = begins_with_start(codes), ends_with_stop(codes)
+    first, last = FRAMES * starts, len(codes) - len(codes) % FRAMES - FRAMES * stops
+    inner = random.permutation(codes[first : max(last, first)].reshape(-1, FRAMES)).ravel()
+    order = np.concatenate([codes[:first], inner, codes[first + len(inner) :]])
+    return Nucleotides(target.name, order)
+
+
+def begins_with_start(codes) -> bool:
+    """Return whether a sequence begins with ATG."""
+    return len(codes) >= FRAMES and bool(np.array_equal(codes[:FRAMES], encode("ATG")))
+
+
+def ends_with_stop(codes) -> bool:
+    """Return whether the last whole codon of a sequence is a stop codon, and not its first."""
+    whole = len(codes) // FRAMES * FRAMES
+    return whole > FRAMES and bool(stop_words()[tuple(codes[whole - FRAMES : whole])])
+
+
+def shuffled_laws(
+    cases: Sequence[AnyCase],
+    align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]],
+    shuffles: int = 100,
+    codons: bool = False,
+    most_alignments: int = MOST_ALIGNMENTS,
+) -> list[Gumbel | None]:
+    """Fit the law of each case's best score to those of its shuffled target.
+
+    Parameters
+    ----------
+    cases : sequence of Case or SiteCase
+        Base sequences, candidates and tables of sites are used as they are.
+    align : callable
+        Aligns cases, with the scores and on the device of the results to be judged.
+    shuffles : int
+        Shuffles of each case's target, at least `LEAST_SHUFFLES`.
+    codons : bool
+        Shuffle codons rather than nucleotides: for chains that translate.
+    most_alignments : int
+        Alignments in memory at a time, unless one case needs more.
+
+    Returns
+    -------
+    list of Gumbel or None
+        One for each case; None where no chain exists, whatever the target is.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer shuffles.
+
+    Notes
+    -----
+    The same cases give the same laws on every device. The law is extrapolated: with N shuffles
+    E-values far below 1 / N are as good as Gumbel's law is.
+    """
+    if shuffles < LEAST_SHUFFLES:
+        raise ValueError(f"{shuffles} shuffles; expected at least {LEAST_SHUFFLES}")
+    laws = []
+    for part in _parts(cases, max(most_alignments // shuffles, 1)):
+        made = [
+            replace(case, target=shuffled(case.target, number, codons))
+            for case in part
+            for number in range(shuffles)
+        ]
+        scores = [alignment.score for alignment in align(made)]
+        laws += [_law_of(scores[k : k + shuffles]) for k in range(0, len(scores), shuffles)]
+    return laws
+
+
+def _parts(cases: Sequence[AnyCase], size: int) -> Iterator[Sequence[AnyCase]]:
+    for first in range(0, len(cases), size):
+        yield cases[first : first + size]
+
+
+def _law_of(scores: list[int | None]) -> Gumbel | None:
+    return None if None in scores else fit_gumbel(scores)

@@ -1,0 +1,188 @@
+"""Simulate best scores of unrelated targets and write the parameters of their law as JSON.
+
+Run as ``python resources/models/calibrate.py`` for list mode and the shipped site models; needed
+again whenever a site model's numbers or the default scores change. ``--only vertebrate`` does one
+site model, ``--only candidates`` list mode. ``--device cuda`` gives the same files sooner.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_tools.exons.model import load_model
+from gpu_tools.exons.predict import predict_exons
+from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.tables import read_table
+from gpu_tools.model.calibration import SIGNIFICANCE_FORMAT, circumstances_of, setting_of
+from gpu_tools.model.json_model import shipped_in
+from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.model.significance import fit_null_model
+from gpu_tools.model.translation import STOP_CODONS
+from gpu_tools.sites import GeneSites, SiteCase, load_sites, site_align, tables_of
+from gpu_tools.spliced import Case, spliced_align
+
+HERE = Path(__file__).parent
+TRAINING = HERE.parent / "training"
+SEED = 22
+LENGTHS = (51, 120, 300, 699, 1500)
+"""Lengths of targets; whole codons."""
+SPACES = ((5_000, 6, 5), (20_000, 6, 5), (80_000, 6, 4), (200_000, 4, 3), (None, 1, 8))
+"""Lengths of base sequences, how many of each, and targets of each length on each of them."""
+SITE_SETTINGS = (
+    ("any", "global"), ("any", "free-target"), ("any", "free"), ("complete", "global"),
+    ("complete", "free-target"), ("incomplete", "global"),
+)  # fmt: skip
+CANDIDATE_SETTINGS = tuple(
+    (reading, ends, weight, penalty)
+    for reading in ("any", "complete")
+    for ends in ("global", "free-target")
+    for weight, penalty in ((0.0, 0), (0.5, 10))
+)
+NUCLEOTIDES, CANDIDATES = 100_000, 2_500
+"""Spaces at which the best scores of site mode and of list mode may begin to rise faster."""
+_GC, _TILT = (0.3, 0.7), 1.0
+
+
+@dataclass
+class Simulation:
+    """Random targets on parts of genomic records.
+
+    Attributes
+    ----------
+    records : ndarray of uint8
+        The records' nucleotides, one record behind the other.
+    device : str
+    """
+
+    records: np.ndarray
+    device: str
+
+    def targets(self, random: np.random.Generator, reading: str, count: int) -> list[Sequence]:
+        """Return targets of all lengths, of random composition."""
+        make = nucleotides if reading == "any" else coding
+        return [make(random, length) for length in LENGTHS for _ in range(count)]
+
+    def bases(self, random: np.random.Generator) -> Iterator[tuple[Sequence, int]]:
+        """Yield parts of the records, each with how many targets of each length it gets."""
+        for length, windows, count in SPACES:
+            size = min(length or len(self.records), len(self.records))
+            for _ in range(windows):
+                start = random.integers(0, len(self.records) - size + 1)
+                yield Sequence("base", self.records[start : start + size].copy()), count
+
+    def law(self, setting: dict[str, Any], make_cases, align, usual_space: float):
+        """Return the entry of one setting, made of the scores of all targets on all bases."""
+        random, cases, scores = np.random.default_rng(SEED), [], []
+        for base, count in self.bases(random):
+            made = make_cases(base, self.targets(random, setting["reading"], count))
+            aligned = align(made, device=self.device)
+            found = [k for k, alignment in enumerate(aligned) if alignment.score is not None]
+            cases += [made[k] for k in found]
+            scores += [aligned[k].score for k in found]
+        where = circumstances_of(cases)
+        model = fit_null_model(where, scores, usual_space)
+        laws = model.laws(where)
+        at = np.array([law.evalue(s) for law, s in zip(laws, scores, strict=True)])
+        return {
+            "setting": setting, "cases": len(scores),
+            "mean": [round(x, 6) for x in model.mean],
+            "variance": [round(x, 6) for x in model.variance],
+            "usual_space": usual_space, "least_space": round(model.least_space, 1),
+            "largest_space": round(float(where.spaces.max()), 1),
+            "passing": {str(x): round(float(np.mean(at <= x)), 4) for x in (0.1, 0.05, 0.01)},
+        }  # fmt: skip
+
+
+def nucleotides(random: np.random.Generator, length: int) -> Sequence:
+    """Return independent nucleotides of a random content of G and C."""
+    gc = random.uniform(*_GC) / 2
+    codes = random.choice(4, length, p=(0.5 - gc, gc, gc, 0.5 - gc))
+    return Sequence("target", codes.astype(np.uint8))
+
+
+def coding(random: np.random.Generator, length: int) -> Sequence:
+    """Return a start codon, independent codons of tilted human usage, and a stop codon."""
+    usage = {row["codon"]: float(row["frequency"]) for row in codon_usage()}
+    codons = [codon for codon in usage if codon not in STOP_CODONS]
+    tilt = random.uniform(-_TILT, _TILT)
+    chances = [usage[c] * np.exp(tilt * sum(letter in "GC" for letter in c)) for c in codons]
+    inner = random.choice(codons, length // 3 - 2, p=np.array(chances) / np.sum(chances))
+    return Sequence.from_text("target", "ATG" + "".join(inner) + "TAA")
+
+
+def codon_usage() -> list[dict[str, str]]:
+    """Return the rows of the table of codon usage."""
+    return [row for _, row in read_table(TRAINING / "codon_usage.tsv", ("codon", "frequency"))]
+
+
+def site_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a site model."""
+    for reading, ends in SITE_SETTINGS:
+
+        def cases(base, targets, reading=reading, ends=ends):
+            tables = tables_of(base, model, "+-", ends, reading)
+            return [SiteCase(base, target, tables) for target in targets]
+
+        scoring = SplicedScoring(ends=ends)
+        setting = setting_of(scoring, reading, model.fingerprint)
+        align = partial(site_align, scoring=scoring)
+        yield simulation.law(setting, cases, align, NUCLEOTIDES)
+
+
+def candidate_laws(simulation: Simulation) -> Iterator[dict[str, Any]]:
+    """Yield the entries of list mode."""
+    predictor, predicted = load_model("vertebrate"), {}
+
+    def cases(base, targets):
+        key = base.codes.tobytes()
+        if key not in predicted:
+            predicted[key] = predict_exons(base.codes, predictor)
+        return [Case(base, target, predicted[key]) for target in targets]
+
+    for reading, ends, weight, penalty in CANDIDATE_SETTINGS:
+        scoring = SplicedScoring(exon_weight=weight, intron_penalty=penalty, ends=ends)
+        align = partial(spliced_align, scoring=scoring, reading=reading)
+        yield simulation.law(setting_of(scoring, reading), cases, align, CANDIDATES)
+
+
+def write(path: Path, laws: Iterator[dict[str, Any]], source: str) -> None:
+    """Write a file of entries, one a line."""
+    lines = []
+    for law in laws:
+        print(path.stem, law["setting"], law["cases"], law["passing"], flush=True)
+        lines.append(f"    {json.dumps(law)}")
+    head = {"format": SIGNIFICANCE_FORMAT, "version": 1, "source": source, "seed": SEED}
+    texts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    texts.append('  "laws": [\n' + ",\n".join(lines) + "\n  ]")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{\n" + ",\n".join(texts) + "\n}\n", encoding="ascii", newline="\n")
+
+
+def main() -> None:
+    """Write the files."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=Path, default=TRAINING / "records.fa.gz")
+    parser.add_argument("--source", default="random targets on resources/training/records.fa.gz")
+    parser.add_argument("--only", action="append", metavar="candidates|SITE_MODEL")
+    parser.add_argument("--output", type=Path, default=HERE / "significance", metavar="FOLDER")
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args()
+    codes = np.concatenate([record.codes for record in read_fasta(options.records)])
+    simulation = Simulation(codes, options.device)
+    for name in options.only or ["candidates", *shipped_in(HERE / "sites")]:
+        listed = name == "candidates"
+        laws = candidate_laws(simulation) if listed else site_laws(simulation, load_sites(name))
+        write(options.output / f"{name}.json", laws, options.source)
+
+
+if __name__ == "__main__":
+    main()

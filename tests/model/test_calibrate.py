@@ -1,0 +1,71 @@
+"""The program that makes the parameters of best scores, on a small scale."""
+
+import importlib.util
+import json
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from gpu_tools import ExonSet, SplicedScoring
+from gpu_tools.model.calibration import setting_of
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import decode
+from gpu_tools.spliced import Case, spliced_align
+
+STOPS = ("TAA", "TAG", "TGA")
+
+
+@pytest.fixture(scope="module")
+def program():
+    spec = importlib.util.spec_from_file_location(
+        "calibrate", resource_path("models", "calibrate.py")
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["calibrate"] = module  # a dataclass looks its module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["calibrate"]
+
+
+def test_coding_targets_translate(program):
+    random = np.random.default_rng(1)
+    for length in program.LENGTHS:
+        text = decode(program.coding(random, length).codes)
+        codons = [text[k : k + 3] for k in range(0, length, 3)]
+        assert len(text) == length
+        assert (codons[0], codons[-1]) == ("ATG", "TAA")
+        assert not set(codons[:-1]) & set(STOPS)
+
+
+def test_an_entry_is_the_same_each_time_and_holds_what_it_is_for(program, tmp_path):
+    """With candidates that lie anywhere, and a few targets of each length."""
+    records = np.random.default_rng(2).integers(0, 4, 30_000).astype(np.uint8)
+    simulation = program.Simulation(records, "cpu")
+    scoring = SplicedScoring(ends="free-target")
+    setting = setting_of(scoring)
+
+    def cases(base, targets):
+        starts = range(0, len(base) - 50, 50)
+        exons = ExonSet.from_intervals([(start, start + 20) for start in starts])
+        return [Case(base, target, exons) for target in targets[::4]]
+
+    align = partial(spliced_align, scoring=scoring)
+    entries = [simulation.law(setting, cases, align, 100) for _ in range(2)]
+    assert entries[0] == entries[1]
+    assert entries[0]["setting"] == setting
+    assert entries[0]["least_space"] == 99  # starts from 0 to 4,900
+    assert entries[0]["passing"]["0.01"] <= entries[0]["passing"]["0.1"] < 0.2
+    program.write(tmp_path / "x" / "y.json", iter(entries[:1]), "here")
+    content = json.loads((tmp_path / "x" / "y.json").read_text())
+    assert content["laws"] == entries[:1]
+    assert content["format"] == program.SIGNIFICANCE_FORMAT
+
+
+def test_the_shipped_parameters_hold_for_the_simulated_targets():
+    """At an E-value of 0.01 at most 1.5 % of them pass."""
+    for path in resource_path("models", "significance").glob("*.json"):
+        for law in json.loads(path.read_text())["laws"]:
+            assert law["passing"]["0.01"] <= 0.015, (path.stem, law["setting"])
+            assert 0.02 <= law["passing"]["0.1"] <= 0.15, (path.stem, law["setting"])

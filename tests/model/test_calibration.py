@@ -1,0 +1,108 @@
+"""Shipped parameters of best scores: which scorings have them, and what they say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_tools import (
+    Case,
+    ExonSet,
+    Gumbel,
+    Sequence,
+    SiteCase,
+    SplicedAlignment,
+    SplicedScoring,
+    load_sites,
+    null_laws,
+    null_model,
+    tables_of,
+    with_evalues,
+)  # fmt: skip
+from gpu_tools.model.calibration import circumstances_of, setting_of
+from gpu_tools.model.json_model import shipped_in
+from gpu_tools.model.resources import resource_path
+from tests.oracles.credibility import agreement, coverage
+
+
+@pytest.mark.parametrize("name", shipped_in(resource_path("models", "sites")))
+@pytest.mark.parametrize(
+    ("reading", "ends"),
+    [("any", "global"), ("any", "free-target"), ("any", "free"), ("complete", "global"),
+     ("complete", "free-target"), ("incomplete", "global")],
+)  # fmt: skip
+def test_every_shipped_site_model_has_parameters(name, reading, ends):
+    """If this fails a model has changed: run resources/models/calibrate.py."""
+    assert null_model(SplicedScoring(ends=ends), reading, load_sites(name)) is not None
+
+
+@pytest.mark.parametrize("reading", ["any", "complete"])
+@pytest.mark.parametrize("ends", ["global", "free-target"])
+@pytest.mark.parametrize(("weight", "penalty"), [(0, 0), (0.5, 10)])
+def test_list_mode_has_parameters(reading, ends, weight, penalty):
+    scoring = SplicedScoring(exon_weight=weight, intron_penalty=penalty, ends=ends)
+    assert null_model(scoring, reading) is not None
+    assert null_model(scoring, reading) != null_model(scoring, reading, load_sites("vertebrate"))
+
+
+@pytest.mark.parametrize(
+    "scores", [{"match": 2}, {"mismatch": -2}, {"gap": -3}, {"exon_weight": 1}, {"ends": "free"},
+               {"intron_penalty": 3}, {"matrix": np.eye(5, dtype=int)}]
+)  # fmt: skip
+def test_other_scores_have_none(scores):
+    assert null_model(SplicedScoring(**scores)) is None
+
+
+def test_another_site_model_has_none():
+    model = load_sites("vertebrate")
+    assert null_model(sites=replace(model, name="mine", source="mine")) is not None
+    for other in (model.with_penalty(3), model.with_shortest_intron(70),
+                  replace(model, points_per_bit=2.0), replace(model, begin=-3)):  # fmt: skip
+        assert other.fingerprint != model.fingerprint
+        assert null_model(sites=other) is None
+
+
+def test_the_weights_of_list_mode_do_not_count_in_site_mode():
+    scoring = SplicedScoring(exon_weight=2, intron_penalty=4)
+    assert setting_of(scoring, "any", "x") == setting_of(SplicedScoring(), "any", "x")
+
+
+def test_circumstances():
+    base = Sequence.from_text("b", "AACGTTTNGA")
+    targets = [Sequence.from_text("t", text) for text in ("ACCA", "GGNT")]
+    two = ExonSet.from_intervals([(0, 3), (0, 3), (1, 3)])  # one of them twice
+    cases = [
+        Case(base, target, e) for target, e in zip(targets, (ExonSet.empty(), two), strict=True)
+    ]
+    site = SiteCase(base, targets[0], tables_of(base, load_sites("vertebrate"), "+-"))
+    assert (site.space, replace(site, tables={"+": site.tables["+"]}).space) == (20, 10)
+    where = circumstances_of(cases)
+    assert where.lengths.tolist() == [4, 4]
+    assert where.spaces.tolist() == [1, 2]
+    expected = [agreement("AACGTTTNGA", text) for text in ("ACCA", "GGNT")]
+    assert where.agreements == pytest.approx(expected)
+
+
+def test_no_case_has_no_law():
+    assert null_laws(null_model(), []) == []
+
+
+def test_evalues_of_alignments():
+    chain = SplicedAlignment("b", "t", 9, 5, "+", 30, chain=((0, 5),), cigar=(("=", 5),))
+    none = SplicedAlignment("b", "t", 9, 5)
+    law = Gumbel(20.0, 3.0)
+    found = with_evalues([chain, none, chain], [law, law, None])
+    assert [a.evalue for a in found] == [law.evalue(30), None, None]
+    assert found[0] == replace(chain, evalue=law.evalue(30))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_coverage(seed):
+    print(f"seed {seed}")
+    random = np.random.default_rng(seed)
+    letters, counts = random.choice(list("=XIDN"), 30), random.integers(1, 9, 30)
+    cigar = tuple((str(letter), int(n)) for letter, n in zip(letters, counts, strict=True))
+    length = sum(n for letter, n in cigar if letter in "=XI") + int(random.integers(0, 20))
+    alignment = SplicedAlignment("b", "t", 999, length, "+", 1, chain=((0, 5),), cigar=cigar)
+    assert alignment.coverage == coverage(cigar, length)
+    assert SplicedAlignment("b", "t", 9, 5).coverage is None

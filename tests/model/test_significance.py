@@ -1,0 +1,104 @@
+"""Laws of best scores: fits find the parameters of simulated ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gpu_tools import Gumbel, fit_gumbel
+from gpu_tools.model.significance import (
+    EULER,
+    LEAST_SCALE,
+    SPREAD,
+    Circumstances,
+    NullModel,
+    fit_null_model,
+    terms_of,
+)
+
+SEED = 41
+
+
+def draw(random, law, count):
+    """Return best scores that follow a law, by the inverse of its distribution."""
+    return law.location - law.scale * np.log(-np.log(random.random(count)))
+
+
+@pytest.mark.parametrize("law", [Gumbel(15.0, 3.0), Gumbel(-120.0, 11.5)])
+def test_a_fit_finds_the_parameters(law):
+    print(f"seed {SEED}")
+    found = fit_gumbel(draw(np.random.default_rng(SEED), law, 20_000))
+    assert found.location == pytest.approx(law.location, abs=0.03 * law.scale)
+    assert found.scale == pytest.approx(law.scale, rel=0.03)
+
+
+def test_evalues_are_the_frequencies_of_higher_scores():
+    print(f"seed {SEED}")
+    law = Gumbel(20.0, 4.0)
+    scores = draw(np.random.default_rng(SEED), law, 200_000)
+    for threshold in (10, 20, 30, 40):
+        assert law.evalue(threshold) == pytest.approx(np.mean(scores >= threshold), rel=0.1)
+
+
+def test_evalues_far_away():
+    law = Gumbel(0.0, 2.0)
+    assert law.evalue(-1e6) == 1
+    assert law.evalue(200) == pytest.approx(math.exp(-100))
+    assert law.evalue(1e6) == 0
+
+
+def test_equal_scores_have_the_least_scale():
+    assert fit_gumbel([7, 7, 7]) == (7 - EULER * LEAST_SCALE, LEAST_SCALE)
+
+
+@pytest.mark.parametrize("scores", [[], [3]])
+def test_too_few_scores(scores):
+    with pytest.raises(ValueError, match="expected at least 2"):
+        fit_gumbel(scores)
+
+
+def simulated(random, count):
+    """Return circumstances of a wide range, a model, and scores that follow it."""
+    where = Circumstances(
+        np.exp(random.uniform(math.log(50), math.log(2000), count)),
+        np.exp(random.uniform(math.log(1e4), math.log(1e6), count)),
+        random.uniform(0.2, 0.3, count),
+    )
+    mean = (5.0, 3.0, -1.0, -12.0, 20.0, -20.0, 340.0, 30.0, 2.0, 1.0, 5.0, 10.0)
+    model = NullModel(mean, (3.5, 0.9, 0.1), 1e5, 1e4)
+    uniform = random.random(count)
+    scores = [
+        law.location - law.scale * math.log(-math.log(u))
+        for law, u in zip(model.laws(where), uniform, strict=True)
+    ]
+    return where, model, np.array(scores)
+
+
+def test_a_fit_finds_how_the_law_depends_on_circumstances():
+    print(f"seed {SEED}")
+    random = np.random.default_rng(SEED)
+    where, model, scores = simulated(random, 4000)
+    found = fit_null_model(where, scores, 1e5)
+    others, *_ = simulated(random, 500)
+    for known, fitted in zip(model.laws(others), found.laws(others), strict=True):
+        assert fitted.location == pytest.approx(known.location, abs=0.35 * known.scale)
+        assert fitted.scale == pytest.approx(known.scale, rel=0.15)
+    passing = [law.evalue(s) <= 0.01 for law, s in zip(found.laws(where), scores, strict=True)]
+    assert 0.005 < np.mean(passing) < 0.015
+
+
+def test_terms_of_the_usual_circumstances_vanish():
+    """At 400 nucleotides, 100,000 of space and even composition three terms are left."""
+    means, variances = terms_of(Circumstances(*(np.array([x]) for x in (400.0, 1e5, 0.25))), 1e5)
+    assert means.tolist() == [[1, 0, 0, 0.4, 0, 0, 0, 0, 0, 0, 0, 0]]
+    assert variances.tolist() == [[1, 0, 0]]
+
+
+def test_a_smaller_space_than_any_that_was_looked_at_counts_as_the_least():
+    model = NullModel((0.0, 4.0) + (0.0,) * 10, (0.0, 0.0, 0.0), 1e5, 1e5)
+    small, least, large = model.laws(
+        Circumstances(np.full(3, 400.0), np.array([10.0, 1e5, 1e6]), np.full(3, 0.25))
+    )
+    assert small == least
+    assert large.location - least.location == pytest.approx(4 * math.log(10))
+    assert least.scale == pytest.approx(1 / SPREAD)
