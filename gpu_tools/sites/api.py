@@ -8,6 +8,7 @@ from functools import partial
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
@@ -73,6 +74,8 @@ def tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
+    A locus, named ``NAME:START-END``, has the scores and penalties of its record.
+
     Parameters
     ----------
     base : Sequence
@@ -91,8 +94,13 @@ def tables_of(
     dict of str to SiteTable
         The tables of a `SiteCase`.
     """
-    codes = {"+": base.codes, "-": reverse_complement(base.codes)}
-    return {strand: model.table(codes[strand], ends, reading) for strand in strands}
+    locus = Locus.of(base)
+    read = {"+": (base.codes, locus.start), "-": (reverse_complement(base.codes), -locus.end)}
+    tables = {}
+    for strand in strands:
+        codes, origin = read[strand]
+        tables[strand] = model.table(codes, ends, reading, origin)
+    return tables
 
 
 def site_align(

@@ -119,8 +119,9 @@ class GeneSites:
         return replace(self, introns=tuple(introns))
 
     def table(
-        self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any"
-    ) -> SiteTable:
+        self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
+        origin: int = 0,
+    ) -> SiteTable:  # fmt: skip
         """Score the boundaries of a strand.
 
         Parameters
@@ -132,6 +133,8 @@ class GeneSites:
         reading : {"any", "complete", "incomplete"}
             ``complete``: chains translate, from a start codon to a stop codon; ``incomplete``:
             they translate, and begin and end at any codon for the points that this costs.
+        origin : int
+            Where multiples count from, see `gpu_tools.sites.table.IntronClass`.
 
         Returns
         -------
@@ -143,7 +146,7 @@ class GeneSites:
         first = _ends(codes, begin, (START_CODON,), self.start, 0)
         last = _ends(codes, end, self.stops, self.stop, len(START_CODON))
         classes = (
-            IntronClass(k, *least_and_penalty, intron.rising)
+            IntronClass(k, *least_and_penalty, intron.rising, origin)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )

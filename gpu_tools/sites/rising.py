@@ -31,9 +31,10 @@ class Rising(NamedTuple):
 
     `near_every` is the distance of the borders of each class, 0 if its penalty does not rise.
     `far_class`, `far_every` and `far_extra` are class, distance and first points of each line
-    beyond a class's first one.
+    beyond a class's first one. `origin` is added to a boundary before multiples are looked for.
     """
 
+    origin: int
     near_every: NDArray[np.int64]
     far_class: NDArray[np.int64]
     far_every: NDArray[np.int64]
@@ -47,7 +48,8 @@ class Rising(NamedTuple):
     def mark_borders(self, flags: NDArray[np.uint8], low: int) -> None:
         """Flag the boundaries at which some penalty rises; `flags` begin with boundary `low`."""
         for every in set(self.near_every[self.near_every > 0].tolist()):
-            first = every * max(-(-low // every), 1)
+            first = max(low, 1)
+            first += -(first + self.origin) % every
             flags[first - low :: every] |= BORDER
 
 
@@ -56,7 +58,15 @@ def rising_of(introns) -> Rising:
     near = [intron.rising[0][1] if intron.rising else 0 for intron in introns]
     far = [(k, e, x) for k, i in enumerate(introns) for x, e in i.rising[1:]]
     columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
-    return Rising(np.array(near, dtype=np.int64), *(column.copy() for column in columns))
+    origin = introns[0].origin if introns else 0
+    return Rising(origin, np.array(near, dtype=np.int64), *(column.copy() for column in columns))
+
+
+@njit
+def is_border(rising, k, boundary):
+    """Tell whether the penalty of class `k` rises at a boundary."""
+    every = rising.near_every[k]
+    return every > 0 and (boundary + rising.origin) % every == 0
 
 
 @njit
@@ -77,7 +87,7 @@ def write_border(rising, boundary, splits, first, operations, n):
     """
     classes = len(rising.near_every)
     for k in range(classes):
-        if rising.near_every[k] == 0 or boundary % rising.near_every[k]:
+        if not is_border(rising, k, boundary):
             continue
         for split in range(splits):
             near = first + k * splits + split
@@ -85,7 +95,7 @@ def write_border(rising, boundary, splits, first, operations, n):
                 if rising.far_class[f] == k:
                     far = first + (classes + f) * splits + split
                     n = emit(operations, n, RAISE, far, near, -rising.far_extra[f])
-                    if boundary % rising.far_every[f] == 0:
+                    if (boundary + rising.origin) % rising.far_every[f] == 0:
                         n = emit(operations, n, LOWER, far, far, -1)
             n = emit(operations, n, LOWER, near, near, -1)
             for f in range(len(rising.far_class)):

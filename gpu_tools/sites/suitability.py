@@ -59,7 +59,7 @@ def unusual_site_counts(model: GeneSites, cases: Iterable[SiteCase]) -> str | No
 
 def _sites(table: SiteTable) -> tuple[int, int]:
     """Return donors and acceptors of a strand."""
-    flags = table.flags()
+    flags = table.flags(0, table.length + 1)
     return np.count_nonzero(flags & INNER_EXIT), np.count_nonzero(flags & INNER_ENTRY)
 
 

@@ -35,12 +35,16 @@ class IntronClass(NamedTuple):
         How the penalty grows with the length: lines (extra, every), see `penalty_between`. The
         first line's extra is 0; `extra` rises from line to line, and each `every` is a multiple of
         the one before. Without lines the penalty is constant.
+    origin : int
+        Added to a boundary before its multiples are counted, so that a locus and its record have
+        the same penalties; equal in all classes of a table.
     """
 
     kind: int
     min_length: int
     penalty: int
     rising: tuple[tuple[int, int], ...] = ()
+    origin: int = 0
 
     def penalty_between(self, exits: NDArray[np.int64], entry: int) -> NDArray[np.int64]:
         """Return the penalties of introns from some exits to an entry, all of them long enough.
@@ -49,7 +53,8 @@ class IntronClass(NamedTuple):
         intron, up to the entry. The least line counts.
         """
         shortest = np.asarray(exits) + self.min_length
-        lines = [extra + entry // every - shortest // every for extra, every in self.rising]
+        first, last = shortest + self.origin, entry + self.origin
+        lines = [extra + last // every - first // every for extra, every in self.rising]
         return self.penalty + np.min(lines or [np.zeros_like(shortest)], axis=0)
 
     @property

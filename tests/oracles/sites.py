@@ -11,7 +11,8 @@ def chains(sites, length):
     """All chains with the sum of their sites and introns, as {chain: best sum}.
 
     `sites` holds four dictionaries of scores by boundary, ``first_entry`` and so on, ``introns``
-    as (kind, least length, penalty, lines) and the boundaries' ``entry_kind`` and ``exit_kind``.
+    as (kind, least length, penalty, lines, origin) and the kinds of boundaries, ``entry_kind``
+    and ``exit_kind``.
     """
     found = {}
 
@@ -43,11 +44,13 @@ def intron_penalty(sites, end, start):
     behind the shortest intron of the class, up to the entry.
     """
     costs = []
-    for kind, least, penalty, lines in sites["introns"]:
+    for kind, least, penalty, lines, origin in sites["introns"]:
         alike = kind == sites["exit_kind"][end] == sites["entry_kind"][start]
         if alike and start - end >= least:
             crossed = range(end + least + 1, start + 1)
-            rises = [extra + sum(i % every == 0 for i in crossed) for extra, every in lines]
+            rises = [
+                extra + sum((i + origin) % every == 0 for i in crossed) for extra, every in lines
+            ]
             costs.append(penalty + min(rises, default=0))
     return min(costs, default=None)
 

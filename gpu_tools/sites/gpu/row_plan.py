@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.sites.cpu.state import Sites
 from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, PUT, RAISE, emit
-from gpu_tools.sites.rising import BORDER, write_border
+from gpu_tools.sites.rising import BORDER, is_border, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 
 LAST = 8
@@ -170,7 +170,8 @@ def _looked_at(sites: Sites, k: int, entries: NDArray[np.int64]) -> NDArray[np.i
     every = sites.rising.near_every[k]
     if every == 0:
         return entries
-    return np.union1d(entries, np.arange(every, len(sites.flags), every) - 1)
+    first = -sites.rising.origin % every
+    return np.union1d(entries, np.arange(first, len(sites.flags), every) - 1)
 
 
 def _compiled(sites: Sites, blocks, slots: SlotLayout, begins, finals) -> RowPlan:
@@ -313,7 +314,9 @@ def _write_operations(sites, slots, block_ends, marked, written, traceback, exit
         before, closes = (0 if i == 0 else n), i == block_ends[block]
         if flags[i] & BORDER:
             for k in range(classes):
-                n = _take(sites, slots, i - 1, k, groups, operations, n)
+                # others have no border here: exits may yet join a group that they look at
+                if is_border(sites.rising, k, i):
+                    n = _take(sites, slots, i - 1, k, groups, operations, n)
             n = write_border(sites.rising, i, 1, slots.before, operations, n)
         if finals[i]:
             n = emit(operations, n, FINAL, row, i, sites.last_exit[i])

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.sites.api import SiteCase, _finished, site_align
-from gpu_tools.sites.table import IntronClass
+from gpu_tools.sites.table import CLOSED, IntronClass
 from tests import cases
 from tests.sites.test_api import changed, random_table, random_target
 
@@ -132,6 +132,21 @@ RUNS = {
 def test_row_plans(kernel, rows):
     rng = np.random.default_rng(rows)
     exons = [check(rng, *RUNS[kernel], rows) for _ in range(60)]
+    assert max(exons) > 1
+
+
+def table_with_shared_slots(rng, length: int, share: float, longest: int):
+    """Return a table with few entries: exits share slots across borders of the other kind."""
+    introns = IntronClass(0, 1, 1), IntronClass(1, 1, 2, ((0, 3), (2, 6)))
+    table = random_table(rng, length, 0.4, introns)
+    entries = np.where(rng.random(length + 1) < 0.1, table.inner_entry, CLOSED)
+    return changed(table, inner_entry=entries)
+
+
+@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_in_memory)])
+def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
+    rng = np.random.default_rng(7)
+    exons = [check(rng, ends, table_with_shared_slots, run, 40) for _ in range(40)]
     assert max(exons) > 1
 
 
