@@ -21,7 +21,7 @@ from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
 from gpu_tools.model.calibration import null_model, with_evalues
 from gpu_tools.model.results import SplicedAlignment
-from gpu_tools.model.scoring import ENDS, SplicedScoring
+from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
 from gpu_tools.model.significance import NullModel
 
 _log = logging.getLogger(__name__)
@@ -78,27 +78,29 @@ def _runs_on_cpu(requested: dict) -> str | None:
     help="Format of the exons; auto recognises it by content, then suffix.",
 )  # fmt: skip
 @click.option(
-    "--match", type=click.IntRange(min=1), default=1, show_default=True,
+    "--match", type=click.IntRange(min=1), default=GENE_SCORING.match, show_default=True,
     help="Score of equal nucleotides.",
 )  # fmt: skip
 @click.option(
-    "--mismatch", type=int, default=-1, show_default=True, help="Score of unequal nucleotides."
-)
+    "--mismatch", type=int, default=GENE_SCORING.mismatch, show_default=True,
+    help="Score of unequal nucleotides.",
+)  # fmt: skip
 @click.option(
-    "--gap", type=click.IntRange(max=0), default=-2, show_default=True,
+    "--gap", type=click.IntRange(max=0), default=GENE_SCORING.gap, show_default=True,
     help="Score added for each gap symbol.",
 )  # fmt: skip
 @click.option(
     "--exon-weight", type=float, callback=options.finite, metavar="W",
     help="Add round(W * candidate's own score) for each exon of the chain; with --site-model W is "
-    "points per bit of a splice site.  [default: 0, or the model's]",
+    f"points per bit of a splice site.  [default: {GENE_SCORING.exon_weight}, or the model's]",
 )  # fmt: skip
 @click.option(
     "--intron-penalty", type=int, metavar="N",
-    help="Subtract N for each exon after the chain's first.  [default: 0, or the model's]",
+    help="Subtract N for each exon after the chain's first.  "
+    f"[default: {GENE_SCORING.intron_penalty}, or the model's]",
 )  # fmt: skip
 @click.option(
-    "--ends", type=click.Choice(ENDS), default="global", show_default=True,
+    "--ends", type=click.Choice(ENDS), default=GENE_SCORING.ends, show_default=True,
     help="free-target: the target's ends may stay unaligned at no cost; free: also, the chain may "
     "enter its first exon and leave its last one anywhere.",
 )  # fmt: skip
@@ -120,10 +122,14 @@ def command(
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
     A chain is a list of candidate exons of one strand that do not overlap. Its score is that of
-    the best global alignment of the exons' concatenation with the target. FASTA files may be
-    compressed and hold many records. The table has one row a case, with 1-based inclusive
-    positions on the forward strand. Results on a locus are in its record's coordinates. The table
-    says which chains are credible; files of alignments hold those alone.
+    the best alignment of the exons' concatenation with the target, with the exons' own scores and
+    less the introns' penalties. FASTA files may be compressed and hold many records. The table has
+    one row a case, with 1-based inclusive positions on the forward strand. Results on a locus are
+    in its record's coordinates. The table says which chains are credible; files of alignments hold
+    those alone.
+
+    --exon-weight 0 --intron-penalty 0 --ends global gives Gelfand's score: that of the global
+    alignment alone.
     """
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
     if incomplete and not coding:
@@ -190,7 +196,7 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores:
 
 def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     """Return the work on listed candidates."""
-    scoring = SplicedScoring(**{name: n for name, n in scores.items() if n is not None})
+    scoring = replace(GENE_SCORING, **{name: n for name, n in scores.items() if n is not None})
     align = partial(spliced_align, reading=reading)
     null = null_model(scoring, reading)
     return _Work(read_cases(files), scoring, align, null, lambda results: None)

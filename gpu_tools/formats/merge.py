@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,9 @@ from typing import NamedTuple
 import pysam
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.gene_model import gene_lines, read_models
 from gpu_tools.formats.alignments.sam import header, write_indexed
+from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
 from gpu_tools.formats.tables import read_table
@@ -22,7 +23,6 @@ from gpu_tools.model.locus import Locus
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
 _SEQUENCE_REGION = "##sequence-region"
-_MODEL_ID = re.compile(r"([\t;](?:ID|Parent)=mRNA)(\d+)")
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
@@ -141,44 +141,37 @@ def _with_case(case: CaseRow, row: str, method: str) -> str:
 
 
 def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write the features of GFF3 files one file after another, each sequence region once.
+    """Write the gene models of GFF3 files as `write_alignments` would have written all at once.
 
-    Of regions of one sequence the longest counts.
-
-    Gene models, which the tools name mRNA1, mRNA2, ... in each file, are numbered through.
+    Isoforms of all files are grouped into genes; the IDs of their mRNAs and parts stay. Each
+    sequence region is written once; of regions of one sequence the longest counts.
 
     Raises
     ------
     InputError
-        If an input does not begin with GFF3's version line.
+        If an input does not begin with GFF3's version line, or holds other features.
     """
     bodies = [_gff3_body(path) for path in inputs]
     regions: dict[str, str] = {}
-    for line in (line for body in bodies for line in body if line.startswith(_SEQUENCE_REGION)):
+    for line in (line for body in bodies for _, line in body if line.startswith(_SEQUENCE_REGION)):
         seqid = line.split()[1]
         regions[seqid] = max(regions.get(seqid, line), line, key=_region_end)
+    files = zip(inputs, bodies, strict=True)
+    models = [model for path, body in files for model in read_models(features(path, body))]
     with open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions.values()))
-        n_models = 0
-        for body in bodies:
-            features = [line for line in body if not line.startswith("#")]
-            stream.writelines(f"{_renumbered(line, n_models)}\n" for line in features)
-            n_models += sum(1 for line in features if line.split("\t")[2] == "mRNA")
+        stream.writelines(gene_lines(models))
 
 
 def _region_end(line: str) -> int:
     return int(line.split()[3])
 
 
-def _gff3_body(path: PathLike) -> list[str]:
-    first, *body = [line for _, line in read_lines(path)] or [""]
+def _gff3_body(path: PathLike) -> list[tuple[int, str]]:
+    (_, first), *body = list(read_lines(path)) or [(1, "")]
     if first.split() != GFF3_VERSION.split():
         raise InputError("no GFF3", path=path, line=1, expected=repr(GFF3_VERSION))
-    return [line for line in body if line]
-
-
-def _renumbered(feature: str, n_before: int) -> str:
-    return _MODEL_ID.sub(lambda match: f"{match[1]}{int(match[2]) + n_before}", feature)
+    return body
 
 
 def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:

@@ -85,6 +85,13 @@ class SplicedScoring:
         return bonus.astype(np.int64)
 
 
+GENE_SCORING = SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")
+"""The defaults of the command and of the workflow, which give good gene structures.
+
+`SplicedScoring()` is the alignment score alone.
+"""
+
+
 @dataclass(frozen=True)
 class EditCosts:
     """Costs of approximate matching.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
+from gpu_tools.sites.model import load_sites
 from tests.oracles import sites as oracle_sites
 from tests.programs import require
 
@@ -78,6 +79,24 @@ def test_strand_and_model_options(files, capsys):
     minus = capsys.readouterr().out.splitlines()[1].split("\t")
     assert int(cheap[3]) > int(long[3]) > int(minus[3])
     assert (cheap[2], minus[2], long[7]) == ("+", "-", "1")
+
+
+def test_defaults_are_the_models_weights_and_free_ends_of_the_target(files, capsys):
+    """Target's ends that nothing resembles stay unaligned unless the whole target is aligned."""
+    name, symbols = (files / "t.fa").read_text().split()
+    (files / "t.fa").write_text(f"{name}\n{'CA' * 20}{symbols}{'AC' * 20}\n")
+    model = load_sites("vertebrate")
+    scored = {}
+    for options in ((), ("--ends", "free-target", "--exon-weight", str(model.points_per_bit)),
+                    ("--ends", "global")):  # fmt: skip
+        words = ("--site-model", "vertebrate", "--strand", "+", "--coding", *options)
+        assert run(*words) == 0
+        scored[options[:2]] = capsys.readouterr().out.splitlines()[1].split("\t")
+    free, stated, whole = scored.values()
+    assert free == stated
+    assert free[8] == "81-141,251-329,439-514"
+    assert float(free[9]) > 0.98
+    assert int(whole[3]) < int(free[3])
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ ROOT = str(Path(__file__).parents[2])
 SAID = "gpu-tools: info: listed candidates with free ends or that translate run on the CPU\n"
 HEADER = "\t".join(COLUMNS) + "\n"
 ROW = "s\tt\t+\t3\t9\t5\t5\t3\t1-2,3-4,8-9\t0.8333\t55\t1.0000\t1.0e+00\tno\n"
+GELFAND = ("--exon-weight", "0", "--intron-penalty", "0", "--ends", "global")
 BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
 
 
@@ -32,9 +33,9 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments, base="s.fa", exons="e.bed", targets="t.fa"):
+def run(*arguments, base="s.fa", exons="e.bed", targets="t.fa", scoring=GELFAND):
     inputs = ["--base", base, "--exons", exons, "--targets", targets]
-    return main(["spliced-align", *inputs, "--device", "cpu", *arguments])
+    return main(["spliced-align", *inputs, "--device", "cpu", *scoring, *arguments])
 
 
 def complaint(capsys, *arguments, code=1, **inputs):
@@ -87,6 +88,23 @@ def test_exon_weight_and_penalty_and_ends(files, capsys):
     row = capsys.readouterr().out.splitlines()[1].split("\t")
     # CG---GT of CGTATGT with CGGT: 4 pairs, 3 gaps, bonus 5; both exons: 5 pairs, 4 gaps, 1 + 5 - 1
     assert (row[3], row[8], row[9]) == ("3", "3-9", "0.5714")
+
+
+def test_defaults_are_those_of_the_workflow(files, capsys):
+    """Each option alone has the workflow's value by default, and matters in the example."""
+    (files / "e.tsv").write_text("base\tstart\tend\tscore\ns\t1\t2\t6\ns\t3\t9\t21.2\n")
+
+    def row(*scoring):
+        assert run(exons="e.tsv", scoring=scoring) == 0
+        return capsys.readouterr().out.splitlines()[1].split("\t")
+
+    found = row()
+    # CG---GT with CGGT of the target: 4 pairs, 3 gaps, and 0.5 * 21.2, halves to even
+    assert (found[3], found[8]) == ("9", "3-9")
+    workflow = ("--exon-weight", "0.5", "--intron-penalty", "10", "--ends", "free-target")
+    for k in (0, 2, 4):
+        assert row(*workflow[k : k + 2]) == found
+        assert row(*GELFAND[k : k + 2]) != found
 
 
 def test_candidates_that_translate(files, capsys):
@@ -221,7 +239,7 @@ def without_gpu(*arguments):
 
 
 def test_cuda_without_a_gpu(files):
-    inputs = ["spliced-align", "--base", "s.fa", "--exons", "e.bed", "--targets", "t.fa"]
+    inputs = ["spliced-align", "--base", "s.fa", "--exons", "e.bed", "--targets", "t.fa", *GELFAND]
     for more in (["devices"], [*inputs, "--device", "cuda:0"],
                  [*inputs, "--device", "cuda", "--ends", "free"]):  # fmt: skip
         found = without_gpu(*more)

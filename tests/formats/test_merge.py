@@ -26,7 +26,7 @@ def alignment(base, target, score, start):
 
 ALIGNMENTS = [
     alignment("long", "t", 5, 3),
-    alignment("long", "u", 8, 30),
+    alignment("long", "u", 8, 12),  # shares an exon with the one before
     alignment("short", "t", 7, 2),
     alignment("short", "u", 8, 0),
 ]
@@ -55,6 +55,39 @@ def test_gff3_is_that_of_one_batch(tmp_path, sizes):
     whole = write_batches(tmp_path, ".gff3", [ALIGNMENTS])[0]
     merge_gff3(write_batches(tmp_path, ".gff3", dealt(sizes)), tmp_path / "merged.gff3")
     assert (tmp_path / "merged.gff3").read_text() == whole.read_text()
+
+
+def test_isoforms_of_several_files_get_one_gene(tmp_path):
+    """The third alignment makes isoforms of the first two; each stands once, and keeps its ID."""
+    found = [alignment("long", "t", 5, 3), alignment("long", "t", 8, 25),
+             alignment("long", "u", 7, 15), alignment("long", "t", 5, 3)]  # fmt: skip
+    paths = write_batches(tmp_path, ".gff3", [[one] for one in found])
+    merge_gff3(paths, tmp_path / "all.gff3")
+    lines = (tmp_path / "all.gff3").read_text().splitlines()
+    (gene,) = (line for line in lines if "\tgene\t" in line)
+    assert gene.split("\t")[3:5] == ["4", "38"]
+    assert "ID=gene:t@long:4-38:" in gene
+    models = [line.split(";Parent=") for line in lines if "\tmRNA\t" in line]
+    alone = [line for path in paths[:3] for line in path.read_text().splitlines()]
+    assert [head for head, _ in models] == [
+        line.split(";Parent=")[0] for line in alone if "\tmRNA\t" in line
+    ]
+    assert {f"ID={parent}" for _, parent in models} == {gene.split("\t")[8].split(";")[0]}
+    kept = [line for line in alone if "\texon\t" in line]
+    assert [line for line in lines if "\texon\t" in line] == kept
+
+
+@pytest.mark.parametrize(
+    ("feature", "attributes"),
+    [("exon", "Parent=m"), ("mRNA", "Name=t"), ("mRNA", "ID=mRNA:x"), ("mRNA", "ID=m;Name=t")],
+)
+def test_features_of_other_gff3_are_an_error(tmp_path, feature, attributes):
+    (tmp_path / "a").write_text(
+        f"##gff-version 3\n# a remark\nc\t.\t{feature}\t1\t2\t3\t+\t.\t{attributes}\n"
+    )
+    with pytest.raises(InputError, match="a, line 3: a feature .*; expected a file that spliced"):
+        merge_gff3([tmp_path / "a"], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
 
 
 @pytest.mark.parametrize("sizes", DEALT)

@@ -7,6 +7,8 @@ import sys
 import pytest
 import yaml
 
+from gpu_tools.cli import spliced_align
+from gpu_tools.model.scoring import GENE_SCORING
 from tests.workflow.folders import ENVIRONMENT, ROOT
 
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
@@ -60,6 +62,17 @@ def test_shipped_configuration_is_the_schemas_defaults():
     schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
     assert config == defaults(schema)
+
+
+def test_the_schemas_scoring_is_that_of_the_command():
+    schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+    of_command = spliced_align.command.make_context("", ["--base", "b", "--targets", "t"]).params
+    scoring = defaults(schema)["scoring"]
+    assert scoring == {name: getattr(GENE_SCORING, name) for name in scoring}
+    weights = {"exon_weight": None, "intron_penalty": None}  # of the mode
+    assert {name: of_command[name] for name in scoring} == scoring | weights
+    of_sites = {k: v for k, v in defaults(schema)["sites"].items() if k != "model"}
+    assert {name: of_command[name] for name in of_sites} == of_sites
 
 
 def defaults(schema):

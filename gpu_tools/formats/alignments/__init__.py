@@ -41,10 +41,11 @@ def write_alignments(
     Parameters
     ----------
     path : str or PathLike
-        ``.gff3``: ``mRNA`` with ``exon`` parts that carry ``Target``; ``.gtf``: ``transcript`` with
-        ``exon`` parts; both with ``CDS`` parts where a chain translates; ``.bed``: BED12 named by
-        the target; ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target
-        as query; a BAM gets its index beside it.
+        ``.gff3``: ``gene`` with ``mRNA`` and its ``exon`` parts that carry ``Target``; ``.gtf``:
+        ``transcript`` with ``exon`` parts; both with ``CDS`` parts and outer codons where a chain
+        translates, and one gene for isoforms; ``.bed``: BED12 named by the target;
+        ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target as query; a
+        BAM gets its index beside it.
     alignments : sequence of SplicedAlignment
         Any order.
     bases : mapping of str to int

@@ -13,6 +13,7 @@ from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_colu
 PAIRS = "=X"
 _ON_BASE = "=XD"
 _ON_TARGET = "=XI"
+CODON = 3
 _log = logging.getLogger(__name__)
 
 
@@ -106,6 +107,21 @@ def _next(lengths: Iterator[int]) -> int:
     for length in lengths:
         return length
     raise ValueError("the CIGAR goes on after the chain's last exon")
+
+
+def outer_codons(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield feature and interval of start and stop codon, which lie in one exon each, if any."""
+    if alignment.start_codon:
+        yield "start_codon", first_nucleotides(alignment.chain[0], alignment.strand, CODON)
+    if alignment.stop_codon:
+        opposite = "-" if alignment.strand == "+" else "+"
+        yield "stop_codon", first_nucleotides(alignment.chain[-1], opposite, CODON)
+
+
+def first_nucleotides(interval: tuple[int, int], strand: str, length: int) -> tuple[int, int]:
+    """Return the first nucleotides of an interval in a strand's direction."""
+    start, end = interval
+    return (start, start + length) if strand == "+" else (end - length, end)
 
 
 def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:

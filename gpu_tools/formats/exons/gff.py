@@ -52,6 +52,11 @@ class Feature(NamedTuple):
         """The checked interval, 0-based half-open."""
         return self.location.closed_interval(self.start, self.end)
 
+    @property
+    def line(self) -> str:
+        """The line without its end."""
+        return "\t".join(self[1:])
+
     def attribute(self, key: str) -> str | None:
         """Return an attribute, written as ``key=value`` or as ``key "value"``, None without it."""
         pattern = rf'(?:^|;)\s*{key}(?:=|\s+)("?)([^;]*?)\1\s*(?:;|$)'

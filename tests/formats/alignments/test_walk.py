@@ -108,14 +108,19 @@ def check_paf(path, a):
 def check_gene_model(path, a):
     write_one(path, a, sequences(a)[1])
     lines = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
-    assert [line[2] for line in lines] == ["mRNA"] + ["exon"] * len(a.chain)
-    assert [(int(f[3]) - 1, int(f[4])) for f in lines[1:]] == sorted(a.chain)
+    gene, mrna, *exons = lines
+    assert [line[2] for line in lines] == ["gene", "mRNA"] + ["exon"] * len(a.chain)
+    assert [(int(f[3]) - 1, int(f[4])) for f in exons] == sorted(a.chain)
     assert {line[6] for line in lines} == {a.strand}
-    assert lines[0][5] == str(a.score)
-    parts = lines[:0:-1] if a.strand == "-" else lines[1:]
+    assert (gene[5], mrna[5]) == (".", str(a.score))
+    name = f"t@b:{gene[3]}-{gene[4]}"
+    assert re.fullmatch(rf"ID=(gene:{name}:[0-9a-f]{{8}});Name=t", gene[8])
+    assert mrna[8].endswith(f";Parent={gene[8][3:-7]}")
+    own = re.match(rf"ID=mRNA:({name}:[0-9a-f]{{8}});Name=t;", mrna[8])[1]
+    parts = exons[::-1] if a.strand == "-" else exons
     following = a.target_start
     for k, (fields, (start, end)) in enumerate(zip(parts, a.chain, strict=True), start=1):
-        assert f"ID=mRNA1.exon{k};" in fields[8]
+        assert fields[8].startswith(f"ID=exon:{own}:{k};Parent=mRNA:{own}")
         inside = [t for op, t, p in columns(a) if op in "=X" and start <= p < end]
         target = re.search(r"Target=t (\d+) (\d+)$", fields[8])
         if not target:
@@ -134,7 +139,9 @@ def check_transcript(path, a):
     assert [(int(f[3]) - 1, int(f[4])) for f in lines[1:]] == list(a.chain)
     assert {line[6] for line in lines} == {a.strand}
     assert (lines[0][5], lines[0][7]) == (str(a.score), ".")
-    assert all('gene_id "gene1"; transcript_id "mRNA1";' in line[8] for line in lines)
+    place = f"t@b:{lines[0][3]}-{lines[0][4]}:[0-9a-f]{{8}}"
+    ids = re.match(f'gene_id "gene:{place}"; transcript_id "mRNA:{place}"; ', lines[0][8])[0]
+    assert all(line[8].startswith(ids) for line in lines)
 
 
 def check_bed(path, a):
@@ -191,6 +198,10 @@ def test_random(tmp_path_factory, suffix, a):
         CHECKS[suffix](tmp_path_factory.getbasetemp() / f"random{suffix}", a)
 
 
+# CRC-32 of what the alignment is, and of its gene's mRNAs
+MRNA, GENE = "t@b:11-45:78b14672", "t@b:11-45:e08c6452"
+
+
 def test_exact_lines(tmp_path):
     a = alignment("-", [(40, 45), (10, 20)], "2D3=20N1I7=1X2D", (1, 2), exon_scores=(1.5, -2.25))
     target = Sequence.from_text("t", "AACGTACGTACGTAC")
@@ -207,9 +218,14 @@ def test_exact_lines(tmp_path):
     write_one(tmp_path / "x.gff3", a, target)
     assert (tmp_path / "x.gff3").read_text() == (
         "##gff-version 3\n##sequence-region b 1 120\n"
-        "b\tgpu-tools\tmRNA\t11\t45\t7\t-\t.\tID=mRNA1;Name=t;identity=0.6250;coverage=0.7333\n"
-        "b\tgpu-tools\texon\t11\t20\t-2.25\t-\t.\tID=mRNA1.exon2;Parent=mRNA1;Target=t 5 13\n"
-        "b\tgpu-tools\texon\t41\t45\t1.5\t-\t.\tID=mRNA1.exon1;Parent=mRNA1;Target=t 2 4\n"
+        f"b\tgpu-tools\tgene\t11\t45\t.\t-\t.\tID=gene:{GENE};Name=t\n"
+        f"b\tgpu-tools\tmRNA\t11\t45\t7\t-\t.\tID=mRNA:{MRNA};Name=t;identity=0.6250;"
+        "coverage=0.7333;"
+        f"Parent=gene:{GENE}\n"
+        f"b\tgpu-tools\texon\t11\t20\t-2.25\t-\t.\tID=exon:{MRNA}:2;Parent=mRNA:{MRNA};"
+        "Target=t 5 13\n"
+        f"b\tgpu-tools\texon\t41\t45\t1.5\t-\t.\tID=exon:{MRNA}:1;Parent=mRNA:{MRNA};"
+        "Target=t 2 4\n"
     )
 
 
@@ -250,7 +266,7 @@ def test_gff3_escapes_names(tmp_path):
     write_alignments(tmp_path / "x.gff3", *several())
     text = (tmp_path / "x.gff3").read_text()
     assert "Target=t%3B1%2C%3D%26 1 10\n" in text
-    assert len(set(re.findall(r"ID=([^;]+)", text))) == 9
+    assert len(set(re.findall(r"ID=([^;]+)", text))) == 12
 
 
 def test_gff3_is_valid(tmp_path):

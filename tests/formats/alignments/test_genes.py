@@ -1,0 +1,171 @@
+"""Genes and names of gene models: isoforms, and IDs that stay apart when files are joined."""
+
+import re
+import subprocess
+from dataclasses import replace
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from gpu_tools.formats.alignments import write_alignments
+from gpu_tools.formats.alignments.genes import Transcript, genes_of
+from tests.formats.alignments.cases import BASE_LENGTH, alignment
+from tests.formats.alignments.test_coding import CODING
+from tests.programs import require
+
+
+def naive_genes(transcripts):
+    """Sets of numbers of transcripts that shared nucleotides connect, by repeated joining."""
+    genes = []
+    for number, t in enumerate(transcripts):
+        own = {(t.base, t.strand, p) for start, end in t.exons for p in range(start, end)}
+        members = {number}
+        for other in [gene for gene in genes if gene[1] & own]:
+            genes.remove(other)
+            members, own = members | other[0], own | other[1]
+        genes.append((members, own))
+    return sorted(sorted(members) for members, _ in genes)
+
+
+def random_transcript(rng, number):
+    bounds = np.sort(rng.choice(120, 2 * int(rng.integers(1, 4)), replace=False)).tolist()
+    exons = tuple(zip(bounds[::2], bounds[1::2], strict=True))
+    base, strand = str(rng.choice(["a", "b"])), str(rng.choice(["+", "-"]))
+    exons = exons if rng.random() < 0.5 else exons[::-1]
+    return Transcript(f"n{number}", base, strand, f"t{number}", int(rng.integers(0, 3)), exons)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_genes_are_what_shared_nucleotides_connect(seed):
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    transcripts = [random_transcript(rng, k) for k in range(int(rng.integers(1, 25)))]
+    genes = genes_of(transcripts)
+    numbers = [[transcripts.index(t) for t in gene.isoforms] for gene in genes]
+    assert numbers == naive_genes(transcripts)
+    for gene in genes:
+        edges = [p for t in gene.isoforms for exon in t.exons for p in exon]
+        assert gene.interval == (min(edges), max(edges))
+        assert gene.best.score == max(t.score for t in gene.isoforms)
+    # the order does not matter for what is one gene, and for its name
+    shuffled = [transcripts[k] for k in rng.permutation(len(transcripts))]
+    assert {gene.name for gene in genes_of(shuffled)} == {gene.name for gene in genes}
+
+
+def test_introns_and_exons_that_touch_do_not_make_a_gene():
+    def genes(*exons):
+        named = (Transcript(str(k), "b", "+", "t", 1, e) for k, e in enumerate(exons))
+        return [[int(t.name) for t in gene.isoforms] for gene in genes_of(list(named))]
+
+    assert genes([(0, 5), (20, 25)], [(5, 9)], [(10, 20)]) == [[0], [1], [2]]
+    assert genes([(0, 5), (20, 25)], [(5, 21)], [(8, 9)]) == [[0, 1, 2]]
+    assert genes([(0, 50)], [(60, 70)], [(3, 4)], [(49, 61)]) == [[0, 1, 2, 3]]
+
+
+def attributes(path, key, feature=""):
+    pattern = rf'\t{feature}[^\n]*?[\t; ]{key}(?:=|\s")([^;"\n]+)'
+    return re.findall(pattern, path.read_text())
+
+
+def written(path, alignments):
+    write_alignments(path, alignments, {"b": BASE_LENGTH, "b@c": BASE_LENGTH}, {})
+    return path
+
+
+ISOFORMS = [
+    alignment("+", [(10, 20), (40, 45)], "10=20N5=", target="one", score=9),
+    alignment("-", [(12, 22)], "10=", target="other strand", score=9),
+    alignment("+", [(44, 54)], "10=", target="two", score=12),
+    alignment("+", [(60, 70)], "10=", target="alone", score=20),
+]
+
+
+def test_isoforms_share_a_gene_in_both_formats(tmp_path):
+    gff3, gtf = (written(tmp_path / f"x{suffix}", ISOFORMS) for suffix in (".gff3", ".gtf"))
+    parents = attributes(gff3, "Parent", "mRNA")
+    assert parents[0] == parents[1] == attributes(gff3, "ID", "gene")[0]
+    assert len(set(parents)) == 3
+    assert attributes(gtf, "gene_id", "transcript") == parents
+    assert attributes(gtf, "transcript_id", "transcript") == attributes(gff3, "ID", "mRNA")
+    assert [name.rpartition(":")[0] for name in attributes(gff3, "ID", "gene")] == [
+        "gene:two@b:11-54", "gene:other%20strand@b:13-22", "gene:alone@b:61-70",
+    ]  # fmt: skip
+    assert attributes(gff3, "Name", "gene") == ["two", "other%20strand", "alone"]
+
+
+ONE = CODING["+"]
+CHANGES = {
+    "score": {"score": 8},
+    "strand": {"strand": "-", "chain": ONE.chain[::-1], "cigar": CODING["-"].cigar},
+    "inner exon": {"chain": ((10, 18), (41, 45), (50, 58)), "target_end": 20,
+                   "cigar": (("=", 8), ("N", 23), ("=", 4), ("N", 5), ("=", 8))},
+    "columns": {"cigar": (("=", 8), ("N", 22), ("=", 4), ("X", 1), ("N", 5), ("=", 8))},
+    "target": {"target": "t@b"},
+    "base": {"base": "b@c"},
+    "part of the target": {"target_start": 1, "target_end": ONE.target_end + 1},
+    "exon scores": {"exon_scores": (1.0, 2.0, 3.0)},
+    "no reading": {"phases": (), "start_codon": False, "stop_codon": False},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("suffix", "key", "feature"),
+    [
+        (".gff3", "ID", "gene"), (".gff3", "ID", "mRNA"), (".gff3", "ID", "exon"),
+        (".gtf", "gene_id", "transcript"), (".gtf", "transcript_id", "transcript"),
+    ],
+)  # fmt: skip
+def test_ids_stay_apart_when_files_of_different_alignments_are_joined(
+    tmp_path, suffix, key, feature
+):
+    """Alignments that differ in one thing, each in a file of its own."""
+    alignments = [ONE, *(replace(ONE, **change) for change in CHANGES.values())]
+    files = [written(tmp_path / f"{k}{suffix}", [a]) for k, a in enumerate(alignments)]
+    found = [unquote(name) for file in files for name in attributes(file, key, feature)]
+    n_each = len(ONE.chain) if feature == "exon" else 1
+    assert len(found) == len(set(found)) == n_each * len(alignments)
+
+
+@pytest.mark.parametrize("suffix", [".gff3", ".gtf"])
+def test_equal_alignments_are_written_once_and_have_one_id(tmp_path, suffix):
+    """So are those that two loci of a record find; what was searched does not matter."""
+    again = replace(ONE, n_exons=77, cells=5, base_length=BASE_LENGTH - 1)
+    once, twice = written(tmp_path / f"x{suffix}", [ONE]), tmp_path / f"y{suffix}"
+    assert written(twice, [ONE, again]).read_text() == once.read_text()
+    assert written(twice, [again]).read_text() == once.read_text()
+
+
+def test_a_chain_that_translates_has_its_codons_and_one_cds(tmp_path):
+    for name, strand in (("+", "+"), ("-", "-"), ("incomplete", "+"), ("stop codon alone", "-")):
+        a = CODING[name]
+        path = written(tmp_path / "x.gff3", [a])
+        ends = {"start_codon": a.start_codon, "stop_codon": a.stop_codon}
+        assert {codon: len(attributes(path, "ID", codon)) for codon in ends} == ends
+        cds = attributes(path, "ID", "CDS")
+        assert (len(cds), len(set(cds))) == (len(a.chain), 1)
+        assert set(attributes(path, "Parent", "CDS")) == set(attributes(path, "ID", "mRNA"))
+        for line in path.read_text().splitlines():
+            fields = line.split("\t")
+            if "_codon" in line:
+                interval = int(fields[3]) - 1, int(fields[4])
+                first = (strand == "+") == (fields[2] == "start_codon")
+                exon = min(a.chain) if first else max(a.chain)
+                start = exon[0] if first else exon[1] - 3
+                assert (interval, fields[6], fields[7]) == ((start, start + 3), strand, "0")
+
+
+def test_joined_files_are_valid(tmp_path):
+    require("gt")
+    files = [written(tmp_path / "a.gff3", ISOFORMS), written(tmp_path / "b.gff3", [
+        *CODING.values(), *(replace(a, score=a.score + 1) for a in ISOFORMS),
+    ])]  # fmt: skip
+    first, second = (file.read_text() for file in files)
+    joined = tmp_path / "joined.gff3"
+    joined.write_text(first + "".join(x for x in second.splitlines(True) if x[0] != "#"))
+    for check in ([], ["-typecheck", "so"]):
+        run = subprocess.run(
+            ["gt", "gff3validator", *check, joined], capture_output=True, text=True
+        )
+        assert (run.returncode, run.stdout) == (0, "input is valid GFF3\n"), run.stderr
+        assert "warning" not in run.stderr
