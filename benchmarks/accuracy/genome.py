@@ -1,7 +1,7 @@
 """Accuracy of gene structures on whole pieces of a genome, beside minimap2, spaln and exonerate.
 
 Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS and TRANSCRIPTS in the
-environment choose programs, by commas, and how many transcripts. FOLDER holds
+environment choose programs, by commas, and how many transcripts, DEVICE ours. FOLDER holds
 folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
 FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
 with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
@@ -46,7 +46,8 @@ SEED = 2028
 LONGEST_TARGET = 6_000
 SAMPLE = {"spaln": 20, "exonerate": 20}
 """Transcripts that slow programs get of each data set; whole pieces take them too long."""
-GPU_BATCH = 200
+BATCH = 200
+DEVICE = os.environ.get("DEVICE", "auto")
 SPALN_SPECIES = {"fly2L": "InsectDm", "at": "Magnolio", "held out": "Tetrapod"}
 """spaln's parameters by the name of our model."""
 
@@ -160,18 +161,18 @@ def _trial(transcript: Transcript, base: str, divergence: int, k: int, more, cut
     return Trial(transcript, *cut[key], target)
 
 
-def ours(trials: list[Trial], device: str = "auto") -> list[list[tuple[str, int, int]]]:
+def ours(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
     """Return the chains of site mode, both strands tried."""
     tables, found = {}, []
-    for begin in range(0, len(trials), GPU_BATCH):
+    for begin in range(0, len(trials), BATCH):
         cases = []
-        for trial in trials[begin : begin + GPU_BATCH]:
+        for trial in trials[begin : begin + BATCH]:
             key = id(trial.base), id(trial.transcript.model)
             if key not in tables:
                 tables[key] = tables_of(trial.base, trial.transcript.model)
             cases.append(SiteCase(trial.base, Sequence("t", trial.target), tables[key]))
-        found += [_exons(result) for result in site_align(cases, device=device)]
-        if len(tables) > GPU_BATCH:
+        found += [_exons(result) for result in site_align(cases, device=DEVICE)]
+        if len(tables) > BATCH:
             tables.clear()
     return found
 
