@@ -1,7 +1,8 @@
 """Accuracy of gene structures on whole pieces of a genome, beside minimap2, spaln and exonerate.
 
-Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS and TRANSCRIPTS in the
-environment choose programs, by commas, and how many transcripts, DEVICE ours. FOLDER holds
+Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA
+and TRANSCRIPTS in the environment choose programs and data sets, by commas, and how many
+transcripts, DEVICE ours. FOLDER holds
 folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
 FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
 with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
@@ -256,7 +257,7 @@ def human_more(folder: Path) -> NDArray[np.uint8]:
 def rows(folder: Path, methods: tuple[str, ...], tiny: bool = False) -> Iterator[dict]:
     """Yield a row a data set, base, divergence and method."""
     size = int(os.environ.get("TRANSCRIPTS", 10**6))
-    names = ("fly2L", "at", "human")
+    names = os.environ.get("DATA", "fly2L,at,human").split(",")
     for name in names[-1:] if tiny else names:
         every = sample(transcripts(folder, name), 2 if tiny else size)
         bases = [WHOLE, *FLANKS] + (["whole and 1.3 Mb more"] if name == "human" else [])

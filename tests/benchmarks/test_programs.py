@@ -73,7 +73,10 @@ def test_files_of_matching_at_a_tiny_size(tmp_path):
 
 @pytest.fixture(scope="module")
 def species(tmp_path_factory):
-    """A folder like augustus-doc's with the shortest gene of man, and mutated ones of others."""
+    """A folder like augustus-doc's with the shortest gene of man, and mutated ones of others.
+
+    It also has the gene as a genome with coding sequences and their annotation.
+    """
     folder, rng = tmp_path_factory.mktemp("cgp"), np.random.default_rng(1)
     gene = min(genes(annotated_records()), key=lambda gene: len(gene.codes))
     for name, (assembly, annotation) in ANNOTATIONS.items():
@@ -89,6 +92,14 @@ def species(tmp_path_factory):
             f'chr\tx\t{kind}\t{start + 1}\t{end}\t.\t+\t.\ttranscript_id "t1";\n'
             for kind, start, end in features
         ))  # fmt: skip
+    annotated = (folder / ANNOTATIONS["human"][1]).read_text()
+    for name, text in (
+        ("genome", f">chr\n{decode(gene.codes)}\n"), ("cds", f">t1\n{decode(gene.coding)}\n"),
+    ):  # fmt: skip
+        with gzip.open(folder / f"{name}.fa.gz", "wt") as stream:
+            stream.write(text)
+    with gzip.open(folder / "truth.gtf.gz", "wt") as stream:
+        stream.write(annotated)
     return folder
 
 
@@ -122,7 +133,7 @@ def test_comparison_of_two_trees(tmp_path):
             raise RuntimeError("no such function")
         return {group: {"first": 9.0, "times": [tree, tree], "digest": "same"}}
 
-    made = compare.Comparison({"base": 4.0, "new": 1.0}, tmp_path, ["cpu"], deadline=np.inf)
+    made = compare.Comparison({"base": 4.0, "new": 1.0}, tmp_path, ["cpu"], np.inf, [], 1)
     made.tasks = [("broken", "cpu", run), ("calls", "cpu", run)]
     assert made.round()
     assert made.round()

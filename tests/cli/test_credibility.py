@@ -120,7 +120,7 @@ def test_targets_that_cannot_be_coding_are_told_in_one_line(coding, capsys):
     texts = {"whole": coding, "a": coding[3:], "b": coding[:-3], "c": "ACG", "d": "AC"}
     with open("c.fa", "w") as stream:
         stream.writelines(f">{name}\n{text}\n" for name, text in texts.items())
-    run(*SITES, "--coding", targets="c.fa")
+    run(*SITES, "--coding", "--ends", "global", targets="c.fa")
     (line,) = (line for line in warnings(capsys) if "codon" in line)
     assert line == (
         "4 targets do not begin with a start codon or do not end with a stop codon, as --coding "
