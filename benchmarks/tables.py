@@ -154,6 +154,19 @@ def accuracy(figures: dict) -> Iterator[Row]:
         yield f"{method} ({own[5]['genes']} genes)", *values
 
 
+def accuracy_genome(figures: dict) -> Iterator[Row]:
+    """Yield a row a data set, base and method: exon F1 by divergence, whole genes at 0 %."""
+    rows, divergences = [row for own in figures.values() for row in own], (0, 5, 15, 25, 35, 45)
+    for data, base, method in sorted({(r["data"], r["base"], r["method"]) for r in rows}):
+        own = {r["divergence"]: r for r in rows if (r["data"], r["base"]) == (data, base)
+               and r["method"] == method}  # fmt: skip
+        if base in ("gene", "1 kb") or not own:
+            continue
+        values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in divergences)
+        whole = f"{own[5]['whole']} of {own[5]['transcripts']}" if 5 in own else ""
+        yield f"{data}, {base}: {method}", *values, whole
+
+
 def chains(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence, seconds a gene at 25 %."""
     rows = figures["chains"]
@@ -243,6 +256,11 @@ TABLES = {
     "site-mode-memory": Table("sites-memory", ("base x target", "peak", "time"), site_memory),
     "accuracy": Table(
         "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), accuracy
+    ),
+    "accuracy-genome": Table(
+        "accuracy-genome",
+        ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
+        accuracy_genome,
     ),
     "chains": Table("chains-cpu", ("exon F1", "15 %", "25 %", "35 %", "s a gene, 25 %"), chains),
     "matching-approximate": Table(
