@@ -203,7 +203,8 @@ def test_narrow_strips_are_for_long_bases():
 def test_which_kernel_takes_what():
     from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
 
-    table = random_table(np.random.default_rng(1), 50, 0.5)
+    introns = IntronClass(0, 2, 1), IntronClass(1, 3, 2)
+    table = random_table(np.random.default_rng(1), 50, 0.5, introns)
     base = np.zeros(50, dtype=np.uint8)
 
     def packs(target="A" * 40, table=table, **scores):
