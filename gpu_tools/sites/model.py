@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
 from gpu_tools.sites.scores import CLOSED, BoundaryScores, boundary_type, checked_scores
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import IntronClass, SiteTable, are_lines
 from gpu_tools.splicing.codons import stop_words
 from gpu_tools.splicing.site_matrix import SiteModel, read_site, sites_between
 
@@ -31,6 +30,11 @@ LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
 MOST_KINDS = 8
 MOST_LINES, LARGEST_EXTRA, LEAST_EVERY = 4, 1000, 64
+_RISING = (
+    f"at most {MOST_LINES} pairs of extra points and nucleotides a point, the first extra 0, "
+    f"extras rising to at most {LARGEST_EXTRA}, nucleotides rising, each a multiple of the one "
+    f"before, from {LEAST_EVERY} to {LONGEST_INTRON}"
+)
 START_CODON = "ATG"
 PART = 1 << 18
 """Boundaries whose sites are scored together."""
@@ -308,22 +312,14 @@ def _intron(reader: ModelReader) -> IntronModel:
 def _lines(reader: ModelReader) -> tuple[tuple[int, int], ...]:
     """Return how penalties rise, nothing if the model does not say."""
     lines = reader.content.get("rising", [])
-    expected = (
-        f"at most {MOST_LINES} pairs of extra points and nucleotides a point, the first extra 0, "
-        f"extras rising to at most {LARGEST_EXTRA}, nucleotides rising, each a multiple of the one "
-        f"before, from {LEAST_EVERY} to {LONGEST_INTRON}"
-    )
-    is_table = isinstance(lines, list) and len(lines) <= MOST_LINES
-    if not is_table or not all(isinstance(pair, list) and len(pair) == 2 for pair in lines):
-        raise reader.wrong("rising", expected)
-    if any(type(number) is not int for pair in lines for number in pair):
-        raise reader.wrong("rising", expected)
-    if lines and (
-        lines[0][0] != 0 or lines[-1][0] > LARGEST_EXTRA
-        or lines[0][1] < LEAST_EVERY or lines[-1][1] > LONGEST_INTRON
-        or any(
-            b[0] <= a[0] or b[1] <= a[1] or b[1] % a[1] for a, b in pairwise(lines)
-        )
-    ):  # fmt: skip
-        raise reader.wrong("rising", expected)
+    if not (isinstance(lines, list) and len(lines) <= MOST_LINES and all(map(_is_line, lines))):
+        raise reader.wrong("rising", _RISING)
+    if not are_lines(lines):
+        raise reader.wrong("rising", _RISING)
     return tuple((extra, every) for extra, every in lines)
+
+
+def _is_line(line: Any) -> bool:
+    if not isinstance(line, list) or [type(number) for number in line] != [int, int]:
+        return False
+    return 0 <= line[0] <= LARGEST_EXTRA and LEAST_EVERY <= line[1] <= LONGEST_INTRON

@@ -40,11 +40,6 @@ class Rising(NamedTuple):
     far_every: NDArray[np.int64]
     far_extra: NDArray[np.int64]
 
-    @property
-    def most_operations(self) -> int:
-        """Operations at a border for each kind of split codon, at most."""
-        return len(self.near_every) + 3 * len(self.far_class)
-
     def mark_borders(self, flags: NDArray[np.uint8], low: int) -> None:
         """Flag the boundaries at which some penalty rises; `flags` begin with boundary `low`."""
         for every in set(self.near_every[self.near_every > 0].tolist()):
@@ -60,6 +55,12 @@ def rising_of(introns) -> Rising:
     columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
     origin = introns[0].origin if introns else 0
     return Rising(origin, np.array(near, dtype=np.int64), *(column.copy() for column in columns))
+
+
+@njit
+def most_operations(rising):
+    """Return how many operations a border has for each kind of split codon, at most."""
+    return len(rising.near_every) + 3 * len(rising.far_class)
 
 
 @njit

@@ -7,6 +7,7 @@ exon at a *last* exit and the others at an *inner* one (a donor).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,8 @@ class SiteTable:
     Raises
     ------
     ScoringError
-        If a score or a penalty is 2^30 or more.
+        If a score or a penalty is 2^30 or more, the lines of a penalty are not as `IntronClass`
+        says, or the classes' origins differ.
     """
 
     def __init__(
@@ -104,6 +106,12 @@ class SiteTable:
         largest = max(self.largest_scores())
         if largest >= LIMIT_INT32:
             raise ScoringError(f"a penalty of {largest} is too large; expected less than 2^30")
+        if not all(are_lines(intron.rising) for intron in self.introns):
+            raise ScoringError(
+                "penalties that rise along wrong lines; expected those of IntronClass"
+            )
+        if len({intron.origin for intron in self.introns}) > 1:
+            raise ScoringError("classes of introns with different origins; expected one")
 
     @property
     def lists(self) -> tuple[BoundaryScores, ...]:
@@ -175,6 +183,18 @@ class SiteTable:
         """Return whether an exon can be entered as the first and left as the last."""
         entries, exits = self.first.span, self.last.span
         return entries is not None and exits is not None and entries[0] < exits[1]
+
+
+def are_lines(lines) -> bool:
+    """Return whether a penalty can rise along lines, see `IntronClass`.
+
+    With other lines the sweeps would not find the least penalty.
+    """
+    if not lines:
+        return True
+    pairs = pairwise(lines)
+    steps = (b[0] > a[0] and b[1] > a[1] and b[1] % a[1] == 0 for a, b in pairs)
+    return lines[0][0] == 0 and lines[0][1] > 0 and all(steps)
 
 
 def _listed(scores) -> BoundaryScores:

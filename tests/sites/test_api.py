@@ -42,6 +42,8 @@ def random_intron(rng, least: int = 0, longest: int = 5, penalty: int = 5) -> In
 
 def random_table(rng, length, share=0.3, introns=None) -> SiteTable:
     introns = introns or tuple(random_intron(rng, -2) for _ in range(rng.integers(1, 4)))
+    origin = int(rng.integers(-99, 100))
+    introns = tuple(intron._replace(origin=origin) for intron in introns)
     return SiteTable(
         *(random_scores(rng, length, share) for _ in range(4)), introns,
         *(rng.integers(0, 2, length + 1).astype(np.uint8) for _ in range(2)),
@@ -142,6 +144,21 @@ def test_rising_penalties_of_longer_cases(seed, short_blocks):
     assert result.score == expected
     if expected is not None:
         assert rescored(base, target, result, table, scoring) == expected
+
+
+@pytest.mark.parametrize(
+    "lines", [((1, 4),), ((0, 0),), ((0, 4), (0, 8)), ((0, 4), (2, 6)), ((0, 8), (2, 4))]
+)
+def test_lines_along_which_no_penalty_can_rise_are_refused(lines):
+    with pytest.raises(ScoringError, match="wrong lines"):
+        random_table(np.random.default_rng(1), 9, introns=(IntronClass(0, 1, 1, lines),))
+
+
+def test_classes_have_one_origin():
+    table = random_table(np.random.default_rng(1), 9)
+    introns = (IntronClass(0, 1, 1, (), 3), IntronClass(0, 1, 1, (), 4))
+    with pytest.raises(ScoringError, match="different origins"):
+        changed(table, introns=introns)
 
 
 STOPS = np.zeros((5, 5, 5), dtype=bool)

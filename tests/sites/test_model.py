@@ -92,6 +92,16 @@ def test_codons_are_found_across_parts(part, monkeypatch):
         assert scores.tolist() == expected.tolist()
 
 
+def test_penalties_rise_along_the_models_lines():
+    lines = [[0, 64], [3, 256]]
+    introns = [content()["introns"][0] | {"rising": lines}, content()["introns"][1]]
+    classes = sites_from_dict(content(introns=introns)).table(encode("ACGT"), origin=5).introns
+    assert [i.rising for i in classes] == [((0, 64), (3, 256))] * 2 + [()]
+    assert {i.origin for i in classes} == {5}
+    between = classes[0].penalty_between(np.array([0]), 600)
+    assert between.tolist() == [5 + 3 + 605 // 256 - (classes[0].min_length + 5) // 256]
+
+
 def test_penalties_and_lengths_can_be_changed():
     model = sites_from_dict(content())
     assert [i.penalties for i in model.with_penalty(9).introns] == [((4, 9),), ((4, 9),)]
@@ -107,6 +117,13 @@ def test_penalties_and_lengths_can_be_changed():
         ({"sites_per_kb": {"donors": 80, "acceptors": -1}}, "sites_per_kb.acceptors"),
         ({"introns": [content()["introns"][0] | {"penalties": [1, 2]}]}, r"introns\[0\].penalties"),
         ({"introns": [content()["introns"][0] | {"from": [6, 4]}]}, r"introns\[0\].from"),
+        *(
+            ({"introns": [content()["introns"][0] | {"rising": lines}]}, r"introns\[0\].rising")
+            for lines in (
+                1, [1], [[0, 64, 2]], [[0, 64.0]], [[1, 64]], [[0, 63]], [[0, 64], [0, 128]],
+                [[0, 64], [2, 100]], [[0, 64], [1001, 128]], [[0, 64]] * 5,
+            )
+        ),
     ],
 )  # fmt: skip
 def test_bad_models_name_the_key(changes, key):

@@ -6,15 +6,14 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.sites.operations import RAISE
-from gpu_tools.sites.rising import write_border
+from gpu_tools.sites.rising import most_operations, write_border
 from gpu_tools.splicing.rows import lower, raise_to
 
 
 @njit(nogil=True)
 def cross_border(before, rising, boundary, splits, floor, lanes):
     """Bring the rows before entries up to date at a border, all earlier exits being taken."""
-    lines = len(rising.near_every) + 3 * len(rising.far_class)
-    operations = np.empty((splits * lines, 4), np.int64)
+    operations = np.empty((splits * most_operations(rising), 4), np.int64)
     width = before.shape[1]
     for k in range(write_border(rising, boundary, splits, 0, operations, 0)):
         to, source, bonus = operations[k, 1], operations[k, 2], operations[k, 3]

@@ -20,7 +20,7 @@ from gpu_tools.sites.gpu.row_plan import (
     n_maxima,
 )
 from gpu_tools.sites.operations import ADVANCE, CLEAR, FINAL, PUT, RAISE, emit
-from gpu_tools.sites.rising import BORDER, write_border
+from gpu_tools.sites.rising import BORDER, most_operations, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 
@@ -69,7 +69,7 @@ def compile_coding(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
     most = (
         (2 * FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
         + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (rows_of_block + 6)
-        + borders * SPLITS * sites.rising.most_operations
+        + borders * SPLITS * most_operations(sites.rising)
     )  # fmt: skip
     operations = np.empty((most, 4), dtype=np.int32)
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.sites.cpu.state import Sites
 from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, PUT, RAISE, emit
-from gpu_tools.sites.rising import BORDER, is_border, write_border
+from gpu_tools.sites.rising import BORDER, is_border, most_operations, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 
 LAST = 8
@@ -179,7 +179,7 @@ def _compiled(sites: Sites, blocks, slots: SlotLayout, begins, finals) -> RowPla
     n_entries, n_exits = int((sites.flags & INNER_ENTRY != 0).sum()), len(rows)
     most = (2 + 2 * classes) * n_exits + classes * n_entries + int(begins.sum() + finals.sum())
     most += (len(blocks) + 1) * (n_maxima(sites) + 3)
-    most += int((sites.flags & BORDER != 0).sum()) * sites.rising.most_operations
+    most += int((sites.flags & BORDER != 0).sum()) * most_operations(sites.rising)
     operations = np.empty((most, 4), dtype=np.int32)
     boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
     of_exits = np.searchsorted(ends, rows)
