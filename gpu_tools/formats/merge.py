@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -13,6 +13,7 @@ import pysam
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.gene_model import gene_lines, read_models
+from gpu_tools.formats.alignments.genes import Transcript, extent
 from gpu_tools.formats.alignments.sam import header, write_indexed
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.fields import Location
@@ -151,13 +152,41 @@ def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
     InputError
         If an input does not begin with GFF3's version line, or holds other features.
     """
+    _write_models(inputs, output, lambda transcript: True)
+
+
+def select_gff3(
+    path: PathLike, output: PathLike, chosen: Container[tuple[str, str, tuple[int, int]]]
+) -> None:
+    """Write the gene models of a GFF3 file that are chosen, grouped into genes anew.
+
+    Parameters
+    ----------
+    path, output : path-like
+        A file that ``spliced-align`` or the workflow wrote, and the one to write.
+    chosen : container of (str, str, (int, int))
+        Names of base sequence and target of each model, and where it lies from its first to its
+        last nucleotide, 0-based half-open.
+
+    Raises
+    ------
+    InputError
+        As `merge_gff3`.
+    """
+    _write_models([path], output, lambda t: (t.base, t.target, extent(t.exons)) in chosen)
+
+
+def _write_models(
+    inputs: Sequence[PathLike], output: PathLike, chosen: Callable[[Transcript], bool]
+) -> None:
     bodies = [_gff3_body(path) for path in inputs]
     regions: dict[str, str] = {}
     for line in (line for body in bodies for _, line in body if line.startswith(_SEQUENCE_REGION)):
         seqid = line.split()[1]
         regions[seqid] = max(regions.get(seqid, line), line, key=_region_end)
     files = zip(inputs, bodies, strict=True)
-    models = [model for path, body in files for model in read_models(features(path, body))]
+    found = (model for path, body in files for model in read_models(features(path, body)))
+    models = [model for model in found if chosen(model.transcript)]
     with open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in (GFF3_VERSION, *regions.values()))
         stream.writelines(gene_lines(models))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import open_output, read_lines
+from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.tables import MISSING
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 
 _NEEDED = {"base", "target", "strand", "score", "base_length", "target_length", "chain",
            "evalue", "accepted"}  # fmt: skip
-_ATTRIBUTES, _FIELDS = 8, 9
 
 
 class ScoredRow(NamedTuple):
@@ -25,7 +23,8 @@ class ScoredRow(NamedTuple):
     fields : dict of str to str
         Texts by column.
     alignment : SplicedAlignment
-        Names, lengths, strand, score, chain and E-value of it; no CIGAR.
+        Names, lengths, strand, score, chain and E-value of it; no CIGAR. Its base is the record
+        that positions are of, which a sheet of cases may call by another name.
     """
 
     fields: dict[str, str]
@@ -70,7 +69,7 @@ def read_scores(path: str | os.PathLike) -> tuple[list[str], list[ScoredRow]]:
 
 
 def _alignment_of(fields: dict[str, str]) -> SplicedAlignment:
-    names = fields["base"], fields["target"]
+    names = _record_of(fields), fields["target"]
     lengths = int(fields["base_length"]), int(fields["target_length"])
     if fields["chain"] == MISSING:
         return SplicedAlignment(*names, *lengths)
@@ -81,35 +80,11 @@ def _alignment_of(fields: dict[str, str]) -> SplicedAlignment:
     return SplicedAlignment(*names, *lengths, fields["strand"], score, chain=chain, evalue=evalue)
 
 
-def select_models(
-    path: str | os.PathLike, output: str | os.PathLike, chosen: Callable[[str, str], bool]
-) -> None:
-    """Write the gene models of a GFF3 file that are chosen, with their parts and all directives.
-
-    Parameters
-    ----------
-    path, output : str or PathLike
-        A file that ``spliced-align`` or the workflow wrote, and the one to write.
-    chosen : callable
-        Receives the names of base sequence and target of a feature ``mRNA``.
-    """
-    lines = [line for _, line in read_lines(path)]
-    features = [(line, line.split("\t")) for line in lines]
-    models, genes = set(), set()
-    for _, fields in features:
-        if len(fields) == _FIELDS and fields[2] == "mRNA":
-            values = _attributes(fields)
-            if chosen(unquote(fields[0]), unquote(values.get("Name", ""))):
-                models.add(values.get("ID"))
-                genes.add(values.get("Parent"))
-    with open_output(output) as stream:
-        for line, fields in features:
-            values = _attributes(fields) if len(fields) == _FIELDS else {}
-            own, parent = values.get("ID", ""), values.get("Parent", "")
-            if not values or own in models | genes or parent in models:
-                stream.write(f"{line}\n")
-
-
-def _attributes(fields: list[str]) -> dict[str, str]:
-    parts = (attribute.partition("=") for attribute in fields[_ATTRIBUTES].split(";"))
-    return {key: value for key, _, value in parts}
+def _record_of(fields: dict[str, str]) -> str:
+    """Return the record's name: that of the column ``locus`` of the workflow, or the base's."""
+    if "locus" not in fields:
+        return fields["base"]
+    locus = Locus.parse(fields["locus"])
+    if locus is None:
+        raise ValueError(f"no locus: {fields['locus']}")
+    return locus.record

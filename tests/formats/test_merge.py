@@ -7,7 +7,14 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import write_alignments
-from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3, merge_methods, merge_tables
+from gpu_tools.formats.merge import (
+    concatenate,
+    merge_bam,
+    merge_gff3,
+    merge_methods,
+    merge_tables,
+    select_gff3,
+)
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence
@@ -75,6 +82,17 @@ def test_isoforms_of_several_files_get_one_gene(tmp_path):
     assert {f"ID={parent}" for _, parent in models} == {gene.split("\t")[8].split(";")[0]}
     kept = [line for line in alone if "\texon\t" in line]
     assert [line for line in lines if "\texon\t" in line] == kept
+
+
+def test_models_are_chosen_by_their_place(tmp_path):
+    """One of two models of a target on one record, alone in its gene; and one of another record."""
+    found = [*ALIGNMENTS, alignment("long", "t", 6, 40)]
+    chosen = [ALIGNMENTS[0], ALIGNMENTS[3]]
+    (path,) = write_batches(tmp_path, ".gff3", [found])
+    places = {(a.base, a.target, (a.chain[0][0], a.chain[-1][1])) for a in chosen}
+    select_gff3(path, tmp_path / "chosen.gff3", places)
+    write_alignments(tmp_path / "alone.gff3", chosen, BASES, TARGETS)
+    assert (tmp_path / "chosen.gff3").read_text() == (tmp_path / "alone.gff3").read_text()
 
 
 @pytest.mark.parametrize(

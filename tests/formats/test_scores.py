@@ -1,9 +1,9 @@
-"""The table of scores as alignments, and gene models chosen from GFF3."""
+"""The table of scores as alignments."""
 
 import pytest
 
 from gpu_tools import InputError
-from gpu_tools.formats.scores import read_scores, select_models
+from gpu_tools.formats.scores import read_scores
 from gpu_tools.model.results import SplicedAlignment
 
 HEADER = (
@@ -26,6 +26,15 @@ def test_rows_are_alignments(tmp_path):
     ]
 
 
+def test_a_locus_names_the_record_that_positions_are_of(tmp_path):
+    path = tmp_path / "s.tsv"
+    path.write_text(
+        HEADER.replace("method", "method\tlocus") + ROW.replace("sites", "sites\tchr1:1-90")
+    )
+    (row,) = read_scores(path)[1]
+    assert (row.alignment.base, row.fields["base"]) == ("chr1", "b")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -33,6 +42,7 @@ def test_rows_are_alignments(tmp_path):
         ("base\ttarget\n", "line 1: no table of scores"),
         (HEADER + ROW + ROW[:-5] + "\n", "line 3: a broken row"),
         (HEADER + ROW.replace("31-40", "31"), "line 2: a broken row"),
+        (HEADER.replace("cells", "locus") + ROW, "line 2: a broken row"),
         (HEADER + ROW.replace("\t12\t", "\tx\t"), "line 2: a broken row"),
     ],
 )
@@ -42,19 +52,3 @@ def test_broken_tables(tmp_path, text, says):
     with pytest.raises(InputError, match="s.tsv, ") as error:
         read_scores(path)
     assert says in str(error.value)
-
-
-def test_models_are_chosen_with_gene_and_parts(tmp_path):
-    lines = ["##gff-version 3", "##sequence-region c%3B1 1 99"]
-    for feature, attributes in (
-        ("gene", "ID=g1"), ("mRNA", "ID=m1;Parent=g1;Name=one"), ("exon", "ID=e1;Parent=m1"),
-        ("mRNA", "ID=m2;Parent=g1;Name=two%2C2"), ("exon", "ID=e2;Parent=m2"),
-        ("gene", "ID=g3"), ("mRNA", "ID=m3;Parent=g3;Name=one;note=x"), ("CDS", "Parent=m3"),
-    ):  # fmt: skip
-        lines.append(f"c%3B1\tgpu-tools\t{feature}\t1\t9\t.\t+\t.\t{attributes}")
-    path, output = tmp_path / "in.gff3", tmp_path / "out.gff3"
-    path.write_text("".join(f"{line}\n" for line in lines))
-    select_models(path, output, lambda base, target: (base, target) == ("c;1", "two,2"))
-    assert output.read_text().splitlines() == [*lines[:3], *lines[5:7]]
-    select_models(path, output, lambda base, target: False)
-    assert output.read_text().splitlines() == lines[:2]

@@ -4,7 +4,8 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.scores import read_scores, select_models
+from gpu_tools.formats.merge import select_gff3
+from gpu_tools.formats.scores import read_scores
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.loci import best_loci, best_targets
 
@@ -35,8 +36,7 @@ def command(scores, method, alignments, loci, targets, models, quiet):
         for locus in best:
             start, end = locus.interval
             chosen.append((start + 1, end, 1 + len(locus.others), *fields[id(locus.best)]))
-        names = {(locus.best.base, locus.best.target) for locus in best}
-        select_models(source, output, lambda *pair, names=names: pair in names)
+        select_gff3(source, output, {(x.best.base, x.best.target, x.interval) for x in best})
     write_table(loci, ["rank", *columns], ranked)
     write_table(targets, ["start", "end", "n_targets", *columns], chosen)
 

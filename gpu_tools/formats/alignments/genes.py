@@ -38,7 +38,7 @@ class Transcript(NamedTuple):
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> Transcript:
         """Return the transcript that an alignment with a chain stands for."""
-        place = alignment.base, _extent(alignment.chain)
+        place = alignment.base, extent(alignment.chain)
         name = _name(alignment.target, *place, _content(alignment))
         return cls(name, alignment.base, alignment.strand, alignment.target, alignment.score,
                    alignment.chain)  # fmt: skip
@@ -88,7 +88,7 @@ def genes_of(transcripts: Sequence[Transcript]) -> list[LocusGene]:
 
 def _gene(isoforms: list[Transcript]) -> LocusGene:
     best = min(isoforms, key=lambda transcript: (-transcript.score, transcript.name))
-    interval = _extent([exon for transcript in isoforms for exon in transcript.exons])
+    interval = extent([exon for transcript in isoforms for exon in transcript.exons])
     content = "\n".join(sorted(transcript.name for transcript in isoforms))
     name = _name(best.target, best.base, interval, content)
     return LocusGene(name, best, interval, tuple(isoforms))
@@ -125,7 +125,8 @@ def _sharing(transcripts: Sequence[Transcript]) -> Iterator[tuple[int, int]]:
             furthest, longest = end, number
 
 
-def _extent(intervals: Sequence[Interval]) -> Interval:
+def extent(intervals: Sequence[Interval]) -> Interval:
+    """Return where the first of some intervals begins and where the last one ends."""
     return min(start for start, _ in intervals), max(end for _, end in intervals)
 
 
