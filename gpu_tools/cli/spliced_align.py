@@ -165,7 +165,7 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
         laws = run.laws(done)
     results = with_evalues(results, laws)
-    run.tell_reversed(results, laws, wanted)
+    run.tell_reversed(results, laws, wanted, quiet)
     return results
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.progress import progress
 from gpu_tools.model.calibration import null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
@@ -110,8 +111,9 @@ class Run:
         return [None] * len(self.cases)
 
     def tell_reversed(
-        self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance
-    ) -> None:
+        self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance,
+        quiet: bool,
+    ) -> None:  # fmt: skip
         """Warn of targets whose reverse complements fit clearly better.
 
         Without shuffles only targets that have no accepted chain are tried.
@@ -121,7 +123,7 @@ class Run:
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))
             if law and (self.shuffles or result.target not in accepted)
         ]  # fmt: skip
-        turned = self.align([_turned(self.cases[k]) for k in chosen]) if chosen else []
+        turned = self._align_turned([_turned(self.cases[k]) for k in chosen], quiet)
         found = with_evalues(turned, [laws[k] for k in chosen])
         names = dict.fromkeys(
             other.target for k, other in zip(chosen, found, strict=True)
@@ -129,6 +131,12 @@ class Run:
             and other.score - results[k].score >= _CLEARLY * laws[k].scale
         )  # fmt: skip
         _tell(list(names), "fit clearly better as their reverse complement")
+
+    def _align_turned(self, cases: list, quiet: bool) -> Sequence[SplicedAlignment]:
+        if not cases:
+            return []
+        with progress("trying reverse complements", sum(c.cells for c in cases), quiet) as done:
+            return self.align(cases, progress=done)
 
 
 def _turned(case):
