@@ -150,8 +150,8 @@ def rows(records, tiny: bool = False) -> Iterator[dict]:
     levels += [("biased", d) for d in BIASED_DIVERGENCES]
     if tiny:
         every, levels = sorted(every, key=lambda gene: len(gene.codes))[:2], levels[:1]
-    ways = OURS_BY | FREE_BY
-    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in ways.items()}
+    options = OURS_BY | FREE_BY
+    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in options.items()}
     for mutations, divergence in levels:
         trials = trials_of(every, divergence, mutations == "biased")
         level = {"mutations": mutations, "divergence": divergence}
