@@ -167,6 +167,43 @@ def accuracy_genome(figures: dict) -> Iterator[Row]:
         yield f"{data}, {base}: {method}", *values, whole
 
 
+def accuracy_species(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: exon F1 by locus and target; before them genes and exons."""
+    rows = figures["species"]
+    own = {(row["method"], row["locus"], row["target"]): row for row in rows}
+    pairs = dict.fromkeys((row["locus"], row["target"]) for row in rows)
+    pairs = sorted(pairs, key=lambda pair: pair[0] != "human")
+    first = [own[rows[0]["method"], *pair] for pair in pairs]
+    yield "locus", *(row["locus"] for row in first)
+    yield "target, identity", *(f"{row['target']}, {row['identity']:.2f}" for row in first)
+    yield "genes, exons", *(f"{row['genes']}, {row['exons']}" for row in first)
+    for method in dict.fromkeys(row["method"] for row in rows):
+        yield method, *(f"{own[method, *pair]['exon_f1']:.3f}" for pair in pairs)
+
+
+def accuracy_vertebrates(figures: dict) -> Iterator[Row]:
+    """Yield a row a species and reading: exon F1 by divergence."""
+    rows = [row for row in figures["vertebrates"] if row["mutations"] == "uniform"]
+    for species, method in dict.fromkeys((row["species"], row["method"]) for row in rows):
+        own = [r for r in rows if (r["species"], r["method"]) == (species, method)]
+        name = f"{species}, coding" if method.endswith("coding") else species
+        counts = f"{own[0]['genes']}, {own[0]['exons']}"
+        yield name, counts, *(f"{row['exon_f1']:.3f}" for row in own)
+
+
+def accuracy_fragments(figures: dict) -> Iterator[Row]:
+    """Yield three rows for each treatment of ends: inner edges, outer ends, by divergence."""
+    rows = figures["fragments"]
+    kinds = {
+        "acceptors and donors": "inner_f1",
+        "outer ends, exact": "outer_within_0",
+        "outer ends, within 10": "outer_within_10",
+    }
+    for ends in dict.fromkeys(row["ends"] for row in rows):
+        for name, key in kinds.items():
+            yield f"`{ends}`", name, *(f"{r[key]:.3f}" for r in rows if r["ends"] == ends)
+
+
 def chains(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence, seconds a gene at 25 %."""
     rows = figures["chains"]
@@ -261,6 +298,17 @@ TABLES = {
         "accuracy-genome",
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
         accuracy_genome,
+    ),
+    "accuracy-species": Table("accuracy-species", ("exon F1", *[""] * 8), accuracy_species),
+    "accuracy-vertebrates": Table(
+        "accuracy-vertebrates",
+        ("exon F1", "genes, exons", "5 %", "15 %", "25 %", "35 %", "45 %"),
+        accuracy_vertebrates,
+    ),
+    "accuracy-fragments": Table(
+        "accuracy-fragments",
+        ("`--ends`", "share", "5 %", "15 %", "25 %", "35 %"),
+        accuracy_fragments,
     ),
     "chains": Table("chains-cpu", ("exon F1", "15 %", "25 %", "35 %", "s a gene, 25 %"), chains),
     "matching-approximate": Table(

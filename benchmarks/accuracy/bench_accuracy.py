@@ -45,6 +45,11 @@ SEED = 2027
 OURS = "gpu-tools site mode"
 OURS_BY = {"": ("global", "any"), ", coding": ("global", "complete")}
 """Ends and reading that site mode is called with, for each of its rows."""
+FREE_BY = {
+    ", free target ends": ("free-target", "any"),
+    ", free target ends, coding": ("free-target", "complete"),
+}
+"""The same with the command's default ends."""
 CHOICE = Path(__file__).parents[1] / "results" / "accuracy-choice.json"
 
 
@@ -145,7 +150,8 @@ def rows(records, tiny: bool = False) -> Iterator[dict]:
     levels += [("biased", d) for d in BIASED_DIVERGENCES]
     if tiny:
         every, levels = sorted(every, key=lambda gene: len(gene.codes))[:2], levels[:1]
-    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in OURS_BY.items()}
+    options = OURS_BY | FREE_BY
+    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in options.items()}
     for mutations, divergence in levels:
         trials = trials_of(every, divergence, mutations == "biased")
         level = {"mutations": mutations, "divergence": divergence}

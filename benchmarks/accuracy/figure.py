@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from matplotlib import colormaps
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -34,14 +35,15 @@ def figure(rows: list[dict], mutations: str = "uniform") -> str:
     """
     rows = [r for r in rows if r["mutations"] == mutations and not r["method"].endswith("sample")]
     drawn = Figure(figsize=(9, 4.5), layout="constrained")
-    axes = drawn.subplots()
+    axes, colors = drawn.subplots(), colormaps["tab20"].colors
+    axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
     for method in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == method]
         label = f"{method} ({own[0]['genes']} genes)"
         width = 2.8 if method.startswith(OURS) else 1.2
         values = [r["divergence"] for r in own], [r["exon_f1"] for r in own]
         axes.plot(*values, "o-", label=label, linewidth=width)
-    axes.set(xlabel="substituted bases of the target, %", ylabel="exon F1 (both ends exact)")
+    axes.set(xlabel="substituted nucleotides of the target, %", ylabel="exon F1 (both ends exact)")
     axes.set_ylim(0, 1.02)
     axes.grid(axis="y", alpha=0.4)
     drawn.legend(loc="outside right upper", frameon=False)

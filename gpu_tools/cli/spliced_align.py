@@ -96,7 +96,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 )  # fmt: skip
 @click.option(
     "--intron-penalty", type=int, metavar="N",
-    help="Subtract N for each exon after the chain's first.  "
+    help="Subtract N for each exon after the chain's first; with --site-model a longer intron "
+    "costs more, as the model says.  "
     f"[default: {GENE_SCORING.intron_penalty}, or the model's]",
 )  # fmt: skip
 @click.option(

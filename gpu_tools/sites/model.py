@@ -113,7 +113,7 @@ class GeneSites:
         return sha256(text.encode()).hexdigest()[:16]
 
     def with_penalty(self, penalty: int) -> GeneSites:
-        """Return the model with one penalty for all introns, their least lengths as they are."""
+        """Return the model with one penalty for short introns; it rises from there as before."""
         introns = (replace(i, penalties=((i.penalties[0][0], penalty),)) for i in self.introns)
         return replace(self, introns=tuple(introns))
 
