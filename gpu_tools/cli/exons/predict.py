@@ -49,12 +49,17 @@ PROBABILITY = click.FloatRange(0, 1)
     "--samples", type=click.IntRange(min=1), metavar="N",
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
+@click.option(
+    "--by-sequence", is_flag=True,
+    help="Write the exons of each sequence under its own name, as spliced-align reads them: loci of "
+    "one record keep theirs apart.",
+)  # fmt: skip
 @loci.coordinates
 @options.output_of("GFF3")
 @options.common
 def command(
-    base: str, regions: tuple, provider: str, coordinates: str, output: str, quiet: bool,
-    **settings: object,
+    base: str, regions: tuple, provider: str, by_sequence: bool, coordinates: str, output: str,
+    quiet: bool, **settings: object,
 ) -> None:  # fmt: skip
     """Predict candidate exons on both strands of every sequence, as GFF3.
 
@@ -70,7 +75,10 @@ def command(
         for record in records:
             sets[record.name] = chosen.exons(record.codes)
             advance(len(record))
-    write_exons(output, placed.exons_by_record(sets), "gff3", placed.record_lengths)
+    if by_sequence:
+        write_exons(output, placed.exons_by_sequence(sets), "gff3")
+    else:
+        write_exons(output, placed.exons_by_record(sets), "gff3", placed.record_lengths)
 
 
 def _provider(name: str, settings: dict[str, object]) -> Builtin | Genscan | Augustus:
