@@ -78,15 +78,14 @@ def check_row(line, names, fields):
     """Return the values of a row by column; those that are not there are empty."""
     if len(fields) > len(names):
         raise sheet_error(line, f"{len(fields)} fields; expected {len(names)}, as in the header")
-    row = dict.fromkeys(COLUMNS["properties"], "")
-    row |= {name: "" if field in MISSING else field for name, field in zip(names, fields)}
+    known = {name: field for name, field in zip(names, fields) if field not in MISSING}
     required = COLUMNS["required"]
-    if missing := [name for name in required if not row[name]]:
+    if missing := [name for name in required if name not in known]:
         expected = ", ".join(required)
         raise sheet_error(line, f"no value for {', '.join(missing)}; expected {expected}")
-    for name, value in row.items():
+    for name, value in known.items():
         check_value(line, name, value)
-    return row
+    return dict.fromkeys(COLUMNS["properties"], "") | known
 
 
 def check_value(line, column, value):
@@ -119,7 +118,7 @@ def is_pattern(text):
 def files_of(line, row, column):
     """Return the files that a value stands for: itself, or those that it matches."""
     source = row[f"{column}_fasta"]
-    if FETCHED.match(source) or Path(source).exists() or not glob.has_magic(source):
+    if not glob.has_magic(source) or FETCHED.match(source) or Path(source).exists():
         return [source]
     if not is_pattern(row[column]):
         raise sheet_error(
@@ -210,9 +209,7 @@ def check_equal(known, item, line):
 
 def check_base(base, line):
     if base.locus and int(base.locus.split("-")[0]) > int(base.locus.split("-")[1]):
-        raise sheet_error(
-            line, f"{base.locus} ends before it starts; expected START-END", "locus"
-        )
+        raise sheet_error(line, f"{base.locus} ends before it starts; expected START-END", "locus")
     without = not base.exons and not PROVIDER_KEYS[config["exons"]["provider"]]
     if without and "candidates" in methods():
         raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
