@@ -118,20 +118,24 @@ def is_pattern(text):
 def files_of(line, row, column):
     """Return the files that a value stands for: itself, or those that it matches."""
     source = row[f"{column}_fasta"]
-    if not glob.has_magic(source) or FETCHED.match(source) or Path(source).exists():
+    files = matching_files(source)
+    if files is None:
         return [source]
     if not is_pattern(row[column]):
         raise sheet_error(
             line, f"{row[column]!r} in all of {source}; expected * or another pattern", column
         )
-    if not (files := found_files(source)):
+    if not files:
         raise sheet_error(line, f"no file matches {source!r}; expected one", f"{column}_fasta")
     return files
 
 
 @cache
-def found_files(pattern):
-    return sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+def matching_files(source):
+    """Return the files that a pattern matches, None for what is no pattern of files."""
+    if not glob.has_magic(source) or FETCHED.match(source) or Path(source).exists():
+        return None
+    return sorted(path for path in glob.glob(source, recursive=True) if Path(path).is_file())
 
 
 def named(line, row, column):
