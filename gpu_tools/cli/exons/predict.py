@@ -51,8 +51,8 @@ PROBABILITY = click.FloatRange(0, 1)
 )  # fmt: skip
 @click.option(
     "--by-sequence", is_flag=True,
-    help="Write the exons of each sequence under its own name, as spliced-align reads them: loci of "
-    "one record keep theirs apart.",
+    help="Write the exons of each sequence under its own name, as spliced-align reads them, so that "
+    "loci of one record keep theirs apart.",
 )  # fmt: skip
 @loci.coordinates
 @options.output_of("GFF3")
