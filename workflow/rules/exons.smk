@@ -10,6 +10,8 @@ rule exons_predict:
         "../envs/augustus.yaml"
         if config["exons"]["provider"] == "augustus"
         else "../envs/gpu_tools.yaml"
+    # programs run on several loci at one time
+    threads: 1 if config["exons"]["provider"] == "builtin" else 8
     params:
         **config["exons"],
         by_sequence=True,
