@@ -18,7 +18,8 @@ from gpu_tools.cli.common.rule import run_rule
 def command(batches, results, quiet):
     """Copy the files of several folders into one."""
     for folder in batches:
-        shutil.copytree(folder, results, dirs_exist_ok=True)
+        # but for Snakemake's hidden file of the time
+        shutil.copytree(folder, results, ignore=shutil.ignore_patterns(".*"), dirs_exist_ok=True)
 
 
 run_rule(command, globals().get("snakemake"))
