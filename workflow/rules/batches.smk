@@ -84,11 +84,11 @@ def pairs_of(name):
 
 
 class Parts(NamedTuple):
-    """What a batch, or all the sheet, is cut from; the files in the order of their numbers."""
+    """What a batch, or all the sheet, is cut from: sequences, and the numbers of their files."""
 
     bases: list[Base]
     targets: list[Target]
-    files: list[str]
+    files: dict[str, int]
 
 
 @cache
@@ -98,7 +98,7 @@ def parts_of(name):
         for known, names in zip(CASES[1:], zip(*pairs_of(name), strict=True), strict=True)
     )
     files = dict.fromkeys(file_of(item[1]) for item in (*bases, *targets))
-    return Parts(bases, targets, list(files))
+    return Parts(bases, targets, {file: k for k, file in enumerate(files, start=1)})
 
 
 def batch_parts(wildcards):
@@ -107,14 +107,14 @@ def batch_parts(wildcards):
 
 def cut_files(wildcards):
     """Return the FASTA files that a batch is cut from."""
-    return batch_parts(wildcards).files
+    return list(batch_parts(wildcards).files)
 
 
 def cut_words(item, files, *where):
     """Return what sequences_cut is told of a sequence; a service's answer holds one record."""
     record, *locus = where
     record = "." if item[1].startswith(SERVICES) else record
-    return item[0], files.index(file_of(item[1])) + 1, record, *(text or "." for text in locus)
+    return item[0], files[file_of(item[1])], record, *(text or "." for text in locus)
 
 
 def cut_bases(wildcards):
