@@ -41,6 +41,11 @@ def test_changed_row_makes_its_own_batch_again(names):
         assert (len(before - after), len(after - before)) == (1, 1)
 
 
+def test_rows_of_a_base_may_stand_apart(names):
+    rows = sorted(sheet(40, 5), key=lambda row: row[2].partition(".")[2])
+    assert 200 / SIZE <= len(names(rows)) <= 4 * 200 / SIZE
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_added_and_removed_rows_leave_the_other_batches(names, seed):
     rows, chosen = sheet(40, 5), random.Random(seed)

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from gpu_tools.cli import spliced_align
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
-from tests.workflow.folders import ENVIRONMENT, ROOT
+from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
 
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
@@ -79,3 +80,29 @@ def test_scripts_run_by_hand(script, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Usage: ")
+
+
+def test_a_batch_is_cut_by_hand(tmp_path):
+    """A record under its name, a locus of it, and a target from another file."""
+    files = {name: str(tmp_path / name) for name in ("bases.fa", "targets.fa", "cases.tsv")}
+    words = ["--fasta", LOCI, "--fasta", MRNAS, "--flank", "10"]
+    words += ["--base", BASES[0], "1", BASES[0], ".", "--base", "part", "1", BASES[0], "101-200"]
+    words += ["--target", TARGETS[0], "2", TARGETS[0], "--pair", "part", TARGETS[0]]
+    words += [w for name, path in files.items() for w in (f"--{name.split('.')[0]}", path)]
+    assert by_hand("sequences_cut", words).returncode == 0
+    whole, part = read_fasta(files["bases.fa"])
+    assert (part.codes == whole.codes[90:210]).all()
+    assert part.description == f"locus={BASES[0]}:91-210 record_length={len(whole)}"
+    assert [record.name for record in read_fasta(files["targets.fa"])] == [TARGETS[0]]
+    row = f"part\t{TARGETS[0]}\t{BASES[0]}:91-210\n"
+    assert (tmp_path / "cases.tsv").read_text() == f"base\ttarget\tlocus\n{row}"
+    wrong = by_hand("sequences_cut", [*words, "--target", "x", "3", "."])
+    assert wrong.returncode == 2
+    assert "file 3 for x; expected a number from 1 to 2" in wrong.stderr
+
+
+def by_hand(script, words):
+    return subprocess.run(
+        [sys.executable, ROOT / "workflow" / "scripts" / f"{script}.py", *map(str, words)],
+        env=os.environ | ENVIRONMENT, capture_output=True, text=True,
+    )  # fmt: skip

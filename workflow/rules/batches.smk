@@ -29,7 +29,8 @@ def weight(base):
 def rank(before, pair):
     """Return how early cases are split between two, the lowest first: between bases at best."""
     same = before[0] == pair[0]
-    return same, digest(*pair[: 1 + same])
+    # a base whose rows do not stand together comes before the others again and again
+    return same, "" if same else digest(pair[0]), digest(*pair)
 
 
 def runs(weights, ranks):

@@ -2,6 +2,7 @@
 
 import glob
 import gzip
+import zlib
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -163,7 +164,7 @@ def named(line, row, column):
 def records_in(line, path, column):
     try:
         return record_names(path)
-    except (OSError, EOFError, UnicodeError) as error:
+    except (OSError, EOFError, UnicodeError, zlib.error) as error:
         raise sheet_error(
             line, f"{path} cannot be read ({error}); expected FASTA", f"{column}_fasta"
         ) from None
