@@ -278,6 +278,13 @@ def compare(figures: dict) -> Iterator[Row]:
             yield name, ms(own["base_ms"]), ms(own["new_ms"]), f"{own['ratio']:.2f}", equal
 
 
+def workflow(figures: dict) -> Iterator[Row]:
+    """Yield a row a run of the workflow, or of its plan."""
+    for name, own in figures.items():
+        jobs, cpu = f"{own['jobs']:,}", seconds(own["cpu_seconds"])
+        yield name, f"{own['cases']:,}", jobs, seconds(own["seconds"]), cpu
+
+
 TABLES = {
     "list-mode": Table(
         "spliced-h200", ("list mode", "time", "GCUPS"), _rates(SPLICED, "nominal_gcups")
@@ -333,6 +340,7 @@ TABLES = {
     "local-h200": Table("local-h200", ("local alignment", "time", "GCUPS"), _rates(LOCAL, "gcups")),
     "local-cpu": Table("local-cpu", ("one core", "time", "GCUPS"), _rates(LOCAL_CPU, "gcups")),
     "exons": Table("exons-cpu", ("record", "segments", "sensitivity", "per kb"), exons),
+    "workflow": Table("workflow-cpu", ("two cores", "cases", "jobs", "time", "CPU"), workflow),
     "compare": Table("compare-h200", ("call", "before", "now", "ratio", "equal"), compare),
 }
 

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
 
 import pysam
 
@@ -15,11 +14,9 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.gene_model import gene_lines, read_models
 from gpu_tools.formats.alignments.genes import Transcript, extent
 from gpu_tools.formats.alignments.sam import header, write_indexed
+from gpu_tools.formats.batch import CaseRow, read_case_rows
 from gpu_tools.formats.exons.gff import features
-from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
-from gpu_tools.formats.tables import read_table
-from gpu_tools.model.locus import Locus
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
@@ -75,14 +72,6 @@ def _rows(inputs: Sequence[PathLike]) -> Iterator[str]:
         yield from (line for _, line in lines)
 
 
-class CaseRow(NamedTuple):
-    """A row of a batch's table of cases: names of the sheet, and the base's locus."""
-
-    base: str
-    target: str
-    locus: Locus
-
-
 def merge_methods(
     batches: Sequence[Mapping[str, PathLike]], cases: Sequence[PathLike], output: PathLike
 ) -> None:
@@ -109,18 +98,10 @@ def merge_methods(
     with open_output(output) as stream:
         stream.write(f"{base}\t{target}\tmethod\tlocus\t{rest}\n")
         for tables, path in zip(batches, cases, strict=True):
-            known = list(_case_rows(path))
+            known = read_case_rows(path)
             rows = {method: _rows_of(table, known) for method, table in tables.items()}
             for case, *side_by_side in zip(known, *rows.values(), strict=True):
                 stream.writelines(map(partial(_with_case, case), side_by_side, rows))
-
-
-def _case_rows(path: PathLike) -> Iterator[CaseRow]:
-    for line, row in read_table(path, CaseRow._fields):
-        locus = Locus.parse(row["locus"])
-        if locus is None:
-            raise Location(path, line).error(f"no locus {row['locus']!r}", "NAME:START-END")
-        yield CaseRow(row["base"], row["target"], locus)
 
 
 def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:

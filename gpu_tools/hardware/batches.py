@@ -1,8 +1,8 @@
-"""Cases in batches of about the same size, and shares of several GPUs."""
+"""Groups within a limit, and shares of several GPUs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -12,51 +12,6 @@ from numpy.typing import NDArray
 import gpu_tools.hardware.compile_cache  # noqa: F401  (processes do not hinder each other)
 
 T = TypeVar("T")
-
-
-def even_batches(cells: Sequence[int], n_batches: int) -> list[slice]:
-    """Split cases, in their order, so that the largest batch is as small as it can be.
-
-    Parameters
-    ----------
-    cells : sequence of int
-        Nominal cells of each case, not negative: the estimate of its work.
-    n_batches : int
-        Batches to make; at least one, at most one for each case.
-
-    Returns
-    -------
-    list of slice
-        `n_batches` slices that follow each other and cover all cases, none of them empty. Of all
-        such splits with the smallest largest sum, the one whose earlier batches hold the most.
-
-    Raises
-    ------
-    ValueError
-        If there are more batches than cases, or none.
-    """
-    if not 1 <= n_batches <= len(cells):
-        raise ValueError(f"{len(cells)} cases cannot make {n_batches} batches without an empty one")
-    low, high = max(cells), sum(cells)
-    while low < high:
-        middle = (low + high) // 2
-        if len(_filled(cells, middle, 1)) <= n_batches:
-            high = middle
-        else:
-            low = middle + 1
-    return _filled(cells, low, n_batches)
-
-
-def _filled(cells: Sequence[int], limit: int, n_batches: int) -> list[slice]:
-    """Fill one batch after another up to a limit, but keep a case for each batch to come."""
-    batches, start, total = [], 0, 0
-    for case, size in enumerate(cells):
-        to_come = n_batches - len(batches) - 1
-        if case > start and (total + size > limit or len(cells) - case <= to_come):
-            batches.append(slice(start, case))
-            start, total = case, 0
-        total += size
-    return [*batches, slice(start, len(cells))]
 
 
 def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:

@@ -133,6 +133,17 @@ class Locus(NamedTuple):
         inside = exons.take((exons.starts >= self.start) & (exons.ends <= self.end))
         return replace(inside, starts=inside.starts - self.start, ends=inside.ends - self.start)
 
+    def exons_under(self, name: str, exons: ExonSet) -> ExonSet:
+        """Return exons of the locus as those of a sequence of some name are read.
+
+        That is, in the record's coordinates if the name is the record's, else in the locus's.
+        """
+        return self.exons_to_record(exons) if name == self.record else exons
+
+    def exons_from(self, name: str, exons: ExonSet) -> ExonSet:
+        """Return exons that `exons_under` wrote under a name in the record's coordinates."""
+        return exons if name == self.record else self.exons_to_record(exons)
+
     def coding_within(self, coding: Iterable[CodingSequence]) -> tuple[CodingSequence, ...]:
         """Take the record's coding sequences that lie inside the locus, and move them to it."""
         return tuple(
@@ -199,6 +210,10 @@ class Loci:
             locus = self[name]
             found.setdefault(locus.record, []).append(locus.exons_to_record(exons))
         return {record: ExonSet.concatenate(parts) for record, parts in found.items()}
+
+    def exons_by_sequence(self, sets: Mapping[str, ExonSet]) -> dict[str, ExonSet]:
+        """Return exons of the sequences, by their names, as they are read under these names."""
+        return {name: self[name].exons_under(name, exons) for name, exons in sets.items()}
 
 
 def _record_lengths(loci: Iterable[Locus]) -> dict[str, int]:

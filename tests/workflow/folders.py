@@ -55,6 +55,16 @@ class Folder:
                 stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
+    def counts(self, *arguments):
+        """Return how many jobs of each rule Snakemake would run."""
+        plan = self.run("--dry-run", "--quiet", "rules", *arguments)
+        words = [line.split() for line in plan.splitlines()]
+        return {rule: int(n) for rule, n in (w for w in words if len(w) == 2) if n.isdecimal()}
+
+    def batches(self, name):
+        """Return the files of one name of all batches."""
+        return sorted((self.path / "results" / "batches").glob(f"*/{name}"))
+
     def table(self, name):
         lines = (self.path / name).read_text().splitlines()
         columns, *rows = [line.split("\t") for line in lines]

@@ -14,7 +14,7 @@ SERVER = multiprocessing.get_context("forkserver")
 
 def snakemake(arguments, folder, environment, output):
     """Run Snakemake and return its exit code; what it prints goes to the file `output`."""
-    SERVER.set_forkserver_preload(["snakemake.cli", "pandas"])
+    SERVER.set_forkserver_preload(["snakemake.cli", "yaml"])
     with mock.patch.dict(os.environ, environment):  # plugins look at it when they are imported
         forkserver.ensure_running()
     process = SERVER.Process(target=_run, args=(arguments, folder, environment, output))

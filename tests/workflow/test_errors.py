@@ -59,7 +59,7 @@ SHEETS = [
     (HEADER, [("x", A, "y", B), ("x", "", "z", B)], "line 3: no value for base_fasta; expected "),
     (HEADER, [("a/b", A, "y", B)], "line 2, column base: 'a/b' is wrong; expected a name"),
     (HEADER, [("x", A, "y", B)] * 2, "line 3: x with y again; expected each case once"),
-    (HEADER, [("x", A, "y", B, "more")], "cannot be read as a sheet of cases"),
+    (HEADER, [("x", A, "y", B, "more")], "line 2: 5 fields; expected 4, as in the header"),
     (
         HEADER, [("x", A, "y", B), ("x", B, "z", B)],
         f"line 3, column base_fasta: {B} for base x; expected {A} as in line 2",
@@ -74,6 +74,22 @@ SHEETS = [
         LOCUS, [("x", A, "y", B, "1-5"), ("x", A, "z", B, ".")],
         "line 3, column locus: nothing for base x; expected 1-5 as in line 2",
     ),
+    (HEADER, [("x", A.with_name("*.gz"), "y", B)], "line 2, column base: 'x' in all of "),
+    (
+        HEADER, [("*", A.with_name("*.none"), "y", B)],
+        f"line 2, column base_fasta: no file matches '{A.with_name('*.none')}'; expected one",
+    ),
+    (
+        HEADER, [("x", A, "none*", B)],
+        f"line 2, column target: no record of {B} matches 'none*'; expected one",
+    ),
+    (HEADER, [("*", "none.fa", "y", B)], "line 2, column base_fasta: none.fa cannot be read ("),
+    (
+        HEADER, [("x", A, "*", "https://x/y.fa")],
+        "line 2, column target: the pattern '*' of https://x/y.fa; expected files on this machine",
+    ),
+    (LOCUS, [("*", A, "y", B, "1-5")], "line 2, column locus: '1-5' for the pattern *; expected n"),
+    (HEADER, [("NM_0*", A, "*", B)] * 2, "line 3: NM_001010985.1 with NM_026831.1 again; expect"),
     (
         (*HEADER, "record"), [("x", A, "y", B, "r"), ("z", B, "y", B, "r")],
         f"line 3, column base_fasta: {B} for record r; expected {A} as in line 2",

@@ -14,7 +14,9 @@ def folder(tmp_path):
 
 
 def test_local_alignments_and_their_dot_plots(folder):
-    (folder.path / "settings.yaml").write_text("device: cpu\nlocal:\n  k: 3\n  min_score: 60\n")
+    # batches of single cases, but no base is split for these
+    settings = "device: cpu\nbatch_size: 1\nlocal:\n  k: 3\n  min_score: 60\n"
+    (folder.path / "settings.yaml").write_text(settings)
     folder.run("--configfile", "settings.yaml", "--", "local_alignments")
     for base in BASES:
         found = folder.table(f"results/local/{base}.tsv")

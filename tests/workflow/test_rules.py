@@ -1,6 +1,7 @@
 """Style of the workflow, its plan, and its scripts run by hand."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -8,8 +9,9 @@ import pytest
 import yaml
 
 from gpu_tools.cli import spliced_align
+from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
-from tests.workflow.folders import ENVIRONMENT, ROOT
+from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
 
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
@@ -19,28 +21,17 @@ def test_lint_is_clean(folder):
 
 
 def test_plan_holds_every_job_once(folder):
-    plan = folder.run("--dry-run", "--quiet", "rules")
-    counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
-    assert counts["sequences_cut"] == "4"
-    assert counts["exons_predict"] == "2"
-    once = ("cases_batch", "spliced_align", "site_align", "results_merge")
-    once += ("results_best", "results_loci")
-    assert [counts[rule] for rule in once] == ["1"] * len(once)
-    assert counts["alignments_merge"] == "2"
+    counts = folder.counts()
+    once = ("sequences_cut", "exons_predict", "spliced_align", "site_align", "results_merge")
+    once += ("results_best", "results_loci", "structures_plot", "all")
+    assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
 
 
 def test_mode_sites_needs_no_candidates(folder):
     settings = ("mode=sites", "exons={provider: file}")  # the sheet has no column for them
-    plan = folder.run("--dry-run", "--quiet", "rules", "--config", *settings)
-    counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
-    assert counts["site_align"] == counts["alignments_merge"] == "1"
+    counts = folder.counts("--config", *settings)
+    assert counts["site_align"] == counts["alignments_merge"] == 1
     assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
-
-
-def test_batches_hold_at_most_batch_size_cases(folder):
-    plan = folder.run("--dry-run", "--config", "batch_size=3")
-    assert "results/batches/2of2/scores.tsv" in plan
-    assert "3of" not in plan
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
@@ -55,7 +46,7 @@ def test_root_snakefile_plans_the_demo(tmp_path):
         cwd=ROOT, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "results/batches/1of1/scores.tsv" in done.stdout
+    assert len(set(re.findall("results/batches/[0-9a-f]{12}/scores.tsv", done.stdout))) == 1
 
 
 def test_shipped_configuration_is_the_schemas_defaults():
@@ -89,3 +80,29 @@ def test_scripts_run_by_hand(script, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Usage: ")
+
+
+def test_a_batch_is_cut_by_hand(tmp_path):
+    """A record under its name, a locus of it, and a target from another file."""
+    files = {name: str(tmp_path / name) for name in ("bases.fa", "targets.fa", "cases.tsv")}
+    words = ["--fasta", LOCI, "--fasta", MRNAS, "--flank", "10"]
+    words += ["--base", BASES[0], "1", BASES[0], ".", "--base", "part", "1", BASES[0], "101-200"]
+    words += ["--target", TARGETS[0], "2", TARGETS[0], "--pair", "part", TARGETS[0]]
+    words += [w for name, path in files.items() for w in (f"--{name.split('.')[0]}", path)]
+    assert by_hand("sequences_cut", words).returncode == 0
+    whole, part = read_fasta(files["bases.fa"])
+    assert (part.codes == whole.codes[90:210]).all()
+    assert part.description == f"locus={BASES[0]}:91-210 record_length={len(whole)}"
+    assert [record.name for record in read_fasta(files["targets.fa"])] == [TARGETS[0]]
+    row = f"part\t{TARGETS[0]}\t{BASES[0]}:91-210\n"
+    assert (tmp_path / "cases.tsv").read_text() == f"base\ttarget\tlocus\n{row}"
+    wrong = by_hand("sequences_cut", [*words, "--target", "x", "3", "."])
+    assert wrong.returncode == 2
+    assert "file 3 for x; expected a number from 1 to 2" in wrong.stderr
+
+
+def by_hand(script, words):
+    return subprocess.run(
+        [sys.executable, ROOT / "workflow" / "scripts" / f"{script}.py", *map(str, words)],
+        env=os.environ | ENVIRONMENT, capture_output=True, text=True,
+    )  # fmt: skip

@@ -1,5 +1,6 @@
 """The workflow run for real, on the demo's two smallest loci and their mRNAs."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -140,7 +141,8 @@ def test_best_chains_are_drawn_by_method(done):
 
 def test_every_alignment_job_is_measured(done):
     for rule in ("spliced_align", "site_align"):
-        (row,) = done.table(f"results/benchmarks/{rule}/1of1.tsv")
+        (path,) = (done.path / "results" / "benchmarks" / rule).glob("*.tsv")
+        (row,) = done.table(path)
         assert float(row["s"]) > 0
 
 
@@ -158,11 +160,15 @@ def test_results_do_not_depend_on_the_batches_or_on_a_kill(done, folder):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not (results / "scores.tsv").exists()
-    written = {path: path.read_bytes() for path in products(results)}
-    before = {path: path.stat().st_mtime_ns for path in products(results, "sequences")}
-    assert len(before) == 12
+    files = [p for p in folder.batches("*") if p.is_file() and not p.name.startswith(".")]
+    written = {path: path.read_bytes() for path in files}
+    cut = [p for name in ("bases", "targets") for p in folder.batches(f"{name}.fa.gz*")]
+    before = {path: path.stat().st_mtime_ns for path in cut}
+    assert len(before) >= 6
     folder.run("--unlock", *settings)
     folder.run("--rerun-incomplete", *settings)
+    sizes = [len(path.read_text().splitlines()) - 1 for path in folder.batches("pairs.tsv")]
+    assert sum(sizes) == len(demo_rows()) > max(sizes)
     # whatever stood under its name was whole, and what was done was not done again
     assert written.items() <= {path: path.read_bytes() for path in written}.items()
     assert before.items() <= {path: path.stat().st_mtime_ns for path in before}.items()
@@ -172,19 +178,27 @@ def test_results_do_not_depend_on_the_batches_or_on_a_kill(done, folder):
         ).read_bytes(), name
 
 
-def products(results, *folders):
-    """Return the files of the workflow; a killed process may leave temporary ones, hidden."""
-    folders = folders or ("sequences", "exons", "batches")
-    files = [p for folder in folders for p in (results / folder).rglob("*") if p.is_file()]
-    return [file for file in files if not file.name.startswith(".")]
+def test_patterns_give_the_results_of_the_long_sheet(done, folder):
+    """All against all in one row: a pattern of files, and one of names."""
+    for name, path, names in (("a.fa", LOCI, BASES[:1]), ("b.fa", LOCI, BASES[1:]),
+                              ("m.fa.gz", MRNAS, TARGETS)):  # fmt: skip
+        with pysam.FastaFile(str(path)) as fasta:
+            text = "".join(f">{name}\n{fasta.fetch(name)}\n" for name in names)
+        opened = gzip.open if name.endswith(".gz") else open
+        with opened(folder.path / name, "wt") as stream:
+            stream.write(text)
+    write_sheet(folder.path / "config" / "cases.tsv", [("*", "[ab].fa", "NM_*", "m.fa.gz")])
+    folder.run()
+    for name in RESULTS:
+        expected = (done.path / "results" / name).read_bytes()
+        assert (folder.path / "results" / name).read_bytes() == expected, name
 
 
 def test_another_weight_runs_the_alignment_again(done):
     weight = done.path / "weight.yaml"
     weight.write_text("scoring:\n  exon_weight: 2\n")
-    plan = done.run("--dry-run", "--configfile", weight)
-    counts = dict(line.split() for line in plan.splitlines() if len(line.split()) == 2)
-    assert counts["spliced_align"] == "1"
+    counts = done.counts("--configfile", weight)
+    assert counts["spliced_align"] == 1
     assert not {"exons_predict", "site_align"} & counts.keys()
 
 
@@ -201,7 +215,7 @@ def test_one_method_gives_its_rows_and_files_of_both(done, folder, method):
     for suffix in ("gff3", "bed", "bam"):
         file = f"results/{name}.{suffix}"
         assert (folder.path / file).read_bytes() == (done.path / file).read_bytes()
-    assert (folder.path / "results" / "exons").exists() == (method == "candidates")
+    assert bool(folder.batches("predicted.gff3")) == (method == "candidates")
 
 
 def test_site_options_reach_the_alignment(done, folder):
@@ -246,7 +260,7 @@ def test_provider_file_takes_the_sheets_candidates(folder):
     assert best["base_length"] == "5398"  # the record's
     assert best["n_exons"] == "5"  # the sixth lies outside of the locus and its flanks
     assert best["chain"] == ",".join(f"{a}-{b}" for a, b in intervals[:5])
-    assert not (folder.path / "results" / "exons" / "predicted").exists()
+    assert not folder.batches("predicted.gff3")
 
 
 def test_results_on_loci_are_in_the_records_coordinates(folder, done):
@@ -290,12 +304,6 @@ def check_loci_files(results, base):
                 assert sum(same) > 0.7 * len(same)
     bed = [line.split("\t") for line in (results / "site_alignments.bed").read_text().splitlines()]
     assert {fields[0] for fields in bed} == {base}
-    for name in ("exons/predicted/left.gff3", "exons/annotation/left.gff3"):
-        text = (results / name).read_text()
-        assert f"##sequence-region {base} 1 6891\n" in text
-        starts = [int(x.split("\t")[3]) for x in text.splitlines() if not x.startswith("#")]
-        assert min(starts) >= 1400
-        assert max(starts) <= 4800
 
 
 def test_failing_job_shows_one_line_and_leaves_no_output(folder):
@@ -305,7 +313,7 @@ def test_failing_job_shows_one_line_and_leaves_no_output(folder):
     output = folder.run(code=1)
     expected = f"gpu-tools: error: {broken}, line 3, record x, position 7: illegal symbol '!'"
     assert expected in output
-    assert not (folder.path / "results" / "sequences" / "loci" / "x.fa.gz").exists()
+    assert not folder.batches("bases.fa.gz")
 
 
 def test_accuracy_compares_with_the_annotation(folder):

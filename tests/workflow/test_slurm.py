@@ -9,6 +9,7 @@ from tests.programs import leave_out, require
 from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 SECONDS = 150
+INDEXES = ("", ".fai", ".gzi")
 OPTIONS = (
     "--workflow-profile", ROOT / "workflow" / "profiles" / "slurm",
     "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
@@ -104,7 +105,8 @@ def test_killed_job_is_done_again_and_nothing_else(small):
 
 def check_nothing_half_written(results):
     """Every job has written all its tables and alignments, or none; no temporary file is left."""
-    inputs = {"bases.fa.gz", "exons.gff3", "targets.fa.gz", "pairs.tsv"}
+    indexed = {f"{name}.fa.gz{index}" for name in ("bases", "targets") for index in INDEXES}
+    inputs = indexed | {"predicted.gff3", "pairs.tsv"}
     alignments = ("gff3", "bed", "bam", "bam.bai")
     outputs = {"scores.tsv", *(f"alignments.{suffix}" for suffix in alignments)}
     for batch in (results / "batches").iterdir():

@@ -1,38 +1,39 @@
 rule exons_predict:
-    """Predict the candidate exons of a locus: the built-in model, or the configured program."""
+    """Predict the candidate exons of a batch's loci: the built-in model, or the configured program."""
     input:
-        base="<results>/sequences/loci/{base}.fa.gz",
+        base="<results>/batches/{batch}/bases.fa.gz",
     output:
-        output="<results>/exons/predicted/{base}.gff3",
+        output="<results>/batches/{batch}/predicted.gff3",
     log:
-        "<logs>/exons_predict/{base}.log",
+        "<logs>/exons_predict/{batch}.log",
     conda:
         "../envs/augustus.yaml"
         if config["exons"]["provider"] == "augustus"
         else "../envs/gpu_tools.yaml"
+    # programs run on several loci at one time
+    threads: 1 if config["exons"]["provider"] == "builtin" else 8
     params:
         **config["exons"],
+        by_sequence=True,
         version=VERSION,
     script:
         "../scripts/exons_predict.py"
 
 
 rule exons_cut:
-    """Move the exons of a file of the sheet's, candidates or annotation, onto the locus."""
+    """Move exons of the sheet's files, candidates or annotation, onto a batch's loci."""
     input:
-        lambda wildcards: base_row(wildcards)[EXON_COLUMNS[wildcards.source]],
-        base="<results>/sequences/loci/{base}.fa.gz",
+        exons=exon_files,
+        sequences="<results>/batches/{batch}/bases.fa.gz",
     output:
-        output="<results>/exons/{source}/{base}.gff3",
+        output="<results>/batches/{batch}/{source}.gff3",
     log:
-        "<logs>/exons_cut/{source}/{base}.log",
+        "<logs>/exons_cut/{source}/{batch}.log",
     conda:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
         kind=exon_kind,
-        record=lambda wildcards: base_row(wildcards)["record"],
-        locus=lambda wildcards: base_row(wildcards)["locus"] or None,
-        flank=config["flank"],
+        base=exon_words,
     script:
         "../scripts/exons_cut.py"

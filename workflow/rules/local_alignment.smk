@@ -1,30 +1,36 @@
 rule local_alignments:
     """Align each target locally with its locus, on both strands, and draw where."""
     input:
-        expand(
-            "<results>/local/{base}.{suffix}",
-            base=CASES["base"].unique(),
-            suffix=["tsv", "svg"],
+        batches=lambda wildcards: batch_files("local", base_batches()),
+    output:
+        results=report(
+            directory("<results>/local"),
+            patterns=["{locus}.svg"],
+            category="local alignments",
+            labels={"locus": "{locus}"},
         ),
+    log:
+        "<logs>/local_alignments.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/local_alignments.py"
 
 
 rule local_align:
-    """Find the best local alignments of a locus with each of its targets."""
+    """Find the best local alignments of a batch's loci with each of their targets."""
     input:
-        query=targets_of_base,
-        subject="<results>/sequences/loci/{base}.fa.gz",
+        bases="<results>/batches/{batch}/bases.fa.gz",
+        targets="<results>/batches/{batch}/targets.fa.gz",
+        cases="<results>/batches/{batch}/pairs.tsv",
     output:
-        output="<results>/local/{base}.tsv",
-        alignments="<results>/local/{base}.paf",
-        dot_plot=report(
-            "<results>/local/{base}.svg",
-            category="local alignments",
-            labels={"locus": "{base}"},
-        ),
+        results=directory("<results>/batches/{batch}/local"),
     log:
-        "<logs>/local_align/{base}.log",
+        "<logs>/local_align/{batch}.log",
     benchmark:
-        "<benchmarks>/local_align/{base}.tsv"
+        "<benchmarks>/local_align/{batch}.tsv"
     conda:
         "../envs/gpu_tools.yaml"
     threads: 8

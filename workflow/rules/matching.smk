@@ -2,7 +2,7 @@ rule find_exact:
     """Find every occurrence of the patterns in all loci and targets."""
     input:
         patterns=config["matching"]["patterns"],
-        text=sequences("loci") + sequences("targets"),
+        text=expand("<results>/sequences/{name}.fa.gz", name=["loci", "targets"]),
     output:
         output="<results>/matches/exact.tsv",
         bed="<results>/matches/exact.bed",
@@ -27,7 +27,7 @@ rule find_approximate:
     """Find where the patterns occur with errors in all loci and targets."""
     input:
         patterns=config["matching"]["patterns"],
-        text=sequences("loci") + sequences("targets"),
+        text=expand("<results>/sequences/{name}.fa.gz", name=["loci", "targets"]),
     output:
         output="<results>/matches/approximate.tsv",
         bed="<results>/matches/approximate.bed",

@@ -7,7 +7,7 @@ rule segments:
 rule cpg_islands:
     """Find the CpG islands of all loci: all segments that score high by islands' log-odds."""
     input:
-        sequence=sequences("loci"),
+        sequence="<results>/sequences/loci.fa.gz",
     output:
         output="<results>/segments/cpg_islands.tsv",
         bed="<results>/segments/cpg_islands.bed",

@@ -34,55 +34,61 @@ rule sequences_fetch:
 
 
 rule sequences_cut:
-    """Cut a locus with its flanks, or take a whole record, checked, compressed and indexed."""
+    """Cut the loci, with their flanks, and the targets of a batch; checked and compressed."""
     input:
-        fasta=sequence_file,
+        fasta=cut_files,
     output:
-        "<results>/sequences/{kind}/{name}.fa.gz.fai",
-        "<results>/sequences/{kind}/{name}.fa.gz.gzi",
-        output="<results>/sequences/{kind}/{name}.fa.gz",
+        expand(
+            "<results>/batches/{{batch}}/{name}.fa.gz.{index}",
+            name=["bases", "targets"],
+            index=["fai", "gzi"],
+        ),
+        bases="<results>/batches/{batch}/bases.fa.gz",
+        targets="<results>/batches/{batch}/targets.fa.gz",
+        cases="<results>/batches/{batch}/pairs.tsv",
     log:
-        "<logs>/sequences_cut/{kind}/{name}.log",
+        "<logs>/sequences_cut/{batch}.log",
     conda:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        name=lambda wildcards: wildcards.name,
-        record=sequence_record,
-        locus=sequence_locus,
+        base=cut_bases,
+        target=cut_targets,
+        pair=cut_pairs,
         flank=config["flank"],
-        # results on a base sequence name its record
-        origin=lambda wildcards: wildcards.kind == "loci",
     script:
         "../scripts/sequences_cut.py"
 
 
-rule cases_batch:
-    """Gather sequences, candidate exons and pairs into batches of much the same work."""
+rule sequences_join:
+    """Cut all loci and targets of the sheet, each once, for the rules that search in them."""
     input:
-        **listed(candidates=candidates(CASES["base"].unique())),
-        bases=sequences("loci"),
-        sequences=sequences("targets"),
+        fasta=cut_files,
     output:
-        **listed(exons=batch_files("exons.gff3")),
-        base=batch_files("bases.fa.gz"),
-        targets=batch_files("targets.fa.gz"),
-        pairs=batch_files("pairs.tsv"),
+        expand(
+            "<results>/sequences/{name}.fa.gz.{index}",
+            name=["loci", "targets"],
+            index=["fai", "gzi"],
+        ),
+        bases="<results>/sequences/loci.fa.gz",
+        targets="<results>/sequences/targets.fa.gz",
     log:
-        "<logs>/cases_batch.log",
+        "<logs>/sequences_join.log",
     conda:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        pair=pairs(),
+        base=cut_bases,
+        target=cut_targets,
+        flank=config["flank"],
     script:
-        "../scripts/cases_batch.py"
+        "../scripts/sequences_cut.py"
 
 
 rule sequences_translate:
     """Translate the longest open reading frame of each target."""
     input:
-        fasta=sequences("targets"),
+        fasta="<results>/sequences/targets.fa.gz",
     output:
         output="<results>/sequences/proteins.fa",
     log:

@@ -2,7 +2,7 @@ rule spliced_align:
     """Align a batch of cases exactly, on a GPU or on the CPU."""
     input:
         base="<results>/batches/{batch}/bases.fa.gz",
-        exons="<results>/batches/{batch}/exons.gff3",
+        exons=lambda wildcards: candidates([wildcards.batch]),
         targets="<results>/batches/{batch}/targets.fa.gz",
         pairs="<results>/batches/{batch}/pairs.tsv",
     output:

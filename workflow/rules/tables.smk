@@ -78,9 +78,13 @@ rule results_loci:
 rule structures_plot:
     """Draw the best chain of each locus by method."""
     input:
-        **listed(candidates=candidates(CASES["base"].unique())),
+        **listed(
+            candidates=candidates(first_batches(DRAWN)),
+            cases=batch_files("pairs.tsv", first_batches(DRAWN)),
+        ),
         best="<results>/best.tsv",
-        truth=annotations(annotated_bases()),
+        truth=batch_files("annotation.gff3", first_batches(annotated(DRAWN))),
+        annotated=batch_files("pairs.tsv", first_batches(annotated(DRAWN))),
     output:
         output=report(
             "<results>/structures.svg",
@@ -92,9 +96,8 @@ rule structures_plot:
     conda:
         "../envs/gpu_tools.yaml"
     params:
-        **listed(base=list(CASES["base"].unique())),
         version=VERSION,
-        annotated=annotated_bases(),
+        base=DRAWN,
     script:
         "../scripts/structures_plot.py"
 
@@ -102,9 +105,10 @@ rule structures_plot:
 rule exons_compare:
     """Measure candidates and best chains against the annotations that the sheet names."""
     input:
-        **listed(candidates=candidates(annotated_bases())),
+        **listed(candidates=candidates(first_batches(ANNOTATED))),
         best="<results>/best.tsv",
-        truth=annotations(annotated_bases()),
+        cases=batch_files("pairs.tsv", first_batches(ANNOTATED)),
+        truth=batch_files("annotation.gff3", first_batches(ANNOTATED)),
     output:
         output="<results>/accuracy.tsv",
     log:
@@ -113,7 +117,7 @@ rule exons_compare:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        base=annotated_bases(),
+        base=ANNOTATED,
     script:
         "../scripts/exons_compare.py"
 

@@ -5,8 +5,8 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.exons.accuracy import compare_exons
+from gpu_tools.formats.batch import exons_of_batches
 from gpu_tools.formats.exons.annotation import read_annotated_exons
-from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.tables import read_table, write_table
 from gpu_tools.model.exon_set import ExonSet
 
@@ -15,14 +15,6 @@ COLUMNS = (
     "base", "method", "exons", "level", "annotated", "predicted", "true", "sensitivity",
     "precision", "f1",
 )  # fmt: skip
-
-
-def read_all(read, paths, bases):
-    """Return the exons of each base's file by the base, in the record's coordinates."""
-    return {
-        base: ExonSet.concatenate(read(path).values())
-        for base, path in zip(bases, paths, strict=True)
-    }
 
 
 def read_chains(path):
@@ -58,22 +50,24 @@ def rows(base, what, found, truth, names):
 
 
 @click.command("exons_compare")
+@click.option("--cases", **FILES, help="Table of the cases of a batch; repeatable.")
+@click.option("--truth", **FILES, help="Annotation of a batch's bases; repeatable.")
 @click.option(
-    "--candidates", multiple=True, metavar="FILE", help="Its candidate exons; repeatable."
-)
-@click.option("--truth", **FILES, help="Annotation of a base; repeatable.")
+    "--candidates", multiple=True, metavar="FILE",
+    help="Candidate exons of a batch's bases; repeatable.",
+)  # fmt: skip
 @click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
 @click.option("--base", multiple=True, required=True, help="Annotated base; repeatable.")
 @options.output
 @options.common
-def command(candidates, truth, best, base, output, quiet):
+def command(cases, truth, candidates, best, base, output, quiet):
     """Compare candidate exons, and the chains chosen from them, with annotated exons."""
-    if len(truth) != len(base) or len(candidates) not in (0, len(base)):
-        raise click.UsageError("as many --truth, and --candidates, as --base")
-    annotated = read_all(read_annotated_exons, truth, base)
+    if len(truth) != len(cases) or len(candidates) not in (0, len(cases)):
+        raise click.UsageError("as many --truth, and --candidates, as --cases")
+    annotated = exons_of_batches(truth, cases, read_annotated_exons)
     found = {(method, "chain"): chains for method, chains in read_chains(best).items()}
     if candidates:
-        found = {("candidates", "candidates"): read_all(read_exons, candidates, base)} | found
+        found = {("candidates", "candidates"): exons_of_batches(candidates, cases)} | found
     tables = (compare(what, sets, annotated, base) for what, sets in found.items())
     write_table(output, COLUMNS, (row for table in tables for row in table))
 

@@ -4,16 +4,14 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
+from gpu_tools.formats.batch import exons_of_batches
 from gpu_tools.formats.exons.annotation import read_annotated_exons
-from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.files import replaced_when_complete
 from gpu_tools.formats.tables import read_table
-from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 
 FILES = {"multiple": True, "metavar": "FILE"}
 COLOURS = {"annotation": "#555555", "candidates": "#0072b2", "sites": "#d55e00"}
-MOST = 50
 INCHES = 1.3
 
 
@@ -34,12 +32,9 @@ def chain(text):
     return [(start - 1, end - start + 1) for start, end in pairs]
 
 
-def read_all(read, paths, bases):
-    """Return what the exons of each base's file cover, by the base."""
-    return {
-        base: intervals(ExonSet.concatenate(read(path).values()))
-        for base, path in zip(bases, paths, strict=True)
-    }
+def drawn(sets):
+    """Return what the exons of each base cover, by the base."""
+    return {base: intervals(exons) for base, exons in sets.items()}
 
 
 def draw_locus(axes, rows, candidates, truth):
@@ -63,26 +58,27 @@ def draw_locus(axes, rows, candidates, truth):
 
 @click.command("structures_plot")
 @click.option("--best", required=True, metavar="FILE", help="Table of the best chains.")
-@click.option("--candidates", **FILES, help="Candidate exons of a base; repeatable.")
-@click.option("--base", multiple=True, help="Base of these candidates; repeatable.")
-@click.option("--truth", **FILES, help="Annotated exons of a base; repeatable.")
-@click.option("--annotated", multiple=True, help="Base of this annotation; repeatable.")
+@click.option("--base", multiple=True, required=True, help="Base to draw; repeatable.")
+@click.option("--candidates", **FILES, help="Candidate exons of a batch's bases; repeatable.")
+@click.option("--cases", **FILES, help="Table of the cases of this batch; repeatable.")
+@click.option("--truth", **FILES, help="Annotation of a batch's bases; repeatable.")
+@click.option("--annotated", **FILES, help="Table of the cases of this batch; repeatable.")
 @options.output
 @options.common
-def command(best, candidates, base, truth, annotated, output, quiet):
+def command(best, base, candidates, cases, truth, annotated, output, quiet):
     """Draw the best chain of each locus by method, with candidates and annotation, as SVG."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    if (len(candidates), len(truth)) != (len(base), len(annotated)):
-        raise click.UsageError("a --base for each of --candidates, --annotated for each of --truth")
+    if (len(candidates), len(truth)) != (len(cases), len(annotated)):
+        raise click.UsageError("a --cases for each --candidates, an --annotated for each --truth")
     loci = {}
     for _, row in read_table(best, ("base", "target", "method", "locus"), ("chain",)):
         loci.setdefault(row["base"], []).append(row)
-    shown = list(loci)[:MOST]
-    listed = read_all(read_exons, candidates, base)
-    known = read_all(read_annotated_exons, truth, annotated)
+    shown = [name for name in loci if name in base]
+    listed = drawn(exons_of_batches(candidates, cases))
+    known = drawn(exons_of_batches(truth, annotated, read_annotated_exons))
     figure = Figure(figsize=(11, INCHES * len(shown) + 0.3), layout="constrained")
     for name, axes in zip(shown, figure.subplots(len(shown), squeeze=False)[:, 0], strict=True):
         draw_locus(axes, loci[name], listed.get(name, []), known.get(name))

@@ -45,7 +45,7 @@ def job_arguments(snakemake) -> list[str]:
     """Return the command line that a job's inputs, outputs, params and threads stand for."""
     arguments = _unnamed(snakemake.input)
     names = snakemake.params.keys()
-    if "device" in names:  # a command with --device has --threads
+    if {"device", "provider"} & set(names):  # a command with one of them has --threads
         arguments += ["--threads", str(snakemake.threads)]
     for group in (snakemake.input, snakemake.output, snakemake.params):
         for name, value in group.items():

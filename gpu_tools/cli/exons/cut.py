@@ -49,7 +49,7 @@ def command(exons, kind, base, record, locus, flank, coordinates, output, quiet)
     sequence = read_one(base, expected="one, the locus")
     origin = _origin(base, sequence, locus, flank, record)
     name = record or origin.record
-    chosen = _inside(_of_record(_read(kind, exons, name), exons, name), origin, sequence.name)
+    chosen = inside(of_record(read_kind(kind, exons, name), exons, name), origin, sequence.name)
     stated = replace(sequence, description=origin.header(sequence.name))
     placed = loci.place(base, [stated], coordinates)
     sets = placed.exons_by_record({sequence.name: chosen})
@@ -72,13 +72,15 @@ def _origin(path: str, sequence: Sequence, locus, flank: int, record: str | None
     return stated
 
 
-def _read(kind: str, path: str, record: str) -> dict[str, ExonSet]:
+def read_kind(kind: str, path: str, record: str) -> dict[str, ExonSet]:
+    """Read the exons of a file of one of the `KINDS`; a report's are those of the record."""
     if kind == "annotation":
         return read_coding_segments(path)
     return read_exons(path, "genscan" if kind == "report" else AUTO, record)
 
 
-def _of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:
+def of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:
+    """Return the exons of a record; exons of other records alone are an error."""
     if sets and record not in sets:
         raise InputError(
             f"exons of {', '.join(map(repr, list(sets)[:3]))} but not of {record!r}", path=path,
@@ -87,8 +89,9 @@ def _of_record(sets: dict[str, ExonSet], path: str, record: str) -> ExonSet:
     return sets.get(record, ExonSet.empty())
 
 
-def _inside(exons: ExonSet, origin: Locus, name: str) -> ExonSet:
-    inside = origin.exons_within(exons)
-    if len(inside) < len(exons):
-        _log.warning("%d exons outside %s left out", len(exons) - len(inside), name)
-    return inside
+def inside(exons: ExonSet, origin: Locus, name: str) -> ExonSet:
+    """Return a record's exons inside a locus, in its coordinates; a warning counts the others."""
+    found = origin.exons_within(exons)
+    if len(found) < len(exons):
+        _log.warning("%d exons outside %s left out", len(exons) - len(found), name)
+    return found

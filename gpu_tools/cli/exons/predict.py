@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import click
@@ -12,6 +13,7 @@ from gpu_tools.exons.providers.augustus import Augustus
 from gpu_tools.exons.providers.builtin import Builtin
 from gpu_tools.exons.providers.genscan import Genscan
 from gpu_tools.formats.exons.intervals import write_exons
+from gpu_tools.hardware.device import cpu_threads
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
 PROBABILITY = click.FloatRange(0, 1)
@@ -49,12 +51,21 @@ PROBABILITY = click.FloatRange(0, 1)
     "--samples", type=click.IntRange(min=1), metavar="N",
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N",
+    help="genscan, augustus: sequences that are worked on at one time.  [default: all CPUs]",
+)  # fmt: skip
+@click.option(
+    "--by-sequence", is_flag=True,
+    help="Write the exons of each sequence under its own name, as spliced-align reads them: loci "
+    "of one record keep theirs apart.",
+)  # fmt: skip
 @loci.coordinates
 @options.output_of("GFF3")
 @options.common
 def command(
-    base: str, regions: tuple, provider: str, coordinates: str, output: str, quiet: bool,
-    **settings: object,
+    base: str, regions: tuple, provider: str, threads: int | None, by_sequence: bool,
+    coordinates: str, output: str, quiet: bool, **settings: object,
 ) -> None:  # fmt: skip
     """Predict candidate exons on both strands of every sequence, as GFF3.
 
@@ -67,10 +78,15 @@ def command(
     records = loci.read_loci(base, regions)
     placed, sets = loci.place(base, records, coordinates), {}
     with progress("predicting exons", sum(map(len, records)), quiet) as advance:
-        for record in records:
-            sets[record.name] = chosen.exons(record.codes)
-            advance(len(record))
-    write_exons(output, placed.exons_by_record(sets), "gff3", placed.record_lengths)
+        # the built-in predictor holds Python's lock; programs run beside each other
+        with ThreadPoolExecutor(1 if provider == "builtin" else cpu_threads(threads)) as pool:
+            found = pool.map(chosen.exons, (record.codes for record in records))
+            for record, sets[record.name] in zip(records, found, strict=True):
+                advance(len(record))
+    if by_sequence:
+        write_exons(output, placed.exons_by_sequence(sets), "gff3")
+    else:
+        write_exons(output, placed.exons_by_record(sets), "gff3", placed.record_lengths)
 
 
 def _provider(name: str, settings: dict[str, object]) -> Builtin | Genscan | Augustus:

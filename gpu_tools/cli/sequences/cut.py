@@ -68,7 +68,7 @@ def command(fasta, record, locus, flank, name, origin, output, quiet) -> None:
     index beside the file; a missing index is made. An output that ends in .gz is compressed with
     bgzip and indexed (.fai and .gzi).
     """
-    record = record or _only(fasta)
+    record = record or only_record(fasta)
     if locus:
         sequence = cut_locus(fasta, record, *locus, flank=flank)
     else:
@@ -79,7 +79,8 @@ def command(fasta, record, locus, flank, name, origin, output, quiet) -> None:
     write_fasta(output, [replace(sequence, name=name)])
 
 
-def _only(fasta: str) -> str:
+def only_record(fasta: str) -> str:
+    """Return the name of the only record of a file; several are an error."""
     names = list(record_lengths(fasta))
     if len(names) != 1:
         raise InputError(f"{len(names)} records", path=fasta, expected="one, or --record")

@@ -165,20 +165,32 @@ def _named(record: str, length: int, first: int, codes: NDArray[np.uint8]) -> Se
 
 
 def read_record(path: str | os.PathLike, name: str) -> Sequence:
-    """Read one record of a FASTA or FASTQ file, which is read to its end.
+    """Read one record of a FASTA or FASTQ file as `read_records` does."""
+    return read_records(path, [name])[0]
+
+
+def read_records(path: str | os.PathLike, names: Iterable[str]) -> list[Sequence]:
+    """Read some records of a FASTA or FASTQ file, which is read to its end once.
+
+    Returns
+    -------
+    list of Sequence
+        In the order of the names.
 
     Raises
     ------
     InputError
-        If the record is unknown, or the file is bad; symbols of other records are not looked at.
+        If a record is unknown, or the file is bad; symbols of other records are not looked at.
     """
-    found = None
+    names = list(names)
+    wanted, found = set(names), {}
     for record in whole_records(path):  # to the end: a name may stand twice
-        if record.name == name:
-            found = encoded(path, record)
-    if found is None:
-        raise InputError(f"no record named {name!r}", path=path)
-    return found
+        if record.name in wanted:
+            found[record.name] = encoded(path, record)
+    for name in names:
+        if name not in found:
+            raise InputError(f"no record named {name!r}", path=path)
+    return [found[name] for name in names]
 
 
 def record_lengths(path: str | os.PathLike) -> dict[str, int]:

@@ -29,6 +29,7 @@ def job(inputs=(), outputs=(), params=(), log=(), threads=4, gpu=1):
         ({"pair": [("a", "x"), ("a", "y")]}, ["--pair", "a", "x", "--pair", "a", "y"]),
         ({"version": "0.1.0"}, []),
         ({"device": "cpu"}, ["--threads", "4", "--device", "cpu"]),
+        ({"provider": "genscan"}, ["--threads", "4", "--provider", "genscan"]),
         ({"gap": 0}, ["--gap", "0"]),
     ],
 )

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,12 @@ from gpu_tools.cli.main import main
 from gpu_tools.exons import best_parse, load_model, predict_exons
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import Sequence
 
 LOCI = resource_path("demo", "loci.fa.gz")
+GENSCAN = Path(__file__).parents[2] / "programs" / "genscan"
 
 
 def test_demo_data():
@@ -42,6 +46,33 @@ def test_candidates_of_many_records(two_loci, tmp_path):
             assert (getattr(sets[record.name], column) == getattr(expected, column)).all()
     first = output.read_text().splitlines()
     assert first[:2] == ["##gff-version 3", "##sequence-region NM_000572.2 1 6891"]
+
+
+@pytest.mark.parametrize("provider", ["builtin", "genscan"])
+def test_loci_of_one_record_keep_their_candidates_apart(provider, tmp_path):
+    """Loci that overlap, one named as the record: read back, each has what it has alone."""
+    record = read_fasta(LOCI)[3]
+    parts = {record.name: (0, 4000), "inner": (2000, 6000)}
+    loci = [
+        Sequence(name, record.codes[a:b], Locus(record.name, a, b, len(record)).header(name))
+        for name, (a, b) in parts.items()
+    ]
+    write_fasta(tmp_path / "loci.fa", loci)
+    options = ["--provider", provider, "--by-sequence", "--threads", "2"]
+    if provider == "genscan":
+        options += ["--program", str(GENSCAN), "--matrix", str(GENSCAN)]
+    words = ["exons", "predict", "--base", tmp_path / "loci.fa", "--output", tmp_path / "all.gff3"]
+    assert main([*map(str, words), *options]) == 0
+    sets = read_exons(tmp_path / "all.gff3")
+    for locus in loci:
+        write_fasta(tmp_path / "one.fa", [locus])
+        words[3], words[5] = tmp_path / "one.fa", tmp_path / "one.gff3"
+        assert main([*map(str, words), *options]) == 0
+        (alone,) = read_exons(tmp_path / "one.gff3").values()
+        placed, expected = Locus.of(locus), sets[locus.name]
+        assert (alone.starts == expected.starts).all()
+        moved = placed.exons_from(locus.name, expected)
+        assert len(placed.exons_within(moved)) == len(expected) > 0
 
 
 def test_compressed_lower_case_input_is_the_same(two_loci, tmp_path, capsys):

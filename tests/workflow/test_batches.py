@@ -1,0 +1,111 @@
+"""Batches: what a changed sheet leaves alone, and how many jobs a plan has."""
+
+import random
+import re
+
+import pytest
+
+from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
+
+JOBS_OF_A_BATCH, OTHER_JOBS = 4, 7
+SIZE = 20
+
+
+def sheet(n_bases, n_targets):
+    return [
+        (f"base{b}", LOCI, f"target{b}.{t}", MRNAS)
+        for b in range(n_bases)
+        for t in range(n_targets)
+    ]
+
+
+@pytest.fixture
+def names(folder):
+    """Return a function that gives the names of the batches of a sheet."""
+
+    def names_of(rows, header=HEADER):
+        write_sheet(folder.path / "config" / "cases.tsv", rows, header)
+        plan = folder.run("--dry-run", "--config", f"batch_size={SIZE}")
+        return set(re.findall("results/batches/([0-9a-f]{12})/pairs.tsv", plan))
+
+    return names_of
+
+
+def test_changed_row_makes_its_own_batch_again(names):
+    rows = sheet(40, 5)
+    before = names(rows)
+    assert 200 / SIZE <= len(before) <= 4 * 200 / SIZE
+    for k in (0, 77, 199):
+        base, fasta, _, mrnas = rows[k]
+        after = names([*rows[:k], (base, fasta, "another", mrnas), *rows[k + 1 :]])
+        assert (len(before - after), len(after - before)) == (1, 1)
+
+
+def test_rows_of_a_base_may_stand_apart(names):
+    rows = sorted(sheet(40, 5), key=lambda row: row[2].partition(".")[2])
+    assert 200 / SIZE <= len(names(rows)) <= 4 * 200 / SIZE
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_added_and_removed_rows_leave_the_other_batches(names, seed):
+    rows, chosen = sheet(40, 5), random.Random(seed)
+    before = names(rows)
+    k = chosen.randrange(len(rows))
+    base, fasta, _, mrnas = rows[k]
+    after = names([*rows[:k], (base, fasta, "another", mrnas), *rows[k:]])
+    # a batch that has become too large is split
+    assert (len(before - after), len(after - before)) in {(1, 1), (1, 2)}
+    fewer = names([*rows[:k], *rows[k + 1 :]])
+    assert len(before - fewer) <= 2
+    assert len(before & names(rows[:-50])) >= len(before) / 2
+
+
+def test_a_file_of_exons_changes_the_name_of_no_batch(names):
+    rows = [(*row, ".") for row in sheet(4, 10)]
+    others = [(*row[:4], MRNAS) if row[0] == "base1" else row for row in rows]
+    header = (*HEADER, "annotation")
+    assert names(rows, header) == names(others, header)
+
+
+def test_long_loci_count_more_than_once(names):
+    rows = sheet(10, 2)
+    assert len(names(rows)) == 1
+    assert len(names([(*row, "1-900000") for row in rows], (*HEADER, "locus"))) == 10
+
+
+def test_jobs_grow_with_the_work_not_with_the_sequences(folder):
+    """100,000 cases, each with a target of its own."""
+    write_sheet(folder.path / "config" / "cases.tsv", sheet(1000, 100))
+    counts = folder.counts()
+    assert 100_000 / 500 <= counts["sequences_cut"] <= 3 * 100_000 / 500
+    assert counts["total"] == JOBS_OF_A_BATCH * counts["sequences_cut"] + OTHER_JOBS
+
+
+def test_all_against_all_is_planned_as_the_long_sheet(names):
+    with_names = [(base, LOCI, target, MRNAS) for base in ALL_BASES for target in ALL_TARGETS]
+    assert names([("*", LOCI, "*", MRNAS)]) == names(with_names)
+    some = [row for row in with_names if row[0].endswith("5.1")]
+    assert names([("*5.?", LOCI, "NM_*", MRNAS)]) == names(some)
+
+
+def first_words(path):
+    return [line.split("\t")[0] for line in path.with_name(f"{path.name}.fai").open()]
+
+
+ALL_BASES, ALL_TARGETS = first_words(LOCI), first_words(MRNAS)
+
+
+def test_only_the_batch_of_a_changed_row_runs_again(folder):
+    """Two batches, of a base each; then the second base has another target."""
+    rows = [(base, LOCI, target, MRNAS) for base in BASES for target in TARGETS]
+    path, settings = folder.path / "config" / "cases.tsv", ("--config", "batch_size=2")
+    write_sheet(path, rows)
+    folder.run(*settings)
+    assert len(folder.batches("scores.tsv")) == 2
+    done = {p: p.stat().st_mtime_ns for p in folder.batches("*")}
+    write_sheet(path, [*rows[:3], (*rows[3][:2], "NM_026831.1", MRNAS)])
+    folder.run(*settings)
+    assert {p: p.stat().st_mtime_ns for p in done} == done
+    assert len(folder.batches("scores.tsv")) == 3
+    found = [(row["base"], row["target"]) for row in folder.table("results/scores.tsv")[::2]]
+    assert found == [(r[0], r[2]) for r in rows[:3]] + [(BASES[1], "NM_026831.1")]

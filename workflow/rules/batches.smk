@@ -1,0 +1,251 @@
+"""Batches of cases: planned from the sheet alone, and asked by the rules' input functions.
+
+A batch is a run of cases as the sheet has them. Its name is a digest of its rows, and where the
+sheet is split depends on digests of names: a changed row makes another batch of its own, and the
+others keep their names and so their files.
+"""
+
+import hashlib
+from itertools import accumulate, chain
+
+# a case counts once for so many nucleotides of its locus with flanks
+NUCLEOTIDES = 100_000
+# loci that structures_plot draws at most
+MOST_DRAWN = 50
+
+
+def digest(*words):
+    return hashlib.blake2b("\t".join(words).encode(), digest_size=6).hexdigest()
+
+
+def weight(base):
+    """Return for how many cases one on a base counts: the sheet tells the length of loci alone."""
+    if not base.locus:
+        return 1
+    start, end = map(int, base.locus.split("-"))
+    return -(-(end - start + 1 + 2 * config["flank"]) // NUCLEOTIDES)
+
+
+def rank(before, pair):
+    """Return how early cases are split between two, the lowest first: between bases at best."""
+    same = before[0] == pair[0]
+    # a base whose rows do not stand together comes before the others again and again
+    return same, "" if same else digest(pair[0]), digest(*pair)
+
+
+def runs(weights, ranks):
+    """Yield (first, last) of runs that weigh at most batch_size, or are of one item.
+
+    A run that is too heavy is split before the item of the lowest rank. So items that come or go
+    change the runs beside them alone.
+    """
+    weighed, parts = [0, *accumulate(weights)], [(0, len(weights))]
+    while parts:
+        first, last = parts.pop()
+        if last - first == 1 or weighed[last] - weighed[first] <= config["batch_size"]:
+            yield first, last
+        else:
+            middle = min(range(first + 1, last), key=ranks.__getitem__)
+            parts += [(middle, last), (first, middle)]
+
+
+def by_name(batches):
+    """Return batches by the digests of what they are cut from."""
+    return {
+        digest(*chain(*((*CASES.bases[b][:4], *CASES.targets[t]) for b, t in pairs))): pairs
+        for pairs in batches
+    }
+
+
+def case_batches():
+    """Return the pairs of each batch by its name, in the order of the sheet."""
+    pairs = CASES.pairs
+    weights = [weight(CASES.bases[base]) for base, _ in pairs]
+    ranks = [None, *map(rank, pairs, pairs[1:])]
+    return by_name(pairs[first:last] for first, last in runs(weights, ranks))
+
+
+@cache
+def base_batches():
+    """Return batches as `case_batches` does, but each base whole, whatever its number of cases."""
+    of_base = {}
+    for pair in CASES.pairs:
+        of_base.setdefault(pair[0], []).append(pair)
+    items = list(of_base.values())
+    weights = [len(item) * weight(CASES.bases[item[0][0]]) for item in items]
+    found = runs(weights, list(map(digest, of_base)))
+    return by_name(list(chain(*items[first:last])) for first, last in found)
+
+
+def pairs_of(name):
+    """Return the pairs of a batch; of all the sheet for None."""
+    if name is None:
+        return CASES.pairs
+    return BATCHES[name] if name in BATCHES else base_batches()[name]
+
+
+class Parts(NamedTuple):
+    """What a batch, or all the sheet, is cut from: sequences, and the numbers of their files."""
+
+    bases: list[Base]
+    targets: list[Target]
+    files: dict[str, int]
+
+
+@cache
+def parts_of(name):
+    bases, targets = (
+        [known[n] for n in dict.fromkeys(names)]
+        for known, names in zip(CASES[1:], zip(*pairs_of(name), strict=True), strict=True)
+    )
+    files = dict.fromkeys(file_of(item[1]) for item in (*bases, *targets))
+    return Parts(bases, targets, {file: k for k, file in enumerate(files, start=1)})
+
+
+def batch_parts(wildcards):
+    return parts_of(wildcards.get("batch"))
+
+
+def cut_files(wildcards):
+    """Return the FASTA files that a batch is cut from."""
+    return list(batch_parts(wildcards).files)
+
+
+def cut_words(item, files, *where):
+    """Return what sequences_cut is told of a sequence; a service's answer holds one record."""
+    record, *locus = where
+    record = "." if item[1].startswith(SERVICES) else record
+    return item[0], files[file_of(item[1])], record, *(text or "." for text in locus)
+
+
+def cut_bases(wildcards):
+    """Return name, number of the file, record and locus of each base of a batch."""
+    bases, _, files = batch_parts(wildcards)
+    return [cut_words(base, files, base.record, base.locus) for base in bases]
+
+
+def cut_targets(wildcards):
+    """Return name, number of the file and record of each target of a batch."""
+    _, targets, files = batch_parts(wildcards)
+    return [cut_words(target, files, target.target) for target in targets]
+
+
+def cut_pairs(wildcards):
+    """Return the cases of a batch."""
+    return pairs_of(wildcards.batch)
+
+
+def exon_bases(wildcards):
+    """Return the bases of a batch for which the sheet names exons of a source, with their files."""
+    column = EXON_COLUMNS[wildcards.source]
+    found = [(base, getattr(base, column)) for base in batch_parts(wildcards).bases]
+    return [(base, path) for base, path in found if path]
+
+
+def exon_files(wildcards):
+    """Return the files of exons that the sheet names for a batch."""
+    return list(dict.fromkeys(path for _, path in exon_bases(wildcards)))
+
+
+def exon_words(wildcards):
+    """Return name, number of the file and record of each base with exons."""
+    files = exon_files(wildcards)
+    return [(b.base, files.index(path) + 1, b.record) for b, path in exon_bases(wildcards)]
+
+
+def exon_kind(wildcards):
+    """Return what a file of the sheet's holds."""
+    if wildcards.source == "annotation":
+        return "annotation"
+    return "report" if config["exons"]["provider"] == "genscan-report" else "candidates"
+
+
+def file_of(source):
+    """Return the FASTA file of a source: itself, or what is fetched."""
+    if not FETCHED.match(source):
+        return source
+    return f"<results>/sequences/fetched/{fetched_name(source)}.fa.gz"
+
+
+def fetched_name(source):
+    """Name the file of a source: readable, and another one for another source."""
+    readable = re.sub(r"[^0-9A-Za-z.]+", "_", source.split("#")[0])[-60:].strip("_.")
+    return f"{readable}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+
+
+def fetched_sources():
+    """Return the sources to fetch by the names of their files."""
+    sources = dict.fromkeys(item[1] for known in CASES[1:] for item in known.values())
+    return {fetched_name(source): source for source in sources if FETCHED.match(source)}
+
+
+def batch_files(name, batches=None):
+    """Return the files of one name of batches, all of them by default."""
+    batches = BATCHES if batches is None else batches
+    return expand("<results>/batches/{batch}/{name}", batch=batches, name=name)
+
+
+def candidates(batches):
+    """Return the candidate exons of batches, as the configured provider makes them."""
+    source = "predicted" if PROVIDER_KEYS[config["exons"]["provider"]] else "given"
+    return batch_files(f"{source}.gff3", batches)
+
+
+def listed(**files):
+    """Return the files of candidate exons by name, or none if no method needs candidates."""
+    return files if "candidates" in methods() else {}
+
+
+def method_files(name):
+    """Return each batch's files of one name, one for each method, batch by batch."""
+    names = [f"{prefix}{name}" for prefix in prefixes()]
+    return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
+
+
+def first_batches(bases):
+    """Return the batches that are the first ones of some bases."""
+    return list(dict.fromkeys(FIRST_BATCH[base] for base in bases))
+
+
+def annotated(bases):
+    """Return those bases whose annotation the sheet names."""
+    return [base for base in bases if CASES.bases[base].annotation]
+
+
+def segment_limits(name):
+    """Return what segments must have at least, as options of max-segments."""
+    return {key: config["segments"][name][key] for key in ("min_score", "min_length")}
+
+
+def segment_sequences(wildcards):
+    """Return the file in which a kind of segment is looked for."""
+    if wildcards.segments == "hydrophobic_segments":
+        return config["segments"]["proteins"] or "<results>/sequences/proteins.fa"
+    return "<results>/sequences/loci.fa.gz"
+
+
+def tables():
+    """Return the workflow's results."""
+    names = ["scores.tsv", "best.tsv", "structures.svg", "best_loci.tsv", "best_targets.tsv"]
+    names += expand("{prefix}best.gff3", prefix=prefixes())
+    names += expand("{prefix}alignments.{format}", prefix=prefixes(), format=FORMATS)
+    names += ["accuracy.tsv"] if ANNOTATED else []
+    names += ["provenance.tsv"] if FETCHED_SOURCES else []
+    return expand("<results>/{name}", name=names)
+
+
+# columns of the sheet by the wildcard source
+EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
+BATCHES = case_batches()
+FIRST_BATCH = {base: name for name in reversed(BATCHES) for base, _ in BATCHES[name]}
+DRAWN = list(CASES.bases)[:MOST_DRAWN]
+ANNOTATED = annotated(CASES.bases)
+FETCHED_SOURCES = fetched_sources()
+
+
+wildcard_constraints:
+    batch="[0-9a-f]{12}",
+    prefix="|".join(PREFIXES.values()),
+    fetched="[0-9A-Za-z._-]+",
+    segments="|".join(SEGMENTS),
+    source="given|annotation",

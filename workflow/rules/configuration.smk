@@ -1,0 +1,119 @@
+"""Configuration: read and checked."""
+
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+# the methods of each mode, and how their files' names begin
+METHODS = {
+    "candidates": ["candidates"],
+    "sites": ["sites"],
+    "both": ["candidates", "sites"],
+}
+PREFIXES = {"candidates": "", "sites": "site_"}
+FORMATS = ["gff3", "bed", "bam"]
+# keys of the configuration that go with a provider; those without take the sheet's files
+PROVIDER_KEYS = {
+    "builtin": ("model", "min_score", "min_probability"),
+    "genscan": ("program", "min_probability", "matrix"),
+    "augustus": ("program", "min_probability", "species", "samples"),
+    "genscan-report": (),
+    "file": (),
+}
+# what rules/segments.smk looks for
+SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
+
+
+def check(data, schema, place):
+    """Validate and fill in defaults; an error becomes one line that begins with place(path)."""
+    try:
+        validate(data, schema)
+    except WorkflowError as error:
+        cause = error.__context__
+        if not hasattr(cause, "absolute_path"):
+            raise
+        raise WorkflowError(f"{place(list(cause.absolute_path))}: {problem(cause)}") from None
+
+
+def problem(cause):
+    """Say what a schema forbids and what it wants."""
+    known = ", ".join(cause.schema.get("properties", {}))
+    if cause.validator == "additionalProperties":
+        unknown = [key for key in cause.instance if key not in cause.schema["properties"]]
+        return f"unknown key {', '.join(map(repr, unknown))}; expected one of {known}"
+    if cause.validator == "required":
+        missing = [key for key in cause.validator_value if key not in cause.instance]
+        return f"no value for {', '.join(missing)}; expected {', '.join(cause.validator_value)}"
+    if cause.validator == "minItems":
+        return f"nothing there; expected {expected(cause)}"
+    return f"{cause.instance!r} is wrong; expected {expected(cause)}"
+
+
+def expected(cause):
+    if cause.validator == "enum":
+        return f"one of {', '.join(map(str, cause.validator_value))}"
+    return cause.schema.get("expected", f"{cause.validator} {cause.validator_value}")
+
+
+def config_place(path):
+    return f"configuration, {'.'.join(map(str, path))}" if path else "configuration"
+
+
+def check_provider():
+    """What is configured must be the provider's to take, and what it needs must be there."""
+    given = {key: value for key, value in config["exons"].items() if value is not None}
+    provider = given.pop("provider")
+    for key in given:
+        if key not in PROVIDER_KEYS[provider]:
+            keys = ", ".join(PROVIDER_KEYS[provider]) or "no other key"
+            raise WorkflowError(
+                f"configuration, exons.{key}: not for provider {provider}; expected {keys}"
+            )
+    if provider == "genscan" and "matrix" not in given:
+        raise WorkflowError(
+            "configuration, exons.matrix: no value; expected GENSCAN's parameter matrix, "
+            "a file such as HumanIso.smat"
+        )
+
+
+def installed_version():
+    """Return gpu-tools' version: a parameter of every rule, so that a new one reruns them."""
+    try:
+        return version("gpu-tools")
+    except PackageNotFoundError:  # its environment may be another one than Snakemake's
+        return "unknown"
+
+
+def methods():
+    """Return the configured methods."""
+    return METHODS[config["mode"]]
+
+
+def prefixes():
+    """Return how the names of the configured methods' files begin."""
+    return [PREFIXES[method] for method in methods()]
+
+
+def site_options():
+    """Return the options of site mode: its own, and what both methods share."""
+    own = dict(config["sites"])
+    shared = ("match", "mismatch", "gap", "ends")
+    options = {"site_model": own.pop("model"), **own}
+    return options | {name: config["scoring"][name] for name in shared}
+
+
+def n_gpus():
+    """Return how many GPUs an alignment job holds; under auto one, in case there is one."""
+    return 0 if config["device"] == "cpu" else config["device"].count(",") + 1
+
+
+def segment_limits(name):
+    """Return what segments must have at least, as options of max-segments."""
+    return {key: config["segments"][name][key] for key in ("min_score", "min_length")}
+
+
+check(config, "../schemas/config.schema.yaml", config_place)
+check_provider()
+VERSION = installed_version()
