@@ -71,6 +71,16 @@ def is_border(rising, k, boundary):
 
 
 @njit
+def next_border(rising, boundary):
+    """Return the first border from a boundary on, or 2^62."""
+    found, first = 2**62, max(boundary, 1)
+    for every in rising.near_every:
+        if every > 0:
+            found = min(found, first + -(first + rising.origin) % every)
+    return found
+
+
+@njit
 def write_border(rising, boundary, splits, first, operations, n):
     """Write the operations of a border; return how many there are.
 

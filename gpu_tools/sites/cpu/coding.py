@@ -15,9 +15,9 @@ from numba import njit
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.state import WAITING, drop_taken
-from gpu_tools.sites.rising import BORDER
-from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
+from gpu_tools.sites.cpu.state import WAITING, first_from
+from gpu_tools.sites.rising import next_border
+from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.rows import advance, column_of, final_score, put, raise_to, settle
 
@@ -59,89 +59,105 @@ def _wait(state, codes, profile, boundary, left, gap, floor, lanes):
 
 
 @njit(nogil=True)
-def _take_exits(state, sites, row, lanes):
+def _take_exits(state, lists, row, lanes):
     """Let the exits that lie far enough behind `row` precede its entries."""
     before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
-    kinds, lengths, codes = sites.intron_kinds, sites.intron_lengths, sites.codes
-    width = before.shape[1]
+    exit_kinds, width, stored = state.exit_kinds, state.before.shape[1], len(state.exit_rows)
+    kinds, lengths, codes = lists.kinds, lists.lengths, lists.codes
     for k in range(len(kinds)):
-        while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
-            boundary = exit_rows[counts[1 + k]]
-            if state.exit_kinds[counts[1 + k]] == kinds[k]:
+        while counts[1 + k] < counts[0]:
+            place = counts[1 + k] % stored
+            boundary = exit_rows[place]
+            if boundary + lengths[k] > row:
+                break
+            if exit_kinds[place] == kinds[k]:
                 for frame in range(FRAMES):
                     bases = (boundary - frame) % FRAMES
                     if bases <= boundary:
                         split = split_class(codes, boundary, bases)
-                        source = counts[1 + k] * FRAMES + frame
+                        source = place * FRAMES + frame
                         raise_to(before, k * SPLITS + split, exits, source, width, lanes, 0)
             counts[1 + k] += 1
 
 
 @njit(nogil=True)
-def _enter(state, sites, strip, boundary, entry, weights, lanes):
-    """Let exons that are not the first of their chain begin at a boundary."""
+def _enter(state, lists, strip, boundary, place, site, weights, lanes):
+    """Let exons that are not the first of their chain begin at a boundary.
+
+    `site` is the score and the kind of the entry, `place` where its rows are stored.
+    """
     rows, before, entries = state.rows, state.before, state.entries
-    codes, kinds, penalties = sites.codes, sites.intron_kinds, sites.intron_penalties
-    gap, floor, at = weights[0], weights[1], boundary - sites.first
+    codes, kinds, penalties = lists.codes, lists.kinds, lists.penalties
+    gap, floor = weights[0], weights[1]
     width = rows.shape[1]
     for split in range(SPLITS):
-        to = entry * FRAMES + split_bases(split)
+        to = place * FRAMES + split_bases(split)
         if split in (0, 1, 3):
             entries[to] = floor
-        if completes(codes, sites.stops, split, boundary):
+        if completes(codes, lists.stops, split, boundary):
             for k in range(len(kinds)):
-                if kinds[k] == sites.entry_kind[at]:
-                    bonus = sites.inner_entry[at] - penalties[k]
+                if kinds[k] == site[1]:
+                    bonus = site[0] - penalties[k]
                     raise_to(entries, to, before, k * SPLITS + split, width, lanes, bonus)
-    raise_to(rows, boundary % FRAMES, entries, entry * FRAMES, width, lanes, 0)
+    raise_to(rows, boundary % FRAMES, entries, place * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
         if boundary + FRAMES - bases <= len(codes):
-            put(rows, _ALONE, entries, entry * FRAMES + bases, width, lanes, 0)
+            put(rows, _ALONE, entries, place * FRAMES + bases, width, lanes, 0)
             _wait(state, codes, strip.profile, boundary, FRAMES - bases, gap, floor, lanes)
 
 
 @njit(cache=True, nogil=True)
-def sweep_coding_block(sites, strip, state, weights, bounds):
+def sweep_coding_block(lists, strip, state, weights, bounds):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
 
     Parameters
     ----------
-    sites : Sites
-        With stop codons; the window holds these boundaries.
-    strip : Strip
+    lists : SiteLists
+        With stop codons.
+    strip : SiteStrip
         All target columns.
     state : State
         Carried on.
-    weights : ndarray, shape (3,)
-        Gap score, floor and lowest value, in the cells' type.
+    weights : ndarray, shape (4,)
+        As in `gpu_tools.sites.cpu.block`.
     bounds : tuple of (int, int)
     """
-    codes, flags, first_entry, stops = sites.codes, sites.flags, sites.first_entry, sites.stops
-    inner_exit, last_exit, profile = sites.inner_exit, sites.last_exit, strip.profile
+    codes, rising, stops, profile = lists.codes, lists.rising, lists.stops, strip.profile
+    first_usual, firsts, first_scores = lists.first
+    last_usual, lasts, last_scores = lists.last
+    acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
+    donors, donor_scores, donor_kinds = lists.donors
     rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
     exits, exit_rows, counts, best = state.exits, state.exit_rows, state.counts, state.best
-    exit_kinds, exit_kind, window = state.exit_kinds, sites.exit_kind, sites.first
-    drop, final, span, block_exits = strip.drop, strip.final, strip.final_span, state.block_exits
+    exit_kinds, entries, block_exits = state.exit_kinds, state.entries, state.block_exits
+    drop, final, span = strip.drop, strip.final, strip.final_span
     gap, floor, lowest = weights[0], weights[1], weights[2]
     width = rows.shape[1]
     lanes = carries.shape[1]
-    low = simd.splat(floor)
-    drop_taken(exits, exit_rows, exit_kinds, counts, FRAMES)
+    first, acceptor = first_from(firsts, bounds[0]), first_from(acceptors, bounds[0])
+    donor, last = first_from(donors, bounds[0]), first_from(lasts, bounds[0])
+    low, border_row = simd.splat(floor), next_border(rising, bounds[0])
     block_exits[:] = floor
-    entry = 0
+    stored, kept, entry = len(exit_rows), max(len(entries) // FRAMES, 1), 0
     for i in range(bounds[0], bounds[1]):
-        frame, at = i % FRAMES, i - window
+        frame = i % FRAMES
         if i > 0:
             for track in range(FRAMES):
                 _step(rows, carries, track, profile, np.int64(codes[i - 1]), gap, floor, lanes)
-        if flags[at] & BORDER:
-            _take_exits(state, sites, i - 1, lanes)
-            cross_border(state.before, sites.rising, i, SPLITS, floor, lanes)
-        if flags[at] & LAST_EXIT:
+        leave, begin_score = last_usual, first_usual
+        if last < len(lasts) and lasts[last] == i:
+            leave, last = np.int64(last_scores[last]), last + 1
+        if first < len(firsts) and firsts[first] == i:
+            begin_score, first = np.int64(first_scores[first]), first + 1
+        if i == border_row:
+            _take_exits(state, lists, i - 1, lanes)
+            cross_border(state.before, rising, i, SPLITS, floor, lanes)
+            border_row = next_border(rising, i + 1)
+        if leave != CLOSED:
             carry = simd.load(carries, frame * lanes)
             score = final_score(rows[frame], drop, final, span, lowest, carry, lanes)
-            if score + last_exit[at] > best[_SCORE]:
-                best[_SCORE], best[_END] = score + last_exit[at], i
+            if score + leave > best[_SCORE]:
+                best[_SCORE], best[_END] = score + leave, i
                 best[_COLUMN] = column_of(rows[frame], drop, final, score, carries[frame], lanes)
         if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
             rows[frame] = floor
@@ -150,20 +166,25 @@ def sweep_coding_block(sites, strip, state, weights, bounds):
             raise_to(rows, frame, waiting, i % WAITING, width, lanes, 0)
             waiting[i % WAITING] = floor
             waits[i % WAITING] = False
-        if flags[at] & INNER_EXIT:
+        if donor < len(donors) and donors[donor] == i:
+            _take_exits(state, lists, i, lanes)
+            place = counts[0] % stored
             for track in range(FRAMES):
                 _joined(rows, carries, track, floor, lanes)
-                to = counts[0] * FRAMES + track
-                put(exits, to, rows, track, width, lanes, inner_exit[at])
+                to = place * FRAMES + track
+                put(exits, to, rows, track, width, lanes, donor_scores[donor])
                 raise_to(block_exits, 0, exits, to, width, lanes, 0)
-            exit_rows[counts[0]], exit_kinds[counts[0]] = i, exit_kind[at]
-            counts[0] += 1
+            exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+            counts[0], donor = counts[0] + 1, donor + 1
         whole = i + FRAMES <= len(codes)
-        if flags[at] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
-            put(rows, _ALONE, strip.start, 0, width, lanes, first_entry[at])
+        if begin_score != CLOSED and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
+            put(rows, _ALONE, strip.start, 0, width, lanes, begin_score)
             _wait(state, codes, profile, i, FRAMES, gap, floor, lanes)
-        if flags[at] & INNER_ENTRY:
-            _take_exits(state, sites, i, lanes)
-            _enter(state, sites, strip, i, entry, weights, lanes)
-            entry += 1
-    _take_exits(state, sites, bounds[1] - 1, lanes)
+        if acceptor < len(acceptors) and acceptors[acceptor] == i:
+            _take_exits(state, lists, i, lanes)
+            site = acceptor_scores[acceptor], acceptor_kinds[acceptor]
+            _enter(state, lists, strip, i, entry % kept, site, weights, lanes)
+            entry, acceptor = entry + 1, acceptor + 1
+    _take_exits(state, lists, bounds[1] - 1, lanes)
+    for track in range(FRAMES):
+        _joined(rows, carries, track, floor, lanes)

@@ -1,0 +1,252 @@
+"""One block of rows of site mode on a CPU, for chains that need not translate.
+
+What a chain may do at a boundary is done on the way to the next row: one pass over the row lets the
+carry join it, stores the row of an exit, lets chains begin or exons be entered, advances by a
+nucleotide, and looks for the best end. Boundaries where a pass does not do all of it have passes of
+their own first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.sites.cpu.borders import cross_border
+from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.sites.rising import next_border
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.splicing.rows import begin, column_of, final_score, put, raise_to, settle
+
+_GAP, _FLOOR, _LOWEST, _ABOVE = range(4)
+_SCORE, _END, _COLUMN = range(3)
+_ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
+"""What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
+
+
+@njit(nogil=True)
+def _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, row, lanes):
+    """Let the exits that lie far enough behind `row` precede its entries."""
+    width, stored = before.shape[1], len(exit_rows)
+    for k in range(len(kinds)):
+        while counts[1 + k] < counts[0]:
+            slot = counts[1 + k] % stored
+            if exit_rows[slot] + lengths[k] > row:
+                break
+            if exit_kinds[slot] == kinds[k]:
+                raise_to(before, k, exits, slot, width, lanes, 0)
+            counts[1 + k] += 1
+
+
+@njit(nogil=True)
+def _enter(entries, entry, before, kinds, penalties, kind, score, floor, lanes):
+    """Set the row of an entry to the best that may precede it."""
+    entries[entry] = floor
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            raise_to(entries, entry, before, k, before.shape[1], lanes, score - penalties[k])
+
+
+@njit(nogil=True)
+def _only_class(kinds, kind):
+    """Return the class of introns of a kind if there is one such class, else -1."""
+    found = -1
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            if found >= 0:
+                return -1
+            found = k
+    return found
+
+
+@njit(nogil=True)
+def _end_of(row, drop, final, span, carry, lowest, lanes):
+    """Return the best ends of each lane, where a chain may end in columns of one vector only."""
+    one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
+    for k in range(span[0], span[1], lanes):
+        here = simd.add(simd.maximum(simd.load(row, k), carry), simd.load(drop, k))
+        best = simd.maximum(best, simd.where_equal(simd.load(final, k), one, here, best))
+    return best
+
+
+@njit(nogil=True, forceinline=True)
+def _pass(free, todo, rows, carry, diagonal, offsets, bonuses, weights):
+    """Do what a boundary allows and compute the next row, each lane for itself.
+
+    `free` and `todo` are constants where this is compiled in: whether ends are looked for in all
+    columns, and what is done besides.
+
+    Returns the vector of the lanes' last columns, and the lanes' best ends in the new row.
+    """
+    row, profile, start, drop, exits, block_exits, before, entries = rows
+    pairs, exit_at, before_at, entry_at = offsets
+    (begun, bonus), (gap, floor, lowest, lanes) = bonuses, weights
+    low, gaps, begin_bonus, site = (
+        simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
+    )  # fmt: skip
+    left, best = low, simd.splat(lowest)
+    for k in range(0, len(row), lanes):
+        up = simd.maximum(simd.load(row, k), carry)
+        if todo == _LEAVE:
+            leaving = simd.add(up, site)
+            simd.store(exits, exit_at + k, leaving)
+            simd.store(block_exits, k, simd.maximum(leaving, simd.load(block_exits, k)))
+        if todo != _ADVANCE and free:
+            up = simd.maximum(up, simd.add(simd.load(start, k), begin_bonus))
+        elif todo == _LEAVE:
+            up = simd.maximum(up, begin_bonus)
+        if todo == _ENTER:
+            entry = simd.maximum(simd.add(simd.load(before, before_at + k), site), low)
+            simd.store(entries, entry_at + k, entry)
+            up = simd.maximum(up, entry)
+        pair = simd.add(diagonal, simd.load(profile, pairs + k))
+        left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
+        simd.store(row, k, left)
+        if free:
+            best = simd.maximum(best, simd.add(left, simd.load(drop, k)))
+        diagonal = up
+    return left, best
+
+
+@njit(nogil=True, forceinline=True)
+def _to_next_row(free, todo, rows, carry, diagonal, offsets, bonuses, weights):
+    """Choose the pass that does what is to do."""
+    if free:
+        if todo == _ADVANCE:
+            return _pass(True, _ADVANCE, rows, carry, diagonal, offsets, bonuses, weights)
+        if todo == _BEGIN:
+            return _pass(True, _BEGIN, rows, carry, diagonal, offsets, bonuses, weights)
+        if todo == _LEAVE:
+            return _pass(True, _LEAVE, rows, carry, diagonal, offsets, bonuses, weights)
+        return _pass(True, _ENTER, rows, carry, diagonal, offsets, bonuses, weights)
+    if todo == _LEAVE:
+        return _pass(False, _LEAVE, rows, carry, diagonal, offsets, bonuses, weights)
+    if todo == _ENTER:
+        return _pass(False, _ENTER, rows, carry, diagonal, offsets, bonuses, weights)
+    return _pass(False, _ADVANCE, rows, carry, diagonal, offsets, bonuses, weights)
+
+
+@njit(cache=True, nogil=True)
+def sweep_block(lists, strip, state, border, following, weights, rows):
+    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
+
+    Parameters
+    ----------
+    lists : SiteLists
+    strip : SiteStrip
+    state : State
+        Carried on.
+    border, following : SiteBorder
+        The column before the strip, read, and the strip's last column, written.
+    weights : ndarray, shape (4,)
+        Gap score, floor, lowest value, and one above the highest, in the cells' type.
+    rows : tuple of (int, int)
+    """
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    codes, rising = lists.codes, lists.rising
+    first_usual, firsts, first_scores = lists.first
+    last_usual, lasts, last_scores = lists.last
+    acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
+    donors, donor_scores, donor_kinds = lists.donors
+    kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
+    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
+    span, free, most_drop = strip.final_span, strip.free, strip.most_drop
+    row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
+    exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
+    block_exits, last_carry = state.block_exits, state.carries[0]
+    arriving, leaving = border.arriving, border.leaving
+    next_arriving, next_leaving = following.arriving, following.leaving
+    gap, floor, lowest, above = weights[_GAP], weights[_FLOOR], weights[_LOWEST], weights[_ABOVE]
+    low, high = rows
+    first, acceptor = first_from(firsts, low), first_from(acceptors, low)
+    donor, last = first_from(donors, low), first_from(lasts, low)
+    border_row = next_border(rising, low)
+    carry, lanes, width = simd.load(last_carry, 0), len(last_carry), len(row)
+    ring, tail, has_end, slot, entry = len(arriving), width - lanes, span[1] > span[0], 0, 0
+    stored, kept, bottom = len(exit_rows), max(len(entries), 1), simd.splat(floor)
+    arrays, costs = (
+        (row, profile, start, drop, exits, block_exits, before, entries),
+        (gap, floor, lowest, lanes),
+    )  # fmt: skip
+    todo, begun, bonus, exit_at, before_at, entry_at = _ADVANCE, floor, floor, 0, 0, 0
+    ended = simd.splat(lowest)
+    block_exits[:] = floor
+    for i in range(low, high):
+        here = i % ring
+        if i > 0:
+            up = simd.maximum(simd.load(row, tail), carry)
+            if todo != _ADVANCE and free:
+                up = simd.maximum(up, simd.add(simd.load(start, tail), simd.splat(begun)))
+            elif todo == _LEAVE:
+                up = simd.maximum(up, simd.splat(begun))
+            if todo == _ENTER:
+                value = simd.add(simd.load(before, before_at + tail), simd.splat(bonus))
+                up = simd.maximum(up, value)
+            diagonal = simd.shift_in(up, leaving[here - 1])
+            next_leaving[here - 1] = simd.last_lane(up)
+            offsets = np.int64(codes[i - 1]) * width, exit_at, before_at, entry_at
+            right, ended = _to_next_row(
+                free, todo, arrays, carry, diagonal, offsets, (begun, bonus), costs
+            )
+            carry = simd.prefix_maximum(simd.shift_in(right, arriving[here]))
+            carry = simd.maximum(carry, bottom)
+            next_arriving[here] = simd.last_lane(simd.maximum(right, carry))
+        leave, begin_score = last_usual, first_usual
+        if last < len(lasts) and lasts[last] == i:
+            leave, last = np.int64(last_scores[last]), last + 1
+        if first < len(firsts) and firsts[first] == i:
+            begin_score, first = np.int64(first_scores[first]), first + 1
+        is_exit = donor < len(donors) and donors[donor] == i
+        is_entry = acceptor < len(acceptors) and acceptors[acceptor] == i
+        if has_end and leave != CLOSED:
+            if free:
+                ended = simd.maximum(ended, simd.add(carry, simd.load(most_drop, 0)))
+            else:
+                ended = _end_of(row, drop, final, span, carry, lowest, lanes)
+            better = min(max(best[_SCORE] + 1 - leave, np.int64(lowest)), np.int64(above))
+            if simd.any_at_most(simd.splat(row.dtype.type(better)), ended):
+                simd.store(last_carry, 0, carry)
+                score = final_score(row, drop, final, span, lowest, carry, lanes)
+                if score + leave > best[_SCORE]:
+                    best[_SCORE], best[_END] = score + leave, i
+                    best[_COLUMN] = column_of(row, drop, final, score, last_carry, lanes)
+        if i == border_row:
+            _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i - 1, lanes)
+            cross_border(before, rising, i, 1, floor, lanes)
+            border_row = next_border(rising, i + 1)
+        if is_exit or is_entry:
+            _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i, lanes)
+        begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
+        begun = row.dtype.type(begin_score) if begins else floor
+        if is_exit:
+            slot = counts[0] % stored
+            exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
+            exit_at, bonus, todo = slot * width, row.dtype.type(donor_scores[donor]), _LEAVE
+            counts[0], donor = counts[0] + 1, donor + 1
+        elif is_entry:
+            of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
+            before_at, entry_at = of_class * width, entry % kept * width
+            if of_class >= 0:
+                bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
+        many = (is_entry and of_class < 0) or (free and not begins)
+        if i == high - 1 or (todo != _BEGIN and many):
+            settle(row, carry, lanes)
+            carry, todo = bottom, _ADVANCE
+            if is_exit:
+                put(exits, slot, row, 0, width, lanes, bonus)
+                raise_to(block_exits, 0, exits, slot, width, lanes, 0)
+            if begins:
+                begin(row, carry, start, begun, lanes)
+            if is_entry:
+                _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i, lanes)
+                score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
+                _enter(entries, entry % kept, before, kinds, penalties, kind, score, floor, lanes)
+                raise_to(row, 0, entries, entry % kept, width, lanes, 0)
+        elif todo == _BEGIN and (not free or not begins):
+            todo = _ADVANCE
+        if is_entry:
+            entry, acceptor = entry + 1, acceptor + 1
+        if begins and not free and todo != _LEAVE:
+            carry = simd.maximum(carry, simd.splat(begun))
+    _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, high - 1, lanes)
+    simd.store(last_carry, 0, carry)
