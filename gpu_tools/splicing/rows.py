@@ -18,6 +18,13 @@ def put(to, to_row, source, source_row, width, lanes, bonus):
 
 
 @njit(nogil=True)
+def fill(row, value, lanes):
+    """Set all cells of a row to a value."""
+    for k in range(0, len(row), lanes):
+        simd.store(row, k, simd.splat(value))
+
+
+@njit(nogil=True)
 def raise_to(to, to_row, source, source_row, width, lanes, bonus):
     """Raise a row to at least another one plus a bonus."""
     added = simd.splat(to.dtype.type(bonus))
@@ -86,13 +93,15 @@ def final_score(row, drop, final, span, lowest, carry, lanes):
     return np.int64(simd.last_lane(simd.prefix_maximum(best)))
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def column_of(row, drop, final, score, carry, lanes):
     """Return the smallest column that ends with `score`."""
     columns = len(row) // lanes
-    for column in range(len(row)):
-        k = column % columns * lanes + column // columns
-        here = max(np.int64(row[k]), np.int64(carry[column // columns]))
-        if final[k] == 1 and here + np.int64(drop[k]) == score:
-            return column
+    for lane in range(lanes):
+        carried = np.int64(carry[lane])
+        for column in range(columns):
+            k = column * lanes + lane
+            here = max(np.int64(row[k]), carried)
+            if final[k] == 1 and here + np.int64(drop[k]) == score:
+                return lane * columns + column
     return -1

@@ -16,7 +16,7 @@ from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
-from gpu_tools.splicing.rows import begin, column_of, final_score, put, raise_to, settle
+from gpu_tools.splicing.rows import begin, column_of, fill, final_score, put, raise_to, settle
 
 _GAP, _FLOOR, _LOWEST, _ABOVE = range(4)
 _SCORE, _END, _COLUMN = range(3)
@@ -24,13 +24,13 @@ _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 """What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, row, lanes):
     """Let the exits that lie far enough behind `row` precede its entries."""
-    width, stored = before.shape[1], len(exit_rows)
+    width, places = before.shape[1], len(exit_rows) - 1
     for k in range(len(kinds)):
         while counts[1 + k] < counts[0]:
-            slot = counts[1 + k] % stored
+            slot = counts[1 + k] & places
             if exit_rows[slot] + lengths[k] > row:
                 break
             if exit_kinds[slot] == kinds[k]:
@@ -70,34 +70,36 @@ def _end_of(row, drop, final, span, carry, lowest, lanes):
 
 
 @njit(nogil=True, forceinline=True)
-def _pass(free, todo, rows, carry, diagonal, offsets, bonuses, weights):
+def _pass(
+    todo, free, row, carry, diagonal, profile, pairs, start, begun, drop, gap, floor, lowest, lanes,
+    exits, block_exits, before, from_row, entries, to_row, bonus,
+):  # fmt: skip
     """Do what a boundary allows and compute the next row, each lane for itself.
 
-    `free` and `todo` are constants where this is compiled in: whether ends are looked for in all
-    columns, and what is done besides.
+    `todo` is a constant where this is compiled in. The bonus is that of the exit, whose row is
+    `to_row` of `exits`, or of the entry, whose row is `to_row` of `entries`, from `from_row` of
+    `before`.
 
-    Returns the vector of the lanes' last columns, and the lanes' best ends in the new row.
+    Returns the vector of the lanes' last columns, and if ends are free the best ends in the new
+    row.
     """
-    row, profile, start, drop, exits, block_exits, before, entries = rows
-    pairs, exit_at, before_at, entry_at = offsets
-    (begun, bonus), (gap, floor, lowest, lanes) = bonuses, weights
     low, gaps, begin_bonus, site = (
         simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
     )  # fmt: skip
-    left, best = low, simd.splat(lowest)
+    left, best, to, source = low, simd.splat(lowest), to_row * len(row), from_row * len(row)
     for k in range(0, len(row), lanes):
         up = simd.maximum(simd.load(row, k), carry)
         if todo == _LEAVE:
             leaving = simd.add(up, site)
-            simd.store(exits, exit_at + k, leaving)
+            simd.store(exits, to + k, leaving)
             simd.store(block_exits, k, simd.maximum(leaving, simd.load(block_exits, k)))
-        if todo != _ADVANCE and free:
+        if free and todo != _ADVANCE:
             up = simd.maximum(up, simd.add(simd.load(start, k), begin_bonus))
         elif todo == _LEAVE:
             up = simd.maximum(up, begin_bonus)
         if todo == _ENTER:
-            entry = simd.maximum(simd.add(simd.load(before, before_at + k), site), low)
-            simd.store(entries, entry_at + k, entry)
+            entry = simd.maximum(simd.add(simd.load(before, source + k), site), low)
+            simd.store(entries, to + k, entry)
             up = simd.maximum(up, entry)
         pair = simd.add(diagonal, simd.load(profile, pairs + k))
         left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
@@ -108,25 +110,7 @@ def _pass(free, todo, rows, carry, diagonal, offsets, bonuses, weights):
     return left, best
 
 
-@njit(nogil=True, forceinline=True)
-def _to_next_row(free, todo, rows, carry, diagonal, offsets, bonuses, weights):
-    """Choose the pass that does what is to do."""
-    if free:
-        if todo == _ADVANCE:
-            return _pass(True, _ADVANCE, rows, carry, diagonal, offsets, bonuses, weights)
-        if todo == _BEGIN:
-            return _pass(True, _BEGIN, rows, carry, diagonal, offsets, bonuses, weights)
-        if todo == _LEAVE:
-            return _pass(True, _LEAVE, rows, carry, diagonal, offsets, bonuses, weights)
-        return _pass(True, _ENTER, rows, carry, diagonal, offsets, bonuses, weights)
-    if todo == _LEAVE:
-        return _pass(False, _LEAVE, rows, carry, diagonal, offsets, bonuses, weights)
-    if todo == _ENTER:
-        return _pass(False, _ENTER, rows, carry, diagonal, offsets, bonuses, weights)
-    return _pass(False, _ADVANCE, rows, carry, diagonal, offsets, bonuses, weights)
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep_block(lists, strip, state, border, following, weights, rows):
     """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
 
@@ -163,14 +147,10 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     border_row = next_border(rising, low)
     carry, lanes, width = simd.load(last_carry, 0), len(last_carry), len(row)
     ring, tail, has_end, slot, entry = len(arriving), width - lanes, span[1] > span[0], 0, 0
-    stored, kept, bottom = len(exit_rows), max(len(entries), 1), simd.splat(floor)
-    arrays, costs = (
-        (row, profile, start, drop, exits, block_exits, before, entries),
-        (gap, floor, lowest, lanes),
-    )  # fmt: skip
-    todo, begun, bonus, exit_at, before_at, entry_at = _ADVANCE, floor, floor, 0, 0, 0
+    places, kept, bottom = len(exit_rows) - 1, max(len(entries), 1), simd.splat(floor)
+    todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
     ended = simd.splat(lowest)
-    block_exits[:] = floor
+    fill(block_exits, floor, lanes)
     for i in range(low, high):
         here = i % ring
         if i > 0:
@@ -180,14 +160,35 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             elif todo == _LEAVE:
                 up = simd.maximum(up, simd.splat(begun))
             if todo == _ENTER:
-                value = simd.add(simd.load(before, before_at + tail), simd.splat(bonus))
+                value = simd.add(simd.load(before, from_row * width + tail), simd.splat(bonus))
                 up = simd.maximum(up, value)
             diagonal = simd.shift_in(up, leaving[here - 1])
             next_leaving[here - 1] = simd.last_lane(up)
-            offsets = np.int64(codes[i - 1]) * width, exit_at, before_at, entry_at
-            right, ended = _to_next_row(
-                free, todo, arrays, carry, diagonal, offsets, (begun, bonus), costs
-            )
+            pairs = np.int64(codes[i - 1]) * width
+            if todo == _ADVANCE:
+                right, ended = _pass(
+                    _ADVANCE, free, row, carry, diagonal, profile, pairs, start, begun, drop,
+                    gap, floor, lowest, lanes,
+                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                )  # fmt: skip
+            elif todo == _BEGIN:
+                right, ended = _pass(
+                    _BEGIN, free, row, carry, diagonal, profile, pairs, start, begun, drop,
+                    gap, floor, lowest, lanes,
+                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                )  # fmt: skip
+            elif todo == _LEAVE:
+                right, ended = _pass(
+                    _LEAVE, free, row, carry, diagonal, profile, pairs, start, begun, drop,
+                    gap, floor, lowest, lanes,
+                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                )  # fmt: skip
+            else:
+                right, ended = _pass(
+                    _ENTER, free, row, carry, diagonal, profile, pairs, start, begun, drop,
+                    gap, floor, lowest, lanes,
+                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                )  # fmt: skip
             carry = simd.prefix_maximum(simd.shift_in(right, arriving[here]))
             carry = simd.maximum(carry, bottom)
             next_arriving[here] = simd.last_lane(simd.maximum(right, carry))
@@ -210,22 +211,31 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
                 if score + leave > best[_SCORE]:
                     best[_SCORE], best[_END] = score + leave, i
                     best[_COLUMN] = column_of(row, drop, final, score, last_carry, lanes)
-        if i == border_row:
-            _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i - 1, lanes)
+        reach = i - 1 if i == border_row else i
+        while is_exit or is_entry or reach < i:
+            # as in `_take_exits`, whose call costs more than what it does
+            for k in range(len(kinds)):
+                while counts[1 + k] < counts[0]:
+                    slot = counts[1 + k] & places
+                    if exit_rows[slot] + lengths[k] > reach:
+                        break
+                    if exit_kinds[slot] == kinds[k]:
+                        raise_to(before, k, exits, slot, width, lanes, 0)
+                    counts[1 + k] += 1
+            if reach == i:
+                break
             cross_border(before, rising, i, 1, floor, lanes)
-            border_row = next_border(rising, i + 1)
-        if is_exit or is_entry:
-            _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i, lanes)
+            border_row, reach = next_border(rising, i + 1), i
         begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
         begun = row.dtype.type(begin_score) if begins else floor
         if is_exit:
-            slot = counts[0] % stored
+            slot = counts[0] & places
             exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
-            exit_at, bonus, todo = slot * width, row.dtype.type(donor_scores[donor]), _LEAVE
+            to_row, bonus, todo = slot, row.dtype.type(donor_scores[donor]), _LEAVE
             counts[0], donor = counts[0] + 1, donor + 1
         elif is_entry:
             of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
-            before_at, entry_at = of_class * width, entry % kept * width
+            from_row, to_row = of_class, entry % kept
             if of_class >= 0:
                 bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
         many = (is_entry and of_class < 0) or (free and not begins)

@@ -19,7 +19,7 @@ from gpu_tools.sites.cpu.state import WAITING, first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
-from gpu_tools.splicing.rows import advance, column_of, final_score, put, raise_to, settle
+from gpu_tools.splicing.rows import advance, column_of, fill, final_score, put, raise_to, settle
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)
@@ -58,15 +58,15 @@ def _wait(state, codes, profile, boundary, left, gap, floor, lanes):
     state.waits[slot] = True
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _take_exits(state, lists, row, lanes):
     """Let the exits that lie far enough behind `row` precede its entries."""
     before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
-    exit_kinds, width, stored = state.exit_kinds, state.before.shape[1], len(state.exit_rows)
+    exit_kinds, width, places = state.exit_kinds, before.shape[1], len(exit_rows) - 1
     kinds, lengths, codes = lists.kinds, lists.lengths, lists.codes
     for k in range(len(kinds)):
         while counts[1 + k] < counts[0]:
-            place = counts[1 + k] % stored
+            place = counts[1 + k] & places
             boundary = exit_rows[place]
             if boundary + lengths[k] > row:
                 break
@@ -106,7 +106,7 @@ def _enter(state, lists, strip, boundary, place, site, weights, lanes):
             _wait(state, codes, strip.profile, boundary, FRAMES - bases, gap, floor, lanes)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep_coding_block(lists, strip, state, weights, bounds):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
 
@@ -137,8 +137,8 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
     first, acceptor = first_from(firsts, bounds[0]), first_from(acceptors, bounds[0])
     donor, last = first_from(donors, bounds[0]), first_from(lasts, bounds[0])
     low, border_row = simd.splat(floor), next_border(rising, bounds[0])
-    block_exits[:] = floor
-    stored, kept, entry = len(exit_rows), max(len(entries) // FRAMES, 1), 0
+    fill(block_exits, floor, lanes)
+    places, kept, entry = len(exit_rows) - 1, max(len(entries) // FRAMES, 1), 0
     for i in range(bounds[0], bounds[1]):
         frame = i % FRAMES
         if i > 0:
@@ -168,7 +168,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
             waits[i % WAITING] = False
         if donor < len(donors) and donors[donor] == i:
             _take_exits(state, lists, i, lanes)
-            place = counts[0] % stored
+            place = counts[0] & places
             for track in range(FRAMES):
                 _joined(rows, carries, track, floor, lanes)
                 to = place * FRAMES + track

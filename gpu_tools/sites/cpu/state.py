@@ -12,6 +12,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.rising import Rising, rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import SPLITS
+from gpu_tools.splicing.rows import put
 from gpu_tools.splicing.strip import Strip, aligned, lanes_of
 
 WAITING = 4
@@ -87,11 +88,11 @@ class State(NamedTuple):
     behind a codon, `waits` whether there are any. `before` are the maxima over the exits that may
     precede an entry, a row an intron class and kind of split codon, then the far rows of
     `gpu_tools.sites.rising`; `exits` the rows of the latest exits, one a track, exit e at place e
-    modulo the number of places, `exit_rows` their boundaries, `exit_kinds` their kinds, `counts`
-    how many exits there were, then how many of them each intron class has taken; `block_exits` the
-    maximum over the block's exits; `entries` the rows of the block's latest inner entries, one a
-    number of nucleotides of the split codon before it; `best` score, boundary and column of the
-    best end so far.
+    modulo the number of places, a power of two; `exit_rows` their boundaries, `exit_kinds` their
+    kinds, `counts` how many exits there were, then how many of them each intron class has taken;
+    `block_exits` the maximum over the block's exits; `entries` the rows of the block's latest inner
+    entries, one a number of nucleotides of the split codon before it; `best` score, boundary and
+    column of the best end so far.
     """
 
     rows: NDArray
@@ -210,6 +211,11 @@ def _most_pending(boundaries, longest):
     return most
 
 
+def power_of_two(count: int) -> int:
+    """Return the least power of two that is not less than a count."""
+    return 1 << max(count - 1, 0).bit_length()
+
+
 def fresh_state(table: SiteTable, width: int, capacity: tuple[int, int], floor) -> State:
     """Return the state before the first block, all cells at the floor.
 
@@ -218,14 +224,15 @@ def fresh_state(table: SiteTable, width: int, capacity: tuple[int, int], floor) 
     dtype, tracks, classes = floor.dtype, table.tracks, len(table.introns)
     maxima = classes + len(rising_of(table.introns).far_class)
     current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
-    counts = (current, waiting, splits * maxima, tracks * capacity[0], 1, tracks * capacity[1])
+    places = power_of_two(capacity[0])
+    counts = (current, waiting, splits * maxima, tracks * places, 1, tracks * capacity[1])
     rows, waits, before, exits, block_exits, entries = (
         aligned(np.full((count, width), floor, dtype)) for count in counts
     )
     carries = aligned(np.full((current, lanes_of(dtype)), floor, dtype))
     return State(
         rows, carries, waits, np.zeros(waiting, bool), before, exits,
-        np.empty(capacity[0], np.int64), np.empty(capacity[0], np.uint8),
+        np.empty(places, np.int64), np.empty(places, np.uint8),
         np.zeros(1 + classes, np.int64), block_exits[0], entries,
         np.array([_NO_SCORE, 0, 0], np.int64),
     )  # fmt: skip
@@ -247,17 +254,29 @@ def fresh_snapshots(state: State, table: SiteTable, blocks) -> Snapshots:
     )  # fmt: skip
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def save(snapshots, state, block, tracks):
     """Store the state before a block."""
-    snapshots.rows[block], snapshots.before[block] = state.rows, state.before
-    snapshots.waiting[block], snapshots.waits[block] = state.waiting, state.waits
+    _copy(snapshots.rows, block, state.rows, state.carries.shape[1])
+    _copy(snapshots.before, block, state.before, state.carries.shape[1])
+    _copy(snapshots.waiting, block, state.waiting, state.carries.shape[1])
+    for k in range(len(state.waits)):
+        snapshots.waits[block, k] = state.waits[k]
     first, past = snapshots.pending[block], snapshots.pending[block + 1]
+    exits, width, lanes = snapshots.exits, state.rows.shape[1], state.carries.shape[1]
     for k in range(past - first):
-        place = (state.counts[0] - (past - first) + k) % len(state.exit_rows)
+        slot = (state.counts[0] - (past - first) + k) & (len(state.exit_rows) - 1)
         for track in range(tracks):
             to = (first + k) * tracks + track
-            snapshots.exits[to] = state.exits[place * tracks + track]
+            put(exits, to, state.exits, slot * tracks + track, width, lanes, 0)
+
+
+@njit(nogil=True)
+def _copy(snapshots, block, rows, lanes):
+    """Copy rows to those of a block."""
+    count, width = rows.shape
+    for k in range(0, count * width, lanes):
+        simd.store(snapshots, block * count * width + k, simd.load(rows, k))
 
 
 def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, carries) -> State:
@@ -283,7 +302,7 @@ def restored(snapshot: State, capacity: tuple[int, int], tracks: int) -> tuple[S
     It has rows for `capacity` more exits and entries.
     """
     width, pending, dtype = snapshot.before.shape[1], len(snapshot.exit_rows), snapshot.before.dtype
-    places = pending + capacity[0]
+    places = power_of_two(pending + capacity[0])
     exits = simd.aligned_zeros(tracks * places * width, dtype).reshape(-1, width)
     exits[: tracks * pending] = snapshot.exits
     entries = simd.aligned_zeros(tracks * capacity[1] * width, dtype).reshape(-1, width)

@@ -43,6 +43,7 @@ from gpu_tools.sites.cpu.state import (
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.rows import put
 from gpu_tools.splicing.strip import by_column, lanes_of, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
@@ -198,7 +199,8 @@ class SiteSweep:
             else:
                 sweep_coding_block(*of_strip, inputs.weights, (low, high))
             entries.append(by_column(state.entries, state.carries.shape[1]))
-            exits.append(by_column(state.exits[table.tracks * pending :], state.carries.shape[1]))
+            left = state.exits[table.tracks * pending : table.tracks * (pending + len(exit_rows))]
+            exits.append(by_column(left, state.carries.shape[1]))
             border = following
         return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
 
@@ -221,7 +223,8 @@ def _sweep_blocks(lists, stops, strip, state, snapshots, borders, done, weights,
         else:
             save(snapshots, state, number, FRAMES)
             sweep_coding_block(lists, strip, state, weights, rows)
-        snapshots.block_exits[number] = state.block_exits
+        width, lanes = len(state.block_exits), state.carries.shape[1]
+        put(snapshots.block_exits, number, state.block_exits, 0, width, lanes, 0)
         count_block(done, k + 1)
 
 
