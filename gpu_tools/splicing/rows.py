@@ -94,12 +94,12 @@ def final_score(row, drop, final, span, lowest, carry, lanes):
 
 
 @njit(nogil=True, error_model="numpy")
-def column_of(row, drop, final, score, carry, lanes):
+def column_of(row, drop, final, span, score, carry, lanes):
     """Return the smallest column that ends with `score`."""
     columns = len(row) // lanes
     for lane in range(lanes):
         carried = np.int64(carry[lane])
-        for column in range(columns):
+        for column in range(span[0] // lanes, span[1] // lanes):
             k = column * lanes + lane
             here = max(np.int64(row[k]), carried)
             if final[k] == 1 and here + np.int64(drop[k]) == score:

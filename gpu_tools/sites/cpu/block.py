@@ -16,10 +16,11 @@ from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
-from gpu_tools.splicing.rows import begin, column_of, fill, final_score, put, raise_to, settle
+from gpu_tools.splicing.rows import begin, column_of, fill, final_score, put, raise_to
 
 _GAP, _FLOOR, _LOWEST, _ABOVE = range(4)
 _SCORE, _END, _COLUMN = range(3)
+_NOWHERE = np.int64(2**62)
 _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 """What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
 
@@ -71,43 +72,67 @@ def _end_of(row, drop, final, span, carry, lowest, lanes):
 
 @njit(nogil=True, forceinline=True)
 def _pass(
-    todo, free, row, carry, diagonal, profile, pairs, start, begun, drop, gap, floor, lowest, lanes,
-    exits, block_exits, before, from_row, entries, to_row, bonus,
+    todo, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs, start, begun, drop,
+    gap, floor, lowest, lanes, exits, block_exits, before, from_row, entries, to_row, bonus,
 ):  # fmt: skip
-    """Do what a boundary allows and compute the next row, each lane for itself.
+    """Do what a boundary allows and compute the next row, each half of each lane for itself.
 
     `todo` is a constant where this is compiled in. The bonus is that of the exit, whose row is
     `to_row` of `exits`, or of the entry, whose row is `to_row` of `entries`, from `from_row` of
-    `before`.
+    `before`. The halves are worked on in turns, as each vector waits for the one before it.
 
-    Returns the vector of the lanes' last columns, and if ends are free the best ends in the new
+    Returns the vectors of the halves' last columns, and if ends are free the best ends in the new
     row.
     """
-    low, gaps, begin_bonus, site = (
+    low, gaps, begins, site = (
         simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
     )  # fmt: skip
-    left, best, to, source = low, simd.splat(lowest), to_row * len(row), from_row * len(row)
-    for k in range(0, len(row), lanes):
-        up = simd.maximum(simd.load(row, k), carry)
+    left, left2, best, best2 = low, low, simd.splat(lowest), simd.splat(lowest)
+    to, source = to_row * 2 * half, from_row * 2 * half
+    for k in range(0, half, lanes):
+        j = half + k
+        up, up2 = simd.maximum(simd.load(row, k), carry), simd.maximum(simd.load(row, j), carry2)
         if todo == _LEAVE:
-            leaving = simd.add(up, site)
+            leaving, leaving2 = simd.add(up, site), simd.add(up2, site)
             simd.store(exits, to + k, leaving)
+            simd.store(exits, to + j, leaving2)
             simd.store(block_exits, k, simd.maximum(leaving, simd.load(block_exits, k)))
+            simd.store(block_exits, j, simd.maximum(leaving2, simd.load(block_exits, j)))
         if free and todo != _ADVANCE:
-            up = simd.maximum(up, simd.add(simd.load(start, k), begin_bonus))
+            up = simd.maximum(up, simd.add(simd.load(start, k), begins))
+            up2 = simd.maximum(up2, simd.add(simd.load(start, j), begins))
         elif todo == _LEAVE:
-            up = simd.maximum(up, begin_bonus)
+            up, up2 = simd.maximum(up, begins), simd.maximum(up2, begins)
         if todo == _ENTER:
             entry = simd.maximum(simd.add(simd.load(before, source + k), site), low)
+            entry2 = simd.maximum(simd.add(simd.load(before, source + j), site), low)
             simd.store(entries, to + k, entry)
-            up = simd.maximum(up, entry)
+            simd.store(entries, to + j, entry2)
+            up, up2 = simd.maximum(up, entry), simd.maximum(up2, entry2)
         pair = simd.add(diagonal, simd.load(profile, pairs + k))
+        pair2 = simd.add(diagonal2, simd.load(profile, pairs + j))
         left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
+        left2 = simd.maximum(simd.maximum(pair2, simd.add(up2, gaps)), left2)
         simd.store(row, k, left)
+        simd.store(row, j, left2)
         if free:
             best = simd.maximum(best, simd.add(left, simd.load(drop, k)))
-        diagonal = up
-    return left, best
+            best2 = simd.maximum(best2, simd.add(left2, simd.load(drop, j)))
+        diagonal, diagonal2 = up, up2
+    return left, left2, simd.maximum(best, best2)
+
+
+@njit(inline="always")
+def listed(boundaries, number):
+    """Return a listed boundary; behind the last one, a boundary that no strand has."""
+    return np.int64(simd.element(boundaries, number)) if number < len(boundaries) else _NOWHERE
+
+
+@njit(nogil=True)
+def _settle(row, half, carry, carry2, lanes):
+    """Let the carries join the halves of a row."""
+    for k in range(0, len(row), lanes):
+        simd.store(row, k, simd.maximum(simd.load(row, k), carry if k < half else carry2))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -137,7 +162,7 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     span, free, most_drop = strip.final_span, strip.free, strip.most_drop
     row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
     exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
-    block_exits, last_carry = state.block_exits, state.carries[0]
+    block_exits, no_carry = state.block_exits, state.carries[0]
     arriving, leaving = border.arriving, border.leaving
     next_arriving, next_leaving = following.arriving, following.leaving
     gap, floor, lowest, above = weights[_GAP], weights[_FLOOR], weights[_LOWEST], weights[_ABOVE]
@@ -145,72 +170,90 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     first, acceptor = first_from(firsts, low), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
     border_row = next_border(rising, low)
-    carry, lanes, width = simd.load(last_carry, 0), len(last_carry), len(row)
-    ring, tail, has_end, slot, entry = len(arriving), width - lanes, span[1] > span[0], 0, 0
-    places, kept, bottom = len(exit_rows) - 1, max(len(entries), 1), simd.splat(floor)
+    lanes, width, ring = len(no_carry), len(row), len(arriving)
+    half, tail, has_end = width // 2, width - lanes, span[1] > span[0]
+    places, kept, slot, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, 0, low % ring
     todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
-    ended = simd.splat(lowest)
+    bottom, ended = simd.splat(floor), simd.splat(lowest)
+    carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
+    settled, next_first, next_last = True, listed(firsts, first), listed(lasts, last)
+    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     fill(block_exits, floor, lanes)
     for i in range(low, high):
-        here = i % ring
         if i > 0:
-            up = simd.maximum(simd.load(row, tail), carry)
-            if todo != _ADVANCE and free:
-                up = simd.maximum(up, simd.add(simd.load(start, tail), simd.splat(begun)))
-            elif todo == _LEAVE:
-                up = simd.maximum(up, simd.splat(begun))
+            before_here = (here if here > 0 else ring) - 1
+            more, more2 = bottom, bottom
+            if settled:
+                more, more2 = simd.load(row, half - lanes), simd.load(row, tail)
+            elif free and todo != _ADVANCE:
+                begins_at = simd.splat(begun)
+                more = simd.add(simd.load(start, half - lanes), begins_at)
+                more2 = simd.add(simd.load(start, tail), begins_at)
+            elif not free:
+                more, more2 = simd.splat(begun), simd.splat(begun)
             if todo == _ENTER:
-                value = simd.add(simd.load(before, from_row * width + tail), simd.splat(bonus))
-                up = simd.maximum(up, value)
-            diagonal = simd.shift_in(up, leaving[here - 1])
-            next_leaving[here - 1] = simd.last_lane(up)
-            pairs = np.int64(codes[i - 1]) * width
+                source, added = from_row * width, simd.splat(bonus)
+                entered = simd.add(simd.load(before, source + half - lanes), added)
+                entered2 = simd.add(simd.load(before, source + tail), added)
+                more, more2 = simd.maximum(more, entered), simd.maximum(more2, entered2)
+            end = simd.maximum(simd.maximum(right, right2), simd.maximum(carry, more2))
+            simd.set_element(next_leaving, before_here, simd.last_lane(end))
+            from_left = simd.shift_in(more2, simd.element(leaving, before_here))
+            diagonal = simd.maximum(across, from_left)
+            diagonal2 = simd.maximum(simd.maximum(right, carry), more)
+            pairs = np.int64(simd.element(codes, i - 1)) * width
             if todo == _ADVANCE:
-                right, ended = _pass(
-                    _ADVANCE, free, row, carry, diagonal, profile, pairs, start, begun, drop,
-                    gap, floor, lowest, lanes,
-                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                right, right2, ended = _pass(
+                    _ADVANCE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
+                    from_row, entries, to_row, bonus,
                 )  # fmt: skip
             elif todo == _BEGIN:
-                right, ended = _pass(
-                    _BEGIN, free, row, carry, diagonal, profile, pairs, start, begun, drop,
-                    gap, floor, lowest, lanes,
-                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                right, right2, ended = _pass(
+                    _BEGIN, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
+                    from_row, entries, to_row, bonus,
                 )  # fmt: skip
             elif todo == _LEAVE:
-                right, ended = _pass(
-                    _LEAVE, free, row, carry, diagonal, profile, pairs, start, begun, drop,
-                    gap, floor, lowest, lanes,
-                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                right, right2, ended = _pass(
+                    _LEAVE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
+                    from_row, entries, to_row, bonus,
                 )  # fmt: skip
             else:
-                right, ended = _pass(
-                    _ENTER, free, row, carry, diagonal, profile, pairs, start, begun, drop,
-                    gap, floor, lowest, lanes,
-                    exits, block_exits, before, from_row, entries, to_row, bonus,
+                right, right2, ended = _pass(
+                    _ENTER, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
+                    from_row, entries, to_row, bonus,
                 )  # fmt: skip
-            carry = simd.prefix_maximum(simd.shift_in(right, arriving[here]))
+            end = simd.maximum(right, right2)
+            carry = simd.prefix_maximum(simd.shift_in(end, simd.element(arriving, here)))
             carry = simd.maximum(carry, bottom)
-            next_arriving[here] = simd.last_lane(simd.maximum(right, carry))
+            carry2, across, settled = simd.maximum(carry, right), carry, False
+            end = simd.maximum(end, carry)
+            simd.set_element(next_arriving, here, simd.last_lane(end))
         leave, begin_score = last_usual, first_usual
-        if last < len(lasts) and lasts[last] == i:
+        if i == next_last:
             leave, last = np.int64(last_scores[last]), last + 1
-        if first < len(firsts) and firsts[first] == i:
+            next_last = listed(lasts, last)
+        if i == next_first:
             begin_score, first = np.int64(first_scores[first]), first + 1
-        is_exit = donor < len(donors) and donors[donor] == i
-        is_entry = acceptor < len(acceptors) and acceptors[acceptor] == i
+            next_first = listed(firsts, first)
+        is_exit, is_entry = i == next_donor, i == next_acceptor
         if has_end and leave != CLOSED:
             if free:
                 ended = simd.maximum(ended, simd.add(carry, simd.load(most_drop, 0)))
+                ended = simd.maximum(ended, simd.add(carry2, simd.load(most_drop, lanes)))
             else:
-                ended = _end_of(row, drop, final, span, carry, lowest, lanes)
+                of_span = carry if span[0] < half else carry2
+                ended = _end_of(row, drop, final, span, of_span, lowest, lanes)
             better = min(max(best[_SCORE] + 1 - leave, np.int64(lowest)), np.int64(above))
             if simd.any_at_most(simd.splat(row.dtype.type(better)), ended):
-                simd.store(last_carry, 0, carry)
-                score = final_score(row, drop, final, span, lowest, carry, lanes)
+                _settle(row, half, carry, carry2, lanes)
+                score = final_score(row, drop, final, span, lowest, bottom, lanes)
                 if score + leave > best[_SCORE]:
                     best[_SCORE], best[_END] = score + leave, i
-                    best[_COLUMN] = column_of(row, drop, final, score, last_carry, lanes)
+                    best[_COLUMN] = column_of(row, drop, final, span, score, no_carry, lanes)
         reach = i - 1 if i == border_row else i
         while is_exit or is_entry or reach < i:
             # as in `_take_exits`, whose call costs more than what it does
@@ -233,6 +276,7 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
             to_row, bonus, todo = slot, row.dtype.type(donor_scores[donor]), _LEAVE
             counts[0], donor = counts[0] + 1, donor + 1
+            next_donor = listed(donors, donor)
         elif is_entry:
             of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
             from_row, to_row = of_class, entry % kept
@@ -240,8 +284,8 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
                 bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
         many = (is_entry and of_class < 0) or (free and not begins)
         if i == high - 1 or (todo != _BEGIN and many):
-            settle(row, carry, lanes)
-            carry, todo = bottom, _ADVANCE
+            _settle(row, half, carry, carry2, lanes)
+            carry, carry2, settled, todo = bottom, bottom, True, _ADVANCE
             if is_exit:
                 put(exits, slot, row, 0, width, lanes, bonus)
                 raise_to(block_exits, 0, exits, slot, width, lanes, 0)
@@ -256,7 +300,9 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             todo = _ADVANCE
         if is_entry:
             entry, acceptor = entry + 1, acceptor + 1
-        if begins and not free and todo != _LEAVE:
+            next_acceptor = listed(acceptors, acceptor)
+        if not free and todo != _LEAVE:
             carry = simd.maximum(carry, simd.splat(begun))
+            carry2 = simd.maximum(carry2, simd.splat(begun))
+        here = here + 1 if here + 1 < ring else 0
     _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, high - 1, lanes)
-    simd.store(last_carry, 0, carry)

@@ -158,7 +158,9 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
             score = final_score(rows[frame], drop, final, span, lowest, carry, lanes)
             if score + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = score + leave, i
-                best[_COLUMN] = column_of(rows[frame], drop, final, score, carries[frame], lanes)
+                best[_COLUMN] = column_of(
+                    rows[frame], drop, final, span, score, carries[frame], lanes
+                )
         if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
             rows[frame] = floor
             simd.store(carries, frame * lanes, low)

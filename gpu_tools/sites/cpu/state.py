@@ -67,8 +67,8 @@ class SiteLists(NamedTuple):
 class SiteStrip(NamedTuple):
     """A strip's columns, see `gpu_tools.splicing.strip.Strip`.
 
-    `free` tells whether a chain may end in any column, `most_drop` is the largest `drop` of each
-    lane.
+    It has an even number of vectors. `free` tells whether a chain may end in any column,
+    `most_drop` is the largest `drop` of the first half of each lane, then of the second half.
     """
 
     profile: NDArray
@@ -120,7 +120,7 @@ class SiteBorder(NamedTuple):
 
 
 class Snapshots(NamedTuple):
-    """A strip's state before each block, and the maximum over each block's exits.
+    """A strip's state before each block.
 
     `exits` are the rows of the exits that some intron class has not taken, those before block k
     from number `pending[k]` on.
@@ -132,7 +132,6 @@ class Snapshots(NamedTuple):
     before: NDArray
     exits: NDArray
     pending: NDArray[np.int64]
-    block_exits: NDArray
 
 
 def fresh_border(places: int, floor) -> SiteBorder:
@@ -153,9 +152,9 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
 
 def site_strip(strip: Strip, free: bool) -> SiteStrip:
     """Return a strip with what the sweeps read besides."""
-    lanes = lanes_of(strip.drop.dtype)
-    most = strip.drop.reshape(-1, lanes).max(axis=0)
-    return SiteStrip(*strip, free, aligned(most))
+    by_vector = strip.drop.reshape(-1, lanes_of(strip.drop.dtype))
+    most = np.vstack([half.max(axis=0) for half in np.split(by_vector, 2)])
+    return SiteStrip(*strip, free, aligned(most).ravel())
 
 
 @njit(nogil=True)
@@ -250,7 +249,7 @@ def fresh_snapshots(state: State, table: SiteTable, blocks) -> Snapshots:
     return Snapshots(
         of_blocks(state.rows), of_blocks(state.waiting), of_blocks(state.waits),
         of_blocks(state.before), np.empty((table.tracks * starts[-1], width), state.rows.dtype),
-        starts, of_blocks(state.block_exits),
+        starts,
     )  # fmt: skip
 
 
@@ -291,7 +290,7 @@ def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, 
     return State(
         snapshots.rows[block], carries, snapshots.waiting[block], snapshots.waits[block],
         snapshots.before[block], snapshots.exits[stored], rows, table.donors.kinds[pending],
-        np.array([len(rows), *taken]), snapshots.block_exits[block][:0], snapshots.exits[:0],
+        np.array([len(rows), *taken]), snapshots.exits[:0, 0], snapshots.exits[:0],
         np.array([_NO_SCORE, 0, 0], np.int64),
     )  # fmt: skip
 

@@ -136,10 +136,8 @@ def inputs_of(
 ) -> SweepInputs:
     """Choose the cells' type and lay out what a sweep reads."""
     dtype = narrowest(limit.bounds, scoring)
-    width, free = (
-        padded(len(target) + 1, strips, dtype.itemsize) // strips,
-        scoring.ends != "global",
-    )
+    width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
+    free = scoring.ends != "global"
     laid_out = (strip_of(target, k * width, width, scoring, dtype) for k in range(strips))
     return SweepInputs(
         limit, table, lists_of(codes, table), [site_strip(strip, free) for strip in laid_out],
@@ -162,6 +160,8 @@ class SiteSweep:
     inputs : SweepInputs
     snapshots : list of Snapshots
         Of each strip.
+    block_exits : list of ndarray
+        Of each strip, the maximum over the exits of each block, shape (blocks, width).
     """
 
     score: int | None
@@ -169,12 +169,13 @@ class SiteSweep:
     column: int
     inputs: SweepInputs
     snapshots: list[Snapshots]
+    block_exits: list[NDArray]
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
         width, lanes = len(self.inputs.strips[0].start), lanes_of(self.inputs.weights.dtype)
         k, columns = column % width, width // lanes
-        best = self.snapshots[column // width].block_exits[block]
+        best = self.block_exits[column // width][block]
         return int(best[k % columns * lanes + k // columns])
 
     def snapshot(self, strip: int, block: int) -> State:
@@ -206,7 +207,9 @@ class SiteSweep:
 
 
 @njit(cache=True, nogil=True)
-def _sweep_blocks(lists, stops, strip, state, snapshots, borders, done, weights, numbers):
+def _sweep_blocks(
+    lists, stops, strip, state, snapshots, block_exits, borders, done, weights, numbers
+):
     """Sweep blocks of a strip, each behind the strip on the left.
 
     A border holds the boundaries of a number of blocks: a strip also waits for the one on its
@@ -224,7 +227,7 @@ def _sweep_blocks(lists, stops, strip, state, snapshots, borders, done, weights,
             save(snapshots, state, number, FRAMES)
             sweep_coding_block(lists, strip, state, weights, rows)
         width, lanes = len(state.block_exits), state.carries.shape[1]
-        put(snapshots.block_exits, number, state.block_exits, 0, width, lanes, 0)
+        put(block_exits, number, state.block_exits, 0, width, lanes, 0)
         count_block(done, k + 1)
 
 
@@ -253,12 +256,13 @@ def sweep(
     SiteSweep
     """
     codes, table = strand.codes, strand.table
-    limit = limits(strand.known, padded(len(target) + 1, threads, 2), scoring)
+    limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
     blocks = site_blocks(len(codes), max(ROWS_PER_BLOCK, len(codes) // MOST_BLOCKS))
     inputs = inputs_of(limit, blocks, codes, table, target, scoring, threads)
     size, width = inputs.rows_per_block, len(inputs.strips[0].start)
     states = [fresh_state(table, width, (strand.pending, 1), inputs.floor) for _ in range(threads)]
     snapshots = [fresh_snapshots(state, table, blocks) for state in states]
+    block_exits = [np.empty((len(blocks), width), inputs.weights.dtype) for _ in range(threads)]
     borders = [fresh_border(_BLOCKS_OF_BORDER * size, inputs.floor) for _ in range(threads + 1)]
     # beyond the first and the last strip nobody has to be waited for
     blocks_done = np.array([len(blocks), *[0] * threads, len(blocks)], dtype=np.int64)
@@ -267,7 +271,13 @@ def sweep(
     def strip(k: int) -> None:
         try:
             for first, past in blocks_of(len(blocks), per_call):
-                of_strip = inputs.strips[k], states[k], snapshots[k], (borders[k], borders[k + 1])
+                of_strip = (
+                    inputs.strips[k],
+                    states[k],
+                    snapshots[k],
+                    block_exits[k],
+                    tuple(borders[k : k + 2]),
+                )
                 numbers = k, first, past, size
                 _sweep_blocks(
                     inputs.lists, table.stops, *of_strip, blocks_done, inputs.weights, numbers
@@ -282,4 +292,4 @@ def sweep(
     # of equals the first end, at the least column
     least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)
     score = possible(-least, limit, len(target), scoring)
-    return SiteSweep(score, end, column, inputs, snapshots)
+    return SiteSweep(score, end, column, inputs, snapshots, block_exits)
