@@ -16,11 +16,12 @@ from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
-from gpu_tools.splicing.rows import begin, column_of, fill, final_score, put, raise_to
+from gpu_tools.splicing.rows import begin, column_of, fill, put, raise_to
 
-_GAP, _FLOOR, _LOWEST, _ABOVE = range(4)
+_GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)
 _NOWHERE = np.int64(2**62)
+_UNKNOWN = np.int64(2**61)
 _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 """What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
 
@@ -61,19 +62,20 @@ def _only_class(kinds, kind):
 
 
 @njit(nogil=True)
-def _end_of(row, drop, final, span, carry, lowest, lanes):
-    """Return the best ends of each lane, where a chain may end in columns of one vector only."""
+def _end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
+    """Return the largest S of the columns at which a chain may end."""
     one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
     for k in range(span[0], span[1], lanes):
-        here = simd.add(simd.maximum(simd.load(row, k), carry), simd.load(drop, k))
-        best = simd.maximum(best, simd.where_equal(simd.load(final, k), one, here, best))
-    return best
+        value = simd.maximum(simd.load(row, k), carry if k < half else carry2)
+        value = simd.add(value, simd.load(drop, k))
+        best = simd.maximum(best, simd.where_equal(simd.load(final, k), one, value, best))
+    return np.int64(simd.last_lane(simd.prefix_maximum(best)))
 
 
 @njit(nogil=True, forceinline=True)
 def _pass(
-    todo, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs, start, begun, drop,
-    gap, floor, lowest, lanes, exits, block_exits, before, from_row, entries, to_row, bonus,
+    todo, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs, start, begun,
+    gap, floor, lanes, exits, block_exits, before, from_row, entries, to_row, bonus,
 ):  # fmt: skip
     """Do what a boundary allows and compute the next row, each half of each lane for itself.
 
@@ -81,13 +83,12 @@ def _pass(
     `to_row` of `exits`, or of the entry, whose row is `to_row` of `entries`, from `from_row` of
     `before`. The halves are worked on in turns, as each vector waits for the one before it.
 
-    Returns the vectors of the halves' last columns, and if ends are free the best ends in the new
-    row.
+    Returns the vectors of the halves' last columns.
     """
     low, gaps, begins, site = (
         simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
     )  # fmt: skip
-    left, left2, best, best2 = low, low, simd.splat(lowest), simd.splat(lowest)
+    left, left2 = low, low
     to, source = to_row * 2 * half, from_row * 2 * half
     for k in range(0, half, lanes):
         j = half + k
@@ -115,11 +116,8 @@ def _pass(
         left2 = simd.maximum(simd.maximum(pair2, simd.add(up2, gaps)), left2)
         simd.store(row, k, left)
         simd.store(row, j, left2)
-        if free:
-            best = simd.maximum(best, simd.add(left, simd.load(drop, k)))
-            best2 = simd.maximum(best2, simd.add(left2, simd.load(drop, j)))
         diagonal, diagonal2 = up, up2
-    return left, left2, simd.maximum(best, best2)
+    return left, left2
 
 
 @njit(inline="always")
@@ -147,8 +145,8 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
         Carried on.
     border, following : SiteBorder
         The column before the strip, read, and the strip's last column, written.
-    weights : ndarray, shape (4,)
-        Gap score, floor, lowest value, and one above the highest, in the cells' type.
+    weights : ndarray, shape (3,)
+        Gap score, floor and lowest value, in the cells' type.
     rows : tuple of (int, int)
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
@@ -159,24 +157,24 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     donors, donor_scores, donor_kinds = lists.donors
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
     profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
-    span, free, most_drop = strip.final_span, strip.free, strip.most_drop
+    span, free, (gain, edge, begin_edge) = strip.final_span, strip.free, strip.limits
     row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
     exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
     block_exits, no_carry = state.block_exits, state.carries[0]
     arriving, leaving = border.arriving, border.leaving
     next_arriving, next_leaving = following.arriving, following.leaving
-    gap, floor, lowest, above = weights[_GAP], weights[_FLOOR], weights[_LOWEST], weights[_ABOVE]
+    gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
     low, high = rows
     first, acceptor = first_from(firsts, low), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
     border_row = next_border(rising, low)
     lanes, width, ring = len(no_carry), len(row), len(arriving)
-    half, tail, has_end = width // 2, width - lanes, span[1] > span[0]
+    half, tail = width // 2, width - lanes
     places, kept, slot, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, 0, low % ring
     todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
-    bottom, ended = simd.splat(floor), simd.splat(lowest)
+    bottom, most, ends = simd.splat(floor), _UNKNOWN, span[1] > span[0]
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
-    settled, next_first, next_last = True, listed(firsts, first), listed(lasts, last)
+    settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     fill(block_exits, floor, lanes)
     for i in range(low, high):
@@ -198,40 +196,43 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
                 more, more2 = simd.maximum(more, entered), simd.maximum(more2, entered2)
             end = simd.maximum(simd.maximum(right, right2), simd.maximum(carry, more2))
             simd.set_element(next_leaving, before_here, simd.last_lane(end))
-            from_left = simd.shift_in(more2, simd.element(leaving, before_here))
+            left_up, left_here = simd.element(leaving, before_here), simd.element(arriving, here)
+            from_left = simd.shift_in(more2, left_up)
             diagonal = simd.maximum(across, from_left)
             diagonal2 = simd.maximum(simd.maximum(right, carry), more)
             pairs = np.int64(simd.element(codes, i - 1)) * width
             if todo == _ADVANCE:
-                right, right2, ended = _pass(
+                right, right2 = _pass(
                     _ADVANCE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
-                    from_row, entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
                 )  # fmt: skip
             elif todo == _BEGIN:
-                right, right2, ended = _pass(
+                right, right2 = _pass(
                     _BEGIN, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
-                    from_row, entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
                 )  # fmt: skip
             elif todo == _LEAVE:
-                right, right2, ended = _pass(
+                right, right2 = _pass(
                     _LEAVE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
-                    from_row, entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
                 )  # fmt: skip
             else:
-                right, right2, ended = _pass(
+                right, right2 = _pass(
                     _ENTER, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, drop, gap, floor, lowest, lanes, exits, block_exits, before,
-                    from_row, entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
                 )  # fmt: skip
             end = simd.maximum(right, right2)
-            carry = simd.prefix_maximum(simd.shift_in(end, simd.element(arriving, here)))
+            carry = simd.prefix_maximum(simd.shift_in(end, left_here))
             carry = simd.maximum(carry, bottom)
             carry2, across, settled = simd.maximum(carry, right), carry, False
             end = simd.maximum(end, carry)
             simd.set_element(next_arriving, here, simd.last_lane(end))
+            # no S of the row is above `most`
+            most = max(most, np.int64(max(left_up, left_here)) + edge) + gain
         leave, begin_score = last_usual, first_usual
         if i == next_last:
             leave, last = np.int64(last_scores[last]), last + 1
@@ -240,20 +241,12 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             begin_score, first = np.int64(first_scores[first]), first + 1
             next_first = listed(firsts, first)
         is_exit, is_entry = i == next_donor, i == next_acceptor
-        if has_end and leave != CLOSED:
-            if free:
-                ended = simd.maximum(ended, simd.add(carry, simd.load(most_drop, 0)))
-                ended = simd.maximum(ended, simd.add(carry2, simd.load(most_drop, lanes)))
-            else:
-                of_span = carry if span[0] < half else carry2
-                ended = _end_of(row, drop, final, span, of_span, lowest, lanes)
-            better = min(max(best[_SCORE] + 1 - leave, np.int64(lowest)), np.int64(above))
-            if simd.any_at_most(simd.splat(row.dtype.type(better)), ended):
+        if ends and leave != CLOSED and most + leave > best[_SCORE]:
+            most = _end_of(row, half, carry, carry2, drop, final, span, lowest, lanes)
+            if most + leave > best[_SCORE]:
+                best[_SCORE], best[_END] = most + leave, i
                 _settle(row, half, carry, carry2, lanes)
-                score = final_score(row, drop, final, span, lowest, bottom, lanes)
-                if score + leave > best[_SCORE]:
-                    best[_SCORE], best[_END] = score + leave, i
-                    best[_COLUMN] = column_of(row, drop, final, span, score, no_carry, lanes)
+                best[_COLUMN] = column_of(row, drop, final, span, most, no_carry, lanes)
         reach = i - 1 if i == border_row else i
         while is_exit or is_entry or reach < i:
             # as in `_take_exits`, whose call costs more than what it does
@@ -298,8 +291,9 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
                 raise_to(row, 0, entries, entry % kept, width, lanes, 0)
         elif todo == _BEGIN and (not free or not begins):
             todo = _ADVANCE
+        most = max(most, begin_score + begin_edge)
         if is_entry:
-            entry, acceptor = entry + 1, acceptor + 1
+            most, entry, acceptor = _UNKNOWN, entry + 1, acceptor + 1
             next_acceptor = listed(acceptors, acceptor)
         if not free and todo != _LEAVE:
             carry = simd.maximum(carry, simd.splat(begun))

@@ -118,7 +118,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
         All target columns.
     state : State
         Carried on.
-    weights : ndarray, shape (4,)
+    weights : ndarray, shape (3,)
         As in `gpu_tools.sites.cpu.block`.
     bounds : tuple of (int, int)
     """

@@ -72,7 +72,7 @@ def align_on_cpu(
         The results, in the order of `cases`.
     """
     results, share = [None] * len(cases), sum(case.cells for case in cases) / (2 * threads)
-    strands = Strands(scoring.gap)
+    strands = SweptStrands(scoring.gap)
 
     def align(k: int, threads: int) -> None:
         tally = CaseProgress(cases[k].cells, done or (lambda cells: None))
@@ -87,7 +87,7 @@ def align_on_cpu(
     return results
 
 
-class Strands:
+class SweptStrands:
     """The strands of some cases: what cases with the same table have in common is made once.
 
     Parameters
@@ -109,7 +109,7 @@ class Strands:
 
 
 def _best_strand(
-    case, strands: Strands, scoring: SplicedScoring, threads: int, tally: CaseProgress
+    case, strands: SweptStrands, scoring: SplicedScoring, threads: int, tally: CaseProgress
 ) -> tuple:  # fmt: skip
     """Return the strand of a case's best chain and that strand's sweep, twice None without one."""
     names = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.rising import Rising, rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import SPLITS
@@ -67,8 +68,9 @@ class SiteLists(NamedTuple):
 class SiteStrip(NamedTuple):
     """A strip's columns, see `gpu_tools.splicing.strip.Strip`.
 
-    It has an even number of vectors. `free` tells whether a chain may end in any column,
-    `most_drop` is the largest `drop` of the first half of each lane, then of the second half.
+    It has an even number of vectors. `free` tells whether a chain may end in any column. `limits`
+    serve to bound S where a chain may end: by how much a nucleotide raises the largest S at most,
+    what turns S' before the strip into an S to compare with, and the same for chains that begin.
     """
 
     profile: NDArray
@@ -77,7 +79,7 @@ class SiteStrip(NamedTuple):
     final: NDArray
     final_span: tuple[int, int]
     free: bool
-    most_drop: NDArray
+    limits: tuple[int, int, int]
 
 
 class State(NamedTuple):
@@ -150,11 +152,21 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
     )  # fmt: skip
 
 
-def site_strip(strip: Strip, free: bool) -> SiteStrip:
-    """Return a strip with what the sweeps read besides."""
-    by_vector = strip.drop.reshape(-1, lanes_of(strip.drop.dtype))
-    most = np.vstack([half.max(axis=0) for half in np.split(by_vector, 2)])
-    return SiteStrip(*strip, free, aligned(most).ravel())
+def site_strip(strip: Strip, first: int, columns: int, scoring: SplicedScoring) -> SiteStrip:
+    """Return a strip that begins with column `first`, with what the sweeps read besides.
+
+    Where ends are free, `Strip.drop` falls by the gap score from column to column, and no S is
+    more than a pair above those of the row before. Else S' never falls from left to right: the
+    value in the last of the target's `columns` is the largest, and rises by a lifted score.
+    """
+    pairs, gap, free = scoring.substitution(), scoring.gap, scoring.ends != "global"
+    if free and gap > 0:
+        return SiteStrip(*strip, free, (2**40, 0, 0))
+    if free:
+        return SiteStrip(*strip, free, (max(int(pairs.max()), 0), gap * (first - 1), 0))
+    return SiteStrip(
+        *strip, free, (max(int(pairs.max()) - gap, gap, 0), gap * columns, gap * columns)
+    )
 
 
 @njit(nogil=True)

@@ -81,8 +81,8 @@ class SweepInputs(NamedTuple):
     strips : list of SiteStrip
     blocks : list of (int, int)
         First boundary of each block, and the one behind its last.
-    weights : ndarray, shape (4,)
-        Gap score, floor, lowest value, and one above the highest, in the cells' type.
+    weights : ndarray, shape (3,)
+        Gap score, floor and lowest value, in the cells' type.
     """
 
     limit: Limits
@@ -137,14 +137,12 @@ def inputs_of(
     """Choose the cells' type and lay out what a sweep reads."""
     dtype = narrowest(limit.bounds, scoring)
     width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
-    free = scoring.ends != "global"
-    laid_out = (strip_of(target, k * width, width, scoring, dtype) for k in range(strips))
+    firsts = [k * width for k in range(strips)]
+    laid_out = (strip_of(target, first, width, scoring, dtype) for first in firsts)
     return SweepInputs(
-        limit, table, lists_of(codes, table), [site_strip(strip, free) for strip in laid_out],
-        blocks,
-        np.array(
-            [scoring.gap, limit.floor, limit.bounds.lowest, limit.bounds.highest + 1], dtype=dtype
-        ),
+        limit, table, lists_of(codes, table),
+        [site_strip(s, k, len(target), scoring) for s, k in zip(laid_out, firsts, strict=True)],
+        blocks, np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype),
     )  # fmt: skip
 
 
