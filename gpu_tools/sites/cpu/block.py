@@ -49,7 +49,7 @@ def _enter(entries, entry, before, kinds, penalties, kind, score, floor, lanes):
             raise_to(entries, entry, before, k, before.shape[1], lanes, score - penalties[k])
 
 
-@njit(nogil=True)
+@njit(inline="always")
 def _only_class(kinds, kind):
     """Return the class of introns of a kind if there is one such class, else -1."""
     found = -1
@@ -61,7 +61,7 @@ def _only_class(kinds, kind):
     return found
 
 
-@njit(nogil=True)
+@njit(inline="always")
 def _end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
     """Return the largest S of the columns at which a chain may end."""
     one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
