@@ -21,23 +21,9 @@ from gpu_tools.splicing.rows import begin, column_of, fill, put, raise_to
 _GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)
 _NOWHERE = np.int64(2**62)
-_UNKNOWN = np.int64(2**61)
+UNKNOWN = np.int64(2**61)
 _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 """What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
-
-
-@njit(nogil=True, error_model="numpy")
-def _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, row, lanes):
-    """Let the exits that lie far enough behind `row` precede its entries."""
-    width, places = before.shape[1], len(exit_rows) - 1
-    for k in range(len(kinds)):
-        while counts[1 + k] < counts[0]:
-            slot = counts[1 + k] & places
-            if exit_rows[slot] + lengths[k] > row:
-                break
-            if exit_kinds[slot] == kinds[k]:
-                raise_to(before, k, exits, slot, width, lanes, 0)
-            counts[1 + k] += 1
 
 
 @njit(nogil=True)
@@ -62,7 +48,7 @@ def _only_class(kinds, kind):
 
 
 @njit(inline="always")
-def _end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
+def end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
     """Return the largest S of the columns at which a chain may end."""
     one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
     for k in range(span[0], span[1], lanes):
@@ -170,9 +156,9 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     border_row = next_border(rising, low)
     lanes, width, ring = len(no_carry), len(row), len(arriving)
     half, tail = width // 2, width - lanes
-    places, kept, slot, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, 0, low % ring
+    places, kept, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, low % ring
     todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
-    bottom, most, ends = simd.splat(floor), _UNKNOWN, span[1] > span[0]
+    bottom, most, ends = simd.splat(floor), UNKNOWN, span[1] > span[0]
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
     settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
@@ -242,39 +228,18 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             next_first = listed(firsts, first)
         is_exit, is_entry = i == next_donor, i == next_acceptor
         if ends and leave != CLOSED and most + leave > best[_SCORE]:
-            most = _end_of(row, half, carry, carry2, drop, final, span, lowest, lanes)
+            most = end_of(row, half, carry, carry2, drop, final, span, lowest, lanes)
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 _settle(row, half, carry, carry2, lanes)
                 best[_COLUMN] = column_of(row, drop, final, span, most, no_carry, lanes)
-        reach = i - 1 if i == border_row else i
-        while is_exit or is_entry or reach < i:
-            # as in `_take_exits`, whose call costs more than what it does
-            for k in range(len(kinds)):
-                while counts[1 + k] < counts[0]:
-                    slot = counts[1 + k] & places
-                    if exit_rows[slot] + lengths[k] > reach:
-                        break
-                    if exit_kinds[slot] == kinds[k]:
-                        raise_to(before, k, exits, slot, width, lanes, 0)
-                    counts[1 + k] += 1
-            if reach == i:
-                break
-            cross_border(before, rising, i, 1, floor, lanes)
-            border_row, reach = next_border(rising, i + 1), i
         begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
         begun = row.dtype.type(begin_score) if begins else floor
+        slot = counts[0] & places
         if is_exit:
-            slot = counts[0] & places
-            exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
-            to_row, bonus, todo = slot, row.dtype.type(donor_scores[donor]), _LEAVE
-            counts[0], donor = counts[0] + 1, donor + 1
-            next_donor = listed(donors, donor)
+            bonus, todo = row.dtype.type(donor_scores[donor]), _LEAVE
         elif is_entry:
             of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
-            from_row, to_row = of_class, entry % kept
-            if of_class >= 0:
-                bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
         many = (is_entry and of_class < 0) or (free and not begins)
         if i == high - 1 or (todo != _BEGIN and many):
             _settle(row, half, carry, carry2, lanes)
@@ -282,21 +247,43 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             if is_exit:
                 put(exits, slot, row, 0, width, lanes, bonus)
                 raise_to(block_exits, 0, exits, slot, width, lanes, 0)
+                exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
+                counts[0], donor = counts[0] + 1, donor + 1
+                next_donor = listed(donors, donor)
             if begins:
                 begin(row, carry, start, begun, lanes)
-            if is_entry:
-                _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i, lanes)
-                score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
-                _enter(entries, entry % kept, before, kinds, penalties, kind, score, floor, lanes)
-                raise_to(row, 0, entries, entry % kept, width, lanes, 0)
         elif todo == _BEGIN and (not free or not begins):
             todo = _ADVANCE
+        reach = i - 1 if i == border_row else i
+        while is_exit or is_entry or reach < i or i == high - 1:
+            for k in range(len(kinds)):
+                while counts[1 + k] < counts[0]:
+                    taken = counts[1 + k] & places
+                    if exit_rows[taken] + lengths[k] > reach:
+                        break
+                    if exit_kinds[taken] == kinds[k]:
+                        raise_to(before, k, exits, taken, width, lanes, 0)
+                    counts[1 + k] += 1
+            if reach == i:
+                break
+            cross_border(before, rising, i, 1, floor, lanes)
+            border_row, reach = next_border(rising, i + 1), i
+        if todo == _LEAVE:
+            to_row, exit_rows[slot], exit_kinds[slot] = slot, i, donor_kinds[donor]
+            counts[0], donor = counts[0] + 1, donor + 1
+            next_donor = listed(donors, donor)
+        elif todo == _ENTER:
+            from_row, to_row = of_class, entry % kept
+            bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
+        elif is_entry:
+            score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
+            _enter(entries, entry % kept, before, kinds, penalties, kind, score, floor, lanes)
+            raise_to(row, 0, entries, entry % kept, width, lanes, 0)
         most = max(most, begin_score + begin_edge)
         if is_entry:
-            most, entry, acceptor = _UNKNOWN, entry + 1, acceptor + 1
+            most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1
             next_acceptor = listed(acceptors, acceptor)
         if not free and todo != _LEAVE:
             carry = simd.maximum(carry, simd.splat(begun))
             carry2 = simd.maximum(carry2, simd.splat(begun))
         here = here + 1 if here + 1 < ring else 0
-    _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, high - 1, lanes)

@@ -5,7 +5,10 @@ where one of its codons is a stop. There is a class of exits for each kind of co
 splits: no nucleotide before the intron; T; another one; TA; TG; two others. Where an exon completes
 a split codon, the classes that would make it a stop are excluded, and the exon joins its track only
 behind the codon: until then it is in a separate row. The first codon of a chain is treated alike,
-so that it lies in one exon.
+so that it lies in one exon; the row behind it depends on the codon alone and is known beforehand.
+
+One pass over the three tracks lets carries and chains with a whole first codon join, stores the
+rows of an exit, and advances by a nucleotide.
 """
 
 from __future__ import annotations
@@ -14,70 +17,43 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.sites.cpu.block import UNKNOWN, end_of, listed
 from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import WAITING, first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
-from gpu_tools.splicing.rows import advance, column_of, fill, final_score, put, raise_to, settle
+from gpu_tools.splicing.rows import column_of, fill, put, raise_to
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)
 
 
 @njit(nogil=True)
-def _step(rows, carries, slot, profile, symbol, gap, floor, lanes):
-    """Compute the next row of a track."""
-    row, low, width = rows[slot], simd.splat(floor), rows.shape[1]
-    carry = simd.load(carries, slot * lanes)
-    last = simd.maximum(simd.load(row, width - lanes), carry)
-    diagonal = simd.shift_in(last, floor)
-    last = advance(row, profile, symbol, diagonal, carry, low, gap, lanes)
-    carry = simd.prefix_maximum(simd.shift_in(last, floor))
-    simd.store(carries, slot * lanes, simd.maximum(carry, low))
+def _step(rows, slot, profile, symbol, gap, floor, lanes):
+    """Compute the next row of a row that has no carry, and leave none."""
+    width, first = rows.shape[1], slot * rows.shape[1]
+    low, gaps, offset = simd.splat(floor), simd.splat(gap), symbol * width
+    left, diagonal = low, simd.shift_in(simd.load(rows, first + width - lanes), floor)
+    for k in range(0, width, lanes):
+        up = simd.load(rows, first + k)
+        pair = simd.add(diagonal, simd.load(profile, offset + k))
+        left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
+        simd.store(rows, first + k, left)
+        diagonal = up
+    carry = simd.maximum(simd.prefix_maximum(simd.shift_in(left, floor)), low)
+    for k in range(first, first + width, lanes):
+        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
 @njit(nogil=True)
-def _joined(rows, carries, slot, floor, lanes):
-    """Let a track's carry join its row."""
-    settle(rows[slot], simd.load(carries, slot * lanes), lanes)
-    simd.store(carries, slot * lanes, simd.splat(floor))
-
-
-@njit(nogil=True)
-def _wait(state, codes, profile, boundary, left, gap, floor, lanes):
+def _wait(rows, waiting, waits, codes, profile, boundary, left, gap, floor, lanes):
     """Advance the row alone by `left` nucleotides and let it wait there for its track."""
-    rows, carries, waiting = state.rows, state.carries, state.waiting
-    width = rows.shape[1]
-    simd.store(carries, _ALONE * lanes, simd.splat(floor))
     for k in range(left):
-        _step(rows, carries, _ALONE, profile, np.int64(codes[boundary + k]), gap, floor, lanes)
-    _joined(rows, carries, _ALONE, floor, lanes)
+        _step(rows, _ALONE, profile, np.int64(codes[boundary + k]), gap, floor, lanes)
     slot = (boundary + left) % WAITING
-    raise_to(waiting, slot, rows, _ALONE, width, lanes, 0)
-    state.waits[slot] = True
-
-
-@njit(nogil=True, error_model="numpy")
-def _take_exits(state, lists, row, lanes):
-    """Let the exits that lie far enough behind `row` precede its entries."""
-    before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
-    exit_kinds, width, places = state.exit_kinds, before.shape[1], len(exit_rows) - 1
-    kinds, lengths, codes = lists.kinds, lists.lengths, lists.codes
-    for k in range(len(kinds)):
-        while counts[1 + k] < counts[0]:
-            place = counts[1 + k] & places
-            boundary = exit_rows[place]
-            if boundary + lengths[k] > row:
-                break
-            if exit_kinds[place] == kinds[k]:
-                for frame in range(FRAMES):
-                    bases = (boundary - frame) % FRAMES
-                    if bases <= boundary:
-                        split = split_class(codes, boundary, bases)
-                        source = place * FRAMES + frame
-                        raise_to(before, k * SPLITS + split, exits, source, width, lanes, 0)
-            counts[1 + k] += 1
+    raise_to(waiting, slot, rows, _ALONE, rows.shape[1], lanes, 0)
+    waits[slot] = True
 
 
 @njit(nogil=True)
@@ -86,8 +62,8 @@ def _enter(state, lists, strip, boundary, place, site, weights, lanes):
 
     `site` is the score and the kind of the entry, `place` where its rows are stored.
     """
-    rows, before, entries = state.rows, state.before, state.entries
-    codes, kinds, penalties = lists.codes, lists.kinds, lists.penalties
+    rows, before, entries, waiting = state.rows, state.before, state.entries, state.waiting
+    codes, kinds, penalties, waits = lists.codes, lists.kinds, lists.penalties, state.waits
     gap, floor = weights[0], weights[1]
     width = rows.shape[1]
     for split in range(SPLITS):
@@ -101,9 +77,87 @@ def _enter(state, lists, strip, boundary, place, site, weights, lanes):
                     raise_to(entries, to, before, k * SPLITS + split, width, lanes, bonus)
     raise_to(rows, boundary % FRAMES, entries, place * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
-        if boundary + FRAMES - bases <= len(codes):
+        left = FRAMES - bases
+        if boundary + left <= len(codes):
             put(rows, _ALONE, entries, place * FRAMES + bases, width, lanes, 0)
-            _wait(state, codes, strip.profile, boundary, FRAMES - bases, gap, floor, lanes)
+            _wait(rows, waiting, waits, codes, strip.profile, boundary, left, gap, floor, lanes)
+
+
+@njit(cache=True, nogil=True)
+def codon_rows(start, profile, weights, lanes):
+    """Return the rows of a chain behind its first codon, whose score is left out, by codon.
+
+    The row of a codon is that of the number which its three codes are the digits of, by five.
+    """
+    width, gap, floor = len(start), weights[0], weights[1]
+    made = simd.aligned_zeros(125 * width, start.dtype).reshape((125, width))
+    for codon in range(125):
+        for k in range(0, width, lanes):
+            simd.store(made, codon * width + k, simd.load(start, k))
+        for symbol in (codon // 25, codon // 5 % 5, codon % 5):
+            _step(made, codon, profile, symbol, gap, floor, lanes)
+    return made
+
+
+@njit(nogil=True, forceinline=True)
+def _pass(
+    leaves, joins, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2, diagonal3, profile,
+    pairs, gap, floor, lanes, exits, to, to2, to3, bonus, block_exits, codons, codon, begun,
+):  # fmt: skip
+    """Compute the next row of each track; their rows begin at elements `a`, `b` and `c`.
+
+    `leaves` and `joins` are constants where this is compiled in: whether there is an exit, and
+    whether a chain whose first codon is `codon` joins the first of the three.
+    """
+    low, gaps, begins, site = (
+        simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
+    )  # fmt: skip
+    left, left2, left3 = low, low, low
+    for k in range(0, rows.shape[1], lanes):
+        up = simd.maximum(simd.load(rows, a + k), carry)
+        up2 = simd.maximum(simd.load(rows, b + k), carry2)
+        up3 = simd.maximum(simd.load(rows, c + k), carry3)
+        if joins:
+            up = simd.maximum(up, simd.add(simd.load(codons, codon + k), begins))
+        if leaves:
+            leaving, leaving2, leaving3 = (
+                simd.add(up, site), simd.add(up2, site), simd.add(up3, site)
+            )  # fmt: skip
+            simd.store(exits, to + k, leaving)
+            simd.store(exits, to2 + k, leaving2)
+            simd.store(exits, to3 + k, leaving3)
+            most = simd.maximum(simd.maximum(leaving, leaving2), leaving3)
+            simd.store(block_exits, k, simd.maximum(most, simd.load(block_exits, k)))
+        scores = simd.load(profile, pairs + k)
+        left = simd.maximum(
+            simd.maximum(simd.add(diagonal, scores), simd.add(up, gaps)), left
+        )  # fmt: skip
+        left2 = simd.maximum(
+            simd.maximum(simd.add(diagonal2, scores), simd.add(up2, gaps)), left2
+        )  # fmt: skip
+        left3 = simd.maximum(
+            simd.maximum(simd.add(diagonal3, scores), simd.add(up3, gaps)), left3
+        )  # fmt: skip
+        simd.store(rows, a + k, left)
+        simd.store(rows, b + k, left2)
+        simd.store(rows, c + k, left3)
+        diagonal, diagonal2, diagonal3 = up, up2, up3
+    return left, left2, left3
+
+
+@njit(inline="always")
+def _carried(left, floor):
+    """Return the carry of a track from its lanes' last columns."""
+    carry = simd.prefix_maximum(simd.shift_in(left, floor))
+    return simd.maximum(carry, simd.splat(floor))
+
+
+@njit(nogil=True)
+def _settle(rows, slot, carry, lanes):
+    """Let a track's carry join its row."""
+    width = rows.shape[1]
+    for k in range(slot * width, (slot + 1) * width, lanes):
+        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -122,71 +176,154 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
         As in `gpu_tools.sites.cpu.block`.
     bounds : tuple of (int, int)
     """
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
     codes, rising, stops, profile = lists.codes, lists.rising, lists.stops, strip.profile
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
     donors, donor_scores, donor_kinds = lists.donors
+    kinds, lengths = lists.kinds, lists.lengths
+    drop, final, span, codons = strip.drop, strip.final, strip.final_span, strip.codons
+    gain, _, begin_edge = strip.limits
     rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
-    exits, exit_rows, counts, best = state.exits, state.exit_rows, state.counts, state.best
+    before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
     exit_kinds, entries, block_exits = state.exit_kinds, state.entries, state.block_exits
-    drop, final, span = strip.drop, strip.final, strip.final_span
-    gap, floor, lowest = weights[0], weights[1], weights[2]
-    width = rows.shape[1]
-    lanes = carries.shape[1]
-    first, acceptor = first_from(firsts, bounds[0]), first_from(acceptors, bounds[0])
-    donor, last = first_from(donors, bounds[0]), first_from(lasts, bounds[0])
-    low, border_row = simd.splat(floor), next_border(rising, bounds[0])
+    best, gap, floor, lowest = state.best, weights[0], weights[1], weights[2]
+    low, high = bounds
+    width, lanes = rows.shape[1], carries.shape[1]
+    tail, places, kept = width - lanes, len(exit_rows) - 1, max(len(entries) // FRAMES, 1)
+    # chains that begin three nucleotides before join
+    first, acceptor = first_from(firsts, low - FRAMES), first_from(acceptors, low)
+    donor, last = first_from(donors, low), first_from(lasts, low)
+    next_first, next_last = listed(firsts, first), listed(lasts, last)
+    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    border_row, bottom = next_border(rising, low), simd.splat(floor)
+    carry, carry2, carry3 = bottom, bottom, bottom
+    most, most2, most3 = UNKNOWN, UNKNOWN, UNKNOWN
+    leaves, joins, begun, bonus, codon, place, entry = False, False, floor, floor, 0, 0, 0
     fill(block_exits, floor, lanes)
-    places, kept, entry = len(exit_rows) - 1, max(len(entries) // FRAMES, 1), 0
-    for i in range(bounds[0], bounds[1]):
+    for i in range(low, high):
         frame = i % FRAMES
         if i > 0:
-            for track in range(FRAMES):
-                _step(rows, carries, track, profile, np.int64(codes[i - 1]), gap, floor, lanes)
-        leave, begin_score = last_usual, first_usual
-        if last < len(lasts) and lasts[last] == i:
+            # tracks in the order of their next whole codons, the one of the boundary before first
+            one, two, three = (i - 1) % FRAMES, frame, (i + 1) % FRAMES
+            a, b, c = one * width, two * width, three * width
+            up = simd.maximum(simd.load(rows, a + tail), carry)
+            if joins:
+                chain = simd.add(simd.load(codons, codon + tail), simd.splat(begun))
+                up = simd.maximum(up, chain)
+            diagonal = simd.shift_in(up, floor)
+            diagonal2 = simd.shift_in(simd.maximum(simd.load(rows, b + tail), carry2), floor)
+            diagonal3 = simd.shift_in(simd.maximum(simd.load(rows, c + tail), carry3), floor)
+            pairs, of_exit = np.int64(simd.element(codes, i - 1)) * width, place * FRAMES
+            to, to2, to3 = (
+                (of_exit + one) * width,
+                (of_exit + two) * width,
+                (of_exit + three) * width,
+            )
+            if not leaves and not joins:
+                left, left2, left3 = _pass(
+                    False, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            elif not leaves:
+                left, left2, left3 = _pass(
+                    False, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            elif not joins:
+                left, left2, left3 = _pass(
+                    True, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            else:
+                left, left2, left3 = _pass(
+                    True, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            # the track whose codon ends here comes first
+            carry, carry2, carry3 = (
+                _carried(left2, floor),
+                _carried(left3, floor),
+                _carried(left, floor),
+            )
+            most, most2, most3 = most2 + gain, most3 + gain, most + gain
+        leave, begin_score = last_usual, first_usual if i >= FRAMES else CLOSED
+        if i == next_last:
             leave, last = np.int64(last_scores[last]), last + 1
-        if first < len(firsts) and firsts[first] == i:
+            next_last = listed(lasts, last)
+        if i - FRAMES == next_first:
             begin_score, first = np.int64(first_scores[first]), first + 1
-        if i == border_row:
-            _take_exits(state, lists, i - 1, lanes)
-            cross_border(state.before, rising, i, SPLITS, floor, lanes)
-            border_row = next_border(rising, i + 1)
-        if leave != CLOSED:
-            carry = simd.load(carries, frame * lanes)
-            score = final_score(rows[frame], drop, final, span, lowest, carry, lanes)
-            if score + leave > best[_SCORE]:
-                best[_SCORE], best[_END] = score + leave, i
-                best[_COLUMN] = column_of(
-                    rows[frame], drop, final, span, score, carries[frame], lanes
-                )
-        if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
-            rows[frame] = floor
-            simd.store(carries, frame * lanes, low)
+            next_first = listed(firsts, first)
+        if leave != CLOSED and most + leave > best[_SCORE]:
+            _settle(rows, frame, carry, lanes)
+            most = end_of(rows[frame], 0, bottom, bottom, drop, final, span, lowest, lanes)
+            if most + leave > best[_SCORE]:
+                best[_SCORE], best[_END] = most + leave, i
+                score = most
+                best[_COLUMN] = column_of(rows[frame], drop, final, span, score, carries[0], lanes)
+        stop = i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]
+        if stop:
+            fill(rows[frame], floor, lanes)
+            carry, most = bottom, np.int64(floor)
         if waits[i % WAITING]:
             raise_to(rows, frame, waiting, i % WAITING, width, lanes, 0)
-            waiting[i % WAITING] = floor
-            waits[i % WAITING] = False
-        if donor < len(donors) and donors[donor] == i:
-            _take_exits(state, lists, i, lanes)
-            place = counts[0] & places
-            for track in range(FRAMES):
-                _joined(rows, carries, track, floor, lanes)
-                to = place * FRAMES + track
-                put(exits, to, rows, track, width, lanes, donor_scores[donor])
-                raise_to(block_exits, 0, exits, to, width, lanes, 0)
+            fill(waiting[i % WAITING], floor, lanes)
+            waits[i % WAITING], most = False, UNKNOWN
+        joins = begin_score != CLOSED and not stop
+        if joins:
+            number = (np.int64(codes[i - 3]) * 5 + codes[i - 2]) * 5 + codes[i - 1]
+            codon, begun = number * width, rows.dtype.type(begin_score)
+            most = max(most, begin_score + begin_edge + FRAMES * gain)
+        leaves, is_entry = i == next_donor, i == next_acceptor
+        place = counts[0] & places
+        if leaves:
+            bonus = rows.dtype.type(donor_scores[donor])
+        if i == high - 1 or (leaves and is_entry):
+            _settle(rows, frame, carry, lanes)
+            _settle(rows, (i + 1) % FRAMES, carry2, lanes)
+            _settle(rows, (i + 2) % FRAMES, carry3, lanes)
+            carry, carry2, carry3 = bottom, bottom, bottom
+            if joins:
+                raise_to(rows, frame, codons, codon // width, width, lanes, begun)
+            if leaves:
+                for track in range(FRAMES):
+                    to = place * FRAMES + track
+                    put(exits, to, rows, track, width, lanes, bonus)
+                    raise_to(block_exits, 0, exits, to, width, lanes, 0)
+                exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+                counts[0], donor = counts[0] + 1, donor + 1
+                next_donor = listed(donors, donor)
+            leaves, joins = False, False
+        reach = i - 1 if i == border_row else i
+        while leaves or is_entry or reach < i or i == high - 1:
+            for k in range(len(kinds)):
+                while counts[1 + k] < counts[0]:
+                    slot = counts[1 + k] & places
+                    boundary = exit_rows[slot]
+                    if boundary + lengths[k] > reach:
+                        break
+                    if exit_kinds[slot] == kinds[k]:
+                        for track in range(FRAMES):
+                            bases = (boundary - track) % FRAMES
+                            if bases <= boundary:
+                                to = k * SPLITS + split_class(codes, boundary, bases)
+                                raise_to(before, to, exits, slot * FRAMES + track, width, lanes, 0)
+                    counts[1 + k] += 1
+            if reach == i:
+                break
+            cross_border(before, rising, i, SPLITS, floor, lanes)
+            border_row, reach = next_border(rising, i + 1), i
+        if leaves:
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
             counts[0], donor = counts[0] + 1, donor + 1
-        whole = i + FRAMES <= len(codes)
-        if begin_score != CLOSED and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
-            put(rows, _ALONE, strip.start, 0, width, lanes, begin_score)
-            _wait(state, codes, profile, i, FRAMES, gap, floor, lanes)
-        if acceptor < len(acceptors) and acceptors[acceptor] == i:
-            _take_exits(state, lists, i, lanes)
+            next_donor = listed(donors, donor)
+        if is_entry:
             site = acceptor_scores[acceptor], acceptor_kinds[acceptor]
             _enter(state, lists, strip, i, entry % kept, site, weights, lanes)
-            entry, acceptor = entry + 1, acceptor + 1
-    _take_exits(state, lists, bounds[1] - 1, lanes)
-    for track in range(FRAMES):
-        _joined(rows, carries, track, floor, lanes)
+            most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1
+            next_acceptor = listed(acceptors, acceptor)

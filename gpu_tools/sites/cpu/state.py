@@ -14,7 +14,7 @@ from gpu_tools.sites.rising import Rising, rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import put
-from gpu_tools.splicing.strip import Strip, aligned, lanes_of
+from gpu_tools.splicing.strip import aligned, lanes_of
 
 WAITING = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
@@ -71,6 +71,7 @@ class SiteStrip(NamedTuple):
     It has an even number of vectors. `free` tells whether a chain may end in any column. `limits`
     serve to bound S where a chain may end: by how much a nucleotide raises the largest S at most,
     what turns S' before the strip into an S to compare with, and the same for chains that begin.
+    `codons` are `gpu_tools.sites.cpu.coding.codon_rows`, none if chains need not translate.
     """
 
     profile: NDArray
@@ -80,6 +81,7 @@ class SiteStrip(NamedTuple):
     final_span: tuple[int, int]
     free: bool
     limits: tuple[int, int, int]
+    codons: NDArray
 
 
 class State(NamedTuple):
@@ -152,21 +154,17 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
     )  # fmt: skip
 
 
-def site_strip(strip: Strip, first: int, columns: int, scoring: SplicedScoring) -> SiteStrip:
-    """Return a strip that begins with column `first`, with what the sweeps read besides.
+def end_limits(scoring: SplicedScoring, first: int, columns: int) -> tuple[int, int, int]:
+    """Return the limits of a strip that begins with column `first`, see `SiteStrip`.
 
     Where ends are free, `Strip.drop` falls by the gap score from column to column, and no S is
     more than a pair above those of the row before. Else S' never falls from left to right: the
     value in the last of the target's `columns` is the largest, and rises by a lifted score.
     """
-    pairs, gap, free = scoring.substitution(), scoring.gap, scoring.ends != "global"
-    if free and gap > 0:
-        return SiteStrip(*strip, free, (2**40, 0, 0))
-    if free:
-        return SiteStrip(*strip, free, (max(int(pairs.max()), 0), gap * (first - 1), 0))
-    return SiteStrip(
-        *strip, free, (max(int(pairs.max()) - gap, gap, 0), gap * columns, gap * columns)
-    )
+    pairs, gap = scoring.substitution(), scoring.gap
+    if scoring.ends == "global":
+        return max(int(pairs.max()) - gap, gap, 0), gap * columns, gap * columns
+    return (2**40, 0, 0) if gap > 0 else (max(int(pairs.max()), 0), gap * (first - 1), 0)
 
 
 @njit(nogil=True)
@@ -208,8 +206,8 @@ def pending_before(table: SiteTable, first: int) -> slice:
 
 
 def most_pending(table: SiteTable) -> int:
-    """Return how many exits are pending at a time, at most, with the latest one."""
-    return int(_most_pending(table.donors.boundaries, longest_wait(table)))
+    """Return how many exits are pending at a time, at most, with one that has just come."""
+    return 1 + int(_most_pending(table.donors.boundaries, longest_wait(table)))
 
 
 @njit(cache=True, nogil=True)
@@ -223,8 +221,8 @@ def _most_pending(boundaries, longest):
 
 
 def power_of_two(count: int) -> int:
-    """Return the least power of two that is not less than a count."""
-    return 1 << max(count - 1, 0).bit_length()
+    """Return the least power of two that is not less than a count, 0 for 0."""
+    return 1 << (count - 1).bit_length() if count else 0
 
 
 def fresh_state(table: SiteTable, width: int, capacity: tuple[int, int], floor) -> State:

@@ -24,12 +24,13 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
 from gpu_tools.sites.cpu.block import sweep_block
-from gpu_tools.sites.cpu.coding import sweep_coding_block
+from gpu_tools.sites.cpu.coding import codon_rows, sweep_coding_block
 from gpu_tools.sites.cpu.state import (
     SiteLists,
     SiteStrip,
     Snapshots,
     State,
+    end_limits,
     fresh_border,
     fresh_snapshots,
     fresh_state,
@@ -37,7 +38,6 @@ from gpu_tools.sites.cpu.state import (
     most_pending,
     restored,
     save,
-    site_strip,
     snapshot_of,
 )
 from gpu_tools.sites.table import SiteTable
@@ -137,13 +137,17 @@ def inputs_of(
     """Choose the cells' type and lay out what a sweep reads."""
     dtype = narrowest(limit.bounds, scoring)
     width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
-    firsts = [k * width for k in range(strips)]
-    laid_out = (strip_of(target, first, width, scoring, dtype) for first in firsts)
-    return SweepInputs(
-        limit, table, lists_of(codes, table),
-        [site_strip(s, k, len(target), scoring) for s, k in zip(laid_out, firsts, strict=True)],
-        blocks, np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype),
-    )  # fmt: skip
+    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
+
+    def laid_out(first: int) -> SiteStrip:
+        strip = strip_of(target, first, width, scoring, dtype)
+        ends, codons = end_limits(scoring, first, len(target)), np.empty((0, width), dtype)
+        if table.stops is not None:
+            codons = codon_rows(strip.start, strip.profile, weights, lanes_of(dtype))
+        return SiteStrip(*strip, scoring.ends != "global", ends, codons)
+
+    strips_of = [laid_out(k * width) for k in range(strips)]
+    return SweepInputs(limit, table, lists_of(codes, table), strips_of, blocks, weights)
 
 
 @dataclass
