@@ -101,6 +101,7 @@ def rescored(base, target, result, table, scoring):
 
 @pytest.fixture
 def short_blocks(monkeypatch):
+    monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
 
 
@@ -245,6 +246,7 @@ def listed(base, table, minus):
 def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     """Score, chain, alignment and ties are those of listed candidates."""
     rng = np.random.default_rng(100 + seed)
+    monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
     monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 20)
     base = cases.random_text(rng, int(rng.integers(20, 120)))
@@ -272,6 +274,7 @@ def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
 def test_larger_cases_by_programme(seed, monkeypatch):
     """Introns longer than a block, several kinds and lengths, 16-bit and 32-bit cells, strips."""
     rng = np.random.default_rng(500 + seed)
+    monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
     monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 30)
     factor = int(rng.choice([1, 2000]))

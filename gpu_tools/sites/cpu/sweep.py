@@ -48,6 +48,9 @@ from gpu_tools.splicing.strip import by_column, lanes_of, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
+BLOCK_LENGTH = 4
+"""A block has at least so many times the square root of the base's length. States take memory, and
+time to store; blocks are computed again where a chain has exons."""
 MOST_BLOCKS = 1 << 11
 """A base sequence has at most about so many blocks, for each of which a state is stored."""
 CELLS_PER_CALL = 1 << 28
@@ -259,7 +262,8 @@ def sweep(
     """
     codes, table = strand.codes, strand.table
     limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
-    blocks = site_blocks(len(codes), max(ROWS_PER_BLOCK, len(codes) // MOST_BLOCKS))
+    least = max(BLOCK_LENGTH * isqrt(len(codes)), len(codes) // MOST_BLOCKS)
+    blocks = site_blocks(len(codes), max(ROWS_PER_BLOCK, least))
     inputs = inputs_of(limit, blocks, codes, table, target, scoring, threads)
     size, width = inputs.rows_per_block, len(inputs.strips[0].start)
     states = [fresh_state(table, width, (strand.pending, 1), inputs.floor) for _ in range(threads)]
