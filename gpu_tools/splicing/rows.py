@@ -18,10 +18,11 @@ def put(to, to_row, source, source_row, width, lanes, bonus):
 
 
 @njit(nogil=True)
-def fill(row, value, lanes):
-    """Set all cells of a row to a value."""
-    for k in range(0, len(row), lanes):
-        simd.store(row, k, simd.splat(value))
+def clear(rows, row, floor, lanes):
+    """Set all cells of a row to the floor."""
+    width = rows.shape[-1]
+    for k in range(row * width, (row + 1) * width, lanes):
+        simd.store(rows, k, simd.splat(floor))
 
 
 @njit(nogil=True)

@@ -16,7 +16,7 @@ from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
-from gpu_tools.splicing.rows import begin, column_of, fill, put, raise_to
+from gpu_tools.splicing.rows import begin, clear, column_of, put, raise_to
 
 _GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)
@@ -26,10 +26,10 @@ _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 """What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
 
 
-@njit(nogil=True)
+@njit(inline="always")
 def _enter(entries, entry, before, kinds, penalties, kind, score, floor, lanes):
     """Set the row of an entry to the best that may precede it."""
-    entries[entry] = floor
+    clear(entries, entry, floor, lanes)
     for k in range(len(kinds)):
         if kinds[k] == kind:
             raise_to(entries, entry, before, k, before.shape[1], lanes, score - penalties[k])
@@ -162,7 +162,7 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
     settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
-    fill(block_exits, floor, lanes)
+    clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         if i > 0:
             before_here = (here if here > 0 else ring) - 1

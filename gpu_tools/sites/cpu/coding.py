@@ -23,10 +23,12 @@ from gpu_tools.sites.cpu.state import WAITING, first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
-from gpu_tools.splicing.rows import column_of, fill, put, raise_to
+from gpu_tools.splicing.rows import clear, column_of, put, raise_to
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)
+# a call would cost some atomic reference counts
+_completes, _split_class = (njit(inline="always")(each) for each in (completes, split_class))
 
 
 @njit(nogil=True)
@@ -46,41 +48,36 @@ def _step(rows, slot, profile, symbol, gap, floor, lanes):
         simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
-@njit(nogil=True)
-def _wait(rows, waiting, waits, codes, profile, boundary, left, gap, floor, lanes):
-    """Advance the row alone by `left` nucleotides and let it wait there for its track."""
-    for k in range(left):
-        _step(rows, _ALONE, profile, np.int64(codes[boundary + k]), gap, floor, lanes)
-    slot = (boundary + left) % WAITING
-    raise_to(waiting, slot, rows, _ALONE, rows.shape[1], lanes, 0)
-    waits[slot] = True
-
-
-@njit(nogil=True)
-def _enter(state, lists, strip, boundary, place, site, weights, lanes):
+@njit(inline="always")
+def _enter(
+    rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, boundary, place,
+    score, kind, gap, floor, lanes,
+):  # fmt: skip
     """Let exons that are not the first of their chain begin at a boundary.
 
-    `site` is the score and the kind of the entry, `place` where its rows are stored.
+    `place` is where the rows of the entry are stored.
     """
-    rows, before, entries, waiting = state.rows, state.before, state.entries, state.waiting
-    codes, kinds, penalties, waits = lists.codes, lists.kinds, lists.penalties, state.waits
-    gap, floor = weights[0], weights[1]
     width = rows.shape[1]
+    for to in range(place * FRAMES, (place + 1) * FRAMES):
+        clear(entries, to, floor, lanes)
     for split in range(SPLITS):
-        to = place * FRAMES + split_bases(split)
-        if split in (0, 1, 3):
-            entries[to] = floor
-        if completes(codes, lists.stops, split, boundary):
+        if _completes(codes, stops, split, boundary):
+            to = place * FRAMES + split_bases(split)
             for k in range(len(kinds)):
-                if kinds[k] == site[1]:
-                    bonus = site[0] - penalties[k]
-                    raise_to(entries, to, before, k * SPLITS + split, width, lanes, bonus)
+                if kinds[k] == kind:
+                    source, bonus = k * SPLITS + split, score - penalties[k]
+                    raise_to(entries, to, before, source, width, lanes, bonus)
     raise_to(rows, boundary % FRAMES, entries, place * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
         left = FRAMES - bases
         if boundary + left <= len(codes):
             put(rows, _ALONE, entries, place * FRAMES + bases, width, lanes, 0)
-            _wait(rows, waiting, waits, codes, strip.profile, boundary, left, gap, floor, lanes)
+            for k in range(left):
+                symbol = np.int64(simd.element(codes, boundary + k))
+                _step(rows, _ALONE, profile, symbol, gap, floor, lanes)
+            slot = (boundary + left) % WAITING
+            raise_to(waiting, slot, rows, _ALONE, width, lanes, 0)
+            waits[slot] = True
 
 
 @njit(cache=True, nogil=True)
@@ -182,7 +179,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
     last_usual, lasts, last_scores = lists.last
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
     donors, donor_scores, donor_kinds = lists.donors
-    kinds, lengths = lists.kinds, lists.lengths
+    kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
     drop, final, span, codons = strip.drop, strip.final, strip.final_span, strip.codons
     gain, _, begin_edge = strip.limits
     rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
@@ -201,7 +198,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
     carry, carry2, carry3 = bottom, bottom, bottom
     most, most2, most3 = UNKNOWN, UNKNOWN, UNKNOWN
     leaves, joins, begun, bonus, codon, place, entry = False, False, floor, floor, 0, 0, 0
-    fill(block_exits, floor, lanes)
+    clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         frame = i % FRAMES
         if i > 0:
@@ -268,11 +265,11 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
                 best[_COLUMN] = column_of(rows[frame], drop, final, span, score, carries[0], lanes)
         stop = i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]
         if stop:
-            fill(rows[frame], floor, lanes)
+            clear(rows, frame, floor, lanes)
             carry, most = bottom, np.int64(floor)
         if waits[i % WAITING]:
             raise_to(rows, frame, waiting, i % WAITING, width, lanes, 0)
-            fill(waiting[i % WAITING], floor, lanes)
+            clear(waiting, i % WAITING, floor, lanes)
             waits[i % WAITING], most = False, UNKNOWN
         joins = begin_score != CLOSED and not stop
         if joins:
@@ -311,7 +308,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
                         for track in range(FRAMES):
                             bases = (boundary - track) % FRAMES
                             if bases <= boundary:
-                                to = k * SPLITS + split_class(codes, boundary, bases)
+                                to = k * SPLITS + _split_class(codes, boundary, bases)
                                 raise_to(before, to, exits, slot * FRAMES + track, width, lanes, 0)
                     counts[1 + k] += 1
             if reach == i:
@@ -323,7 +320,10 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
             counts[0], donor = counts[0] + 1, donor + 1
             next_donor = listed(donors, donor)
         if is_entry:
-            site = acceptor_scores[acceptor], acceptor_kinds[acceptor]
-            _enter(state, lists, strip, i, entry % kept, site, weights, lanes)
+            _enter(
+                rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
+                entry % kept, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
+                lanes,
+            )  # fmt: skip
             most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1
             next_acceptor = listed(acceptors, acceptor)

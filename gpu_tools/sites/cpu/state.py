@@ -197,7 +197,7 @@ def sites_of(codes, table: SiteTable, dtype, low: int = 0, high: int | None = No
 
 def longest_wait(table: SiteTable) -> int:
     """Return for how many boundaries an exit is pending, at most."""
-    return max((intron.min_length for intron in table.introns), default=0)
+    return max([0, *(intron.min_length for intron in table.introns)])
 
 
 def pending_before(table: SiteTable, first: int) -> slice:
@@ -249,8 +249,12 @@ def fresh_state(table: SiteTable, width: int, capacity: tuple[int, int], floor) 
 
 def fresh_snapshots(state: State, table: SiteTable, blocks) -> Snapshots:
     """Return snapshots of a strip's state before all blocks, not filled in."""
-    pending = (pending_before(table, low) for low, _ in blocks)
-    counts = np.array([0, *(part.stop - part.start for part in pending)], dtype=np.int64)
+    boundaries = table.donors.boundaries
+    # keys of another type would have the whole array converted
+    lows = np.array([low for low, _ in blocks], dtype=boundaries.dtype)
+    oldest = np.maximum(lows - min(longest_wait(table), table.length + 1), 0)
+    pending = np.searchsorted(boundaries, lows) - np.searchsorted(boundaries, oldest)
+    counts = np.array([0, *pending], dtype=np.int64)
     starts, width = np.cumsum(counts), state.rows.shape[1]
 
     def of_blocks(rows: NDArray) -> NDArray:
@@ -305,22 +309,47 @@ def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, 
     )  # fmt: skip
 
 
-def restored(snapshot: State, capacity: tuple[int, int], tracks: int) -> tuple[State, int]:
-    """Return a state to continue from, and how many exits are pending.
-
-    It has rows for `capacity` more exits and entries.
-    """
-    width, pending, dtype = snapshot.before.shape[1], len(snapshot.exit_rows), snapshot.before.dtype
-    places = power_of_two(pending + capacity[0])
-    exits = simd.aligned_zeros(tracks * places * width, dtype).reshape(-1, width)
-    exits[: tracks * pending] = snapshot.exits
-    entries = simd.aligned_zeros(tracks * capacity[1] * width, dtype).reshape(-1, width)
-    state = snapshot._replace(
-        rows=aligned(snapshot.rows), carries=aligned(snapshot.carries),
-        waiting=aligned(snapshot.waiting), waits=snapshot.waits.copy(),
-        before=aligned(snapshot.before), exits=exits,
-        exit_rows=np.resize(snapshot.exit_rows, places),
-        exit_kinds=np.resize(snapshot.exit_kinds, places), counts=snapshot.counts.copy(),
-        block_exits=simd.aligned_zeros(width, dtype), entries=entries,
+@njit(nogil=True, error_model="numpy")
+def restored(snapshot, capacity, tracks):
+    """Return a state to continue from, with rows for `capacity` more exits and entries."""
+    pending, width = len(snapshot.exit_rows), snapshot.rows.shape[1]
+    places = 1
+    while places < pending + capacity[0]:
+        places *= 2
+    exit_rows, exit_kinds = np.empty(places, np.int64), np.empty(places, np.uint8)
+    exit_rows[:pending], exit_kinds[:pending] = snapshot.exit_rows, snapshot.exit_kinds
+    rows, carries, waiting = snapshot.rows, snapshot.carries, snapshot.waiting
+    return State(
+        _copied(rows, len(rows)), _copied(carries, len(carries)), _copied(waiting, len(waiting)),
+        snapshot.waits.copy(), _copied(snapshot.before, len(snapshot.before)),
+        _copied(snapshot.exits, tracks * places), exit_rows, exit_kinds, snapshot.counts.copy(),
+        simd.aligned_zeros(width, rows.dtype), _copied(rows[:0], tracks * capacity[1]),
+        snapshot.best.copy(),
     )  # fmt: skip
-    return state, pending
+
+
+@njit(nogil=True)
+def _copied(rows, count):
+    """Return `count` rows that begin at cache lines, the first of them as given."""
+    width = rows.shape[1]
+    made = simd.aligned_zeros(count * width, rows.dtype).reshape((count, width))
+    made[: len(rows)] = rows
+    return made
+
+
+@njit(nogil=True)
+def by_target_column(rows, lanes, columns):
+    """Return rows in the order of target columns, those up to `columns` filled in."""
+    count, width = rows.shape
+    each, made = width // lanes, np.empty((count, width), rows.dtype)
+    for k in range(count):
+        for lane in range(min(lanes, -(-columns // each))):
+            for column in range(each):
+                made[k, lane * each + column] = rows[k, column * lanes + lane]
+    return made
+
+
+def place_of(column: int, width: int, lanes: int) -> tuple[int, int]:
+    """Return the strip of a target column and its place in the strip's rows."""
+    strip, place = divmod(column, width)
+    return strip, place % (width // lanes) * lanes + place // (width // lanes)

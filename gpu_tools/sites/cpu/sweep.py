@@ -30,12 +30,14 @@ from gpu_tools.sites.cpu.state import (
     SiteStrip,
     Snapshots,
     State,
+    by_target_column,
     end_limits,
     fresh_border,
     fresh_snapshots,
     fresh_state,
     lists_of,
     most_pending,
+    place_of,
     restored,
     save,
     snapshot_of,
@@ -44,7 +46,7 @@ from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES
 from gpu_tools.splicing.rows import put
-from gpu_tools.splicing.strip import by_column, lanes_of, padded, strip_of
+from gpu_tools.splicing.strip import lanes_of, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
@@ -60,17 +62,24 @@ _FLOOR = 1
 
 
 class Block(NamedTuple):
-    """Rows of one block that a traceback reads, column by target column from 0 on.
+    """Rows of one block that a traceback reads.
 
     `entry_rows` and `exit_rows` are boundaries, rising; `entries` the rows from which exons start
-    there, `exits` the rows with which they leave there, the exits' scores included. If chains
-    translate, each boundary has three rows, see `gpu_tools.sites.cpu.state.State`.
+    there, column by target column; `exits` the rows with which they leave there, the exits' scores
+    included, of each strip in its order of columns. If chains translate, each boundary has three
+    rows, see `gpu_tools.sites.cpu.state.State`.
     """
 
     entry_rows: NDArray[np.int64]
     entries: NDArray
     exit_rows: NDArray[np.int64]
-    exits: NDArray
+    exits: list[NDArray]
+
+    def exits_at(self, column: int) -> NDArray:
+        """Return the values of all exits in a target column."""
+        width = self.exits[0].shape[1]
+        strip, place = place_of(column, width, lanes_of(self.entries.dtype))
+        return self.exits[strip][:, place]
 
 
 class SweepInputs(NamedTuple):
@@ -178,10 +187,9 @@ class SiteSweep:
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
-        width, lanes = len(self.inputs.strips[0].start), lanes_of(self.inputs.weights.dtype)
-        k, columns = column % width, width // lanes
-        best = self.block_exits[column // width][block]
-        return int(best[k % columns * lanes + k // columns])
+        inputs = self.inputs
+        strip, place = place_of(column, len(inputs.strips[0].start), lanes_of(inputs.weights.dtype))
+        return int(self.block_exits[strip][block][place])
 
     def snapshot(self, strip: int, block: int) -> State:
         """Return the state of a strip before a block."""
@@ -197,18 +205,37 @@ class SiteSweep:
         capacity, entries, exits = (len(exit_rows), len(entry_rows)), [], []
         border = fresh_border(2 * inputs.rows_per_block, inputs.floor)
         for strip in range(-(-columns // len(inputs.strips[0].start))):
-            state, pending = restored(self.snapshot(strip, number), capacity, table.tracks)
             following = fresh_border(2 * inputs.rows_per_block, inputs.floor)
-            of_strip = inputs.lists, inputs.strips[strip], state
-            if table.stops is None:
-                sweep_block(*of_strip, border, following, inputs.weights, (low, high))
-            else:
-                sweep_coding_block(*of_strip, inputs.weights, (low, high))
-            entries.append(by_column(state.entries, state.carries.shape[1]))
-            left = state.exits[table.tracks * pending : table.tracks * (pending + len(exit_rows))]
-            exits.append(by_column(left, state.carries.shape[1]))
+            of_strip = inputs.strips[strip], self.snapshot(strip, number), (border, following)
+            again = _block_again(
+                inputs.lists, table.stops, *of_strip, inputs.weights, (low, high), capacity, columns
+            )
+            entries.append(again[0])
+            exits.append(again[1])
             border = following
-        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
+        joined = entries[0] if len(entries) == 1 else np.hstack(entries)
+        return Block(entry_rows, joined, exit_rows, exits)
+
+
+@njit(cache=True, nogil=True)
+def _block_again(lists, stops, strip, snapshot, borders, weights, rows, capacity, columns):
+    """Return the rows of a block's entries, by target column, and of its exits.
+
+    `capacity` is how many there are of both; `columns` of the target are wanted. `stops` as in
+    `_sweep_blocks`.
+    """
+    if stops is None:
+        tracks = 1
+        state = restored(snapshot, capacity, tracks)
+        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
+    else:
+        tracks = FRAMES
+        state = restored(snapshot, capacity, tracks)
+        sweep_coding_block(lists, strip, state, weights, rows)
+    pending = tracks * len(snapshot.exit_rows)
+    entries = state.entries[: tracks * capacity[1]]
+    exits = state.exits[pending : pending + tracks * capacity[0]]
+    return by_target_column(entries, state.carries.shape[1], columns), exits
 
 
 @njit(cache=True, nogil=True)
@@ -269,7 +296,8 @@ def sweep(
     states = [fresh_state(table, width, (strand.pending, 1), inputs.floor) for _ in range(threads)]
     snapshots = [fresh_snapshots(state, table, blocks) for state in states]
     block_exits = [np.empty((len(blocks), width), inputs.weights.dtype) for _ in range(threads)]
-    borders = [fresh_border(_BLOCKS_OF_BORDER * size, inputs.floor) for _ in range(threads + 1)]
+    places = size * (_BLOCKS_OF_BORDER if threads > 1 else 1)
+    borders = [fresh_border(places, inputs.floor) for _ in range(threads + 1)]
     # beyond the first and the last strip nobody has to be waited for
     blocks_done = np.array([len(blocks), *[0] * threads, len(blocks)], dtype=np.int64)
     per_call = max(cells_per_call // (size * len(target)), 1)
