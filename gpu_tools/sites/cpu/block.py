@@ -1,9 +1,12 @@
 """One block of rows of site mode on a CPU, for chains that need not translate.
 
 What a chain may do at a boundary is done on the way to the next row: one pass over the row lets the
-carry join it, stores the row of an exit, lets chains begin or exons be entered, advances by a
-nucleotide, and looks for the best end. Boundaries where a pass does not do all of it have passes of
-their own first.
+carry join it, stores the row of an exit, lets chains begin or exons be entered, and advances by a
+nucleotide. Boundaries where a pass does not do all of it have passes of their own first. Ends are
+looked for where a bound on the row's S allows a better one.
+
+Each vector of a row waits for the one before it. So the columns of each lane are two halves, which
+a pass works on in turns; ``carry2``, ``left2`` and so on belong to the second one.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ _GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)
 _NOWHERE = np.int64(2**62)
 UNKNOWN = np.int64(2**61)
+"""Bound on the S of a row of which nothing is known."""
 _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 """What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
 

@@ -57,7 +57,7 @@ MOST_BLOCKS = 1 << 11
 """A base sequence has at most about so many blocks, for each of which a state is stored."""
 CELLS_PER_CALL = 1 << 28
 """A compiled call computes about so many cells: some hundredths of a second of one core."""
-_BLOCKS_OF_BORDER = 32
+_BLOCKS_OF_BORDER = 32  # so many blocks a strip may be ahead of the one on its right
 _FLOOR = 1
 
 
@@ -305,17 +305,11 @@ def sweep(
     def strip(k: int) -> None:
         try:
             for first, past in blocks_of(len(blocks), per_call):
-                of_strip = (
-                    inputs.strips[k],
-                    states[k],
-                    snapshots[k],
-                    block_exits[k],
-                    tuple(borders[k : k + 2]),
-                )
-                numbers = k, first, past, size
                 _sweep_blocks(
-                    inputs.lists, table.stops, *of_strip, blocks_done, inputs.weights, numbers
-                )
+                    inputs.lists, table.stops, inputs.strips[k], states[k], snapshots[k],
+                    block_exits[k], (borders[k], borders[k + 1]), blocks_done, inputs.weights,
+                    (k, first, past, size),
+                )  # fmt: skip
                 if done and k + 1 == threads:
                     done((blocks[past - 1][1] - max(blocks[first][0], 1)) * len(target))
         finally:  # also lets the other strips end if this one failed
