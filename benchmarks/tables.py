@@ -139,6 +139,12 @@ def sites(figures: dict) -> Iterator[Row]:
     yield from _rates(SITES, "gcups")(named)
 
 
+def sites_cpu(figures: dict) -> Iterator[Row]:
+    """Yield a row a call of site mode on a CPU."""
+    for name, own in figures.items():
+        yield name, seconds(own["processor_seconds"]), number(own["gcups_a_core"])
+
+
 def site_memory(figures: dict) -> Iterator[Row]:
     """Yield a row for each length of a base sequence."""
     for name, own in figures.items():
@@ -297,6 +303,9 @@ TABLES = {
     ),
     "published": Table("published-h200", ("design", "GCUPS", "best case"), published),
     "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
+    "site-mode-cpu": Table(
+        "sites-cpu", ("site mode", "processor's time", "GCUPS a core"), sites_cpu
+    ),
     "site-mode-memory": Table("sites-memory", ("base x target", "peak", "time"), site_memory),
     "accuracy": Table(
         "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), accuracy

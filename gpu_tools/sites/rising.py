@@ -63,14 +63,24 @@ def most_operations(rising):
     return len(rising.near_every) + 3 * len(rising.far_class)
 
 
-@njit
+@njit(error_model="numpy")
 def is_border(rising, k, boundary):
     """Tell whether the penalty of class `k` rises at a boundary."""
     every = rising.near_every[k]
     return every > 0 and (boundary + rising.origin) % every == 0
 
 
-@njit
+@njit(error_model="numpy")
+def next_border(rising, boundary):
+    """Return the first border from a boundary on, or 2^62."""
+    found, first = 2**62, max(boundary, 1)
+    for every in rising.near_every:
+        if every > 0:
+            found = min(found, first + -(first + rising.origin) % every)
+    return found
+
+
+@njit(error_model="numpy")
 def write_border(rising, boundary, splits, first, operations, n):
     """Write the operations of a border; return how many there are.
 

@@ -7,6 +7,7 @@ exon at a *last* exit and the others at an *inner* one (a donor).
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,16 +48,15 @@ class IntronClass(NamedTuple):
     rising: tuple[tuple[int, int], ...] = ()
     origin: int = 0
 
-    def penalty_between(self, exits: NDArray[np.int64], entry: int) -> NDArray[np.int64]:
+    def penalty_between(self, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.int64]:
         """Return the penalties of introns from some exits to an entry, all of them long enough.
 
         A line adds `extra` points, and one point for each multiple of `every` behind the shortest
         intron, up to the entry. The least line counts.
         """
-        shortest = np.asarray(exits) + self.min_length
-        first, last = shortest + self.origin, entry + self.origin
+        first, last = exits + self.min_length + self.origin, entry + self.origin
         lines = [extra + last // every - first // every for extra, every in self.rising]
-        return self.penalty + np.min(lines or [np.zeros_like(shortest)], axis=0)
+        return self.penalty + (reduce(np.minimum, lines) if lines else 0 * first)
 
     @property
     def largest_step(self) -> int:

@@ -18,6 +18,14 @@ def put(to, to_row, source, source_row, width, lanes, bonus):
 
 
 @njit(nogil=True)
+def clear(rows, row, floor, lanes):
+    """Set all cells of a row to the floor."""
+    width = rows.shape[-1]
+    for k in range(row * width, (row + 1) * width, lanes):
+        simd.store(rows, k, simd.splat(floor))
+
+
+@njit(nogil=True)
 def raise_to(to, to_row, source, source_row, width, lanes, bonus):
     """Raise a row to at least another one plus a bonus."""
     added = simd.splat(to.dtype.type(bonus))
@@ -86,13 +94,15 @@ def final_score(row, drop, final, span, lowest, carry, lanes):
     return np.int64(simd.last_lane(simd.prefix_maximum(best)))
 
 
-@njit(nogil=True)
-def column_of(row, drop, final, score, carry, lanes):
+@njit(nogil=True, error_model="numpy")
+def column_of(row, drop, final, span, score, carry, lanes):
     """Return the smallest column that ends with `score`."""
     columns = len(row) // lanes
-    for column in range(len(row)):
-        k = column % columns * lanes + column // columns
-        here = max(np.int64(row[k]), np.int64(carry[column // columns]))
-        if final[k] == 1 and here + np.int64(drop[k]) == score:
-            return column
+    for lane in range(lanes):
+        carried = np.int64(carry[lane])
+        for column in range(span[0] // lanes, span[1] // lanes):
+            k = column * lanes + lane
+            here = max(np.int64(row[k]), carried)
+            if final[k] == 1 and here + np.int64(drop[k]) == score:
+                return lane * columns + column
     return -1

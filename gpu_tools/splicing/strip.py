@@ -19,7 +19,7 @@ class Strip(NamedTuple):
 
     `profile` holds the lifted scores by base symbol, `start` S' of the empty chain, `drop` what
     turns S' into S, `final` 1 where a chain may end, all of it from element `final_span[0]` to
-    before `final_span[1]`.
+    before `final_span[1]`. Cells beyond the target have the values of its last column.
     """
 
     profile: NDArray
@@ -61,16 +61,21 @@ def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> 
     symbols = np.full(width, OTHER, dtype=np.uint8)
     known = (columns >= 1) & (columns <= len(target))
     symbols[known] = target[columns[known] - 1]
-    lifted = scoring.substitution() - scoring.gap
-    free = scoring.ends != "global"
-    start = empty_row(columns, scoring.gap, free)
+    lifted = (scoring.substitution() - scoring.gap)[:N_SYMBOLS, symbols]
+    lifted[:, columns > len(target)] = scoring.gap
+    free, inside = scoring.ends != "global", np.minimum(columns, len(target))
+    start = empty_row(inside, scoring.gap, free)
     final = columns <= len(target) if free else columns == len(target)
-    laid_out = (
-        by_lane(np.asarray(row)[None], lanes, dtype)[0]
-        for row in (start, np.where(final, scoring.gap * columns, 0), final)
-    )
-    profile = by_lane(lifted[:N_SYMBOLS, symbols], lanes, dtype).ravel()
-    return Strip(profile, *laid_out, _span(final, lanes))
+    rows = np.vstack([lifted, start, scoring.gap * inside, final])
+    laid_out = aligned(by_lane(rows, lanes, dtype))
+    return Strip(laid_out[:N_SYMBOLS].ravel(), *laid_out[N_SYMBOLS:], _span(final, lanes))
+
+
+def aligned(rows: NDArray) -> NDArray:
+    """Return rows of whole vectors in memory where each begins at a cache line."""
+    made = simd.aligned_zeros(rows.size, rows.dtype).reshape(rows.shape)
+    made[:] = rows
+    return made
 
 
 def _span(final, lanes: int) -> tuple[int, int]:

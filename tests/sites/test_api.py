@@ -101,8 +101,8 @@ def rescored(base, target, result, table, scoring):
 
 @pytest.fixture
 def short_blocks(monkeypatch):
+    monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
-    monkeypatch.setattr(cpu, "BOUNDARIES_PER_WINDOW", 7)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -246,8 +246,8 @@ def listed(base, table, minus):
 def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     """Score, chain, alignment and ties are those of listed candidates."""
     rng = np.random.default_rng(100 + seed)
+    monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
-    monkeypatch.setattr(cpu, "BOUNDARIES_PER_WINDOW", int(rng.choice([1, 20, 1000])))
     monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 20)
     base = cases.random_text(rng, int(rng.integers(20, 120)))
     target = random_target(rng, base, int(rng.integers(1, 90)))
@@ -274,8 +274,8 @@ def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
 def test_larger_cases_by_programme(seed, monkeypatch):
     """Introns longer than a block, several kinds and lengths, 16-bit and 32-bit cells, strips."""
     rng = np.random.default_rng(500 + seed)
+    monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
-    monkeypatch.setattr(cpu, "BOUNDARIES_PER_WINDOW", int(rng.choice([1, 40])))
     monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 30)
     factor = int(rng.choice([1, 2000]))
     base = cases.random_text(rng, int(rng.integers(60, 140)))
@@ -300,8 +300,9 @@ def test_larger_cases_by_programme(seed, monkeypatch):
 def test_both_widths_are_used():
     table = random_table(np.random.default_rng(1), 50, 0.5)
     codes, target = np.zeros(50, dtype=np.uint8), np.zeros(40, dtype=np.uint8)
-    small = cpu.sweep(codes, table, target, SplicedScoring())
-    large = cpu.sweep(codes, table, target, SplicedScoring(match=2000))
+    strand = cpu.strand_of(codes, table, SplicedScoring().gap)
+    small = cpu.sweep(strand, target, SplicedScoring())
+    large = cpu.sweep(strand, target, SplicedScoring(match=2000))
     assert (small.inputs.weights.dtype, large.inputs.weights.dtype) == (np.int16, np.int32)
 
 

@@ -37,10 +37,11 @@ def run_strips(
     def follow(strip: int) -> None:
         try:
             for number, steps in enumerate(blocks):
-                # a block reads border rows that the strip before finishes a vector of steps later
-                _wait_for(done, strip, min(number + 2, len(blocks)))
+                if strip > 0:
+                    # a block reads border rows that the strip before finishes a vector later
+                    wait_for(done, strip - 1, min(number + 2, len(blocks)))
                 block(strip, steps)
-                _add_one(done, strip)
+                count_block(done, strip)
         finally:  # also lets the next strip end if this one failed
             done[strip] = len(blocks)
 
@@ -48,15 +49,16 @@ def run_strips(
 
 
 @njit(cache=True, nogil=True)
-def _wait_for(done, strip, needed):
-    """Wait until the strip before has done as many blocks as needed.
+def wait_for(done, strip, needed):
+    """Wait until a strip has done as many blocks as needed.
 
     The thread stays awake: where there are many cores, waking up takes longer than a block.
     """
-    while strip > 0 and simd.fetch_add(done, strip - 1, 0) < needed:
+    while simd.fetch_add(done, strip, 0) < needed:
         _yield_processor()
 
 
-@njit(cache=True)
-def _add_one(done, strip):
+@njit(cache=True, nogil=True)
+def count_block(done, strip):
+    """Count a block that a strip has done."""
     simd.fetch_add(done, strip, 1)

@@ -5,7 +5,10 @@ where one of its codons is a stop. There is a class of exits for each kind of co
 splits: no nucleotide before the intron; T; another one; TA; TG; two others. Where an exon completes
 a split codon, the classes that would make it a stop are excluded, and the exon joins its track only
 behind the codon: until then it is in a separate row. The first codon of a chain is treated alike,
-so that it lies in one exon.
+so that it lies in one exon; the row behind it depends on the codon alone and is known beforehand.
+
+One pass over the three tracks lets carries and chains with a whole first codon join, stores the
+rows of an exit, and advances by a nucleotide.
 """
 
 from __future__ import annotations
@@ -14,156 +17,313 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.sites.cpu.block import UNKNOWN, end_of, listed
 from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.state import WAITING, drop_taken
-from gpu_tools.sites.rising import BORDER
-from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
+from gpu_tools.sites.cpu.state import WAITING, first_from
+from gpu_tools.sites.rising import next_border
+from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
-from gpu_tools.splicing.rows import advance, column_of, final_score, put, raise_to, settle
+from gpu_tools.splicing.rows import clear, column_of, put, raise_to
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)
+# a call would cost some atomic reference counts
+_completes, _split_class = (njit(inline="always")(each) for each in (completes, split_class))
 
 
 @njit(nogil=True)
-def _step(rows, carries, slot, profile, symbol, gap, floor, lanes):
-    """Compute the next row of a track."""
-    row, low, width = rows[slot], simd.splat(floor), rows.shape[1]
-    carry = simd.load(carries, slot * lanes)
-    last = simd.maximum(simd.load(row, width - lanes), carry)
-    diagonal = simd.shift_in(last, floor)
-    last = advance(row, profile, symbol, diagonal, carry, low, gap, lanes)
-    carry = simd.prefix_maximum(simd.shift_in(last, floor))
-    simd.store(carries, slot * lanes, simd.maximum(carry, low))
+def _step(rows, slot, profile, symbol, gap, floor, lanes):
+    """Compute the next row of a row that has no carry, and leave none."""
+    width, first = rows.shape[1], slot * rows.shape[1]
+    low, gaps, offset = simd.splat(floor), simd.splat(gap), symbol * width
+    left, diagonal = low, simd.shift_in(simd.load(rows, first + width - lanes), floor)
+    for k in range(0, width, lanes):
+        up = simd.load(rows, first + k)
+        pair = simd.add(diagonal, simd.load(profile, offset + k))
+        left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
+        simd.store(rows, first + k, left)
+        diagonal = up
+    carry = simd.maximum(simd.prefix_maximum(simd.shift_in(left, floor)), low)
+    for k in range(first, first + width, lanes):
+        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
-@njit(nogil=True)
-def _joined(rows, carries, slot, floor, lanes):
-    """Let a track's carry join its row."""
-    settle(rows[slot], simd.load(carries, slot * lanes), lanes)
-    simd.store(carries, slot * lanes, simd.splat(floor))
+@njit(inline="always")
+def _enter(
+    rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, boundary, place,
+    score, kind, gap, floor, lanes,
+):  # fmt: skip
+    """Let exons that are not the first of their chain begin at a boundary.
 
-
-@njit(nogil=True)
-def _wait(state, codes, profile, boundary, left, gap, floor, lanes):
-    """Advance the row alone by `left` nucleotides and let it wait there for its track."""
-    rows, carries, waiting = state.rows, state.carries, state.waiting
+    `place` is where the rows of the entry are stored.
+    """
     width = rows.shape[1]
-    simd.store(carries, _ALONE * lanes, simd.splat(floor))
-    for k in range(left):
-        _step(rows, carries, _ALONE, profile, np.int64(codes[boundary + k]), gap, floor, lanes)
-    _joined(rows, carries, _ALONE, floor, lanes)
-    slot = (boundary + left) % WAITING
-    raise_to(waiting, slot, rows, _ALONE, width, lanes, 0)
-    state.waits[slot] = True
-
-
-@njit(nogil=True)
-def _take_exits(state, sites, row, lanes):
-    """Let the exits that lie far enough behind `row` precede its entries."""
-    before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
-    kinds, lengths, codes = sites.intron_kinds, sites.intron_lengths, sites.codes
-    width = before.shape[1]
-    for k in range(len(kinds)):
-        while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
-            boundary = exit_rows[counts[1 + k]]
-            if state.exit_kinds[counts[1 + k]] == kinds[k]:
-                for frame in range(FRAMES):
-                    bases = (boundary - frame) % FRAMES
-                    if bases <= boundary:
-                        split = split_class(codes, boundary, bases)
-                        source = counts[1 + k] * FRAMES + frame
-                        raise_to(before, k * SPLITS + split, exits, source, width, lanes, 0)
-            counts[1 + k] += 1
-
-
-@njit(nogil=True)
-def _enter(state, sites, strip, boundary, entry, weights, lanes):
-    """Let exons that are not the first of their chain begin at a boundary."""
-    rows, before, entries = state.rows, state.before, state.entries
-    codes, kinds, penalties = sites.codes, sites.intron_kinds, sites.intron_penalties
-    gap, floor, at = weights[0], weights[1], boundary - sites.first
-    width = rows.shape[1]
+    for to in range(place * FRAMES, (place + 1) * FRAMES):
+        clear(entries, to, floor, lanes)
     for split in range(SPLITS):
-        to = entry * FRAMES + split_bases(split)
-        if split in (0, 1, 3):
-            entries[to] = floor
-        if completes(codes, sites.stops, split, boundary):
+        if _completes(codes, stops, split, boundary):
+            to = place * FRAMES + split_bases(split)
             for k in range(len(kinds)):
-                if kinds[k] == sites.entry_kind[at]:
-                    bonus = sites.inner_entry[at] - penalties[k]
-                    raise_to(entries, to, before, k * SPLITS + split, width, lanes, bonus)
-    raise_to(rows, boundary % FRAMES, entries, entry * FRAMES, width, lanes, 0)
+                if kinds[k] == kind:
+                    source, bonus = k * SPLITS + split, score - penalties[k]
+                    raise_to(entries, to, before, source, width, lanes, bonus)
+    raise_to(rows, boundary % FRAMES, entries, place * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
-        if boundary + FRAMES - bases <= len(codes):
-            put(rows, _ALONE, entries, entry * FRAMES + bases, width, lanes, 0)
-            _wait(state, codes, strip.profile, boundary, FRAMES - bases, gap, floor, lanes)
+        left = FRAMES - bases
+        if boundary + left <= len(codes):
+            put(rows, _ALONE, entries, place * FRAMES + bases, width, lanes, 0)
+            for k in range(left):
+                symbol = np.int64(simd.element(codes, boundary + k))
+                _step(rows, _ALONE, profile, symbol, gap, floor, lanes)
+            slot = (boundary + left) % WAITING
+            raise_to(waiting, slot, rows, _ALONE, width, lanes, 0)
+            waits[slot] = True
 
 
 @njit(cache=True, nogil=True)
-def sweep_coding_block(sites, strip, state, weights, bounds):
+def codon_rows(start, profile, weights, lanes):
+    """Return the rows of a chain behind its first codon, whose score is left out, by codon.
+
+    The row of a codon is that of the number which its three codes are the digits of, by five.
+    """
+    width, gap, floor = len(start), weights[0], weights[1]
+    made = simd.aligned_zeros(125 * width, start.dtype).reshape((125, width))
+    for codon in range(125):
+        for k in range(0, width, lanes):
+            simd.store(made, codon * width + k, simd.load(start, k))
+        for symbol in (codon // 25, codon // 5 % 5, codon % 5):
+            _step(made, codon, profile, symbol, gap, floor, lanes)
+    return made
+
+
+@njit(nogil=True, forceinline=True)
+def _pass(
+    leaves, joins, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2, diagonal3, profile,
+    pairs, gap, floor, lanes, exits, to, to2, to3, bonus, block_exits, codons, codon, begun,
+):  # fmt: skip
+    """Compute the next row of each track; their rows begin at elements `a`, `b` and `c`.
+
+    `leaves` and `joins` are constants where this is compiled in: whether there is an exit, and
+    whether a chain whose first codon is `codon` joins the first of the three.
+    """
+    low, gaps, begins, site = (
+        simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
+    )  # fmt: skip
+    left, left2, left3 = low, low, low
+    for k in range(0, rows.shape[1], lanes):
+        up = simd.maximum(simd.load(rows, a + k), carry)
+        up2 = simd.maximum(simd.load(rows, b + k), carry2)
+        up3 = simd.maximum(simd.load(rows, c + k), carry3)
+        if joins:
+            up = simd.maximum(up, simd.add(simd.load(codons, codon + k), begins))
+        if leaves:
+            leaving, leaving2, leaving3 = (
+                simd.add(up, site), simd.add(up2, site), simd.add(up3, site)
+            )  # fmt: skip
+            simd.store(exits, to + k, leaving)
+            simd.store(exits, to2 + k, leaving2)
+            simd.store(exits, to3 + k, leaving3)
+            most = simd.maximum(simd.maximum(leaving, leaving2), leaving3)
+            simd.store(block_exits, k, simd.maximum(most, simd.load(block_exits, k)))
+        scores = simd.load(profile, pairs + k)
+        left = simd.maximum(
+            simd.maximum(simd.add(diagonal, scores), simd.add(up, gaps)), left
+        )  # fmt: skip
+        left2 = simd.maximum(
+            simd.maximum(simd.add(diagonal2, scores), simd.add(up2, gaps)), left2
+        )  # fmt: skip
+        left3 = simd.maximum(
+            simd.maximum(simd.add(diagonal3, scores), simd.add(up3, gaps)), left3
+        )  # fmt: skip
+        simd.store(rows, a + k, left)
+        simd.store(rows, b + k, left2)
+        simd.store(rows, c + k, left3)
+        diagonal, diagonal2, diagonal3 = up, up2, up3
+    return left, left2, left3
+
+
+@njit(inline="always")
+def _carried(left, floor):
+    """Return the carry of a track from its lanes' last columns."""
+    carry = simd.prefix_maximum(simd.shift_in(left, floor))
+    return simd.maximum(carry, simd.splat(floor))
+
+
+@njit(nogil=True)
+def _settle(rows, slot, carry, lanes):
+    """Let a track's carry join its row."""
+    width = rows.shape[1]
+    for k in range(slot * width, (slot + 1) * width, lanes):
+        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_coding_block(lists, strip, state, weights, bounds):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
 
     Parameters
     ----------
-    sites : Sites
-        With stop codons; the window holds these boundaries.
-    strip : Strip
+    lists : SiteLists
+        With stop codons.
+    strip : SiteStrip
         All target columns.
     state : State
         Carried on.
     weights : ndarray, shape (3,)
-        Gap score, floor and lowest value, in the cells' type.
+        As in `gpu_tools.sites.cpu.block`.
     bounds : tuple of (int, int)
     """
-    codes, flags, first_entry, stops = sites.codes, sites.flags, sites.first_entry, sites.stops
-    inner_exit, last_exit, profile = sites.inner_exit, sites.last_exit, strip.profile
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    codes, rising, stops, profile = lists.codes, lists.rising, lists.stops, strip.profile
+    first_usual, firsts, first_scores = lists.first
+    last_usual, lasts, last_scores = lists.last
+    acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
+    donors, donor_scores, donor_kinds = lists.donors
+    kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
+    drop, final, span, codons = strip.drop, strip.final, strip.final_span, strip.codons
+    gain, _, begin_edge = strip.limits
     rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
-    exits, exit_rows, counts, best = state.exits, state.exit_rows, state.counts, state.best
-    exit_kinds, exit_kind, window = state.exit_kinds, sites.exit_kind, sites.first
-    drop, final, span, block_exits = strip.drop, strip.final, strip.final_span, state.block_exits
-    gap, floor, lowest = weights[0], weights[1], weights[2]
-    width = rows.shape[1]
-    lanes = carries.shape[1]
-    low = simd.splat(floor)
-    drop_taken(exits, exit_rows, exit_kinds, counts, FRAMES)
-    block_exits[:] = floor
-    entry = 0
-    for i in range(bounds[0], bounds[1]):
-        frame, at = i % FRAMES, i - window
+    before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
+    exit_kinds, entries, block_exits = state.exit_kinds, state.entries, state.block_exits
+    best, gap, floor, lowest = state.best, weights[0], weights[1], weights[2]
+    low, high = bounds
+    width, lanes = rows.shape[1], carries.shape[1]
+    tail, places, kept = width - lanes, len(exit_rows) - 1, max(len(entries) // FRAMES, 1)
+    # chains that begin three nucleotides before join
+    first, acceptor = first_from(firsts, low - FRAMES), first_from(acceptors, low)
+    donor, last = first_from(donors, low), first_from(lasts, low)
+    next_first, next_last = listed(firsts, first), listed(lasts, last)
+    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    border_row, bottom = next_border(rising, low), simd.splat(floor)
+    carry, carry2, carry3 = bottom, bottom, bottom
+    most, most2, most3 = UNKNOWN, UNKNOWN, UNKNOWN
+    leaves, joins, begun, bonus, codon, place, entry = False, False, floor, floor, 0, 0, 0
+    clear(block_exits, 0, floor, lanes)
+    for i in range(low, high):
+        frame = i % FRAMES
         if i > 0:
-            for track in range(FRAMES):
-                _step(rows, carries, track, profile, np.int64(codes[i - 1]), gap, floor, lanes)
-        if flags[at] & BORDER:
-            _take_exits(state, sites, i - 1, lanes)
-            cross_border(state.before, sites.rising, i, SPLITS, floor, lanes)
-        if flags[at] & LAST_EXIT:
-            carry = simd.load(carries, frame * lanes)
-            score = final_score(rows[frame], drop, final, span, lowest, carry, lanes)
-            if score + last_exit[at] > best[_SCORE]:
-                best[_SCORE], best[_END] = score + last_exit[at], i
-                best[_COLUMN] = column_of(rows[frame], drop, final, score, carries[frame], lanes)
-        if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
-            rows[frame] = floor
-            simd.store(carries, frame * lanes, low)
+            # tracks in the order of their next whole codons, the one of the boundary before first
+            one, two, three = (i - 1) % FRAMES, frame, (i + 1) % FRAMES
+            a, b, c = one * width, two * width, three * width
+            up = simd.maximum(simd.load(rows, a + tail), carry)
+            if joins:
+                chain = simd.add(simd.load(codons, codon + tail), simd.splat(begun))
+                up = simd.maximum(up, chain)
+            diagonal = simd.shift_in(up, floor)
+            diagonal2 = simd.shift_in(simd.maximum(simd.load(rows, b + tail), carry2), floor)
+            diagonal3 = simd.shift_in(simd.maximum(simd.load(rows, c + tail), carry3), floor)
+            pairs, of_exit = np.int64(simd.element(codes, i - 1)) * width, place * FRAMES
+            to, to2, to3 = (
+                (of_exit + one) * width,
+                (of_exit + two) * width,
+                (of_exit + three) * width,
+            )
+            if not leaves and not joins:
+                left, left2, left3 = _pass(
+                    False, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            elif not leaves:
+                left, left2, left3 = _pass(
+                    False, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            elif not joins:
+                left, left2, left3 = _pass(
+                    True, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            else:
+                left, left2, left3 = _pass(
+                    True, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                    block_exits, codons, codon, begun,
+                )  # fmt: skip
+            # the track whose codon ends here comes first
+            carry, carry2, carry3 = (
+                _carried(left2, floor),
+                _carried(left3, floor),
+                _carried(left, floor),
+            )
+            most, most2, most3 = most2 + gain, most3 + gain, most + gain
+        leave, begin_score = last_usual, first_usual if i >= FRAMES else CLOSED
+        if i == next_last:
+            leave, last = np.int64(last_scores[last]), last + 1
+            next_last = listed(lasts, last)
+        if i - FRAMES == next_first:
+            begin_score, first = np.int64(first_scores[first]), first + 1
+            next_first = listed(firsts, first)
+        if leave != CLOSED and most + leave > best[_SCORE]:
+            _settle(rows, frame, carry, lanes)
+            most = end_of(rows[frame], 0, bottom, bottom, drop, final, span, lowest, lanes)
+            if most + leave > best[_SCORE]:
+                best[_SCORE], best[_END] = most + leave, i
+                score = most
+                best[_COLUMN] = column_of(rows[frame], drop, final, span, score, carries[0], lanes)
+        stop = i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]
+        if stop:
+            clear(rows, frame, floor, lanes)
+            carry, most = bottom, np.int64(floor)
         if waits[i % WAITING]:
             raise_to(rows, frame, waiting, i % WAITING, width, lanes, 0)
-            waiting[i % WAITING] = floor
-            waits[i % WAITING] = False
-        if flags[at] & INNER_EXIT:
-            for track in range(FRAMES):
-                _joined(rows, carries, track, floor, lanes)
-                to = counts[0] * FRAMES + track
-                put(exits, to, rows, track, width, lanes, inner_exit[at])
-                raise_to(block_exits, 0, exits, to, width, lanes, 0)
-            exit_rows[counts[0]], exit_kinds[counts[0]] = i, exit_kind[at]
-            counts[0] += 1
-        whole = i + FRAMES <= len(codes)
-        if flags[at] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
-            put(rows, _ALONE, strip.start, 0, width, lanes, first_entry[at])
-            _wait(state, codes, profile, i, FRAMES, gap, floor, lanes)
-        if flags[at] & INNER_ENTRY:
-            _take_exits(state, sites, i, lanes)
-            _enter(state, sites, strip, i, entry, weights, lanes)
-            entry += 1
-    _take_exits(state, sites, bounds[1] - 1, lanes)
+            clear(waiting, i % WAITING, floor, lanes)
+            waits[i % WAITING], most = False, UNKNOWN
+        joins = begin_score != CLOSED and not stop
+        if joins:
+            number = (np.int64(codes[i - 3]) * 5 + codes[i - 2]) * 5 + codes[i - 1]
+            codon, begun = number * width, rows.dtype.type(begin_score)
+            most = max(most, begin_score + begin_edge + FRAMES * gain)
+        leaves, is_entry = i == next_donor, i == next_acceptor
+        place = counts[0] & places
+        if leaves:
+            bonus = rows.dtype.type(donor_scores[donor])
+        if i == high - 1 or (leaves and is_entry):
+            _settle(rows, frame, carry, lanes)
+            _settle(rows, (i + 1) % FRAMES, carry2, lanes)
+            _settle(rows, (i + 2) % FRAMES, carry3, lanes)
+            carry, carry2, carry3 = bottom, bottom, bottom
+            if joins:
+                raise_to(rows, frame, codons, codon // width, width, lanes, begun)
+            if leaves:
+                for track in range(FRAMES):
+                    to = place * FRAMES + track
+                    put(exits, to, rows, track, width, lanes, bonus)
+                    raise_to(block_exits, 0, exits, to, width, lanes, 0)
+                exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+                counts[0], donor = counts[0] + 1, donor + 1
+                next_donor = listed(donors, donor)
+            leaves, joins = False, False
+        reach = i - 1 if i == border_row else i
+        while leaves or is_entry or reach < i or i == high - 1:
+            for k in range(len(kinds)):
+                while counts[1 + k] < counts[0]:
+                    slot = counts[1 + k] & places
+                    boundary = exit_rows[slot]
+                    if boundary + lengths[k] > reach:
+                        break
+                    if exit_kinds[slot] == kinds[k]:
+                        for track in range(FRAMES):
+                            bases = (boundary - track) % FRAMES
+                            if bases <= boundary:
+                                to = k * SPLITS + _split_class(codes, boundary, bases)
+                                raise_to(before, to, exits, slot * FRAMES + track, width, lanes, 0)
+                    counts[1 + k] += 1
+            if reach == i:
+                break
+            cross_border(before, rising, i, SPLITS, floor, lanes)
+            border_row, reach = next_border(rising, i + 1), i
+        if leaves:
+            exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+            counts[0], donor = counts[0] + 1, donor + 1
+            next_donor = listed(donors, donor)
+        if is_entry:
+            _enter(
+                rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
+                entry % kept, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
+                lanes,
+            )  # fmt: skip
+            most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1
+            next_acceptor = listed(acceptors, acceptor)

@@ -7,7 +7,7 @@ from threading import Lock
 
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu.sweep import sweep
+from gpu_tools.sites.cpu.sweep import SweptStrand, strand_of, sweep
 
 COLUMNS_PER_STRIP = 256
 """A strip of a large case has at least so many target columns."""
@@ -72,10 +72,11 @@ def align_on_cpu(
         The results, in the order of `cases`.
     """
     results, share = [None] * len(cases), sum(case.cells for case in cases) / (2 * threads)
+    strands = SweptStrands(scoring.gap)
 
     def align(k: int, threads: int) -> None:
         tally = CaseProgress(cases[k].cells, done or (lambda cells: None))
-        results[k] = finish(cases[k], *_best_strand(cases[k], scoring, threads, tally))
+        results[k] = finish(cases[k], *_best_strand(cases[k], strands, scoring, threads, tally))
         tally.finish()
 
     large = [k for k, case in enumerate(cases) if case.cells > share]
@@ -86,18 +87,41 @@ def align_on_cpu(
     return results
 
 
-def _best_strand(case, scoring: SplicedScoring, threads: int, tally: CaseProgress) -> tuple:
+class SweptStrands:
+    """The strands of some cases: what cases with the same table have in common is made once.
+
+    Parameters
+    ----------
+    gap : int
+        Gap score.
+    """
+
+    def __init__(self, gap: int):
+        self.gap, self.known, self.lock = gap, {}, Lock()
+
+    def of(self, case, name: str) -> SweptStrand:
+        """Return a strand of a case."""
+        table = case.tables[name]
+        with self.lock:
+            if id(table) not in self.known:
+                self.known[id(table)] = strand_of(case.codes(name), table, self.gap)
+            return self.known[id(table)]
+
+
+def _best_strand(
+    case, strands: SweptStrands, scoring: SplicedScoring, threads: int, tally: CaseProgress
+) -> tuple:  # fmt: skip
     """Return the strand of a case's best chain and that strand's sweep, twice None without one."""
-    strands = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
-    share = threads // max(len(strands), 1)
+    names = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
+    share = threads // max(len(names), 1)
 
-    def swept(strand: str):
-        table, codes, target = case.tables[strand], case.codes(strand), case.target.codes
+    def swept(name: str):
+        strand, target = strands.of(case, name), case.target.codes
         strips = max(min(share, len(target) // COLUMNS_PER_STRIP), 1)
-        strips = strips if table.stops is None else 1
-        return sweep(codes, table, target, scoring, strips, tally.add)
+        strips = strips if strand.table.stops is None else 1
+        return sweep(strand, target, scoring, strips, tally.add, CELLS_PER_CALL // 4)
 
-    sweeps = zip(strands, map_on_threads(threads, swept, strands), strict=True)
-    found = [(strand, each) for strand, each in sweeps if each.score is not None]
+    sweeps = zip(names, map_on_threads(threads, swept, names), strict=True)
+    found = [(name, each) for name, each in sweeps if each.score is not None]
     # the first of equals: + before -
     return max(found, key=lambda pair: pair[1].score, default=(None, None))

@@ -8,10 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.rising import Rising, rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import SPLITS
-from gpu_tools.splicing.strip import lanes_of
+from gpu_tools.splicing.rows import put
+from gpu_tools.splicing.strip import aligned, lanes_of
 
 WAITING = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
@@ -19,7 +22,7 @@ _NO_SCORE = -(2**62)
 
 
 class Sites(NamedTuple):
-    """The sites of a window of boundaries in the form that the loops read, one element a boundary.
+    """The sites of a window of boundaries as arrays, one element a boundary.
 
     Boundary `first` is the window's first one. `codes` are all of the strand's nucleotides. `stops`
     is empty if the table has no stop codons.
@@ -41,6 +44,46 @@ class Sites(NamedTuple):
     stops: NDArray[np.bool_]
 
 
+class SiteLists(NamedTuple):
+    """The sites of a strand in the form that the loops read.
+
+    `first` and `last` are the usual score of first entries and last exits, the boundaries that have
+    another one, and their scores; `acceptors` and `donors` the boundaries of inner entries and
+    exits, their scores and kinds. `kinds`, `lengths` and `penalties` are those of the intron
+    classes. `stops` is empty if the table has no stop codons.
+    """
+
+    codes: NDArray[np.uint8]
+    first: tuple[int, NDArray, NDArray[np.int32]]
+    acceptors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    donors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    last: tuple[int, NDArray, NDArray[np.int32]]
+    kinds: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+    rising: Rising
+    stops: NDArray[np.bool_]
+
+
+class SiteStrip(NamedTuple):
+    """A strip's columns, see `gpu_tools.splicing.strip.Strip`.
+
+    It has an even number of vectors. `free` tells whether a chain may end in any column. `limits`
+    serve to bound S where a chain may end: by how much a nucleotide raises the largest S at most,
+    what turns S' before the strip into an S to compare with, and the same for chains that begin.
+    `codons` are `gpu_tools.sites.cpu.coding.codon_rows`, none if chains need not translate.
+    """
+
+    profile: NDArray
+    start: NDArray
+    drop: NDArray
+    final: NDArray
+    final_span: tuple[int, int]
+    free: bool
+    limits: tuple[int, int, int]
+    codons: NDArray
+
+
 class State(NamedTuple):
     """A strip's state between two blocks.
 
@@ -48,11 +91,12 @@ class State(NamedTuple):
     follows them, see `gpu_tools.sites.cpu.coding`, and `waiting` are rows that join their track
     behind a codon, `waits` whether there are any. `before` are the maxima over the exits that may
     precede an entry, a row an intron class and kind of split codon, then the far rows of
-    `gpu_tools.sites.rising`; `exits` the rows of the block's exits behind those still pending, one
-    a track, `exit_rows` their boundaries, `exit_kinds` their kinds, `counts` how many exits there
-    are, then how many each intron class has passed; `block_exits` the maximum over the block's
-    exits; `entries` the rows of the block's inner entries, one a number of nucleotides of the split
-    codon before it; `best` score, boundary and column of the best end so far.
+    `gpu_tools.sites.rising`; `exits` the rows of the latest exits, one a track, exit e at place e
+    modulo the number of places, a power of two; `exit_rows` their boundaries, `exit_kinds` their
+    kinds, `counts` how many exits there were, then how many of them each intron class has taken;
+    `block_exits` the maximum over the block's exits; `entries` the rows of the block's latest inner
+    entries, one a number of nucleotides of the split codon before it; `best` score, boundary and
+    column of the best end so far.
     """
 
     rows: NDArray
@@ -70,18 +114,70 @@ class State(NamedTuple):
 
 
 class SiteBorder(NamedTuple):
-    """S' of one column at each boundary of a block, before and after exons may be entered there.
+    """S' of one column at the latest boundaries, before and after exons may be entered there.
 
-    The first element belongs to the boundary before the block.
+    Boundary i is at place i modulo the number of places.
     """
 
     arriving: NDArray
     leaving: NDArray
 
 
-def fresh_border(rows: tuple[int, int], floor) -> SiteBorder:
-    """Return the border of a block that nothing comes over."""
-    return SiteBorder(*np.full((2, rows[1] - rows[0] + 1), floor))
+class Snapshots(NamedTuple):
+    """A strip's state before each block.
+
+    `exits` are the rows of the exits that some intron class has not taken, those before block k
+    from number `pending[k]` on.
+    """
+
+    rows: NDArray
+    waiting: NDArray
+    waits: NDArray[np.bool_]
+    before: NDArray
+    exits: NDArray
+    pending: NDArray[np.int64]
+
+
+def fresh_border(places: int, floor) -> SiteBorder:
+    """Return the border of a strip that nothing comes over."""
+    return SiteBorder(*np.full((2, places), floor))
+
+
+def lists_of(codes, table: SiteTable) -> SiteLists:
+    """Return the sites of a strand."""
+    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
+    inner = ((s.boundaries, s.scores, s.kinds) for s in (table.acceptors, table.donors))
+    return SiteLists(
+        np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
+        *(column.copy() for column in introns.T), rising_of(table.introns),
+        np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops,
+    )  # fmt: skip
+
+
+def end_limits(scoring: SplicedScoring, first: int, columns: int) -> tuple[int, int, int]:
+    """Return the limits of a strip that begins with column `first`, see `SiteStrip`.
+
+    Where ends are free, `Strip.drop` falls by the gap score from column to column, and no S is
+    more than a pair above those of the row before. Else S' never falls from left to right: the
+    value in the last of the target's `columns` is the largest, and rises by a lifted score.
+    """
+    pairs, gap = scoring.substitution(), scoring.gap
+    if scoring.ends == "global":
+        return max(int(pairs.max()) - gap, gap, 0), gap * columns, gap * columns
+    return (2**40, 0, 0) if gap > 0 else (max(int(pairs.max()), 0), gap * (first - 1), 0)
+
+
+@njit(nogil=True)
+def first_from(boundaries, boundary):
+    """Return the number of the first listed boundary that is not before a boundary."""
+    low, high = 0, len(boundaries)
+    while low < high:
+        middle = (low + high) // 2
+        if boundaries[middle] < boundary:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def sites_of(codes, table: SiteTable, dtype, low: int = 0, high: int | None = None) -> Sites:
@@ -99,64 +195,161 @@ def sites_of(codes, table: SiteTable, dtype, low: int = 0, high: int | None = No
     )  # fmt: skip
 
 
-def capacity_of(table: SiteTable, blocks) -> tuple[int, int]:
-    """Return how many exits, pending ones included, and entries a block has at most."""
-    longest = max((intron.min_length for intron in table.introns), default=0)
-    exits = (table.donors.listed(max(low - longest, 0), high) for low, high in blocks)
-    entries = (table.acceptors.listed(low, high) for low, high in blocks)
-    return tuple(max(part.stop - part.start for part in parts) for parts in (exits, entries))
+def longest_wait(table: SiteTable) -> int:
+    """Return for how many boundaries an exit is pending, at most."""
+    return max([0, *(intron.min_length for intron in table.introns)])
+
+
+def pending_before(table: SiteTable, first: int) -> slice:
+    """Return which donors are pending at a boundary: some intron class has not taken them."""
+    return table.donors.listed(max(first - longest_wait(table), 0), first)
+
+
+def most_pending(table: SiteTable) -> int:
+    """Return how many exits are pending at a time, at most, with one that has just come."""
+    return 1 + int(_most_pending(table.donors.boundaries, longest_wait(table)))
+
+
+@njit(cache=True, nogil=True)
+def _most_pending(boundaries, longest):
+    most, first = 1, 0
+    for last in range(len(boundaries)):
+        while boundaries[first] + longest <= boundaries[last] and first < last:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+def power_of_two(count: int) -> int:
+    """Return the least power of two that is not less than a count, 0 for 0."""
+    return 1 << (count - 1).bit_length() if count else 0
 
 
 def fresh_state(table: SiteTable, width: int, capacity: tuple[int, int], floor) -> State:
-    """Return the state before the first block, all cells at the floor."""
+    """Return the state before the first block, all cells at the floor.
+
+    `capacity` is how many exits and entries it has rows for.
+    """
     dtype, tracks, classes = floor.dtype, table.tracks, len(table.introns)
     maxima = classes + len(rising_of(table.introns).far_class)
     current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
+    places = power_of_two(capacity[0])
+    counts = (current, waiting, splits * maxima, tracks * places, 1, tracks * capacity[1])
+    rows, waits, before, exits, block_exits, entries = (
+        aligned(np.full((count, width), floor, dtype)) for count in counts
+    )
+    carries = aligned(np.full((current, lanes_of(dtype)), floor, dtype))
     return State(
-        np.full((current, width), floor, dtype), np.full((current, lanes_of(dtype)), floor, dtype),
-        np.full((waiting, width), floor, dtype), np.zeros(waiting, bool),
-        np.full((splits * maxima, width), floor, dtype),
-        np.empty((tracks * capacity[0], width), dtype), np.empty(capacity[0], np.int64),
-        np.empty(capacity[0], np.uint8), np.zeros(1 + classes, np.int64),
-        np.full(width, floor, dtype), np.empty((tracks * capacity[1], width), dtype),
+        rows, carries, waits, np.zeros(waiting, bool), before, exits,
+        np.empty(places, np.int64), np.empty(places, np.uint8),
+        np.zeros(1 + classes, np.int64), block_exits[0], entries,
         np.array([_NO_SCORE, 0, 0], np.int64),
     )  # fmt: skip
 
 
-@njit(nogil=True)
-def drop_taken(exits, exit_rows, exit_kinds, counts, tracks):
-    """Move the exits that some intron class has not passed yet to the front; `tracks` rows each."""
-    passed = counts[1:].min() if len(counts) > 1 else counts[0]
-    for e in range(passed, counts[0]):
+def fresh_snapshots(state: State, table: SiteTable, blocks) -> Snapshots:
+    """Return snapshots of a strip's state before all blocks, not filled in."""
+    boundaries = table.donors.boundaries
+    # keys of another type would have the whole array converted
+    lows = np.array([low for low, _ in blocks], dtype=boundaries.dtype)
+    oldest = np.maximum(lows - min(longest_wait(table), table.length + 1), 0)
+    pending = np.searchsorted(boundaries, lows) - np.searchsorted(boundaries, oldest)
+    counts = np.array([0, *pending], dtype=np.int64)
+    starts, width = np.cumsum(counts), state.rows.shape[1]
+
+    def of_blocks(rows: NDArray) -> NDArray:
+        return np.empty((len(blocks), *rows.shape), rows.dtype)
+
+    return Snapshots(
+        of_blocks(state.rows), of_blocks(state.waiting), of_blocks(state.waits),
+        of_blocks(state.before), np.empty((table.tracks * starts[-1], width), state.rows.dtype),
+        starts,
+    )  # fmt: skip
+
+
+@njit(nogil=True, error_model="numpy")
+def save(snapshots, state, block, tracks):
+    """Store the state before a block."""
+    _copy(snapshots.rows, block, state.rows, state.carries.shape[1])
+    _copy(snapshots.before, block, state.before, state.carries.shape[1])
+    _copy(snapshots.waiting, block, state.waiting, state.carries.shape[1])
+    for k in range(len(state.waits)):
+        snapshots.waits[block, k] = state.waits[k]
+    first, past = snapshots.pending[block], snapshots.pending[block + 1]
+    exits, width, lanes = snapshots.exits, state.rows.shape[1], state.carries.shape[1]
+    for k in range(past - first):
+        slot = (state.counts[0] - (past - first) + k) & (len(state.exit_rows) - 1)
         for track in range(tracks):
-            exits[(e - passed) * tracks + track] = exits[e * tracks + track]
-        exit_rows[e - passed], exit_kinds[e - passed] = exit_rows[e], exit_kinds[e]
-    for k in range(len(counts)):
-        counts[k] -= passed
+            to = (first + k) * tracks + track
+            put(exits, to, state.exits, slot * tracks + track, width, lanes, 0)
 
 
-def snapshot_of(state: State, tracks: int) -> State:
-    """Copy what the next block needs of a state: the pending exits, and no other stored rows."""
-    pending = slice(int(state.counts[1:].min(initial=state.counts[0])), int(state.counts[0]))
-    needed = state._replace(
-        exits=state.exits[tracks * pending.start : tracks * pending.stop],
-        exit_rows=state.exit_rows[pending], exit_kinds=state.exit_kinds[pending],
-        counts=state.counts - pending.start,
-        block_exits=state.block_exits[:0], entries=state.entries[:0],
+@njit(nogil=True)
+def _copy(snapshots, block, rows, lanes):
+    """Copy rows to those of a block."""
+    count, width = rows.shape
+    for k in range(0, count * width, lanes):
+        simd.store(snapshots, block * count * width + k, simd.load(rows, k))
+
+
+def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, carries) -> State:
+    """Return the state before a block, whose first boundary is `first`.
+
+    `carries` are those of a state all of whose carries have joined the rows.
+    """
+    pending, tracks = pending_before(table, first), table.tracks
+    rows = table.donors.boundaries[pending].astype(np.int64)
+    taken = (int((rows + intron.min_length < first).sum()) for intron in table.introns)
+    stored = slice(*(tracks * snapshots.pending[block : block + 2]))
+    return State(
+        snapshots.rows[block], carries, snapshots.waiting[block], snapshots.waits[block],
+        snapshots.before[block], snapshots.exits[stored], rows, table.donors.kinds[pending],
+        np.array([len(rows), *taken]), snapshots.exits[:0, 0], snapshots.exits[:0],
+        np.array([_NO_SCORE, 0, 0], np.int64),
     )  # fmt: skip
-    return State(*(part.copy() for part in needed))
 
 
-def restored(snapshot: State, capacity: tuple[int, int], tracks: int) -> State:
-    """Return a state to continue from, with space for a block's rows."""
-    width, pending, dtype = snapshot.before.shape[1], len(snapshot.exit_rows), snapshot.before.dtype
-    exits = np.empty((tracks * capacity[0], width), dtype)
-    exit_rows, exit_kinds = np.empty(capacity[0], np.int64), np.empty(capacity[0], np.uint8)
-    exits[: tracks * pending] = snapshot.exits
+@njit(nogil=True, error_model="numpy")
+def restored(snapshot, capacity, tracks):
+    """Return a state to continue from, with rows for `capacity` more exits and entries."""
+    pending, width = len(snapshot.exit_rows), snapshot.rows.shape[1]
+    places = 1
+    while places < pending + capacity[0]:
+        places *= 2
+    exit_rows, exit_kinds = np.empty(places, np.int64), np.empty(places, np.uint8)
     exit_rows[:pending], exit_kinds[:pending] = snapshot.exit_rows, snapshot.exit_kinds
-    copied = State(*(part.copy() for part in snapshot))
-    return copied._replace(
-        exits=exits, exit_rows=exit_rows, exit_kinds=exit_kinds,
-        block_exits=np.empty(width, dtype),
-        entries=np.empty((tracks * capacity[1], width), dtype),
+    rows, carries, waiting = snapshot.rows, snapshot.carries, snapshot.waiting
+    return State(
+        _copied(rows, len(rows)), _copied(carries, len(carries)), _copied(waiting, len(waiting)),
+        snapshot.waits.copy(), _copied(snapshot.before, len(snapshot.before)),
+        _copied(snapshot.exits, tracks * places), exit_rows, exit_kinds, snapshot.counts.copy(),
+        simd.aligned_zeros(width, rows.dtype), _copied(rows[:0], tracks * capacity[1]),
+        snapshot.best.copy(),
     )  # fmt: skip
+
+
+@njit(nogil=True)
+def _copied(rows, count):
+    """Return `count` rows that begin at cache lines, the first of them as given."""
+    width = rows.shape[1]
+    made = simd.aligned_zeros(count * width, rows.dtype).reshape((count, width))
+    made[: len(rows)] = rows
+    return made
+
+
+@njit(nogil=True)
+def by_target_column(rows, lanes, columns):
+    """Return rows in the order of target columns, those up to `columns` filled in."""
+    count, width = rows.shape
+    each, made = width // lanes, np.empty((count, width), rows.dtype)
+    for k in range(count):
+        for lane in range(min(lanes, -(-columns // each))):
+            for column in range(each):
+                made[k, lane * each + column] = rows[k, column * lanes + lane]
+    return made
+
+
+def place_of(column: int, width: int, lanes: int) -> tuple[int, int]:
+    """Return the strip of a target column and its place in the strip's rows."""
+    strip, place = divmod(column, width)
+    return strip, place % (width // lanes) * lanes + place // (width // lanes)

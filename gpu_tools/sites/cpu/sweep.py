@@ -3,16 +3,15 @@
 A row is computed in every lane as if nothing came from the lane before; then the lanes' last
 columns are compared, and what comes over, the *carry*, joins the row when it is next read (a step
 to the left is free in S', so that a carry is the same for all columns of a lane). Threads work on
-*strips* of columns, which follow each other as in `gpu_tools.spliced.cpu.sweep`. Rows are swept in
-blocks; a strip's state before each block is stored, so that any block can be computed again.
+*strips* of columns, which follow each other: a strip hands its last column to the next one. Rows
+are swept in blocks; a strip's state before each block is stored, so that any block can be computed
+again. Many blocks are one call of a compiled function, which holds no lock of Python.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isqrt
 from typing import NamedTuple
 
@@ -20,142 +19,67 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
+from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import Limits, limits, possible, table_limits
-from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.coding import sweep_coding_block
+from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
+from gpu_tools.sites.cpu.block import sweep_block
+from gpu_tools.sites.cpu.coding import codon_rows, sweep_coding_block
 from gpu_tools.sites.cpu.state import (
-    SiteBorder,
-    Sites,
+    SiteLists,
+    SiteStrip,
+    Snapshots,
     State,
-    capacity_of,
-    drop_taken,
+    by_target_column,
+    end_limits,
     fresh_border,
+    fresh_snapshots,
     fresh_state,
+    lists_of,
+    most_pending,
+    place_of,
     restored,
-    sites_of,
+    save,
     snapshot_of,
 )
-from gpu_tools.sites.rising import BORDER
-from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
+from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.rows import advance, begin, column_of, final_score, put, raise_to, settle
-from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
+from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.rows import put
+from gpu_tools.splicing.strip import lanes_of, padded, strip_of
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
+BLOCK_LENGTH = 4
+"""A block has at least so many times the square root of the base's length. States take memory, and
+time to store; blocks are computed again where a chain has exons."""
 MOST_BLOCKS = 1 << 11
 """A base sequence has at most about so many blocks, for each of which a state is stored."""
-BOUNDARIES_PER_WINDOW = 1 << 16
-"""Sites are laid out for so many boundaries at a time, or for a block if that is longer."""
-_GAP, _FLOOR, _LOWEST = range(3)
-_SCORE, _END, _COLUMN = range(3)
-
-
-@njit(nogil=True)
-def _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, row, lanes):
-    """Let the exits that lie far enough behind `row` precede its entries."""
-    width = before.shape[1]
-    for k in range(len(kinds)):
-        while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
-            if exit_kinds[counts[1 + k]] == kinds[k]:
-                raise_to(before, k, exits, counts[1 + k], width, lanes, 0)
-            counts[1 + k] += 1
-
-
-@njit(cache=True, nogil=True)
-def sweep_block(sites, strip, state, border, following, weights, rows):
-    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
-
-    Parameters
-    ----------
-    sites : Sites
-        The window holds these boundaries.
-    strip : Strip
-    state : State
-        Carried on.
-    border, following : SiteBorder
-        The column before the strip, read, and the strip's last column, written.
-    weights : ndarray, shape (3,)
-        Gap score, floor and lowest value, in the cells' type.
-    rows : tuple of (int, int)
-    """
-    # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    codes, flags, window = sites.codes, sites.flags, sites.first
-    first_entry, inner_entry = sites.first_entry, sites.inner_entry
-    inner_exit, last_exit = sites.inner_exit, sites.last_exit
-    entry_kind, exit_kind = sites.entry_kind, sites.exit_kind
-    kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
-    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
-    row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
-    exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
-    block_exits = state.block_exits
-    arriving, leaving = border.arriving, border.leaving
-    next_arriving, next_leaving = following.arriving, following.leaving
-    gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
-    last_carry, span, low = state.carries[0], strip.final_span, simd.splat(floor)
-    carry, lanes, width = simd.load(last_carry, 0), len(last_carry), len(row)
-    drop_taken(exits, exit_rows, exit_kinds, counts, 1)
-    next_leaving[0] = simd.last_lane(simd.maximum(simd.load(row, width - lanes), carry))
-    block_exits[:] = floor
-    entry = 0
-    for i in range(rows[0], rows[1]):
-        at, of_border = i - window, i - rows[0] + 1
-        if i > 0:
-            last = simd.maximum(simd.load(row, width - lanes), carry)
-            diagonal = simd.shift_in(last, leaving[of_border - 1])
-            last = advance(row, profile, np.int64(codes[i - 1]), diagonal, carry, low, gap, lanes)
-            carry = simd.prefix_maximum(simd.shift_in(last, arriving[of_border]))
-            carry = simd.maximum(carry, low)
-            next_arriving[of_border] = simd.last_lane(simd.maximum(last, carry))
-        if flags[at] & BORDER:
-            _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i - 1, lanes)
-            cross_border(before, sites.rising, i, 1, floor, lanes)
-        if flags[at] & LAST_EXIT:
-            score = final_score(row, drop, final, span, lowest, carry, lanes)
-            if score + last_exit[at] > best[_SCORE]:
-                simd.store(last_carry, 0, carry)
-                best[_SCORE], best[_END] = score + last_exit[at], i
-                best[_COLUMN] = column_of(row, drop, final, score, last_carry, lanes)
-        if flags[at] & (INNER_EXIT | INNER_ENTRY):
-            settle(row, carry, lanes)
-            carry = low
-        if flags[at] & INNER_EXIT:
-            put(exits, counts[0], row, 0, width, lanes, inner_exit[at])
-            raise_to(block_exits, 0, exits, counts[0], width, lanes, 0)
-            exit_rows[counts[0]], exit_kinds[counts[0]] = i, exit_kind[at]
-            counts[0] += 1
-        if flags[at] & FIRST_ENTRY:
-            begin(row, carry, start, first_entry[at], lanes)
-            carry = low
-        if flags[at] & INNER_ENTRY:
-            _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, i, lanes)
-            entries[entry] = floor
-            for k in range(len(kinds)):
-                if kinds[k] == entry_kind[at]:
-                    bonus = inner_entry[at] - penalties[k]
-                    raise_to(entries, entry, before, k, width, lanes, bonus)
-            raise_to(row, 0, entries, entry, width, lanes, 0)
-            entry += 1
-        next_leaving[of_border] = simd.last_lane(simd.maximum(simd.load(row, width - lanes), carry))
-    _take_exits(before, exits, exit_rows, exit_kinds, counts, kinds, lengths, rows[1] - 1, lanes)
-    simd.store(last_carry, 0, carry)
+CELLS_PER_CALL = 1 << 28
+"""A compiled call computes about so many cells: some hundredths of a second of one core."""
+_BLOCKS_OF_BORDER = 32  # so many blocks a strip may be ahead of the one on its right
+_FLOOR = 1
 
 
 class Block(NamedTuple):
-    """Rows of one block that a traceback reads, column by target column from 0 on.
+    """Rows of one block that a traceback reads.
 
     `entry_rows` and `exit_rows` are boundaries, rising; `entries` the rows from which exons start
-    there, `exits` the rows with which they leave there, the exits' scores included. If chains
-    translate, each boundary has three rows, see `gpu_tools.sites.cpu.state.State`.
+    there, column by target column; `exits` the rows with which they leave there, the exits' scores
+    included, of each strip in its order of columns. If chains translate, each boundary has three
+    rows, see `gpu_tools.sites.cpu.state.State`.
     """
 
     entry_rows: NDArray[np.int64]
     entries: NDArray
     exit_rows: NDArray[np.int64]
-    exits: NDArray
+    exits: list[NDArray]
+
+    def exits_at(self, column: int) -> NDArray:
+        """Return the values of all exits in a target column."""
+        width = self.exits[0].shape[1]
+        strip, place = place_of(column, width, lanes_of(self.entries.dtype))
+        return self.exits[strip][:, place]
 
 
 class SweepInputs(NamedTuple):
@@ -165,9 +89,8 @@ class SweepInputs(NamedTuple):
     ----------
     limit : Limits
     table : SiteTable
-    sites : callable
-        Returns the `Sites` of a block, given its number.
-    strips : list of Strip
+    lists : SiteLists
+    strips : list of SiteStrip
     blocks : list of (int, int)
         First boundary of each block, and the one behind its last.
     weights : ndarray, shape (3,)
@@ -176,15 +99,43 @@ class SweepInputs(NamedTuple):
 
     limit: Limits
     table: SiteTable
-    sites: Callable[[int], Sites]
-    strips: list[Strip]
+    lists: SiteLists
+    strips: list[SiteStrip]
     blocks: list[tuple[int, int]]
     weights: NDArray
 
+    @property
+    def rows_per_block(self) -> int:
+        """Boundaries of each block but the last one."""
+        first, past = self.blocks[0]
+        return past - first
+
+    @property
+    def floor(self) -> np.integer:
+        """The floor, in the cells' type."""
+        return self.weights[_FLOOR]
+
     def block_of(self, boundary: int) -> int:
         """Return the number of the block that holds a boundary."""
-        first, past = self.blocks[0]
-        return boundary // (past - first)
+        return boundary // self.rows_per_block
+
+
+class SweptStrand(NamedTuple):
+    """One strand of a base sequence, and what its sweeps have in common whatever the target.
+
+    `codes` are its nucleotides in reading direction, `table` its sites. `pending` is how many exits
+    are pending at a time, at most.
+    """
+
+    codes: NDArray[np.uint8]
+    table: SiteTable
+    known: TableLimits
+    pending: int
+
+
+def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStrand:
+    """Return a strand that has a chain, for sweeps with a gap score."""
+    return SweptStrand(codes, table, table_limits(table, gap, codes), most_pending(table))
 
 
 def site_blocks(length: int, rows_per_block: int = ROWS_PER_BLOCK) -> list[tuple[int, int]]:
@@ -192,35 +143,23 @@ def site_blocks(length: int, rows_per_block: int = ROWS_PER_BLOCK) -> list[tuple
     return blocks_of(length + 1, max(rows_per_block, isqrt(length)))
 
 
-def windows_of(codes, table: SiteTable, dtype, blocks, count: int) -> Callable[[int], Sites]:
-    """Return a function that lays out the sites of a block, together with some of its neighbours'.
-
-    What it has laid out last stays in memory for the next calls: `count` windows.
-    """
-    each = max(BOUNDARIES_PER_WINDOW // (blocks[0][1] - blocks[0][0]), 1)
-
-    @lru_cache(count)
-    def window(number: int) -> Sites:
-        of_window = blocks[number * each : (number + 1) * each]
-        return sites_of(codes, table, dtype, of_window[0][0], of_window[-1][1])
-
-    return lambda block: window(block // each)
-
-
 def inputs_of(
     limit: Limits, blocks, codes, table: SiteTable, target, scoring: SplicedScoring, strips: int
 ) -> SweepInputs:
     """Choose the cells' type and lay out what a sweep reads."""
     dtype = narrowest(limit.bounds, scoring)
-    width = padded(len(target) + 1, strips, dtype.itemsize) // strips
-    return SweepInputs(
-        limit,
-        table,
-        windows_of(codes, table, dtype, blocks, strips + 1),
-        [strip_of(target, k * width, width, scoring, dtype) for k in range(strips)],
-        blocks,
-        np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype),
-    )
+    width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
+    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
+
+    def laid_out(first: int) -> SiteStrip:
+        strip = strip_of(target, first, width, scoring, dtype)
+        ends, codons = end_limits(scoring, first, len(target)), np.empty((0, width), dtype)
+        if table.stops is not None:
+            codons = codon_rows(strip.start, strip.profile, weights, lanes_of(dtype))
+        return SiteStrip(*strip, scoring.ends != "global", ends, codons)
+
+    strips_of = [laid_out(k * width) for k in range(strips)]
+    return SweepInputs(limit, table, lists_of(codes, table), strips_of, blocks, weights)
 
 
 @dataclass
@@ -233,78 +172,106 @@ class SiteSweep:
         Score of the best chain, the boundary where it ends, and the target column. The score is
         None if no chain translates.
     inputs : SweepInputs
-    snapshots : list of list of State
-        Of each strip, the state before each block.
-    block_exits : list of list of ndarray
-        Of each strip and block, the maximum over the block's exits.
+    snapshots : list of Snapshots
+        Of each strip.
+    block_exits : list of ndarray
+        Of each strip, the maximum over the exits of each block, shape (blocks, width).
     """
 
     score: int | None
     end: int
     column: int
     inputs: SweepInputs
-    snapshots: list[list[State]]
-    block_exits: list[list[NDArray]]
+    snapshots: list[Snapshots]
+    block_exits: list[NDArray]
 
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
-        width, lanes = len(self.block_exits[0][block]), lanes_of(self.inputs.weights.dtype)
-        k, columns = column % width, width // lanes
-        return int(self.block_exits[column // width][block][k % columns * lanes + k // columns])
+        inputs = self.inputs
+        strip, place = place_of(column, len(inputs.strips[0].start), lanes_of(inputs.weights.dtype))
+        return int(self.block_exits[strip][block][place])
 
     def snapshot(self, strip: int, block: int) -> State:
         """Return the state of a strip before a block."""
-        return self.snapshots[strip][block]
+        inputs, stored = self.inputs, self.snapshots[strip]
+        carries = np.full((stored.rows.shape[1], lanes_of(inputs.weights.dtype)), inputs.floor)
+        return snapshot_of(stored, inputs.table, block, inputs.blocks[block][0], carries)
 
     def block(self, number: int, columns: int) -> Block:
         """Compute a block again, at least up to a number of target columns."""
-        table, (low, high) = self.inputs.table, self.inputs.blocks[number]
+        inputs, table, (low, high) = self.inputs, self.inputs.table, self.inputs.blocks[number]
         entry_rows = table.acceptors.open_between(low, high)
         exit_rows = table.donors.open_between(low, high)
-        border, entries, exits = fresh_border((low, high), self.inputs.weights[_FLOOR]), [], []
-        for strip in range(-(-columns // len(self.inputs.strips[0].start))):
-            state, border = self._again(strip, number, border)
-            past, lanes = table.tracks * state.counts[0], state.carries.shape[1]
-            entries.append(by_column(state.entries[: table.tracks * len(entry_rows)], lanes))
-            exits.append(by_column(state.exits[past - table.tracks * len(exit_rows) : past], lanes))
-        return Block(entry_rows, np.hstack(entries), exit_rows, np.hstack(exits))
+        capacity, entries, exits = (len(exit_rows), len(entry_rows)), [], []
+        border = fresh_border(2 * inputs.rows_per_block, inputs.floor)
+        for strip in range(-(-columns // len(inputs.strips[0].start))):
+            following = fresh_border(2 * inputs.rows_per_block, inputs.floor)
+            of_strip = inputs.strips[strip], self.snapshot(strip, number), (border, following)
+            again = _block_again(
+                inputs.lists, table.stops, *of_strip, inputs.weights, (low, high), capacity, columns
+            )
+            entries.append(again[0])
+            exits.append(again[1])
+            border = following
+        joined = entries[0] if len(entries) == 1 else np.hstack(entries)
+        return Block(entry_rows, joined, exit_rows, exits)
 
-    def _again(self, strip: int, number: int, border: SiteBorder) -> tuple[State, SiteBorder]:
-        """Compute a block of a strip again; return the state behind it, and its last column."""
-        table, block = self.inputs.table, [self.inputs.blocks[number]]
-        state = restored(self.snapshot(strip, number), capacity_of(table, block), table.tracks)
-        return state, _sweep_rows(self.inputs, strip, state, border, number)
 
+@njit(cache=True, nogil=True)
+def _block_again(lists, stops, strip, snapshot, borders, weights, rows, capacity, columns):
+    """Return the rows of a block's entries, by target column, and of its exits.
 
-def _sweep_rows(
-    inputs: SweepInputs, strip: int, state: State, border: SiteBorder, block: int
-) -> SiteBorder:
-    """Sweep a block of a strip, and return its last column.
-
-    Chains that translate have one strip: nothing comes over a border.
+    `capacity` is how many there are of both; `columns` of the target are wanted. `stops` as in
+    `_sweep_blocks`.
     """
-    sites, columns, weights = inputs.sites(block), inputs.strips[strip], inputs.weights
-    rows, following = inputs.blocks[block], border
-    if sites.stops.size:
-        sweep_coding_block(sites, columns, state, weights, rows)
+    if stops is None:
+        tracks = 1
+        state = restored(snapshot, capacity, tracks)
+        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
     else:
-        following = fresh_border(rows, weights[_FLOOR])
-        sweep_block(sites, columns, state, border, following, weights, rows)
-    return following
+        tracks = FRAMES
+        state = restored(snapshot, capacity, tracks)
+        sweep_coding_block(lists, strip, state, weights, rows)
+    pending = tracks * len(snapshot.exit_rows)
+    entries = state.entries[: tracks * capacity[1]]
+    exits = state.exits[pending : pending + tracks * capacity[0]]
+    return by_target_column(entries, state.carries.shape[1], columns), exits
+
+
+@njit(cache=True, nogil=True)
+def _sweep_blocks(
+    lists, stops, strip, state, snapshots, block_exits, borders, done, weights, numbers
+):
+    """Sweep blocks of a strip, each behind the strip on the left.
+
+    A border holds the boundaries of a number of blocks: a strip also waits for the one on its
+    right. What is compiled depends on whether there are `stops`: those of `lists`, or None.
+    """
+    k, first, past, size = numbers
+    for number in range(first, past):
+        wait_for(done, k, number + 1)
+        wait_for(done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
+        rows = number * size, min((number + 1) * size, len(lists.codes) + 1)
+        if stops is None:
+            save(snapshots, state, number, 1)
+            sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
+        else:
+            save(snapshots, state, number, FRAMES)
+            sweep_coding_block(lists, strip, state, weights, rows)
+        width, lanes = len(state.block_exits), state.carries.shape[1]
+        put(block_exits, number, state.block_exits, 0, width, lanes, 0)
+        count_block(done, k + 1)
 
 
 def sweep(
-    codes: NDArray[np.uint8], table: SiteTable, target: NDArray[np.uint8],
-    scoring: SplicedScoring, threads: int = 1, done: Callable[[int], None] | None = None,
+    strand: SweptStrand, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1,
+    done: Callable[[int], None] | None = None, cells_per_call: int = CELLS_PER_CALL,
 ) -> SiteSweep:  # fmt: skip
     """Sweep one strand of one case.
 
     Parameters
     ----------
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides, in reading direction.
-    table : SiteTable
-        Of the same strand; it has a chain.
+    strand : SweptStrand
     target : ndarray of uint8, shape (n,)
         Encoded target.
     scoring : SplicedScoring
@@ -312,35 +279,43 @@ def sweep(
     threads : int
         Threads that share the work, each with its own strip; 1 if the table has stop codons.
     done : callable, optional
-        Called with the number of cells of each block that is done, m * n in all.
+        Called with a number of cells that are done, m * n in all.
+    cells_per_call : int
+        About how many cells are done between two calls of `done`.
 
     Returns
     -------
     SiteSweep
     """
-    known = table_limits(table, scoring.gap, codes)
-    limit = limits(known, padded(len(target) + 1, threads, 2), scoring)
-    blocks = site_blocks(len(codes), max(ROWS_PER_BLOCK, len(codes) // MOST_BLOCKS))
+    codes, table = strand.codes, strand.table
+    limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
+    least = max(BLOCK_LENGTH * isqrt(len(codes)), len(codes) // MOST_BLOCKS)
+    blocks = site_blocks(len(codes), max(ROWS_PER_BLOCK, least))
     inputs = inputs_of(limit, blocks, codes, table, target, scoring, threads)
-    width, floor = len(inputs.strips[0].start), inputs.weights[_FLOOR]
-    capacity = capacity_of(table, blocks)
-    states = [fresh_state(table, width, capacity, floor) for _ in range(threads)]
-    borders: list[deque[SiteBorder]] = [deque() for _ in range(threads)]
-    snapshots: list[list[State]] = [[] for _ in range(threads)]
-    block_exits: list[list[NDArray]] = [[] for _ in range(threads)]
+    size, width = inputs.rows_per_block, len(inputs.strips[0].start)
+    states = [fresh_state(table, width, (strand.pending, 1), inputs.floor) for _ in range(threads)]
+    snapshots = [fresh_snapshots(state, table, blocks) for state in states]
+    block_exits = [np.empty((len(blocks), width), inputs.weights.dtype) for _ in range(threads)]
+    places = size * (_BLOCKS_OF_BORDER if threads > 1 else 1)
+    borders = [fresh_border(places, inputs.floor) for _ in range(threads + 1)]
+    # beyond the first and the last strip nobody has to be waited for
+    blocks_done = np.array([len(blocks), *[0] * threads, len(blocks)], dtype=np.int64)
+    per_call = max(cells_per_call // (size * len(target)), 1)
 
-    def block(k: int, rows: tuple[int, int]) -> None:
-        snapshots[k].append(snapshot_of(states[k], table.tracks))
-        # the strip before has left its last column there
-        border = borders[k].popleft() if k else fresh_border(rows, floor)
-        border = _sweep_rows(inputs, k, states[k], border, inputs.block_of(rows[0]))
-        block_exits[k].append(states[k].block_exits.copy())
-        if k + 1 < threads:
-            borders[k + 1].append(border)
-        elif done:
-            done((rows[1] - max(rows[0], 1)) * len(target))
+    def strip(k: int) -> None:
+        try:
+            for first, past in blocks_of(len(blocks), per_call):
+                _sweep_blocks(
+                    inputs.lists, table.stops, inputs.strips[k], states[k], snapshots[k],
+                    block_exits[k], (borders[k], borders[k + 1]), blocks_done, inputs.weights,
+                    (k, first, past, size),
+                )  # fmt: skip
+                if done and k + 1 == threads:
+                    done((blocks[past - 1][1] - max(blocks[first][0], 1)) * len(target))
+        finally:  # also lets the other strips end if this one failed
+            blocks_done[k + 1] = len(blocks)
 
-    run_strips(block, threads, blocks)
+    map_on_threads(threads, strip, range(threads))
     ends = enumerate(state.best.tolist() for state in states)
     # of equals the first end, at the least column
     least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)

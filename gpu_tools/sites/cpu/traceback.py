@@ -96,7 +96,8 @@ class _SiteTracer:
         for number in range(self.sweep.inputs.block_of(max(end.boundary - 1, 0)), -1, -1):
             until = end.boundary - self.sweep.inputs.blocks[number][0]
             more = until // ROWS_BETWEEN_CHECKPOINTS + 1 - len(checkpoints)
-            checkpoints = np.pad(checkpoints, ((0, more), (0, 0)))
+            if more > 0:
+                checkpoints = np.concatenate([checkpoints, np.empty((more, column + 1), np.int32)])
             entries = self._entries(number, end)
             k, at, left = find_entry(rows, entries, gains, checkpoints, 0, left, until)
             if k >= 0:
@@ -141,7 +142,7 @@ class _SiteTracer:
             if self.sweep.best_exit(number, column) - least < wanted:
                 continue
             block = self.block(number)
-            values = block.exits[:, column].astype(np.int64).reshape(-1, self.tracks)
+            values = block.exits_at(column).astype(np.int64).reshape(-1, self.tracks)
             explains = _explains(table, exon.start, block.exit_rows, values - wanted)
             chosen = self.nearest(exon, block.exit_rows, explains)
             if chosen is not None:

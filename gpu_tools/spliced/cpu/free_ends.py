@@ -80,7 +80,7 @@ def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best):
             score = final_score(row, drop, final, span, floor, low, lanes)
             if score + leave_bonus[r] > best[_SCORE]:
                 best[_SCORE], best[_ROW] = score + leave_bonus[r], r
-                best[_COLUMN] = column_of(row, drop, final, score, no_carry, lanes)
+                best[_COLUMN] = column_of(row, drop, final, span, score, no_carry, lanes)
             while exon < len(exit_rows) and exit_rows[exon] == r:
                 raise_to(ends, exit_ends[exon], row, 0, width, lanes, exit_bonus[exon])
                 exon += 1

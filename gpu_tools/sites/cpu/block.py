@@ -1,0 +1,293 @@
+"""One block of rows of site mode on a CPU, for chains that need not translate.
+
+What a chain may do at a boundary is done on the way to the next row: one pass over the row lets the
+carry join it, stores the row of an exit, lets chains begin or exons be entered, and advances by a
+nucleotide. Boundaries where a pass does not do all of it have passes of their own first. Ends are
+looked for where a bound on the row's S allows a better one.
+
+Each vector of a row waits for the one before it. So the columns of each lane are two halves, which
+a pass works on in turns; ``carry2``, ``left2`` and so on belong to the second one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.sites.cpu.borders import cross_border
+from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.sites.rising import next_border
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.splicing.rows import begin, clear, column_of, put, raise_to
+
+_GAP, _FLOOR, _LOWEST = range(3)
+_SCORE, _END, _COLUMN = range(3)
+_NOWHERE = np.int64(2**62)
+UNKNOWN = np.int64(2**61)
+"""Bound on the S of a row of which nothing is known."""
+_ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
+"""What a pass does: advance only, or also let chains begin, also at an exit or an entry."""
+
+
+@njit(inline="always")
+def _enter(entries, entry, before, kinds, penalties, kind, score, floor, lanes):
+    """Set the row of an entry to the best that may precede it."""
+    clear(entries, entry, floor, lanes)
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            raise_to(entries, entry, before, k, before.shape[1], lanes, score - penalties[k])
+
+
+@njit(inline="always")
+def _only_class(kinds, kind):
+    """Return the class of introns of a kind if there is one such class, else -1."""
+    found = -1
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            if found >= 0:
+                return -1
+            found = k
+    return found
+
+
+@njit(inline="always")
+def end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
+    """Return the largest S of the columns at which a chain may end."""
+    one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
+    for k in range(span[0], span[1], lanes):
+        value = simd.maximum(simd.load(row, k), carry if k < half else carry2)
+        value = simd.add(value, simd.load(drop, k))
+        best = simd.maximum(best, simd.where_equal(simd.load(final, k), one, value, best))
+    return np.int64(simd.last_lane(simd.prefix_maximum(best)))
+
+
+@njit(nogil=True, forceinline=True)
+def _pass(
+    todo, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs, start, begun,
+    gap, floor, lanes, exits, block_exits, before, from_row, entries, to_row, bonus,
+):  # fmt: skip
+    """Do what a boundary allows and compute the next row, each half of each lane for itself.
+
+    `todo` is a constant where this is compiled in. The bonus is that of the exit, whose row is
+    `to_row` of `exits`, or of the entry, whose row is `to_row` of `entries`, from `from_row` of
+    `before`. The halves are worked on in turns, as each vector waits for the one before it.
+
+    Returns the vectors of the halves' last columns.
+    """
+    low, gaps, begins, site = (
+        simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
+    )  # fmt: skip
+    left, left2 = low, low
+    to, source = to_row * 2 * half, from_row * 2 * half
+    for k in range(0, half, lanes):
+        j = half + k
+        up, up2 = simd.maximum(simd.load(row, k), carry), simd.maximum(simd.load(row, j), carry2)
+        if todo == _LEAVE:
+            leaving, leaving2 = simd.add(up, site), simd.add(up2, site)
+            simd.store(exits, to + k, leaving)
+            simd.store(exits, to + j, leaving2)
+            simd.store(block_exits, k, simd.maximum(leaving, simd.load(block_exits, k)))
+            simd.store(block_exits, j, simd.maximum(leaving2, simd.load(block_exits, j)))
+        if free and todo != _ADVANCE:
+            up = simd.maximum(up, simd.add(simd.load(start, k), begins))
+            up2 = simd.maximum(up2, simd.add(simd.load(start, j), begins))
+        elif todo == _LEAVE:
+            up, up2 = simd.maximum(up, begins), simd.maximum(up2, begins)
+        if todo == _ENTER:
+            entry = simd.maximum(simd.add(simd.load(before, source + k), site), low)
+            entry2 = simd.maximum(simd.add(simd.load(before, source + j), site), low)
+            simd.store(entries, to + k, entry)
+            simd.store(entries, to + j, entry2)
+            up, up2 = simd.maximum(up, entry), simd.maximum(up2, entry2)
+        pair = simd.add(diagonal, simd.load(profile, pairs + k))
+        pair2 = simd.add(diagonal2, simd.load(profile, pairs + j))
+        left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
+        left2 = simd.maximum(simd.maximum(pair2, simd.add(up2, gaps)), left2)
+        simd.store(row, k, left)
+        simd.store(row, j, left2)
+        diagonal, diagonal2 = up, up2
+    return left, left2
+
+
+@njit(inline="always")
+def listed(boundaries, number):
+    """Return a listed boundary; behind the last one, a boundary that no strand has."""
+    return np.int64(simd.element(boundaries, number)) if number < len(boundaries) else _NOWHERE
+
+
+@njit(nogil=True)
+def _settle(row, half, carry, carry2, lanes):
+    """Let the carries join the halves of a row."""
+    for k in range(0, len(row), lanes):
+        simd.store(row, k, simd.maximum(simd.load(row, k), carry if k < half else carry2))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_block(lists, strip, state, border, following, weights, rows):
+    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
+
+    Parameters
+    ----------
+    lists : SiteLists
+    strip : SiteStrip
+    state : State
+        Carried on.
+    border, following : SiteBorder
+        The column before the strip, read, and the strip's last column, written.
+    weights : ndarray, shape (3,)
+        Gap score, floor and lowest value, in the cells' type.
+    rows : tuple of (int, int)
+    """
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    codes, rising = lists.codes, lists.rising
+    first_usual, firsts, first_scores = lists.first
+    last_usual, lasts, last_scores = lists.last
+    acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
+    donors, donor_scores, donor_kinds = lists.donors
+    kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
+    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
+    span, free, (gain, edge, begin_edge) = strip.final_span, strip.free, strip.limits
+    row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
+    exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
+    block_exits, no_carry = state.block_exits, state.carries[0]
+    arriving, leaving = border.arriving, border.leaving
+    next_arriving, next_leaving = following.arriving, following.leaving
+    gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
+    low, high = rows
+    first, acceptor = first_from(firsts, low), first_from(acceptors, low)
+    donor, last = first_from(donors, low), first_from(lasts, low)
+    border_row = next_border(rising, low)
+    lanes, width, ring = len(no_carry), len(row), len(arriving)
+    half, tail = width // 2, width - lanes
+    places, kept, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, low % ring
+    todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
+    bottom, most, ends = simd.splat(floor), UNKNOWN, span[1] > span[0]
+    carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
+    settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)
+    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    clear(block_exits, 0, floor, lanes)
+    for i in range(low, high):
+        if i > 0:
+            before_here = (here if here > 0 else ring) - 1
+            more, more2 = bottom, bottom
+            if settled:
+                more, more2 = simd.load(row, half - lanes), simd.load(row, tail)
+            elif free and todo != _ADVANCE:
+                begins_at = simd.splat(begun)
+                more = simd.add(simd.load(start, half - lanes), begins_at)
+                more2 = simd.add(simd.load(start, tail), begins_at)
+            elif not free:
+                more, more2 = simd.splat(begun), simd.splat(begun)
+            if todo == _ENTER:
+                source, added = from_row * width, simd.splat(bonus)
+                entered = simd.add(simd.load(before, source + half - lanes), added)
+                entered2 = simd.add(simd.load(before, source + tail), added)
+                more, more2 = simd.maximum(more, entered), simd.maximum(more2, entered2)
+            end = simd.maximum(simd.maximum(right, right2), simd.maximum(carry, more2))
+            simd.set_element(next_leaving, before_here, simd.last_lane(end))
+            left_up, left_here = simd.element(leaving, before_here), simd.element(arriving, here)
+            from_left = simd.shift_in(more2, left_up)
+            diagonal = simd.maximum(across, from_left)
+            diagonal2 = simd.maximum(simd.maximum(right, carry), more)
+            pairs = np.int64(simd.element(codes, i - 1)) * width
+            if todo == _ADVANCE:
+                right, right2 = _pass(
+                    _ADVANCE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
+                )  # fmt: skip
+            elif todo == _BEGIN:
+                right, right2 = _pass(
+                    _BEGIN, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
+                )  # fmt: skip
+            elif todo == _LEAVE:
+                right, right2 = _pass(
+                    _LEAVE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
+                )  # fmt: skip
+            else:
+                right, right2 = _pass(
+                    _ENTER, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
+                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
+                    entries, to_row, bonus,
+                )  # fmt: skip
+            end = simd.maximum(right, right2)
+            carry = simd.prefix_maximum(simd.shift_in(end, left_here))
+            carry = simd.maximum(carry, bottom)
+            carry2, across, settled = simd.maximum(carry, right), carry, False
+            end = simd.maximum(end, carry)
+            simd.set_element(next_arriving, here, simd.last_lane(end))
+            # no S of the row is above `most`
+            most = max(most, np.int64(max(left_up, left_here)) + edge) + gain
+        leave, begin_score = last_usual, first_usual
+        if i == next_last:
+            leave, last = np.int64(last_scores[last]), last + 1
+            next_last = listed(lasts, last)
+        if i == next_first:
+            begin_score, first = np.int64(first_scores[first]), first + 1
+            next_first = listed(firsts, first)
+        is_exit, is_entry = i == next_donor, i == next_acceptor
+        if ends and leave != CLOSED and most + leave > best[_SCORE]:
+            most = end_of(row, half, carry, carry2, drop, final, span, lowest, lanes)
+            if most + leave > best[_SCORE]:
+                best[_SCORE], best[_END] = most + leave, i
+                _settle(row, half, carry, carry2, lanes)
+                best[_COLUMN] = column_of(row, drop, final, span, most, no_carry, lanes)
+        begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
+        begun = row.dtype.type(begin_score) if begins else floor
+        slot = counts[0] & places
+        if is_exit:
+            bonus, todo = row.dtype.type(donor_scores[donor]), _LEAVE
+        elif is_entry:
+            of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
+        many = (is_entry and of_class < 0) or (free and not begins)
+        if i == high - 1 or (todo != _BEGIN and many):
+            _settle(row, half, carry, carry2, lanes)
+            carry, carry2, settled, todo = bottom, bottom, True, _ADVANCE
+            if is_exit:
+                put(exits, slot, row, 0, width, lanes, bonus)
+                raise_to(block_exits, 0, exits, slot, width, lanes, 0)
+                exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
+                counts[0], donor = counts[0] + 1, donor + 1
+                next_donor = listed(donors, donor)
+            if begins:
+                begin(row, carry, start, begun, lanes)
+        elif todo == _BEGIN and (not free or not begins):
+            todo = _ADVANCE
+        reach = i - 1 if i == border_row else i
+        while is_exit or is_entry or reach < i or i == high - 1:
+            for k in range(len(kinds)):
+                while counts[1 + k] < counts[0]:
+                    taken = counts[1 + k] & places
+                    if exit_rows[taken] + lengths[k] > reach:
+                        break
+                    if exit_kinds[taken] == kinds[k]:
+                        raise_to(before, k, exits, taken, width, lanes, 0)
+                    counts[1 + k] += 1
+            if reach == i:
+                break
+            cross_border(before, rising, i, 1, floor, lanes)
+            border_row, reach = next_border(rising, i + 1), i
+        if todo == _LEAVE:
+            to_row, exit_rows[slot], exit_kinds[slot] = slot, i, donor_kinds[donor]
+            counts[0], donor = counts[0] + 1, donor + 1
+            next_donor = listed(donors, donor)
+        elif todo == _ENTER:
+            from_row, to_row = of_class, entry % kept
+            bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
+        elif is_entry:
+            score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
+            _enter(entries, entry % kept, before, kinds, penalties, kind, score, floor, lanes)
+            raise_to(row, 0, entries, entry % kept, width, lanes, 0)
+        most = max(most, begin_score + begin_edge)
+        if is_entry:
+            most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1
+            next_acceptor = listed(acceptors, acceptor)
+        if not free and todo != _LEAVE:
+            carry = simd.maximum(carry, simd.splat(begun))
+            carry2 = simd.maximum(carry2, simd.splat(begun))
+        here = here + 1 if here + 1 < ring else 0
