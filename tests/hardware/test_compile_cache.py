@@ -119,7 +119,9 @@ def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
     (package / "hardware").mkdir(parents=True)
     for folder in (package, package / "hardware"):
         (folder / "__init__.py").touch()
-    (package / "hardware" / "compile_cache.py").write_text(Path(kernel_cache.__file__).read_text())
+    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+        source = Path(kernel_cache.__file__).with_name(name)
+        (package / "hardware" / name).write_text(source.read_text())
     mend = "import gpu_tools.hardware.compile_cache" if mended else ""
     (package / "caller.py").write_text(_CALLER.format(mend=mend))
     printed = []

@@ -1,0 +1,131 @@
+"""Commands with tiny inputs: together they call every compiled function that commands use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+WIDE = "wide"
+
+
+class TinyRun(NamedTuple):
+    """A command with tiny inputs.
+
+    Attributes
+    ----------
+    command : str
+    arguments : str
+    modes : frozenset of str
+        The options that make the command need other code than without them, see `modes_of`; and
+        `WIDE` for cells and numbers of more bits, which large inputs need.
+    gpu : bool
+        Whether a GPU can do it.
+    """
+
+    command: str
+    arguments: str
+    modes: frozenset[str]
+    gpu: bool
+
+    @property
+    def has_device(self) -> bool:
+        """Whether the command has the option ``--device``."""
+        return self.command != "exons predict"
+
+    def line(self) -> list[str]:
+        """Return the arguments of ``gpu-tools``."""
+        return [*self.command.split(), *self.arguments.split()]
+
+
+def modes_of(options: dict) -> frozenset[str]:
+    """Return which modes a command's options choose."""
+    flags = ("coding", "shuffles", "best", "site_model", "values", "every")
+    chosen = {name for name in flags if options.get(name)}
+    if options.get("ends") == "free" and not options.get("site_model"):
+        chosen.add("free")
+    if options.get("alphabet") == "bytes":
+        chosen.add("bytes")
+    if {options.get(name, 1) for name in ("insertion", "deletion", "substitution")} != {1}:
+        chosen.add("costs")
+    return frozenset(chosen)
+
+
+def _run(command: str, arguments: str, modes: str = "", gpu: bool = True) -> TinyRun:
+    return TinyRun(command, arguments, frozenset(modes.split()), gpu)
+
+
+_LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
+_SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
+_WIDE = "--match 3000 --mismatch -3000 --gap -3000"
+_LOCAL = "--query query.fa --subject base.fa --k 3"
+_MATCHING = "--patterns patterns.fa --text base.fa"
+
+TINY_RUNS = (
+    _run("local-align", _LOCAL),
+    _run("local-align", f"{_LOCAL} --match 500 --mismatch -400 --gap-open 900", WIDE),
+    _run("spliced-align", _LISTED),
+    _run("spliced-align", f"{_LISTED} {_WIDE}", WIDE),
+    _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
+    _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
+    _run("spliced-align", f"{_SITES} --coding {_WIDE}", f"site_model coding {WIDE}"),
+    _run("spliced-align", _SITES, "site_model"),
+    _run("spliced-align", f"{_SITES} {_WIDE}", f"site_model {WIDE}"),
+    _run("spliced-align", f"{_LISTED} --ends free", "free", gpu=False),
+    _run("spliced-align", f"{_LISTED} --coding", "coding", gpu=False),
+    _run("global-align", "--query query.fa --subject query.fa"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 2"),
+    _run("match-approximate", f"{_MATCHING} --best", "best"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 4 --substitution 2", "costs"),
+    _run("match-approximate", f"{_MATCHING} --best --substitution 2", "best costs"),
+    _run("match-exact", _MATCHING),
+    _run("match-exact", "--patterns lines.txt --text base.fa --alphabet bytes", "bytes"),
+    _run("max-segments", "--sequence base.fa --scale gc"),
+    _run("max-segments", "--sequence base.fa --scale gc --all", "every"),
+    _run("max-segments", "--values int64.npy", "values"),
+    _run("max-segments", "--values int64.npy --all", "values every"),
+    _run("max-segments", "--values float64.npy", f"values {WIDE}"),
+    _run("max-segments", "--values float64.npy --all", f"values every {WIDE}"),
+    _run("max-submatrix", "--matrix matrix.tsv"),
+    _run("max-submatrix", "--matrix large.npy", WIDE),
+    _run("max-submatrix", "--matrix fractions.npy", WIDE),
+    _run("exons predict", "--base base.fa", gpu=False),
+)
+"""The longest ones first."""
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that the runs read: a gene of four exons, and what resembles it."""
+    random = Random(3)
+    exons = [_text(random, 120) for _ in range(4)]
+    intron = f"GTAAGT{_text(random, 200)}TTTTTTTTCCTTTCAG"
+    before = _text(random, 300)
+    base = before + intron.join(exons) + _text(random, 300)
+    _write_fasta(folder / "base.fa", base=base)
+    _write_fasta(folder / "targets.fa", whole="".join(exons), part="".join(exons[1:]))
+    _write_fasta(folder / "query.fa", query="".join(exons[:3]))
+    _write_fasta(folder / "patterns.fa", a=exons[0][:24], b=exons[1][:30])
+    (folder / "lines.txt").write_text(f"{exons[0][:12]}\n{exons[1][:16]}\n")
+    starts = [len(before) + 1 + k * (120 + len(intron)) for k in range(4)]
+    rows = [f"base\t{start}\t{start + 119}\t{strand}" for start in starts for strand in "+-"]
+    (folder / "exons.tsv").write_text("\n".join(["base\tstart\tend\tstrand", *rows, ""]))
+    _write_numbers(folder, np.random.default_rng(3))
+
+
+def _text(random: Random, length: int) -> str:
+    return "".join(random.choices("ACGT", k=length))
+
+
+def _write_fasta(path: Path, **records: str) -> None:
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in records.items()))
+
+
+def _write_numbers(folder: Path, random: np.random.Generator) -> None:
+    values, matrix = random.integers(-9, 10, 500), random.integers(-9, 10, (30, 30))
+    np.save(folder / "int64.npy", values)
+    np.save(folder / "float64.npy", values / 8)
+    np.savetxt(folder / "matrix.tsv", matrix, "%d", delimiter="\t")
+    np.save(folder / "large.npy", matrix << 40)
+    np.save(folder / "fractions.npy", matrix / 8)
