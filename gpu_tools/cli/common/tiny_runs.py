@@ -23,21 +23,27 @@ class TinyRun(NamedTuple):
         `WIDE` for cells and numbers of more bits, which large inputs need.
     gpu : bool
         Whether a GPU can do it.
+    module : str, optional
+        A program that compiles a part of the command's functions, to be run instead beside it.
     """
 
     command: str
     arguments: str
     modes: frozenset[str]
     gpu: bool
+    module: str | None = None
 
     @property
     def has_device(self) -> bool:
         """Whether the command has the option ``--device``."""
         return self.command != "exons predict"
 
-    def line(self) -> list[str]:
-        """Return the arguments of ``gpu-tools``."""
-        return [*self.command.split(), *self.arguments.split()]
+    def line(self, device: str) -> list[str]:
+        """Return the arguments of Python, but for the output, on a device."""
+        if self.module is not None:
+            return ["-m", self.module, self.arguments]
+        options = ["--device", device, "--threads", "2"] if self.has_device else []
+        return ["-m", "gpu_tools", *f"{self.command} {self.arguments}".split(), *options]
 
 
 def modes_of(options: dict) -> frozenset[str]:
@@ -65,8 +71,13 @@ _MATCHING = "--patterns patterns.fa --text base.fa"
 
 TINY_RUNS = (
     _run("local-align", _LOCAL),
-    _run("local-align", f"{_LOCAL} --match 500 --mismatch -400 --gap-open 900", WIDE),
+    _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
+    _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
     _run("spliced-align", _LISTED),
+    *(
+        _run("spliced-align", part, gpu=False)._replace(module="gpu_tools.spliced.cpu.parts")
+        for part in ("trace", "sweep", "strands")
+    ),
     _run("spliced-align", f"{_LISTED} {_WIDE}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),

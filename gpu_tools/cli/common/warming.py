@@ -46,7 +46,8 @@ def compiling_side_by_side(context: click.Context, options: dict) -> Iterator[No
         name, modes = context.command_path.partition(" ")[2], modes_of(options)
         runs = [run for run in TINY_RUNS if run.command == name and run.modes == modes]
         device = options.get("device", _CPU)
-        warming = Warming(device if runs and runs[0].gpu else _CPU)
+        warming = Warming(device if runs and runs[-1].gpu else _CPU)
+        runs = [run for run in runs if run.gpu or warming.device == _CPU]
         tell = (lambda text: None) if options["quiet"] else _echo
         tell("compiling, once: code for this machine (gpu-tools warm-up does it for all commands)")
         if len(missing := warming.missing(runs)) > 1:
@@ -122,7 +123,7 @@ class Warming:
                 if failure is None:
                     self._write(run)
                 else:
-                    failures.append(f"{' '.join(run.line())}: {failure}")
+                    failures.append(f"{' '.join(run.line(self.device))}: {failure}")
                 if remaining:
                     tell(f"compiling, once: {remaining} of {len(runs)} parts remain")
         return failures
@@ -132,7 +133,8 @@ class Warming:
         running = {}
         try:
             while waiting or running:
-                while waiting and len(running) < processes:
+                # one more than there are processors, since some wait for what others compile
+                while waiting and len(running) <= processes:
                     path = folder / str(len(waiting))
                     errors = path.with_suffix(".log").open("w+", encoding="utf-8")
                     run = waiting.pop(0)
@@ -148,13 +150,14 @@ class Warming:
                 process.wait()
 
     def _start(self, run, path: Path, errors) -> subprocess.Popen:
-        device = ["--device", self.device, "--threads", "2"] if run.has_device else []
-        line = [*run.line(), *device, "--quiet", "--output", f"{path}.out"]
+        line = run.line(self.device)
+        if run.module is None:
+            line += ["--quiet", "--output", f"{path}.out"]
         # the command that waits for the runs may hold the GPU: these have locks of their own
         environment = os.environ | {_IN_RUN: "1", LOCKS: str(path.parent / "locks")}
         environment["PYTHONPATH"] = os.pathsep.join(_search_path())
         return subprocess.Popen(
-            [sys.executable, "-m", "gpu_tools", *line], cwd=path.parent, env=environment,
+            [sys.executable, *line], cwd=path.parent, env=environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
         )  # fmt: skip
 
@@ -190,7 +193,7 @@ def _lines_of(path: Path) -> list[str]:
 
 
 def _digest(run) -> str:
-    return sha256(" ".join(run.line()).encode()).hexdigest()[:16]
+    return sha256(" ".join(run.line("")).encode()).hexdigest()[:16]
 
 
 def _failure(process: subprocess.Popen, errors) -> str | None:
