@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 WIDE = "wide"
+_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 
 
 class TinyRun(NamedTuple):
@@ -50,6 +51,8 @@ def modes_of(options: dict) -> frozenset[str]:
     """Return which modes a command's options choose."""
     flags = ("coding", "shuffles", "best", "site_model", "values", "every")
     chosen = {name for name in flags if options.get(name)}
+    if options.get("matrix") and "gap_open" in options:
+        chosen.add("matrix")
     if options.get("ends") == "free" and not options.get("site_model"):
         chosen.add("free")
     if options.get("alphabet") == "bytes":
@@ -65,28 +68,32 @@ def _run(command: str, arguments: str, modes: str = "", gpu: bool = True) -> Tin
 
 _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
 _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
-_WIDE = "--match 3000 --mismatch -3000 --gap -3000"
+_LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
+_PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
 _MATCHING = "--patterns patterns.fa --text base.fa"
 
 TINY_RUNS = (
     _run("local-align", _LOCAL),
     _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
     _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
+    _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
+    _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
     _run("spliced-align", _LISTED),
     *(
         _run("spliced-align", part, gpu=False)._replace(module="gpu_tools.spliced.cpu.parts")
         for part in ("trace", "sweep", "strands")
     ),
-    _run("spliced-align", f"{_LISTED} {_WIDE}", WIDE),
+    _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
-    _run("spliced-align", f"{_SITES} --coding {_WIDE}", f"site_model coding {WIDE}"),
+    _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
     _run("spliced-align", _SITES, "site_model"),
-    _run("spliced-align", f"{_SITES} {_WIDE}", f"site_model {WIDE}"),
+    _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
     _run("spliced-align", f"{_LISTED} --ends free", "free", gpu=False),
     _run("spliced-align", f"{_LISTED} --coding", "coding", gpu=False),
     _run("global-align", "--query query.fa --subject query.fa"),
+    _run("global-align", f"{_PROTEINS} --matrix BLOSUM62", "matrix"),
     _run("match-approximate", f"{_MATCHING} --max-distance 2"),
     _run("match-approximate", f"{_MATCHING} --best", "best"),
     _run("match-approximate", f"{_MATCHING} --max-distance 4 --substitution 2", "costs"),
@@ -117,6 +124,8 @@ def write_inputs(folder: Path) -> None:
     _write_fasta(folder / "base.fa", base=base)
     _write_fasta(folder / "targets.fa", whole="".join(exons), part="".join(exons[1:]))
     _write_fasta(folder / "query.fa", query="".join(exons[:3]))
+    protein = _text(random, 150, _AMINO_ACIDS)
+    _write_fasta(folder / "proteins.fa", a=protein, b=protein[20:90] + protein[60:130])
     _write_fasta(folder / "patterns.fa", a=exons[0][:24], b=exons[1][:30])
     (folder / "lines.txt").write_text(f"{exons[0][:12]}\n{exons[1][:16]}\n")
     starts = [len(before) + 1 + k * (120 + len(intron)) for k in range(4)]
@@ -125,8 +134,8 @@ def write_inputs(folder: Path) -> None:
     _write_numbers(folder, np.random.default_rng(3))
 
 
-def _text(random: Random, length: int) -> str:
-    return "".join(random.choices("ACGT", k=length))
+def _text(random: Random, length: int, letters: str = "ACGT") -> str:
+    return "".join(random.choices(letters, k=length))
 
 
 def _write_fasta(path: Path, **records: str) -> None:
@@ -137,6 +146,9 @@ def _write_numbers(folder: Path, random: np.random.Generator) -> None:
     values, matrix = random.integers(-9, 10, 500), random.integers(-9, 10, (30, 30))
     np.save(folder / "int64.npy", values)
     np.save(folder / "float64.npy", values / 8)
+    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _AMINO_ACIDS)
+            for a in _AMINO_ACIDS]  # fmt: skip
+    (folder / "large.txt").write_text("\n".join([f"  {' '.join(_AMINO_ACIDS)}", *rows, ""]))
     np.savetxt(folder / "matrix.tsv", matrix, "%d", delimiter="\t")
     np.save(folder / "large.npy", matrix << 40)
     np.save(folder / "fractions.npy", matrix / 8)
