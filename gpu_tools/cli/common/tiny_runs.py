@@ -95,6 +95,7 @@ TINY_RUNS = (
     _run("global-align", "--query query.fa --subject query.fa"),
     _run("global-align", f"{_PROTEINS} --matrix BLOSUM62", "matrix"),
     _run("match-approximate", f"{_MATCHING} --max-distance 2"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 1 --both-strands", WIDE),
     _run("match-approximate", f"{_MATCHING} --best", "best"),
     _run("match-approximate", f"{_MATCHING} --max-distance 4 --substitution 2", "costs"),
     _run("match-approximate", f"{_MATCHING} --best --substitution 2", "best costs"),
