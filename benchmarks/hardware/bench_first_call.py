@@ -22,8 +22,6 @@ from benchmarks import record
 from gpu_tools.cli.common.tiny_runs import TINY_RUNS, WIDE, TinyRun, write_inputs
 from gpu_tools.hardware.reservation import FOLDER as LOCKS
 
-TINY = "max-segments"
-
 
 def process(line: list[str], folder: Path, cache: str) -> dict[str, float]:
     """Run Python in a folder with a compile cache; return its times."""
@@ -53,7 +51,9 @@ def measure(tiny: bool = False, device: str = "cpu") -> Iterator[tuple[str, dict
     """Measure the commands on a device, then the warm-up for it."""
     runs = [r for r in TINY_RUNS if r.module is None and WIDE not in r.modes]
     runs = [r for r in runs if (r.gpu and r.has_device) or device == "cpu"]
-    firsts = {(r.command, r.modes): r for r in reversed(runs) if r.command == TINY or not tiny}
+    firsts = {
+        (r.command, r.modes): r for r in reversed(runs) if r.command == "max-segments" or not tiny
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_inputs(folder)

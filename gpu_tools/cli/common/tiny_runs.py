@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 WIDE = "wide"
-_AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+_RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
 
 class TinyRun(NamedTuple):
@@ -125,7 +125,7 @@ def write_inputs(folder: Path) -> None:
     _write_fasta(folder / "base.fa", base=base)
     _write_fasta(folder / "targets.fa", whole="".join(exons), part="".join(exons[1:]))
     _write_fasta(folder / "query.fa", query="".join(exons[:3]))
-    protein = _text(random, 150, _AMINO_ACIDS)
+    protein = _text(random, 150, _RESIDUES)
     _write_fasta(folder / "proteins.fa", a=protein, b=protein[20:90] + protein[60:130])
     _write_fasta(folder / "patterns.fa", a=exons[0][:24], b=exons[1][:30])
     (folder / "lines.txt").write_text(f"{exons[0][:12]}\n{exons[1][:16]}\n")
@@ -147,9 +147,9 @@ def _write_numbers(folder: Path, random: np.random.Generator) -> None:
     values, matrix = random.integers(-9, 10, 500), random.integers(-9, 10, (30, 30))
     np.save(folder / "int64.npy", values)
     np.save(folder / "float64.npy", values / 8)
-    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _AMINO_ACIDS)
-            for a in _AMINO_ACIDS]  # fmt: skip
-    (folder / "large.txt").write_text("\n".join([f"  {' '.join(_AMINO_ACIDS)}", *rows, ""]))
+    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _RESIDUES)
+            for a in _RESIDUES]  # fmt: skip
+    (folder / "large.txt").write_text("\n".join([f"  {' '.join(_RESIDUES)}", *rows, ""]))
     np.savetxt(folder / "matrix.tsv", matrix, "%d", delimiter="\t")
     np.save(folder / "large.npy", matrix << 40)
     np.save(folder / "fractions.npy", matrix / 8)
