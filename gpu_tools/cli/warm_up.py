@@ -9,8 +9,11 @@ from gpu_tools.cli.common.tiny_runs import TINY_RUNS
 from gpu_tools.cli.common.warming import Warming, devices_to_warm
 from gpu_tools.errors import GpuToolsError
 
+COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
+
 
 @click.command("warm-up")
+@click.argument("commands", nargs=-1, type=click.Choice(COMMANDS), metavar="[COMMAND]...")
 @click.option(
     "--device", type=options.DeviceType(), default="auto", show_default=True,
     help="For which device: cpu, or a GPU as cuda, cuda:0 or cuda:0,1; auto is the CPU and, if "
@@ -21,16 +24,17 @@ from gpu_tools.errors import GpuToolsError
     help="Processes that compile at the same time.  [default: one a processor]",
 )  # fmt: skip
 @options.common
-def command(device: str, threads: int | None, quiet: bool) -> None:
-    """Compile the code of all commands for this machine, so that no first call is slow.
+def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: bool) -> None:
+    """Compile the code of commands, all by default, so that no first call is slow.
 
     numba compiles code for the processor or GPU at hand and stores it. Run this once after an
     installation, on each kind of machine; it ends at once if everything is stored. What is stored
     depends on the kind of processor and GPU, and several kinds may share one folder.
     """
+    chosen = [r for r in TINY_RUNS if not commands or r.command.partition(" ")[0] in commands]
     for each in devices_to_warm(device):
         warming = Warming(each)
-        runs = warming.missing([run for run in TINY_RUNS if run.gpu or each == "cpu"])
+        runs = warming.missing([run for run in chosen if run.gpu or each == "cpu"])
         failures = warming.run(runs, threads, _silent if quiet else _tell)
         if failures:
             raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tools.cli.common.tiny_runs import TINY_RUNS, WIDE, TinyRun, modes_of, write_inputs
-from gpu_tools.cli.common.warming import Warming, devices_to_warm
+from gpu_tools.cli.common.warming import IN_RUN, Warming, devices_to_warm
 from gpu_tools.cli.main import cli, main
 
 PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"
@@ -87,8 +87,22 @@ def test_parts_compile_what_the_whole_is_made_of(warm):
         assert sum("int16" in signature for signature in signatures) == 1
 
 
+def test_commands_can_be_chosen(inputs):
+    line, cache = ["-m", "gpu_tools", "warm-up", "max-segments", "--device", "cpu"], inputs / "c"
+    done = python(inputs, *line, NUMBA_CACHE_DIR=str(cache))
+    runs = [run for run in TINY_RUNS if run.command == "max-segments"]
+    assert done.returncode == 0
+    assert done.stderr.count("remain") == len(runs) - 1
+    assert len(list(cache.rglob("warm-up-*.txt"))) == 1
+
+
+def test_a_command_that_is_not_there_is_wrong_usage(capsys):
+    assert main(["warm-up", "devices"]) == 2
+
+
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_a_command_says_once_that_it_compiles(quiet, inputs):
+def test_a_command_says_once_that_it_compiles(quiet, inputs, monkeypatch):
+    monkeypatch.delenv(IN_RUN)
     line = ["-m", "gpu_tools", *SEGMENTS.split(), "--device", "cpu", "--output", "out"]
     cache = {"NUMBA_CACHE_DIR": str(inputs / "cache")}
     first, second = (python(inputs, *line, *quiet, **cache) for _ in range(2))

@@ -19,8 +19,8 @@ from gpu_tools.hardware.compiling import once_compiling
 from gpu_tools.hardware.device import cpu_threads, list_gpus, resolve
 from gpu_tools.hardware.reservation import FOLDER as LOCKS
 
-_IN_RUN = "GPU_TOOLS_TINY_RUN"
-"""Is in the environment of the runs, which start no further ones."""
+IN_RUN = "GPU_TOOLS_TINY_RUN"
+"""Is in the environment of the runs, which start no further ones and say nothing."""
 _POLL_SECONDS = 0.02
 _CPU = "cpu"
 
@@ -36,7 +36,7 @@ def compiling_side_by_side(context: click.Context, options: dict) -> Iterator[No
     options : dict
         What the command receives; ``device`` is what it holds.
     """
-    if _IN_RUN in os.environ:
+    if IN_RUN in os.environ:
         yield
         return
 
@@ -154,7 +154,7 @@ class Warming:
         if run.module is None:
             line += ["--quiet", "--output", f"{path}.out"]
         # the command that waits for the runs may hold the GPU: these have locks of their own
-        environment = os.environ | {_IN_RUN: "1", LOCKS: str(path.parent / "locks")}
+        environment = os.environ | {IN_RUN: "1", LOCKS: str(path.parent / "locks")}
         environment["PYTHONPATH"] = os.pathsep.join(_search_path())
         return subprocess.Popen(
             [sys.executable, *line], cwd=path.parent, env=environment,
