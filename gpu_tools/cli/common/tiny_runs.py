@@ -71,12 +71,14 @@ _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
 _LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
 _PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
+_LONGER = "--patterns lengths.fa --text base.fa"
 _MATCHING = "--patterns patterns.fa --text base.fa"
 
 TINY_RUNS = (
     _run("local-align", _LOCAL),
     _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
     _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
+    _run("local-align", "--query long.fa --subject long.fa --k 1", WIDE),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
     _run("spliced-align", _LISTED),
@@ -99,6 +101,8 @@ TINY_RUNS = (
     _run("match-approximate", f"{_MATCHING} --best", "best"),
     _run("match-approximate", f"{_MATCHING} --max-distance 4 --substitution 2", "costs"),
     _run("match-approximate", f"{_MATCHING} --best --substitution 2", "best costs"),
+    _run("match-approximate", f"{_LONGER} --max-distance 5", WIDE),
+    _run("match-approximate", f"{_LONGER} --max-distance 5 --substitution 2", f"costs {WIDE}"),
     _run("match-exact", _MATCHING),
     _run("match-exact", "--patterns lines.txt --text base.fa --alphabet bytes", "bytes"),
     _run("max-segments", "--sequence base.fa --scale gc"),
@@ -128,6 +132,10 @@ def write_inputs(folder: Path) -> None:
     protein = _text(random, 150, _RESIDUES)
     _write_fasta(folder / "proteins.fa", a=protein, b=protein[20:90] + protein[60:130])
     _write_fasta(folder / "patterns.fa", a=exons[0][:24], b=exons[1][:30])
+    # GPUs have kernels for several lengths
+    lengths = {f"of{n}": base[n : 2 * n] for n in (50, 100, 200, 400, 800)}
+    _write_fasta(folder / "lengths.fa", **lengths)
+    _write_fasta(folder / "long.fa", long=_text(random, 6000))
     (folder / "lines.txt").write_text(f"{exons[0][:12]}\n{exons[1][:16]}\n")
     starts = [len(before) + 1 + k * (120 + len(intron)) for k in range(4)]
     rows = [f"base\t{start}\t{start + 119}\t{strand}" for start in starts for strand in "+-"]
