@@ -291,7 +291,18 @@ def workflow(figures: dict) -> Iterator[Row]:
         yield name, f"{own['cases']:,}", jobs, seconds(own["seconds"]), cpu
 
 
+def first_calls(figures: dict) -> Iterator[Row]:
+    """Yield the times of first and of second calls."""
+    for name, calls in figures.items():
+        first, second = calls["first"], calls["second"]
+        times = first["seconds"], first["processor_seconds"], second["seconds"]
+        yield name, *map(seconds, times)
+
+
 TABLES = {
+    "first-calls": Table(
+        "first-call-cpu", ("command", "first call", "of processors", "second call"), first_calls
+    ),
     "list-mode": Table(
         "spliced-h200", ("list mode", "time", "GCUPS"), _rates(SPLICED, "nominal_gcups")
     ),

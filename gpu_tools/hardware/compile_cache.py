@@ -10,6 +10,10 @@ extends and writes back. Importing this module mends the cache of the CPU, `secu
   name a class that has been renamed. Here the function is compiled again.
 - numba compiles a function again if its own file has changed, although it contains what it calls
   from other files. Here it does so if any file of the package has changed.
+- Processes that need a function at the same time each compile it. Here one does, the others wait.
+- numba looks in one folder, which it must be able to write. Here it also finds what is stored in a
+  package that cannot be written, such as that of a container's image, and stores what is missing in
+  a folder for temporary files if the home cannot be written either.
 
 What was compiled of a CUDA kernel is loaded onto a GPU when it is first started there. numba-cuda
 looks whether that has been done and then does it, without a lock: of two threads that start a
@@ -20,34 +24,29 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from functools import cache, partial, wraps
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
+from typing import TextIO
 
 from numba.core import caching
 
+from gpu_tools.hardware.cache_folder import private_folder
+from gpu_tools.hardware.compiling import about_to_compile
+
 _PACKAGE = Path(__file__).parents[1]
-
-
-@contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """Hold the lock file `path`; where none can be made, nothing can be written either."""
-    try:
-        lock = open(path, "w")  # noqa: SIM115
-    except OSError:
-        yield
-        return
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+_WAIT_SECONDS = 300.0
+"""So long a process waits for another one that compiles the same function."""
+_POLL_SECONDS = 0.02
 
 
 def secure(caching: ModuleType) -> None:
-    """Have a cache of numba's lock its files, do without damaged ones, and see all edits.
+    """Mend a cache of numba's, see above.
 
     Parameters
     ----------
@@ -57,20 +56,48 @@ def secure(caching: ModuleType) -> None:
     files, locator = caching.IndexDataCacheFile, caching._SourceFileBackedLocatorMixin
     for owner, name, mend in (
         (files, "load", _under_lock),
-        (files, "save", _under_lock),
+        (files, "save", partial(_under_lock, needed=True)),
         (files, "_load_index", partial(_unless_damaged, dict)),
         (files, "_load_data", partial(_unless_damaged, lambda: None)),
         (locator, "get_source_stamp", _with_package),
+        (caching.Cache, "load_overload", _compiled_by_one),
+        (caching.Cache, "save_overload", _and_let_others),
     ):
         method = getattr(owner, name)
         if not hasattr(method, "__wrapped__"):
             setattr(owner, name, mend(method))
+    if not any(hasattr(each, "of_gpu_tools") for each in caching.CacheImpl._locator_classes):
+        caching.CacheImpl._locator_classes.append(_temporary_locator(caching))
 
 
-def _under_lock(method):
+def _open_lock(path: str, how: int = fcntl.LOCK_EX) -> TextIO | None:
+    """Return a lock file that is held until it is closed, None where there can be none.
+
+    With ``LOCK_NB`` in `how` a lock that another process holds is a `BlockingIOError`.
+    """
+    try:
+        lock = open(path, "w")  # noqa: SIM115
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, how)
+    except OSError as error:
+        lock.close()
+        if isinstance(error, BlockingIOError):
+            raise
+        return None  # a file system without locks
+    return lock
+
+
+def _under_lock(method, needed: bool = False):
+    """Mend a method so that one process at a time is in it; without a lock none writes."""
+
     @wraps(method)
     def locked(self, *arguments):
-        with _locked(f"{self._index_path}.lock"):
+        lock = _open_lock(f"{self._index_path}.lock")
+        if lock is None and needed:
+            return None
+        with lock or nullcontext():
             return method(self, *arguments)
 
     return locked
@@ -92,27 +119,150 @@ def _unless_damaged(otherwise: Callable, method):
 def _with_package(method):
     @wraps(method)
     def stamp(self):
-        own = method(self)
-        ours = Path(self._py_file).is_relative_to(_PACKAGE)
-        return (own, _package_stamp()) if ours else own
+        return package_stamp() if _is_ours(self._py_file) else method(self)
 
     return stamp
 
 
-@cache
-def _package_stamp() -> str:
-    """Return a digest of the times and sizes of the package's modules.
+def _is_ours(file: str) -> bool:
+    return Path(file).is_relative_to(_PACKAGE)
 
-    The command line is left out: nothing that is compiled imports it.
+
+@cache
+def package_stamp() -> str:
+    """Return a digest of the package's modules.
+
+    The command line is left out: nothing that is compiled imports it. Times of files are left out
+    too: archives and images round them.
     """
-    modules = []
+    digest = sha256()
     for folder, folders, files in os.walk(_PACKAGE):
-        folders[:] = [name for name in folders if name not in ("__pycache__", "cli")]
-        here = os.path.relpath(folder, _PACKAGE)
-        for name in (name for name in files if name.endswith(".py")):
-            state = Path(folder, name).stat()
-            modules.append((here, name, state.st_mtime_ns, state.st_size))
-    return sha256(repr(sorted(modules)).encode()).hexdigest()
+        folders[:] = sorted(name for name in folders if name not in ("__pycache__", "cli"))
+        for name in sorted(name for name in files if name.endswith(".py")):
+            path = Path(folder, name)
+            digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def processor() -> tuple:
+    """Return what compiled code of the CPU depends on: kind of processor, features, numba."""
+    from numba import __version__
+    from numba.core.registry import cpu_target
+
+    return (*cpu_target.target_context.codegen().magic_tuple(), __version__)
+
+
+def cache_folders() -> list[Path]:
+    """Return where compiled functions of this folder's modules are stored, then a shipped place.
+
+    Returns
+    -------
+    list of Path
+        The first one can be written. The other one is there if the package cannot be written.
+    """
+    kinds = caching.CacheImpl._locator_classes
+    found = (kind.from_function(cache_folders, __file__) for kind in kinds)
+    own = Path(next(each for each in found if each is not None).get_cache_path())
+    shipped = Path(__file__).parent / "__pycache__"
+    return [own] if _only_own() or own == shipped else [own, shipped]
+
+
+def _only_own() -> bool:
+    """Tell whether the user says where compiled functions are."""
+    return bool(os.environ.get("NUMBA_CACHE_DIR"))
+
+
+def _compiled_by_one(method):
+    """Mend the search for a compiled function: if there is none, the caller is to compile it.
+
+    It holds a lock until it has stored the function; others wait for that.
+    """
+
+    @wraps(method)
+    def load(self, signature, target):
+        if not _is_ours(self._impl.locator._py_file):
+            return method(self, signature, target)
+
+        def search():
+            found = method(self, signature, target)
+            return _of_package(self, signature, target) if found is None else found
+
+        found = search()
+        if found is None:
+            about_to_compile()
+            _wait_for_turn(self, signature)
+            found = search()
+            if found is not None:
+                _end_turn(self)
+        return found
+
+    return load
+
+
+def _of_package(self, signature, target):
+    """Return what is stored in the package's own folder, if the cache is elsewhere."""
+    folder = str(Path(self._impl.locator._py_file).parent / "__pycache__")
+    if _only_own() or folder == self._cache_path:
+        return None
+    own = self._cache_file
+    files = type(own)(folder, self._impl.filename_base, own._source_stamp)
+    with suppress(OSError):
+        data = files.load(self._index_key(signature, target.codegen()))
+        return None if data is None else self._impl.rebuild(target, data)
+
+
+def _wait_for_turn(self, signature) -> None:
+    """Hold the lock of a function and its types; after a while go on without it."""
+    if getattr(self, "_turn", None) is not None:
+        return
+    name = sha256(repr(signature).encode()).hexdigest()[:16]
+    path = f"{self._cache_file._index_path}.{name}.compiling"
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            self._turn = _open_lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(_POLL_SECONDS)
+
+
+def _end_turn(self) -> None:
+    lock, self._turn = getattr(self, "_turn", None), None
+    if lock is not None:
+        with suppress(OSError):
+            Path(lock.name).unlink()
+        lock.close()
+
+
+def _and_let_others(method):
+    @wraps(method)
+    def save(self, *arguments):
+        try:
+            return method(self, *arguments)
+        finally:
+            _end_turn(self)
+
+    return save
+
+
+def _temporary_locator(caching: ModuleType) -> type:
+    """Return the class that finds a folder for functions of this package where numba finds none."""
+
+    class TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
+        of_gpu_tools = True
+
+        def __init__(self, py_func, py_file):
+            self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
+            self._cache_path = str(private_folder() / self.get_suitable_cache_subpath(py_file))
+
+        def get_cache_path(self):
+            return self._cache_path
+
+        @classmethod
+        def from_function(cls, py_func, py_file):
+            return super().from_function(py_func, py_file) if _is_ours(py_file) else None
+
+    return TemporaryLocator
 
 
 def load_one_by_one(library: type) -> None:

@@ -18,6 +18,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.matching import recurrence as core
 from gpu_tools.model.alphabets import Alphabet
 from gpu_tools.model.scoring import EditCosts
@@ -91,9 +92,9 @@ def _align(symbols, codes, distance, tables, stride):
     rows = np.full((stride + 1, width + 1), _FAR, np.int32)
     for block in range(n_blocks):
         n = min(stride, m - block * stride)
-        rows[0] = checkpoints[block]
+        simd.copy(checkpoints[block], rows[0])
         _fill(rows[: n + 1], block * stride, symbols, codes, pairs, band, weights)
-        checkpoints[block + 1] = rows[n]
+        simd.copy(rows[n], checkpoints[block + 1])
     column = min(width, m + band[1])
     while column > 1 and checkpoints[n_blocks, column] != distance:
         column -= 1
@@ -102,7 +103,7 @@ def _align(symbols, codes, distance, tables, stride):
     while i > 0 or column > 0:
         if 0 < i <= block * stride:
             block = (i - 1) // stride
-            rows[0] = checkpoints[block]
+            simd.copy(checkpoints[block], rows[0])
             n = min(stride, m - block * stride)
             _fill(rows[: n + 1], block * stride, symbols, codes, pairs, band, weights)
         k = i - block * stride

@@ -1,6 +1,7 @@
 """Compiled functions on disk stay apart, whatever processes do at the same time."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -119,7 +120,9 @@ def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
     (package / "hardware").mkdir(parents=True)
     for folder in (package, package / "hardware"):
         (folder / "__init__.py").touch()
-    (package / "hardware" / "compile_cache.py").write_text(Path(kernel_cache.__file__).read_text())
+    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+        source = Path(kernel_cache.__file__).with_name(name)
+        (package / "hardware" / name).write_text(source.read_text())
     mend = "import gpu_tools.hardware.compile_cache" if mended else ""
     (package / "caller.py").write_text(_CALLER.format(mend=mend))
     printed = []
@@ -236,3 +239,114 @@ def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
             [sys.executable, "-c", _GPU_THEN_CPU], capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3 (0, 5) [3]\n", "")
+
+
+_MODULE = """
+import sys
+from pathlib import Path
+
+from numba import njit
+from numba.core import event
+
+import gpu_tools.hardware.compile_cache
+
+compiled = event.RecordingListener()
+event.register("numba:compile", compiled)
+
+@njit(cache=True)
+def function(x):
+    return x + 1
+
+if __name__ == "__main__":
+    function(1)
+    starts = [e for _, e in compiled.buffer if e.is_start and e.data["dispatcher"] is function]
+    print(len(starts), function._cache.cache_path)
+"""
+
+
+@pytest.fixture
+def small_package(tmp_path):
+    """Make a package with the compile cache and one function; return how to run its module."""
+    package = tmp_path / "lib" / "gpu_tools"
+    hardware = package / "hardware"
+    hardware.mkdir(parents=True)
+    for folder in (package, hardware):
+        (folder / "__init__.py").touch()
+    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+        source = Path(kernel_cache.__file__).with_name(name)
+        (hardware / name).write_text(source.read_text())
+    (package / "module.py").write_text(_MODULE)
+    (tmp_path / "tmp").mkdir()
+
+    def start(**environment):
+        changed = {
+            "PYTHONPATH": str(tmp_path / "lib"), "NUMBA_CACHE_DIR": "", "HOME": "/proc/none",
+            "XDG_CACHE_HOME": "/proc/none", "TMPDIR": str(tmp_path / "tmp"), **environment,
+        }  # fmt: skip
+        return subprocess.Popen(
+            [sys.executable, "-m", "gpu_tools.module"], env=os.environ | changed, text=True,
+            stdout=subprocess.PIPE, cwd=tmp_path,
+        )  # fmt: skip
+
+    def run(**environment):
+        process = start(**environment)
+        out, _ = process.communicate()
+        assert process.returncode == 0
+        count, folder = out.split()
+        return int(count), Path(folder)
+
+    return SimpleNamespace(folder=package, start=start, run=run, tmp=tmp_path / "tmp")
+
+
+def _no_folder_can_be_made_in(package: Path) -> None:
+    """Put a file where the package's compiled code would be, so that also root cannot write."""
+    shutil.rmtree(package / "__pycache__", ignore_errors=True)
+    (package / "__pycache__").touch()
+
+
+def test_without_a_home_and_a_writable_package_the_cache_is_a_private_folder(small_package):
+    _no_folder_can_be_made_in(small_package.folder)
+    count, folder = small_package.run()
+    assert count == 1
+    assert small_package.tmp / f"gpu-tools-{os.geteuid()}" in folder.parents
+    assert small_package.run() == (0, folder)
+
+
+def test_code_that_comes_with_a_package_is_used_where_the_cache_is_elsewhere(small_package):
+    """As in an image: the package holds compiled code and cannot be written."""
+    count, shipped = small_package.run()
+    assert (count, shipped) == (1, small_package.folder / "__pycache__")
+    elsewhere = small_package.tmp / "cache"
+    elsewhere.mkdir()
+    locators = "UserWideCacheLocator"
+    environment = {"NUMBA_CACHE_LOCATOR_CLASSES": locators, "XDG_CACHE_HOME": str(elsewhere)}
+    count, folder = small_package.run(**environment)
+    assert count == 0
+    assert elsewhere in folder.parents
+    shutil.rmtree(shipped)
+    assert small_package.run(**environment) == (1, folder)
+
+
+def test_processes_that_need_a_function_at_once_compile_it_once(small_package):
+    processes = [small_package.start() for _ in range(4)]
+    counts = [int(process.communicate()[0].split()[0]) for process in processes]
+    assert sorted(counts) == [0, 0, 0, 1]
+    left = [path.name for path in (small_package.folder / "__pycache__").glob("*.compiling")]
+    assert left == []
+
+
+def test_times_of_files_do_not_matter(small_package):
+    """Archives and images round them."""
+    assert small_package.run()[0] == 1
+    os.utime(small_package.folder / "module.py", (1, 1))
+    assert small_package.run()[0] == 0
+
+
+def test_without_a_lock_nothing_is_stored(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError("no locks")
+
+    monkeypatch.setattr(kernel_cache.fcntl, "flock", refuse)
+    cache = IndexDataCacheFile(str(tmp_path), "function", "stamp")
+    cache.save("key", "compiled")
+    assert cache.load("key") is None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import click
 
+from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
 
@@ -114,7 +115,7 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
     return decorate
 
 
-common = added(
+_common = added(
     click.option("--quiet", is_flag=True, help="No progress on standard error."),
     click.option(
         "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
@@ -125,4 +126,17 @@ common = added(
         "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
     ),
 )  # fmt: skip
-"""Adds --quiet, --log-level and --debug to a command; it receives ``quiet``."""
+
+
+def common(function: Callable) -> Callable:
+    """Add --quiet, --log-level and --debug to a command; it receives ``quiet``.
+
+    Code that the command lacks is compiled in several processes, and said to be compiled.
+    """
+
+    @functools.wraps(function)
+    def compiling(**options):
+        with compiling_side_by_side(click.get_current_context(), options):
+            return function(**options)
+
+    return _common(compiling)

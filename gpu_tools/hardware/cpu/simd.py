@@ -297,6 +297,16 @@ def aligned_zeros(count, dtype):
     return buffer[first : first + count]
 
 
+@register_jitable
+def copy(values, into):
+    """Copy the values of an array of one dimension to the beginning of another one.
+
+    numba takes long to compile ``into[:] = values``, whose errors show the shapes.
+    """
+    for k in range(len(values)):
+        into[k] = values[k]
+
+
 @intrinsic
 def _byte_pointer(typing_context, address):
     def generate(context, builder, signature, arguments):

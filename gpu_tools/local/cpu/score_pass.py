@@ -120,9 +120,9 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs)
     if max(border.above.max(), border.left.max()) > np.iinfo(weights.dtype).max:
         return largest[:0]
     above = np.full(n_columns + 1 + lanes * LONGEST_BLOCK, zero, weights.dtype)
-    above[: n_columns + 1] = border.above + zero
+    simd.copy(border.above + zero, above)
     left = np.full(n_rows + n_rows % 2, zero, weights.dtype)
-    left[:n_rows] = border.left + zero
+    simd.copy(border.left + zero, left)
     entering, following = (left, left.copy()), (left.copy(), left.copy())
     first, most = 0, np.empty((len(largest), lanes), weights.dtype)
     known, rises, gain = np.int64(threshold.least), threshold.only_best, problem.table.max()

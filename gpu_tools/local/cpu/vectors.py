@@ -79,7 +79,7 @@ def laid_out(subject, first, block, weights, profile):
         if profile.ndim == 1:
             columns[position] = _OTHER_COLUMN if code == OTHER else code
         else:
-            columns[:, position] = profile[:, code]
+            simd.copy(profile[:, code], columns[:, position])
     return columns
 
 
@@ -89,8 +89,8 @@ def reversed_symbols(codes, weights):
     lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)
     upper = np.full(n_pairs + 2 * lanes, _PAD_ROW, weights.dtype)
     lower = upper.copy()
-    upper[lanes : lanes + n_pairs] = codes[::2][::-1]
-    lower[lanes + n_pairs - len(codes) // 2 : lanes + n_pairs] = codes[1::2][::-1]
+    simd.copy(codes[::2][::-1], upper[lanes:])
+    simd.copy(codes[1::2][::-1], lower[lanes + n_pairs - len(codes) // 2 :])
     return upper, lower
 
 

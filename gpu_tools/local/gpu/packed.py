@@ -23,7 +23,7 @@ from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.columns import load_each, load_pair, store_pair
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, shuffle, sync_lanes
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle, sync_lanes
 from gpu_tools.local.gpu.packed_chunks import (
     UNROLLED,
     emptied,
@@ -242,7 +242,7 @@ def make_kernel(rows: int, level: bool):
             return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN]
         return scoring[OPENS_ROW], scoring[OPENS], scoring[DOWN], scoring[ALONG]
 
-    @cuda.jit
+    @kernel(rows, level)
     def fill_strips(jobs, units, inputs, borders, most, limits, scoring):
         """Fill all strips, each by one warp.
 

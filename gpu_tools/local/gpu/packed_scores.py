@@ -22,7 +22,7 @@ import numpy as np
 from numba import cuda, int32
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, shuffle
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, kernel, shuffle
 from gpu_tools.local.problem import Problem
 
 VIRTUAL_LANES = 2 * WARP
@@ -92,7 +92,7 @@ def words_of(problem: Problem) -> NDArray[np.int32]:
     return np.append(scores.view(np.int32).ravel(), np.int32(0))
 
 
-@cuda.jit
+@kernel()
 def look_up_thread(queries, subjects, of_query, of_subject, selectors, words, rows):
     """Translate codes, a thread an element at a time.
 

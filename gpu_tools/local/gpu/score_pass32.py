@@ -18,7 +18,7 @@ from numba import cuda, int32, uint32
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, shuffle, shuffle_up
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, kernel, shuffle, shuffle_up
 from gpu_tools.local.gpu.packed_scores import NOT_REACHED
 from gpu_tools.local.problem import ALL, Problem, Threshold
 
@@ -138,7 +138,7 @@ def _raise_tile(most, limits, tile, largest, reached):
         cuda.atomic.max(limits, 0, largest)
 
 
-@cuda.jit
+@kernel()
 def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     """Fill the blocks of one anti-diagonal; a thread block is one warp and fills one of them.
 

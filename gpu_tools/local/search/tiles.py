@@ -155,7 +155,9 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
         if before == margin:
             path = find_path(problem, ends, score, inputs)
             if path.start[0] >= 0:
-                paths[tile[1], :2], paths[tile[1], 2:] = path.start, path.end
+                (row, column), (past, behind) = path.start, path.end
+                paths[tile[1], 0], paths[tile[1], 1] = row, column
+                paths[tile[1], 2], paths[tile[1], 3] = past, behind
                 return True
         if first == (0, 0):  # what padding adds is no alignment
             upper[tile] = min(upper[tile], score - 1)

@@ -35,7 +35,9 @@ def summarise(values, scale, first, last, summaries):
         for k in range(tile * TILE, min((tile + 1) * TILE, len(values))):
             value = to_units(values[k], scale)
             total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
-        summaries[tile] = total, prefix, suffix, best
+        four = total, prefix, suffix, best
+        for k in range(4):
+            summaries[tile, k] = four[k]
 
 
 def summaries(values: NDArray, scale, threads: int) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel
 from gpu_tools.segments import recurrence as core
 
 STAGE = 32
@@ -64,7 +64,7 @@ def _join_warp(four, runs):
 
 
 def _kernel(dtype):
-    @cuda.jit
+    @kernel(dtype)
     def summarise_warp(values, scale, summaries):
         """Write the four numbers of one tile a warp, shape (tiles, 4)."""
         stage = cuda.shared.array(_STAGED, dtype)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.intrinsics.words import kernel
 from gpu_tools.segments import recurrence as core
 from gpu_tools.segments.maximal import RunSegments, merge_runs
 
@@ -28,7 +29,7 @@ to_units = cuda.jit(device=True)(core.to_units)
 push = cuda.jit(device=True)(core.push)
 
 
-@cuda.jit
+@kernel()
 def list_runs_thread(values, scale, prefix, lists, counts, totals):
     """List the maximal segments of one run a thread.
 
@@ -59,7 +60,7 @@ def list_runs_thread(values, scale, prefix, lists, counts, totals):
     counts[run], totals[run] = count, total
 
 
-@cuda.jit
+@kernel()
 def collect_runs_thread(prefix, lists, counts, firsts, positions, sums):
     """Write the segments of one run a thread to the columns of all runs.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.sums import kadane, kadane_above
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, load4, shuffle, shuffle_up_by
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, load4, shuffle, shuffle_up_by
 from gpu_tools.segments import recurrence as core
 from gpu_tools.segments.cpu.submatrix import LIMIT_INT32
 from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
@@ -33,7 +33,7 @@ STEPS = 2 if simulated() else 16
 """Steps that are in shared memory at a time: 16 values a thread, which `_fetch_rows` reads."""
 SCAN_THREADS = 4 if simulated() else 256
 LIMIT_FLOAT32 = 2**24
-_LIMITS = {} if simulated() else {"max_registers": 128}
+PAIR_REGISTERS = 128
 """With more registers a multiprocessor holds only one thread block."""
 _ROW = 2 * WIDTH
 _STAGED = STEPS * _ROW
@@ -74,7 +74,7 @@ def cell_types(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> list
     return [np.dtype(np.float32), safe] if narrow else [safe]
 
 
-@cuda.jit
+@kernel()
 def sums_by_sign_block(steps, scale, sums):
     """Write the sums of the positive and of the negative values of one step a block."""
     parts = cuda.shared.array(SCAN_THREADS, int64)
@@ -115,7 +115,7 @@ def _put_sums(prefix, line, value, before, cell_scale, lines):
     return value, shuffle(value, WARP - 1, scratch)
 
 
-@cuda.jit
+@kernel()
 def prefix_warp(steps, scale, cell_scale, prefix):
     """Write the prefix sums of one step a block, and behind the last line the smallest of them.
 
@@ -195,7 +195,7 @@ _tile_groups = cuda.jit(device=True)(tile_groups)
 
 
 def _kernel(cell):
-    @cuda.jit(**_LIMITS)
+    @kernel(cell, registers=PAIR_REGISTERS)
     def best_of_pairs_block(prefix, tiles, bests):
         """Write the largest sum of each thread's pairs.
 
@@ -249,7 +249,7 @@ def _kernel(cell):
 KERNELS = {np.dtype(str(cell)): _kernel(cell) for cell in (float32, int32, int64)}
 
 
-@cuda.jit
+@kernel()
 def columns_thread(prefix, firsts, unit, columns):
     """Copy two times `CELLS` neighbouring columns of the prefix sums, in units, a thread a step."""
     step = cuda.grid(1)
@@ -289,7 +289,7 @@ def cell_scale(cell: np.dtype) -> np.int64 | np.float32:
     return np.float32(1 / LIMIT_FLOAT32) if cell.kind == "f" else np.int64(1)
 
 
-@cuda.jit
+@kernel()
 def largest_block(bests, largest):
     """Write the largest element of one row a block."""
     parts = cuda.shared.array(THREADS, bests.dtype)

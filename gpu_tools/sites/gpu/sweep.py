@@ -366,7 +366,7 @@ def sweep_packed_warp(jobs, strips, steps, more_of_steps, selectors, memory, sco
             _sweep_narrow(job, strip, parts, numbers, scoring, shared, scratch)
 
 
-@cuda.jit
+@kernel()
 def find_ends_thread(jobs, last_exits, memory, ends):
     """Find the best end of each job; thread block (x, y) looks at boundaries of job x.
 

@@ -13,7 +13,14 @@ from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.rows import load_word, store_word
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, load4, shuffle, shuffle_up, shuffle_up_by
+from gpu_tools.hardware.gpu.intrinsics.words import (
+    WARP,
+    kernel,
+    load4,
+    shuffle,
+    shuffle_up,
+    shuffle_up_by,
+)
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.gpu.job_table import (
     ADVANCES,
@@ -164,7 +171,7 @@ def _find_end(row, drops, first, boundary, bonus, best):
                 best[COLUMN] = int32(first + c)
 
 
-@cuda.jit
+@kernel()
 def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, ends, scoring):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 

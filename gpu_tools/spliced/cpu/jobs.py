@@ -142,10 +142,9 @@ def _extended(values, used, more):
     """Return `values` with `more` behind those that are used, in larger memory if need be."""
     if used + len(more) > len(values):
         larger = np.empty(2 * (used + len(more)), values.dtype)
-        larger[:used] = values[:used]
+        simd.copy(values[:used], larger)
         values = larger
-    for k in range(len(more)):
-        values[used + k] = more[k]
+    simd.copy(more, values[used:])
     return values
 
 
@@ -163,7 +162,7 @@ def score_cases(cases, terms, numbers, scores):
         Of all cases; less than any score before.
     """
     buffer, laid = np.empty(0, terms.weights.dtype), np.full(2, -1)
-    strands = [_lay_out_strand(cases, 0, terms.weights) for _ in range(0)]
+    strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
     for case in numbers:
         strands = _strands_of(cases, case, terms, strands, laid)
         first = cases.first_jobs[case]
@@ -197,7 +196,7 @@ def align_cases(cases, terms, lifted, numbers):
     """
     dtype, laid = terms.weights.dtype, np.full(2, -1)
     buffer, other_buffer = np.empty(0, dtype), np.empty(0, dtype)
-    strands = [_lay_out_strand(cases, 0, terms.weights) for _ in range(0)]
+    strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
     costs = terms.gap, terms.penalty, terms.free
     table, exons = np.empty((len(numbers), FIELDS), dtype=np.int64), np.empty(0, dtype=np.int64)
     letters, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)

@@ -93,7 +93,7 @@ def _symbols_or_scores(symbols, table):
 def _overload_symbols_or_scores(symbols, table):
     def by_equality(symbols, table):
         codes = simd.aligned_zeros(len(symbols), table.dtype)
-        codes[:] = symbols
+        simd.copy(symbols, codes)
         return codes
 
     def by_profile(symbols, table):

@@ -19,6 +19,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
@@ -108,7 +109,7 @@ class Swept:
         return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
 
 
-@register_jitable
+@njit(cache=True, nogil=True)
 def trace_chain(graph, sweep, target, pairs, costs, end, column):
     """Walk the best chain backwards.
 
@@ -164,8 +165,13 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
     return np.array(exons)[::-1], start, letters, lengths
 
 
-_trace_chain = njit(cache=True, nogil=True)(trace_chain)
 _empty_chain = njit(cache=True)(core.empty_chain)
+
+
+@njit(cache=True, nogil=True)
+def _trace_chain(graph, sweep, target, pairs, costs, end, column):
+    # numba loads a function from its cache once: Python must not call what compiled functions call
+    return trace_chain(graph, sweep, target, pairs, costs, end, column)
 
 
 @njit(cache=True, nogil=True)
@@ -195,7 +201,7 @@ def _runs_of(parts, introns, unpaired):
     letters[0], lengths[0] = INSERTION, unpaired
     n = 1
     for k in range(len(parts) - 1, -1, -1):
-        letters[n : n + len(parts[k])] = parts[k]
+        simd.copy(parts[k], letters[n:])
         n += len(parts[k])
         if k > 0:
             letters[n], lengths[n] = INTRON, introns[k - 1]

@@ -16,7 +16,7 @@ from numba import cuda, int32
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, shuffle_up
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle_up
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.bounds import bounds
@@ -216,7 +216,7 @@ def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
             exit_ += int32(1)
 
 
-@cuda.jit
+@kernel()
 def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     """Sweep one job a block of one warp.
 

@@ -1,0 +1,163 @@
+"""Commands with tiny inputs: together they call every compiled function that commands use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+WIDE = "wide"
+_RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
+
+
+class TinyRun(NamedTuple):
+    """A command with tiny inputs.
+
+    Attributes
+    ----------
+    command : str
+    arguments : str
+    modes : frozenset of str
+        The options that make the command need other code than without them, see `modes_of`; and
+        `WIDE` for cells and numbers of more bits, which large inputs need.
+    gpu : bool
+        Whether a GPU can do it.
+    module : str, optional
+        A program that compiles a part of the command's functions, to be run instead beside it.
+    """
+
+    command: str
+    arguments: str
+    modes: frozenset[str]
+    gpu: bool
+    module: str | None = None
+
+    @property
+    def has_device(self) -> bool:
+        """Whether the command has the option ``--device``."""
+        return self.command != "exons predict"
+
+    def line(self, device: str) -> list[str]:
+        """Return the arguments of Python, but for the output, on a device."""
+        if self.module is not None:
+            return ["-m", self.module, self.arguments]
+        options = ["--device", device, "--threads", "2"] if self.has_device else []
+        return ["-m", "gpu_tools", *f"{self.command} {self.arguments}".split(), *options]
+
+
+def modes_of(options: dict) -> frozenset[str]:
+    """Return which modes a command's options choose."""
+    flags = ("coding", "shuffles", "best", "site_model", "values", "every")
+    chosen = {name for name in flags if options.get(name)}
+    if options.get("matrix") and "gap_open" in options:
+        chosen.add("matrix")
+    if options.get("ends") == "free" and not options.get("site_model"):
+        chosen.add("free")
+    if options.get("alphabet") == "bytes":
+        chosen.add("bytes")
+    if {options.get(name, 1) for name in ("insertion", "deletion", "substitution")} != {1}:
+        chosen.add("costs")
+    return frozenset(chosen)
+
+
+def _run(command: str, arguments: str, modes: str = "", gpu: bool = True) -> TinyRun:
+    return TinyRun(command, arguments, frozenset(modes.split()), gpu)
+
+
+_LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
+_SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
+_LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
+_LOCAL = "--query query.fa --subject base.fa --k 3"
+_PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
+_LONGER = "--patterns lengths.fa --text base.fa"
+_MATCHING = "--patterns patterns.fa --text base.fa"
+
+TINY_RUNS = (
+    _run("local-align", _LOCAL),
+    _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
+    _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
+    _run("local-align", "--query long.fa --subject long.fa --k 1", WIDE),
+    _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
+    _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
+    _run("spliced-align", _LISTED),
+    *(
+        _run("spliced-align", part, gpu=False)._replace(module="gpu_tools.spliced.cpu.parts")
+        for part in ("trace", "sweep", "strands")
+    ),
+    _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
+    _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
+    _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
+    _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
+    _run("spliced-align", _SITES, "site_model"),
+    _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
+    _run("spliced-align", f"{_LISTED} --ends free", "free", gpu=False),
+    _run("spliced-align", f"{_LISTED} --coding", "coding", gpu=False),
+    _run("global-align", "--query query.fa --subject query.fa"),
+    _run("global-align", f"{_PROTEINS} --matrix BLOSUM62", "matrix"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 2"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 1 --both-strands", WIDE),
+    _run("match-approximate", f"{_MATCHING} --best", "best"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 4 --substitution 2", "costs"),
+    _run("match-approximate", f"{_MATCHING} --best --substitution 2", "best costs"),
+    _run("match-approximate", f"{_LONGER} --max-distance 5", WIDE),
+    _run("match-approximate", f"{_LONGER} --max-distance 5 --substitution 2", f"costs {WIDE}"),
+    _run("match-exact", _MATCHING),
+    _run("match-exact", "--patterns lines.txt --text base.fa --alphabet bytes", "bytes"),
+    _run("max-segments", "--sequence base.fa --scale gc"),
+    _run("max-segments", "--sequence base.fa --scale gc --all", "every"),
+    _run("max-segments", "--values int64.npy", "values"),
+    _run("max-segments", "--values int64.npy --all", "values every"),
+    _run("max-segments", "--values float64.npy", f"values {WIDE}"),
+    _run("max-segments", "--values float64.npy --all", f"values every {WIDE}"),
+    _run("max-submatrix", "--matrix matrix.tsv"),
+    _run("max-submatrix", "--matrix large.npy", WIDE),
+    _run("max-submatrix", "--matrix fractions.npy", WIDE),
+    _run("exons predict", "--base base.fa", gpu=False),
+)
+"""The longest ones first."""
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that the runs read: a gene of four exons, and what resembles it."""
+    random = Random(3)
+    exons = [_text(random, 120) for _ in range(4)]
+    intron = f"GTAAGT{_text(random, 200)}TTTTTTTTCCTTTCAG"
+    before = _text(random, 300)
+    base = before + intron.join(exons) + _text(random, 300)
+    _write_fasta(folder / "base.fa", base=base)
+    _write_fasta(folder / "targets.fa", whole="".join(exons), part="".join(exons[1:]))
+    _write_fasta(folder / "query.fa", query="".join(exons[:3]))
+    protein = _text(random, 150, _RESIDUES)
+    _write_fasta(folder / "proteins.fa", a=protein, b=protein[20:90] + protein[60:130])
+    _write_fasta(folder / "patterns.fa", a=exons[0][:24], b=exons[1][:30])
+    # GPUs have kernels for several lengths
+    lengths = {f"of{n}": base[n : 2 * n] for n in (50, 100, 200, 400, 800)}
+    _write_fasta(folder / "lengths.fa", **lengths)
+    _write_fasta(folder / "long.fa", long=_text(random, 6000))
+    (folder / "lines.txt").write_text(f"{exons[0][:12]}\n{exons[1][:16]}\n")
+    starts = [len(before) + 1 + k * (120 + len(intron)) for k in range(4)]
+    rows = [f"base\t{start}\t{start + 119}\t{strand}" for start in starts for strand in "+-"]
+    (folder / "exons.tsv").write_text("\n".join(["base\tstart\tend\tstrand", *rows, ""]))
+    _write_numbers(folder, np.random.default_rng(3))
+
+
+def _text(random: Random, length: int, letters: str = "ACGT") -> str:
+    return "".join(random.choices(letters, k=length))
+
+
+def _write_fasta(path: Path, **records: str) -> None:
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in records.items()))
+
+
+def _write_numbers(folder: Path, random: np.random.Generator) -> None:
+    values, matrix = random.integers(-9, 10, 500), random.integers(-9, 10, (30, 30))
+    np.save(folder / "int64.npy", values)
+    np.save(folder / "float64.npy", values / 8)
+    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _RESIDUES)
+            for a in _RESIDUES]  # fmt: skip
+    (folder / "large.txt").write_text("\n".join([f"  {' '.join(_RESIDUES)}", *rows, ""]))
+    np.savetxt(folder / "matrix.tsv", matrix, "%d", delimiter="\t")
+    np.save(folder / "large.npy", matrix << 40)
+    np.save(folder / "fractions.npy", matrix / 8)

@@ -1,0 +1,48 @@
+"""``gpu-tools warm-up``: compile all code before it is needed."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.tiny_runs import TINY_RUNS
+from gpu_tools.cli.common.warming import Warming, devices_to_warm
+from gpu_tools.errors import GpuToolsError
+
+COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
+
+
+@click.command("warm-up")
+@click.argument("commands", nargs=-1, type=click.Choice(COMMANDS), metavar="[COMMAND]...")
+@click.option(
+    "--device", type=options.DeviceType(), default="auto", show_default=True,
+    help="For which device: cpu, or a GPU as cuda, cuda:0 or cuda:0,1; auto is the CPU and, if "
+    "there is one, a GPU.",
+)  # fmt: skip
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N",
+    help="Processes that compile at the same time.  [default: one a processor]",
+)  # fmt: skip
+@options.common
+def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: bool) -> None:
+    """Compile the code of commands, all by default, so that no first call is slow.
+
+    numba compiles code for the processor or GPU at hand and stores it. Run this once after an
+    installation, on each kind of machine; it ends at once if everything is stored. What is stored
+    depends on the kind of processor and GPU, and several kinds may share one folder.
+    """
+    chosen = [r for r in TINY_RUNS if not commands or r.command.partition(" ")[0] in commands]
+    for each in devices_to_warm(device):
+        warming = Warming(each)
+        runs = warming.missing([run for run in chosen if run.gpu or each == "cpu"])
+        failures = warming.run(runs, threads, _silent if quiet else _tell)
+        if failures:
+            raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""

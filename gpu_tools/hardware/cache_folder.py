@@ -1,0 +1,41 @@
+"""Where compiled functions are stored when neither the package nor the home can be written."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def private_folder() -> Path:
+    """Return a folder for temporary files that no other user can write or read.
+
+    Compiled code is executed, so it must not come from somebody else. All processes of a user on
+    one machine share the folder. If somebody else has taken its name, the folder is one of this
+    process alone.
+
+    Returns
+    -------
+    Path
+    """
+    shared = Path(tempfile.gettempdir()) / f"gpu-tools-{os.geteuid()}"
+    try:
+        shared.mkdir(mode=0o700, exist_ok=True)
+        if _is_private(shared):
+            return shared
+    except OSError:
+        pass
+    own = tempfile.mkdtemp(prefix="gpu-tools-")
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return Path(own)
+
+
+def _is_private(folder: Path) -> bool:
+    state = folder.lstat()
+    ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
+    return ours and not state.st_mode & 0o077

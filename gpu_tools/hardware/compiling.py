@@ -1,0 +1,34 @@
+"""What is told when a function has to be compiled. Imports nothing, so that it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_listeners: list[Callable[[], None]] = []
+
+
+@contextmanager
+def once_compiling(listener: Callable[[], None]) -> Iterator[None]:
+    """Have `listener` called within the block when code is missing from the compile cache, once.
+
+    It may compile the function, and others, in other processes: then they are in the cache when it
+    returns, and are not compiled again.
+
+    Parameters
+    ----------
+    listener : callable
+        Without arguments.
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
+
+def about_to_compile() -> None:
+    """Call the listeners that have not been called yet."""
+    while _listeners:
+        _listeners.pop()()

@@ -1,0 +1,152 @@
+"""Warm-up leaves nothing to compile, and a command says that it compiles, once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpu_tools.cli.common.tiny_runs import TINY_RUNS, WIDE, TinyRun, modes_of, write_inputs
+from gpu_tools.cli.common.warming import IN_RUN, Warming, devices_to_warm
+from gpu_tools.cli.main import cli, main
+
+PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"
+BY_HAND = (
+    "spliced-align --base base.fa --targets targets.fa --exons exons.tsv --ends free-target",
+    "spliced-align --base base.fa --targets targets.fa --exons exons.tsv --alignments a.gff3",
+    "spliced-align --base base.fa --targets targets.fa --site-model fly --strand +",
+    "spliced-align --base base.fa --targets targets.fa --site-model vertebrate --coding",
+    f"local-align {PROTEINS} --gap-open 11 --gap-extend 1 --k 4",
+    "local-align --query targets.fa --subject base.fa --k 5 --both-strands",
+    f"global-align {PROTEINS} --gap-open 11 --gap-extend 1",
+    "match-exact --patterns patterns.fa --text base.fa --both-strands",
+    "match-approximate --patterns patterns.fa --text base.fa --max-distance 3 --both-strands",
+    "max-segments --sequence base.fa --scale cpg --all",
+    "max-submatrix --matrix matrix.tsv",
+    "exons predict --base base.fa",
+)
+SEGMENTS = "max-segments --sequence base.fa --scale gc"
+COUNTING = """
+import sys
+from numba.core import event
+
+class Compiled(event.Listener):
+    def on_start(self, found):
+        print("compiled", found.data["dispatcher"], found.data["args"], file=sys.stderr)
+
+    def on_end(self, found):
+        pass
+
+event.register("numba:compile", Compiled())
+from gpu_tools.cli.main import main
+raise SystemExit(main())
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Return a folder with the files of the tiny runs."""
+    write_inputs(tmp_path)
+    return tmp_path
+
+
+def python(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """Fill the compile cache of the checkout."""
+    assert main(["warm-up", "--device", "cpu", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("line", BY_HAND)
+def test_behind_a_warm_up_nothing_is_compiled(line, warm, inputs):
+    device = () if "predict" in line else ("--device", "cpu")
+    done = python(inputs, "-c", COUNTING, *line.split(), *device, "--quiet", "--output", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_second_warm_up_has_nothing_to_do(warm, capsys):
+    assert Warming("cpu").missing(TINY_RUNS) == []
+    assert main(["warm-up", "--device", "cpu"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_parts_compile_what_the_whole_is_made_of(warm):
+    """Other types would be another entry of the cache."""
+    from gpu_tools.spliced.cpu import jobs
+    from gpu_tools.spliced.cpu.traceback import trace_chain
+
+    by_matrix = "Terms(array(int16, 1d, C), array(int16, 2d, C)"  # other tests may compile that
+    for function in (jobs._sweep, trace_chain, jobs._lay_out_strand):
+        signatures = [repr(key[0]) for key in function._cache._cache_file._load_index()]
+        found = {s for s in signatures if "int16" in s and by_matrix not in s}
+        assert len(found) == 1, function
+
+
+def test_commands_can_be_chosen(inputs):
+    line, cache = ["-m", "gpu_tools", "warm-up", "max-segments", "--device", "cpu"], inputs / "c"
+    done = python(inputs, *line, NUMBA_CACHE_DIR=str(cache))
+    runs = [run for run in TINY_RUNS if run.command == "max-segments"]
+    assert done.returncode == 0
+    assert done.stderr.count("remain") == len(runs) - 1
+    assert len(list(cache.rglob("warm-up-*.txt"))) == 1
+
+
+def test_a_command_that_is_not_there_is_wrong_usage(capsys):
+    assert main(["warm-up", "devices"]) == 2
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_a_command_says_once_that_it_compiles(quiet, inputs, monkeypatch):
+    monkeypatch.delenv(IN_RUN)
+    line = ["-m", "gpu_tools", *SEGMENTS.split(), "--device", "cpu", "--output", "out"]
+    cache = {"NUMBA_CACHE_DIR": str(inputs / "cache")}
+    first, second = (python(inputs, *line, *quiet, **cache) for _ in range(2))
+    assert first.returncode == second.returncode == 0
+    assert first.stderr.count("compiling, once") == (0 if quiet else 1)
+    assert "compiling" not in second.stderr
+
+
+def test_a_run_that_fails_is_told_and_not_recorded():
+    bad = TinyRun("max-segments", "--sequence none.fa --scale gc", frozenset(), True)
+    told = []
+    (failure,) = Warming("cpu").run([bad], 1, told.append)
+    assert "none.fa" in failure
+    assert Warming("cpu").missing([bad]) == [bad]
+    assert told == []
+
+
+def test_what_remains_is_told():
+    runs = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), True)
+            for k in range(3)]  # fmt: skip
+    told = []
+    assert len(Warming("cpu").run(runs, 2, told.append)) == 3
+    assert told == [f"compiling, once: {n} of 3 parts remain" for n in (2, 1)]
+
+
+@pytest.mark.parametrize("run", [r for r in TINY_RUNS if r.module is None], ids=repr)
+def test_a_runs_options_choose_its_modes(run, inputs, monkeypatch):
+    monkeypatch.chdir(inputs)
+    words = [*run.line("cpu")[2:], "--output", "out"]
+    command, context = cli, None
+    while hasattr(command, "get_command"):
+        context = command.make_context("gpu-tools", words, parent=context)
+        words = [*context._protected_args, *context.args]
+        name, command, words = command.resolve_command(context, words)
+    assert modes_of(command.make_context(name, words, parent=context).params) == run.modes - {WIDE}
+
+
+def test_devices_to_warm():
+    assert devices_to_warm("cpu") == ["cpu"]
+
+
+@pytest.mark.cuda
+def test_with_a_gpu_auto_is_both():
+    assert devices_to_warm("auto") == ["cpu", "cuda:0"]
+    assert devices_to_warm("cuda") == ["cuda:0"]
