@@ -58,6 +58,7 @@ SETTINGS = (
     Setting("vertebrate", "complete", SplicedScoring()),
     Setting(None, "any", SplicedScoring()),
     Setting(None, "any", SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")),
+    Setting(None, "complete", SplicedScoring(exon_weight=0.5, intron_penalty=10)),
 )
 OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 

@@ -49,13 +49,13 @@ CANDIDATE_SETTINGS = tuple(
 )
 NUCLEOTIDES, CANDIDATES = 100_000, 2_500
 """Spaces at which the best scores of site mode and of list mode may begin to rise faster."""
-LEAST_AGREEMENTS = {("complete", "global"): 0.2525, ("incomplete", "global"): 0.2525}
-"""Agreements that smaller ones count as, by reading and ends; other settings have none.
+LEAST_AGREEMENT = 0.2525
+"""Agreement that smaller ones count as for chains that translate, see `limits_of`.
 
-Chains of whole targets that translate lie in open reading frames. Where genes are dense coding
-targets unlike the base as a whole find frames like themselves: the best scores of unrelated ones do
-not fall with the agreement as the fit has it. What is above 1/4 is a margin in proportion to the
-target's length, some 10 points a thousand nucleotides.
+Such chains lie in open reading frames, whose composition is not the base's. On other genomes than
+the calibration's the best scores of coding targets do not fall with the agreement as the fit has
+it. What is above 1/4 is a margin in proportion to the target's length, some 10 points a thousand
+nucleotides.
 """
 _GC, _TILT = (0.3, 0.7), 1.0
 
@@ -90,7 +90,7 @@ class Simulation:
     def law(self, setting: dict[str, Any], make_cases, align, usual_space: float):
         """Return the entry of one setting, made of the scores of all targets on all bases.
 
-        What passes is counted without `LEAST_AGREEMENTS`, so that it tells how good the fit is.
+        What passes is counted without `LEAST_AGREEMENT`, so that it tells how good the fit is.
         """
         random, cases, scores = np.random.default_rng(SEED), [], []
         for base, count in self.bases(random):
@@ -114,9 +114,13 @@ class Simulation:
 
 
 def limits_of(setting: dict[str, Any]) -> dict[str, float]:
-    """Return the least agreement of a setting, as an entry has it; nothing if there is none."""
-    least = LEAST_AGREEMENTS.get((setting["reading"], setting["ends"]))
-    return {} if least is None else {"least_agreement": least}
+    """Return the least agreement of a setting, as an entry has it; nothing if it has none.
+
+    Chains that translate have one: in site mode with global ends, in list mode with an exon weight.
+    """
+    limited = setting["ends"] == "global" if setting["sites"] else setting["exon_weight"] > 0
+    translates = setting["reading"] != "any"
+    return {"least_agreement": LEAST_AGREEMENT} if limited and translates else {}
 
 
 def nucleotides(random: np.random.Generator, length: int) -> Sequence:
