@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.accuracy import rows
+from benchmarks.accuracy.rows import Row
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 MARKED = re.compile(r"(?<=<!-- table: )(.*?) -->\n(?:\|.*\n)*")
-Row = tuple[str, ...]
 
 
 class Table(NamedTuple):
@@ -74,6 +76,9 @@ SPLICED = {
 }
 SITES = {
     "case_set_library": "GPU: case set, both strands",
+    "case_set_free_library": "the same, free target ends",
+    "genome_library": "GPU: 60 targets on 3 Mb, both strands, free target ends",
+    "coding_library": "GPU: eight chains that translate, 1 Mb, both strands",
     "long_gene_library": "GPU: a gene of 50 exons in 511,368 bases",
     "some_cases_cuda": "GPU: 101 cases of the set, both strands",
     "some_cases_cpu": "CPU, all cores: the same",
@@ -151,74 +156,6 @@ def site_memory(figures: dict) -> Iterator[Row]:
         yield name, f"{own['peak_megabytes']:,} MB", seconds(own["seconds"])
 
 
-def accuracy(figures: dict) -> Iterator[Row]:
-    """Yield a row a method: exon F1 by divergence."""
-    rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = {row["divergence"]: row for row in rows if row["method"] == method}
-        values = (f"{own[d]['exon_f1']:.3f}" for d in (5, 15, 25, 35, 45, 50))
-        yield f"{method} ({own[5]['genes']} genes)", *values
-
-
-def accuracy_genome(figures: dict) -> Iterator[Row]:
-    """Yield a row a data set, base and method: exon F1 by divergence, whole genes at 0 %."""
-    rows, divergences = [row for own in figures.values() for row in own], (0, 5, 15, 25, 35, 45)
-    for data, base, method in sorted({(r["data"], r["base"], r["method"]) for r in rows}):
-        own = {r["divergence"]: r for r in rows if (r["data"], r["base"]) == (data, base)
-               and r["method"] == method}  # fmt: skip
-        if base in ("gene", "1 kb") or not own:
-            continue
-        values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in divergences)
-        whole = f"{own[5]['whole']} of {own[5]['transcripts']}" if 5 in own else ""
-        yield f"{data}, {base}: {method}", *values, whole
-
-
-def accuracy_species(figures: dict) -> Iterator[Row]:
-    """Yield a row a method: exon F1 by locus and target; before them genes and exons."""
-    rows = figures["species"]
-    own = {(row["method"], row["locus"], row["target"]): row for row in rows}
-    pairs = dict.fromkeys((row["locus"], row["target"]) for row in rows)
-    pairs = sorted(pairs, key=lambda pair: pair[0] != "human")
-    first = [own[rows[0]["method"], *pair] for pair in pairs]
-    yield "locus", *(row["locus"] for row in first)
-    yield "target, identity", *(f"{row['target']}, {row['identity']:.2f}" for row in first)
-    yield "genes, exons", *(f"{row['genes']}, {row['exons']}" for row in first)
-    for method in dict.fromkeys(row["method"] for row in rows):
-        yield method, *(f"{own[method, *pair]['exon_f1']:.3f}" for pair in pairs)
-
-
-def accuracy_vertebrates(figures: dict) -> Iterator[Row]:
-    """Yield a row a species and reading: exon F1 by divergence."""
-    rows = [row for row in figures["vertebrates"] if row["mutations"] == "uniform"]
-    for species, method in dict.fromkeys((row["species"], row["method"]) for row in rows):
-        own = [r for r in rows if (r["species"], r["method"]) == (species, method)]
-        name = f"{species}, coding" if method.endswith("coding") else species
-        counts = f"{own[0]['genes']}, {own[0]['exons']}"
-        yield name, counts, *(f"{row['exon_f1']:.3f}" for row in own)
-
-
-def accuracy_fragments(figures: dict) -> Iterator[Row]:
-    """Yield three rows for each treatment of ends: inner edges, outer ends, by divergence."""
-    rows = figures["fragments"]
-    kinds = {
-        "acceptors and donors": "inner_f1",
-        "outer ends, exact": "outer_within_0",
-        "outer ends, within 10": "outer_within_10",
-    }
-    for ends in dict.fromkeys(row["ends"] for row in rows):
-        for name, key in kinds.items():
-            yield f"`{ends}`", name, *(f"{r[key]:.3f}" for r in rows if r["ends"] == ends)
-
-
-def chains(figures: dict) -> Iterator[Row]:
-    """Yield a row a method: exon F1 by divergence, seconds a gene at 25 %."""
-    rows = figures["chains"]
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = {row["divergence"]: row for row in rows if row["method"] == method}
-        values = (f"{own[d]['exon_f1']:.3f}" for d in (15, 25, 35))
-        yield method, *values, f"{own[25]['seconds_a_gene']:.3f}"
-
-
 def matching_approximate(figures: dict) -> Iterator[Row]:
     """Yield a row a problem of approximate matching: the plan that a search chooses."""
     for name, own in figures.items():
@@ -284,6 +221,13 @@ def compare(figures: dict) -> Iterator[Row]:
             yield name, ms(own["base_ms"]), ms(own["new_ms"]), f"{own['ratio']:.2f}", equal
 
 
+def whole_calls(figures: dict) -> Iterator[Row]:
+    """Yield the times of calls with checkpoints on the GPU, and with rows of all sites there."""
+    for name, own in figures.items():
+        if name != "about":
+            yield name, seconds(own["before"]), seconds(own["after"])
+
+
 def workflow(figures: dict) -> Iterator[Row]:
     """Yield a row a run of the workflow, or of its plan."""
     for name, own in figures.items():
@@ -297,6 +241,11 @@ def first_calls(figures: dict) -> Iterator[Row]:
         first, second = calls["first"], calls["second"]
         times = first["seconds"], first["processor_seconds"], second["seconds"]
         yield name, *map(seconds, times)
+
+
+CREDIBILITY = (
+    "E-value at most", "shuffled", "0.1", "0.01", "0.001", "diverged", "0.1", "0.01", "0.001",
+)  # fmt: skip
 
 
 TABLES = {
@@ -314,30 +263,39 @@ TABLES = {
     ),
     "published": Table("published-h200", ("design", "GCUPS", "best case"), published),
     "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
+    "site-mode-calls": Table(
+        "sites-whole-calls-h200",
+        ("one H200, 16 cores", "checkpoints", "rows of all sites"),
+        whole_calls,
+    ),
     "site-mode-cpu": Table(
         "sites-cpu", ("site mode", "processor's time", "GCUPS a core"), sites_cpu
     ),
     "site-mode-memory": Table("sites-memory", ("base x target", "peak", "time"), site_memory),
     "accuracy": Table(
-        "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), accuracy
+        "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), rows.accuracy
     ),
     "accuracy-genome": Table(
         "accuracy-genome",
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
-        accuracy_genome,
+        rows.accuracy_genome,
     ),
-    "accuracy-species": Table("accuracy-species", ("exon F1", *[""] * 8), accuracy_species),
+    "accuracy-species": Table("accuracy-species", ("exon F1", *[""] * 8), rows.accuracy_species),
     "accuracy-vertebrates": Table(
         "accuracy-vertebrates",
         ("exon F1", "genes, exons", "5 %", "15 %", "25 %", "35 %", "45 %"),
-        accuracy_vertebrates,
+        rows.accuracy_vertebrates,
     ),
     "accuracy-fragments": Table(
         "accuracy-fragments",
         ("`--ends`", "share", "5 %", "15 %", "25 %", "35 %"),
-        accuracy_fragments,
+        rows.accuracy_fragments,
     ),
-    "chains": Table("chains-cpu", ("exon F1", "15 %", "25 %", "35 %", "s a gene, 25 %"), chains),
+    "chains": Table(
+        "chains-cpu", ("exon F1", "15 %", "25 %", "35 %", "s a gene, 25 %"), rows.chains
+    ),
+    "credibility-fly2L": Table("credibility-fly2L", CREDIBILITY, rows.credibility),
+    "credibility-at": Table("credibility-at", CREDIBILITY, rows.credibility),
     "matching-approximate": Table(
         "matching-h200",
         ("approximate", "kernel", "TCUPS", "O-ASM", "w-SCAN", "w-Shuffle"),

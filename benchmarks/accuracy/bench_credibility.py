@@ -5,6 +5,7 @@ Run ``python -m benchmarks.accuracy.bench_credibility FOLDER [RECORD.json]``. FO
 sequence lies. A true target is a coding sequence with 35 % of its nucleotides substituted, its
 first and last codon excepted; its unrelated ones are shuffles of the sequence. The
 base is a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them.
+A folder that `OWN_MODELS` names has a row with its species' site model.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.splicing.shuffles import shuffled
 
-SEED, GENES, SHUFFLES, PIECE, DIVERGENCE = 5, 500, 4, 100_000, 0.35
+SEED, GENES, SHUFFLES, PIECE, DIVERGENCE = 5, 150, 4, 100_000, 0.35
 LENGTHS = range(150, 2001)
 LIMITS = (0.1, 0.01, 0.001)
 CODON = 3
@@ -57,7 +58,15 @@ SETTINGS = (
     Setting("vertebrate", "complete", SplicedScoring()),
     Setting(None, "any", SplicedScoring()),
     Setting(None, "any", SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")),
+    Setting(None, "complete", SplicedScoring(exon_weight=0.5, intron_penalty=10)),
 )
+OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
+
+
+def settings_of(folder: Path) -> list[Setting]:
+    """Return the settings for a folder; its species' model has the last one."""
+    own = OWN_MODELS.get(folder.name)
+    return [*SETTINGS, *([Setting(own, "complete", SplicedScoring())] if own else [])]
 
 
 def spans(path: Path) -> dict[str, tuple[str, int, int]]:
@@ -131,7 +140,7 @@ def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]
     """Yield the rows of all settings."""
     genome = {sequence.name: sequence for sequence in read_fasta(folder / "genome.fa.gz")}
     pieces = genes_by_piece(folder, 8 if tiny else GENES)
-    for number, setting in enumerate(SETTINGS):
+    for number, setting in enumerate(settings_of(folder)):
         yield f"{folder.name} {number}", [row(setting, genome, pieces)]
 
 

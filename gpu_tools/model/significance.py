@@ -102,20 +102,30 @@ class NullModel:
     least_space : float
         The smallest space that was looked at; a smaller one counts as this, which is on the safe
         side.
+    least_agreement : float
+        A smaller agreement counts as this, which is on the safe side. 0, the default, changes
+        nothing.
     """
 
     mean: tuple[float, ...]
     variance: tuple[float, ...]
     usual_space: float
     least_space: float
+    least_agreement: float = 0.0
 
     def laws(self, circumstances: Circumstances) -> list[Gumbel]:
         """Return the law of each case's best score."""
-        spaces = np.maximum(circumstances.spaces, self.least_space)
-        means, variances = terms_of(circumstances._replace(spaces=spaces), self.usual_space)
+        means, variances = terms_of(self._limited(circumstances), self.usual_space)
         deviations = np.exp(variances @ np.array(self.variance) / 2)
         means = means @ np.array(self.mean)
         return [_law(*pair) for pair in zip(means.tolist(), deviations.tolist(), strict=True)]
+
+    def _limited(self, circumstances: Circumstances) -> Circumstances:
+        return Circumstances(
+            circumstances.lengths,
+            np.maximum(circumstances.spaces, self.least_space),
+            np.maximum(circumstances.agreements, self.least_agreement),
+        )
 
 
 def terms_of(

@@ -57,6 +57,7 @@ def test_an_entry_is_the_same_each_time_and_holds_what_it_is_for(program, tmp_pa
     assert entries[0]["setting"] == setting
     assert entries[0]["least_space"] == 99  # starts from 0 to 4,900
     assert entries[0]["passing"]["0.01"] <= entries[0]["passing"]["0.1"] < 0.2
+    assert "least_agreement" not in entries[0]
     program.write(tmp_path / "x" / "y.json", iter(entries[:1]), "here")
     content = json.loads((tmp_path / "x" / "y.json").read_text())
     assert content["laws"] == entries[:1]
@@ -69,3 +70,19 @@ def test_the_shipped_parameters_hold_for_the_simulated_targets():
         for law in json.loads(path.read_text())["laws"]:
             assert law["passing"]["0.01"] <= 0.015, (path.stem, law["setting"])
             assert 0.02 <= law["passing"]["0.1"] <= 0.15, (path.stem, law["setting"])
+
+
+def test_the_shipped_limits_are_those_of_the_program(program):
+    """Some chains that translate have a least agreement, all others have none."""
+    for path in resource_path("models", "significance").glob("*.json"):
+        limited = []
+        for law in json.loads(path.read_text())["laws"]:
+            setting = law["setting"]
+            known = {k: v for k, v in law.items() if k == "least_agreement"}
+            assert known == program.limits_of(setting), path.stem
+            limited += [(setting["reading"], setting["ends"], setting["exon_weight"])] * len(known)
+        assert limited == (
+            [("complete", "global", 0.5), ("complete", "free-target", 0.5)]
+            if path.stem == "candidates"
+            else [("complete", "global", 0.0), ("incomplete", "global", 0.0)]
+        )

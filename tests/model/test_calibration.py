@@ -106,3 +106,15 @@ def test_coverage(seed):
     alignment = SplicedAlignment("b", "t", 999, length, "+", 1, chain=((0, 5),), cigar=cigar)
     assert alignment.coverage == coverage(cigar, length)
     assert SplicedAlignment("b", "t", 9, 5).coverage is None
+
+
+@pytest.mark.parametrize("sites", [None, *shipped_in(resource_path("models", "sites"))])
+def test_a_coding_target_unlike_the_base_counts_as_one_of_its_composition(sites):
+    """A target of G and C alone on a base of A and T has the law of one that agrees by chance."""
+    scoring = SplicedScoring() if sites else SplicedScoring(exon_weight=0.5, intron_penalty=10)
+    model = null_model(scoring, "complete", sites and load_sites(sites))
+    base = Sequence.from_text("b", "AATT" * 2500)
+    targets = [Sequence.from_text("t", text * 150) for text in ("GGCC", "ACGT", "AATT")]
+    laws = null_laws(model, [Case(base, target, ExonSet.empty()) for target in targets])
+    assert laws[0] == laws[1]
+    assert laws[2].location > laws[1].location

@@ -1,6 +1,7 @@
 """Laws of best scores: fits find the parameters of simulated ones."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,3 +103,12 @@ def test_a_smaller_space_than_any_that_was_looked_at_counts_as_the_least():
     assert small == least
     assert large.location - least.location == pytest.approx(4 * math.log(10))
     assert least.scale == pytest.approx(1 / SPREAD)
+
+
+def test_a_smaller_agreement_than_the_least_counts_as_the_least():
+    """1,000 nucleotides that agree half a percent more have 10 * 0.005 * 100 points more."""
+    model = NullModel((0.0,) * 6 + (100.0,) + (0.0,) * 5, (0.0, 0.0, 0.0), 1e5, 1e4)
+    where = Circumstances(np.full(4, 1e3), np.full(4, 1e5), np.array([0.2, 0.245, 0.25, 0.255]))
+    free, limited = model.laws(where), replace(model, least_agreement=0.25).laws(where)
+    assert limited == [free[2], free[2], free[2], free[3]]
+    assert [law.location - free[2].location for law in free] == pytest.approx([-50, -5, 0, 5])
