@@ -110,6 +110,12 @@ def many_targets(rng, tiny: bool) -> list[tuple[Sequence, Sequence]]:
     return [(base, random_case(rng, 1, int(length))[1]) for length in lengths]
 
 
+def on_genome(rng) -> list[tuple[Sequence, Sequence]]:
+    """Return 60 random targets of some 1,700 nucleotides on three megabases."""
+    base, _ = random_case(rng, 3_000_000, 1)
+    return [(base, random_case(rng, 1, int(n))[1]) for n in rng.integers(700, 2_700, 60)]
+
+
 def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure a CPU."""
     rng, sizes = np.random.default_rng(SEED), (2_000, 100) if tiny else (42_181, 1_460)
@@ -141,9 +147,17 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     if tiny:
         yield "some_cases_library", compared(site_cases([random_case(rng, 24, 5)], "+"))
         return
-    cases = site_cases([(case.base, case.target) for case in case_set()])
+    pairs = [(case.base, case.target) for case in case_set()]
+    cases = site_cases(pairs)
     yield "some_cases_library", compared(cases[:101])
-    yield "case_set_library", timed(cases, "cuda", repeats=1)
+    yield "case_set_library", timed(cases, "cuda", repeats=3)
+    for name, chosen, reading in (
+        ("case_set_free_library", pairs, "any"),
+        ("genome_library", on_genome(rng), "any"),
+        ("coding_library", many_targets(rng, tiny), "complete"),
+    ):
+        made = site_cases(chosen, reading=reading)
+        yield name, timed(made, "cuda", repeats=3, scoring=GENE_SCORING)
     gene, cdna, exons = long_gene(rng)
     (case,) = site_cases([(gene, cdna)], "+")
     right = found_exons(case, exons, "cuda")

@@ -157,8 +157,10 @@ def site_align(
     These are the rules of `gpu_tools.spliced_align`, so that both give the same chain where the
     candidates are the same.
 
-    Time is base length times target length for each strand. Memory is some bytes a nucleotide of
-    each strand, and some ten thousand rows of target length.
+    Time is base length times target length for each strand. On a CPU memory is some bytes a
+    nucleotide of each strand, and some ten thousand rows of target length. A GPU holds a row of
+    target length for each inner site, two bytes a cell; what its memory cannot hold is aligned on
+    the CPU.
 
     References
     ----------
@@ -173,21 +175,26 @@ def site_align(
     done = progress or (lambda cells: None)
     where = resolve(device)
 
-    if where.kind == "cpu":
-        finish = partial(_finished, scoring=scoring)
+    def on_cpu(cases: list[SiteCase]) -> list[SplicedAlignment]:
+        finish = partial(_finished, scoring=scoring, trace=trace)
         return align_on_cpu(cases, scoring, threads, finish, done)
-    from gpu_tools.sites.gpu.schedule import align_on_gpus
+
+    if where.kind == "cpu":
+        return on_cpu(cases)
+    from gpu_tools.sites.gpu import chains, schedule
 
     def finish_on_gpu(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
-        result = _finished(case, strand, found, scoring)
+        result = _finished(case, strand, found, scoring, chains.trace)
         done(case.cells)
         return result
 
-    return align_on_gpus(cases, scoring, where.ordinals, threads, finish_on_gpu)
+    return schedule.align_on_gpus(cases, scoring, where.ordinals, threads, finish_on_gpu, on_cpu)
 
 
-def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring):
-    """Return the result of a case from the strand of its best chain and that strand's sweep."""
+def _finished(
+    case: SiteCase, strand: str | None, found, scoring: SplicedScoring, trace: Callable
+) -> SplicedAlignment:
+    """Return the result of a case from the strand of its best chain and what `trace` reads."""
     return SplicedAlignment(
         base=case.base.name,
         target=case.target.name,
@@ -195,13 +202,13 @@ def _finished(case: SiteCase, strand: str | None, found, scoring: SplicedScoring
         target_length=len(case.target),
         cells=case.cells,
         n_exons=None,
-        **({} if strand is None else _aligned(case, strand, found, scoring)),
+        **({} if strand is None else _aligned(case, strand, found, scoring, trace)),
     )
 
 
-def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dict:
-    table = case.tables[strand]
-    traced = trace(found, table, case.codes(strand), case.target.codes, scoring)
+def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring, trace: Callable) -> dict:
+    table, codes = case.tables[strand], found.codes
+    traced = trace(found, table, codes, case.target.codes, scoring)
     length, forward = len(case.base), strand == "+"
     return {
         "strand": strand,
@@ -212,5 +219,5 @@ def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring) -> dic
         "target_start": traced.first_column,
         "target_end": found.column,
         "cigar": traced.cigar,
-        **({} if table.stops is None else translation_of(case.codes(strand), traced.intervals)),
+        **({} if table.stops is None else translation_of(codes, traced.intervals)),
     }

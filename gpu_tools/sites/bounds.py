@@ -72,6 +72,49 @@ def limits(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
     return Limits(floor, least, Bounds(lowest, start + gain + step + abs(gap) * columns))
 
 
+def packed_limits(known: TableLimits, columns: int, width: int, scoring: SplicedScoring) -> Limits:
+    """Work out the limits of the packed kernel, which are tighter than `limits`.
+
+    With global ends its cells are S', and only the last column is looked at. With free ends they
+    are S' less the lifting of all columns before the strip. So a cell is S and what lifting adds
+    within the strip, and a path from a cell at the floor gains at most the best pair, not lifted,
+    in each column.
+
+    Parameters
+    ----------
+    known : TableLimits
+    columns : int
+        Target columns.
+    width : int
+        Columns of a strip, at most.
+    scoring : SplicedScoring
+        Its gap score is at most 0.
+
+    Returns
+    -------
+    Limits
+        The bounds are those of cells and of ends.
+    """
+    gap, (best, least, step, _) = scoring.gap, known
+    scores, within = scoring.substitution(), -scoring.gap * width
+    step += int(np.abs(scores - gap).max()) - gap
+    pair, lifted = (max(int(most), 0) for most in (scores.max(), (scores - gap).max()))
+    if scoring.ends == "global":
+        floor, lowest, highest = least - columns * lifted - best - 1, 0, columns * lifted
+    else:
+        floor, lowest, highest = least - columns * pair - best - 1, -within, columns * pair + within
+    return Limits(floor, least, Bounds(floor - step + lowest, highest + best + step))
+
+
+def most_lifted(scoring: SplicedScoring) -> int:
+    """Return the most that S' rises by in a column of the target, sites not counted.
+
+    It is 0 if there is no such bound, because gaps score more than nothing.
+    """
+    lifted = scoring.substitution() - scoring.gap
+    return max(int(lifted.max()), -scoring.gap) if scoring.gap <= 0 else 0
+
+
 def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -> int | None:
     """Return the score, or None if only a path from the floor has it: then there is no chain."""
     unaligned = scoring.gap * columns if scoring.ends == "global" else 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32
-from gpu_tools.sites.scores import CLOSED, BoundaryScores
+from gpu_tools.sites.scores import BoundaryScores
 from gpu_tools.splicing.codons import FRAMES
 
 FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
@@ -167,17 +167,6 @@ class SiteTable:
         """Return the largest magnitudes of the four kinds of scores, then of the penalties."""
         largest = [each.largest for each in self.lists]
         return [*largest, max((intron.largest_step for intron in self.introns), default=0)]
-
-    def flags(self, low: int, high: int) -> NDArray[np.uint8]:
-        """Return what a chain may do at the boundaries in [low, high), a bit a kind of site."""
-        by_bit = dict(
-            zip((FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT), self.lists, strict=True)
-        )
-        anywhere = sum(bit for bit, each in by_bit.items() if each.usual != CLOSED)
-        flags = np.full(high - low, anywhere, dtype=np.uint8)
-        for bit, each in by_bit.items():
-            flags[each.boundaries[each.listed(low, high)] - low] |= bit
-        return flags
 
     def has_chain(self) -> bool:
         """Return whether an exon can be entered as the first and left as the last."""

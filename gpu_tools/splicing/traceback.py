@@ -275,16 +275,15 @@ class ExonTracer(Protocol, Generic[End]):
 
 
 class TracedChain(NamedTuple):
-    """A chain in reading direction and the alignment with the target."""
+    """A chain in reading direction, its exons as half-open intervals, and its alignment.
 
-    exons: list[TracedExon]
+    `entries` says how each exon is entered, in the terms of its mode; it may be left out.
+    """
+
+    intervals: list[tuple[int, int]]
     first_column: int
     cigar: tuple[tuple[str, int], ...]
-
-    @property
-    def intervals(self) -> list[tuple[int, int]]:
-        """The exons as half-open intervals."""
-        return [(exon.start, exon.end) for exon in self.exons]
+    entries: tuple = ()
 
 
 def trace_back(
@@ -303,7 +302,72 @@ def trace_back(
         letters += [[INTRON], exon.operations]
         lengths += [[intron], np.ones_like(exon.operations)]
     runs = np.concatenate(letters).astype(np.uint8), np.concatenate(lengths).astype(np.int64)
-    return TracedChain(exons, first, runs_of(*_merge_runs(*runs)))
+    intervals = [(exon.start, exon.end) for exon in exons]
+    entries = tuple(exon.entry for exon in exons)
+    return TracedChain(intervals, first, runs_of(*_merge_runs(*runs)), entries)
+
+
+def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring) -> TracedChain:
+    """Align a chain whose exons and their columns are known.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (m,)
+        The strand's nucleotides in reading direction.
+    target : ndarray of uint8, shape (n,)
+        Encoded target.
+    exons : ndarray of int32, shape (E, 4)
+        Start, end, first and last target column of each exon, in reading direction; an exon's first
+        column is the last one of the exon before.
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    TracedChain
+        Its alignment is that of `trace_back`.
+    """
+    first = first_column(int(exons[0, 2]), scoring.gap, scoring.ends != "global")
+    runs = _align_exons(codes, target, exons, lifted_scores(scoring), scoring.gap, first)
+    return TracedChain(list(map(tuple, exons[:, :2].tolist())), first, runs_of(*runs))
+
+
+@njit(cache=True, nogil=True)
+def _align_exons(codes, target, exons, lifted, gap, first):
+    """Return the runs of operations of a chain."""
+    most = len(exons) + 1 + len(target)
+    for start, end, _, _ in exons:
+        most += end - start
+    letters, lengths = np.empty(most, np.uint8), np.ones(most, np.int64)
+    letters[0], lengths[0], n = INSERTION, exons[0, 2] - first, 1
+    for e in range(len(exons)):
+        start, end, low, high = exons[e]
+        if e > 0:
+            letters[n], lengths[n] = INTRON, start - exons[e - 1, 1]
+            n += 1
+        base, part = codes[start:end], target[low:high]
+        profile = np.empty((len(lifted), len(part)), np.int32)
+        for symbol in range(len(lifted)):
+            for c in range(len(part)):
+                profile[symbol, c] = lifted[symbol, part[c]]
+        operations = _align_all(ExonRows(base, part, lifted, profile, gap))
+        letters[n : n + len(operations)] = operations
+        n += len(operations)
+    return merge_runs(letters[:n], lengths[:n])
+
+
+@njit
+def _align_all(rows):
+    """Align an exon with all symbols of its part of the target."""
+    every, n_rows, columns = ROWS_BETWEEN_CHECKPOINTS, len(rows.base), len(rows.target)
+    checkpoints = np.zeros((n_rows // every + 1, columns + 1), np.int32)
+    gains = np.zeros((2, columns + 1), np.int32)
+    for left in range(n_rows):
+        if left % every == 0:
+            checkpoints[left // every] = gains[left % 2]
+        scores = rows.profile[rows.base[n_rows - 1 - left]]
+        gap = np.int32(rows.gap)
+        previous_row(scores, columns, gap, gains[left % 2], 0, gains[(left + 1) % 2])
+    return align_exon(rows, checkpoints, n_rows, 0)
 
 
 @register_jitable

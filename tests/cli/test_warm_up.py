@@ -130,7 +130,9 @@ def test_what_remains_is_told():
     assert told == [f"compiling, once: {n} of 3 parts remain" for n in (2, 1)]
 
 
-@pytest.mark.parametrize("run", [r for r in TINY_RUNS if r.module is None], ids=repr)
+@pytest.mark.parametrize(
+    "run", [r for r in TINY_RUNS if r.module is None], ids=lambda r: r.arguments
+)
 def test_a_runs_options_choose_its_modes(run, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     words = [*run.line("cpu")[2:], "--output", "out"]

@@ -10,7 +10,8 @@ from gpu_tools import Case, ExonSet, ScoringError, Sequence, SplicedScoring, spl
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
-from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import IntronClass, SiteTable
 from tests import cases
 from tests.oracles import sites as oracle_sites
 from tests.oracles import spliced as oracles

@@ -21,29 +21,6 @@ WAITING = 4
 _NO_SCORE = -(2**62)
 
 
-class Sites(NamedTuple):
-    """The sites of a window of boundaries as arrays, one element a boundary.
-
-    Boundary `first` is the window's first one. `codes` are all of the strand's nucleotides. `stops`
-    is empty if the table has no stop codons.
-    """
-
-    codes: NDArray[np.uint8]
-    first: int
-    flags: NDArray[np.uint8]
-    first_entry: NDArray
-    inner_entry: NDArray
-    inner_exit: NDArray
-    last_exit: NDArray
-    entry_kind: NDArray[np.uint8]
-    exit_kind: NDArray[np.uint8]
-    intron_kinds: NDArray[np.int64]
-    intron_lengths: NDArray[np.int64]
-    intron_penalties: NDArray
-    rising: Rising
-    stops: NDArray[np.bool_]
-
-
 class SiteLists(NamedTuple):
     """The sites of a strand in the form that the loops read.
 
@@ -178,21 +155,6 @@ def first_from(boundaries, boundary):
         else:
             high = middle
     return low
-
-
-def sites_of(codes, table: SiteTable, dtype, low: int = 0, high: int | None = None) -> Sites:
-    """Return the sites of boundaries `low` to `high` - 1, by default of all."""
-    high = table.length + 1 if high is None else high
-    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
-    rising, flags = rising_of(table.introns), table.flags(low, high)
-    rising.mark_borders(flags, low)
-    return Sites(
-        np.ascontiguousarray(codes), low, flags,
-        *(scores.between(low, high, dtype, closed=0) for scores in table.lists),
-        table.acceptors.kinds_between(low, high), table.donors.kinds_between(low, high),
-        introns[:, 0].copy(), introns[:, 1].copy(), introns[:, 2].astype(dtype), rising,
-        np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops,
-    )  # fmt: skip
 
 
 def longest_wait(table: SiteTable) -> int:

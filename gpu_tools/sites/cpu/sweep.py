@@ -185,6 +185,11 @@ class SiteSweep:
     snapshots: list[Snapshots]
     block_exits: list[NDArray]
 
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """The strand's nucleotides in reading direction."""
+        return self.inputs.lists.codes
+
     def best_exit(self, block: int, column: int) -> int:
         """Return the largest value with which an exon of a block leaves at a column."""
         inputs = self.inputs

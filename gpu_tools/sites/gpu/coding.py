@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gpu_tools.sites.cpu.state import WAITING, Sites
+from gpu_tools.sites.cpu.state import WAITING
+from gpu_tools.sites.gpu.layout import Sites
 from gpu_tools.sites.gpu.row_plan import (
-    BEST_EXIT,
     LAST,
     SPECIAL,
     RowPlan,
-    TracebackSlots,
+    SlotLayout,
+    StoredRows,
     boundaries_of,
-    close_block,
     most_pending,
     n_maxima,
 )
@@ -30,8 +30,8 @@ class CodingSlots(NamedTuple):
 
     `row` is the first of three current rows, one a reading frame; `entries` are three, too, and
     each exit has three slots. `alone` is the row of an exon that has not joined its frame's row
-    yet, `waiting` are rows that wait to join. `ring` are slots of exits that no later block needs,
-    used in turn, `stored` what a traceback reads. See also `row_plan.SlotLayout`.
+    yet, `waiting` are rows that wait to join. `ring` are slots of exits, used in turn, `stored`
+    what a traceback reads. See also `row_plan.SlotLayout`.
     """
 
     before: int
@@ -47,7 +47,7 @@ class CodingSlots(NamedTuple):
 
 def _slots_of(sites: Sites) -> CodingSlots:
     """Return the slots of a table's rows, what is used most first."""
-    row, ring_size = BEST_EXIT + 1, most_pending(sites)
+    row, ring_size = 0, most_pending(sites.flags, sites.intron_lengths)
     alone, start, waiting = row + FRAMES, row + FRAMES + 1, row + FRAMES + 2
     entries = waiting + WAITING
     before = entries + FRAMES
@@ -57,27 +57,24 @@ def _slots_of(sites: Sites) -> CodingSlots:
     )
 
 
-def compile_coding(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
+def compile_coding(sites: Sites) -> RowPlan:
     """Compile a table with stop codons."""
     classes, slots = len(sites.intron_kinds), _slots_of(sites)
     exits, entries, firsts, finals = (
         int((sites.flags & bit != 0).sum())
         for bit in (INNER_EXIT, INNER_ENTRY, FIRST_ENTRY, LAST_EXIT)
     )
-    rows_of_block = FRAMES + WAITING + SPLITS * n_maxima(sites) + 1
+    stored = StoredRows(exits, entries, FRAMES, FRAMES)
     borders = int((sites.flags & BORDER != 0).sum())
     most = (
-        (2 * FRAMES + FRAMES * classes) * exits + (SPLITS * classes + 14) * entries + 5 * firsts
-        + finals + 3 * len(sites.flags) + (len(blocks) + 1) * (rows_of_block + 6)
+        FRAMES * (2 + classes) * exits + (SPLITS * classes + 17) * entries + 5 * firsts
+        + finals + 3 * len(sites.flags) + slots.ring
         + borders * SPLITS * most_operations(sites.rising)
     )  # fmt: skip
-    operations = np.empty((most, 4), dtype=np.int32)
-    boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
-    stored = np.empty(exits, np.int32), np.empty(len(blocks), np.int32)
-    waiting = np.zeros((len(blocks), WAITING), dtype=bool)
-    n, n_slots = _write_operations(sites, slots, ends, (boundaries, operations), stored, waiting)
-    traceback = TracebackSlots(*stored, n_slots, waiting)
-    return RowPlan(boundaries, operations[:n].copy(), traceback, slots.row, slots.start, FRAMES)
+    operations, boundaries = np.empty((most, 4), dtype=np.int32), boundaries_of(sites)
+    n = _write_operations(sites, slots, stored, boundaries, operations)
+    layout = SlotLayout(slots.before, slots.row, slots.start, slots.ring, slots.stored)
+    return RowPlan(boundaries, operations[:n].copy(), layout, stored, slots.stored)
 
 
 @njit
@@ -131,25 +128,19 @@ def _enter(sites, slots, boundary, operations, n, waits):
 
 
 @njit(cache=True, nogil=True)
-def _write_operations(sites, slots, block_ends, written, traceback, waiting):
-    """Write the operations of all boundaries; return how many, and the number of slots."""
+def _write_operations(sites, slots, stored, boundaries, operations):
+    """Write the operations of all boundaries; return how many."""
     flags, codes, stops = sites.flags, sites.codes, sites.stops
-    boundaries, operations = written
-    exit_slots, block_slots = traceback
-    classes, longest = len(sites.intron_kinds), np.int64(0)
-    for length in sites.intron_lengths:
-        longest = max(longest, length)
-    pending = np.empty(len(exit_slots), np.int64), np.zeros(1 + classes, np.int64)
+    exit_slots = np.empty(stored.n_exits, np.int64)
+    pending = np.empty(stored.n_exits, np.int64), np.zeros(1 + len(sites.intron_kinds), np.int64)
     exit_rows, counts = pending
     waits = np.zeros(WAITING, np.bool_)
-    n, free, block, shared = 0, slots.stored, 0, 0
-    maxima = slots.before, SPLITS * n_maxima(sites)
-    sources = (slots.row, FRAMES), (slots.waiting, WAITING), maxima
+    n, exit, to_store = 0, 0, slots.stored + FRAMES * stored.n_exits
     for slot in range(slots.ring):
         if slot != slots.start:
             n = emit(operations, n, CLEAR, slot, 0, 0)
     for i in range(len(flags)):
-        before, closes = (0 if i == 0 else n), i == block_ends[block]
+        before = 0 if i == 0 else n
         row = slots.row + i % FRAMES
         if flags[i] & BORDER:
             n = _take_exits(sites, slots, i - 1, pending, exit_slots, operations, n)
@@ -162,20 +153,17 @@ def _write_operations(sites, slots, block_ends, written, traceback, waiting):
             n = emit(operations, n, RAISE, row, slots.waiting + i % WAITING, 0)
             n = emit(operations, n, CLEAR, slots.waiting + i % WAITING, 0, 0)
             waits[i % WAITING] = False
-        if closes or flags[i] & (INNER_EXIT | INNER_ENTRY):
+        if flags[i] & (INNER_EXIT | INNER_ENTRY):
             n = _take_exits(sites, slots, i, pending, exit_slots, operations, n)
         if flags[i] & INNER_EXIT:
-            if i + longest > block_ends[block]:
-                to, free = free, free + FRAMES
-            else:
-                to = slots.ring + FRAMES * shared
-                shared = (shared + 1) % slots.ring_size
-            exit_slots[counts[0]], exit_rows[counts[0]] = to, i
-            counts[0] += 1
+            to = slots.ring + FRAMES * (exit % slots.ring_size)
+            exit_slots[exit], exit_rows[exit] = to, i
             for track in range(FRAMES):
-                source, bonus = slots.row + track, sites.inner_exit[i]
-                n = emit(operations, n, PUT, to + track, source, bonus)
-                n = emit(operations, n, RAISE, BEST_EXIT, source, bonus)
+                source, copy = slots.row + track, slots.stored + FRAMES * exit + track
+                n = emit(operations, n, PUT, copy, source, 0)
+                n = emit(operations, n, PUT, to + track, source, sites.inner_exit[i])
+            exit += 1
+            counts[0] = exit
             n = _take_exits(sites, slots, i, pending, exit_slots, operations, n)
         whole = i + FRAMES <= len(codes)
         if flags[i] & FIRST_ENTRY and whole and not stops[codes[i], codes[i + 1], codes[i + 2]]:
@@ -183,12 +171,10 @@ def _write_operations(sites, slots, block_ends, written, traceback, waiting):
             n = _wait(codes, slots, i, FRAMES, operations, n, waits)
         if flags[i] & INNER_ENTRY:
             n = _enter(sites, slots, i, operations, n, waits)
-        if closes:
-            waiting[block] = waits
-            block_slots[block] = free
-            n, free = close_block(sources, operations, n, free)
-            block += 1
+            for part in range(FRAMES):
+                n = emit(operations, n, PUT, to_store, slots.entries + part, 0)
+                to_store += 1
         if n > before:
             operations[n - 1, 0] |= LAST
             boundaries[i] |= SPECIAL
-    return n, free
+    return n

@@ -1,4 +1,4 @@
-"""The table of jobs that both kernels of site mode read: a row of numbers for each job."""
+"""The table of jobs that the kernels of site mode read: a row of numbers for each job."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ class JobNumbers(NamedTuple):
         Boundaries; for the packed kernel border words of a strip, two a step.
     strips : int
         Strips of target columns.
-    boundaries, operations, symbols, cells, borders, ends : int
-        Where the job's part begins in the buffer of that name.
+    boundaries, operations, target, cells, borders, ends : int
+        Where the job's part begins in the buffer of that name; the targets are symbols.
     stride : int
         Words of a strip's cells.
+    columns : int
+        Columns of the target.
+    first_stored : int
+        Where the rows for the traceback begin among a strip's rows.
     size, last_size : int
         Packed kernel: registers a lane of all strips but the last one, and of the last one.
-    slots, advances, tracks, columns, row, start : int
-        32-bit kernel: slots; how often a row is advanced; current rows; columns; the slots of the
-        first current row and of the empty chain's row.
+    lifting : int
+        Packed kernel: what S' is more than a cell, for each strip before the cell's.
+    slots, advances, tracks, row, start : int
+        32-bit kernel: slots; how often a row is advanced; current rows; the slots of the first
+        current row and of the empty chain's row.
     """
 
     floor: int
@@ -32,22 +38,24 @@ class JobNumbers(NamedTuple):
     strips: int
     boundaries: int = 0
     operations: int = 0
-    symbols: int = 0
+    target: int = 0
     cells: int = 0
     borders: int = 0
     ends: int = 0
     stride: int = 0
+    columns: int = 0
+    first_stored: int = 0
     size: int = 0
     last_size: int = 0
+    lifting: int = 0
     slots: int = 0
     advances: int = 0
     tracks: int = 0
-    columns: int = 0
     row: int = 0
     start: int = 0
 
 
 FLOOR, ROWS, STRIPS = range(3)
-BOUNDARIES, OPERATIONS, SYMBOLS, CELLS, BORDERS, ENDS = range(3, 9)
-STRIDE, SIZE, LAST_SIZE = range(9, 12)
-SLOTS, ADVANCES, TRACKS, COLUMNS, ROW, START = range(12, 18)
+BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
+STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
+SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)

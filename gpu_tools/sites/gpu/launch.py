@@ -11,22 +11,25 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
-from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, SYMBOLS
+from gpu_tools.sites.bounds import most_lifted, possible
+from gpu_tools.sites.gpu.ends import find_ends_warp
+from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
+from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, TARGET
+from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
 from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, twice
 from gpu_tools.sites.gpu.strips import NEVER, NEVER_BYTE
 from gpu_tools.sites.gpu.strips32 import Strips32
-from gpu_tools.sites.gpu.sweep import NARROW, WIDE, find_ends_thread, sweep_packed_warp
+from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
+from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 
 PACKED_CAPABILITY = (9, 0)
-_END_BLOCKS, _END_THREADS = (1, 2) if simulated() else (4, 256)
 
 
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
-    A subclass makes `cells`, `borders` and `ends`, which its kernel writes, and starts it.
+    A subclass makes `cells` and `borders`, which its kernel writes, and starts it.
 
     Parameters
     ----------
@@ -38,25 +41,26 @@ class StripLaunch:
     def __init__(self, jobs: list, scoring: SplicedScoring):
         self.jobs = jobs
         compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
-        arrays = [each.arrays() for each in compiled]
-        symbols = [job.symbols() for job in jobs]
-        sizes = [
-            (len(own), job.cell_words, job.border_words, job.numbers.strips)
-            for own, job in zip(symbols, jobs, strict=True)
-        ]
-        _, self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
-        starts = _starts([[len(array) for array in pair] for pair in arrays])
-        start_of = dict(zip(map(id, compiled), starts, strict=True))
+        sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
+        self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
-        self.table[:, [SYMBOLS, CELLS, BORDERS, ENDS]] = _starts(sizes)
-        self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.compiled)] for job in jobs]
-        self._allocate(compiled)
-        boundaries, operations = (np.concatenate(each) for each in zip(*arrays, strict=True))
-        # operations are read one ahead, four words each
-        operations = np.append(operations, np.zeros(4, dtype=np.int32))
-        inputs = self.table, self._strips(), boundaries, operations, np.concatenate(symbols)
-        self.inputs = [cuda.to_device(array) for array in inputs]
+        self.table[:, [CELLS, BORDERS, ENDS]] = starts_of(sizes)
+        self.targets, self.table[:, TARGET] = together([job.job.target for job in jobs])
+        inputs = self._compiled(compiled)
+        self._allocate()
+        self.ends = cuda.device_array((self.n_strips, WARP, 3), dtype=np.int32)
+        self.device_table, self.strips = map(cuda.to_device, (self.table, self._strips()))
+        self.inputs = [*inputs, self.targets]
         self.scoring = cuda.to_device(np.array(self._scores(scoring), dtype=np.int32))
+
+    def _compiled(self, compiled: list) -> list:
+        """Copy what is compiled to the GPU, and write into the table where each job's begins."""
+        arrays = [each.arrays() for each in compiled]
+        starts = starts_of([[len(array) for array in own] for own in arrays])
+        start_of = dict(zip(map(id, compiled), starts, strict=True))
+        columns = [BOUNDARIES, OPERATIONS][: len(arrays[0])]
+        self.table[:, columns] = [start_of[id(job.compiled)] for job in self.jobs]
+        return [on_device(parts) for parts in zip(*arrays, strict=True)]
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
@@ -65,36 +69,32 @@ class StripLaunch:
         return np.array([*strips, (0, 0)], dtype=np.int32)
 
     def run(self) -> None:
-        """Clear how far the strips are and the best ends, and start the kernel."""
-        counter = self.inputs[1][-1]
+        """Clear how far the strips are, and start the kernels."""
+        counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes)
-        for array in (self.borders, self.ends):
-            device_memset(array, NEVER_BYTE, array.nbytes)
+        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes)
         self._start()
+        self.found = cuda.device_array((len(self.jobs), 3), dtype=np.int32)
+        find_ends_warp[len(self.jobs), WARP](self.device_table, self.ends, self.found)
 
     def best_ends(self) -> list[SweepEnd]:
-        """Return the jobs' best ends once the kernel is done."""
-        found = self._ends_by_job(self.ends.copy_to_host())
-        return [job.end_of(own) for job, own in zip(self.jobs, found, strict=True)]
-
-    def rows(self, k: int) -> DeviceRows:
-        """Fetch the rows of job `k`."""
-        job, first = self.jobs[k], int(self.table[k, CELLS])
-        words = self.cells[first : first + job.cell_words].copy_to_host()
-        return DeviceRows(job.parts(words), job.first_slot)
+        """Return the jobs' best ends once the kernels are done."""
+        found = self.found.copy_to_host().tolist()
+        return [
+            checked(each.job, each.end_of(*end)) for each, end in zip(self.jobs, found, strict=True)
+        ]
 
 
 class SitePackedLaunch(StripLaunch):
     """Jobs for the packed kernel; borders and cells lie in one buffer, borders first."""
 
     jobs: list[PackedStrips]
+    trace_kernel = staticmethod(trace_packed_warp)
 
-    def _allocate(self, compiled: list) -> None:
+    def _allocate(self) -> None:
         self.table[:, CELLS] += self.n_borders
         self.cells = cuda.device_array(self.n_borders + self.n_cells, dtype=np.int32)
         self.borders = self.cells[: self.n_borders]
-        self.ends = cuda.device_array(len(self.jobs), dtype=np.int64)
-        self.last_exits = cuda.to_device(np.concatenate([steps.last_exits for steps in compiled]))
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
@@ -102,46 +102,74 @@ class SitePackedLaunch(StripLaunch):
         extra = NEVER_BYTE << 8 | int(lifted[0, OTHER]) & 0xFF
         words = lifted[:, :4].astype(np.int8).copy().view(np.int32).ravel()
         lanes = [WARP] * (WARP - 1) + [0]
-        return [twice(scoring.gap), extra, *words, NEVER, *lanes]
+        free_gap = 0 if scoring.ends == "global" else scoring.gap
+        return [twice(scoring.gap), extra, *words, NEVER, free_gap, *lanes]
 
     def _start(self) -> None:
-        sweep_packed_warp[self.n_strips, WARP](*self.inputs, self.cells, self.scoring)
-        find_ends_thread[(len(self.jobs), _END_BLOCKS), _END_THREADS](
-            self.inputs[0], self.last_exits, self.cells, self.ends
+        sweep_packed_warp[self.n_strips, WARP](
+            self.device_table, self.strips, *self.inputs, self.cells, self.ends, self.scoring
         )
-
-    def _ends_by_job(self, ends: NDArray[np.int64]) -> list[int]:
-        return ends.tolist()
 
 
 class SiteLaunch32(StripLaunch):
     """Jobs for the 32-bit kernel."""
 
     jobs: list[Strips32]
+    trace_kernel = staticmethod(trace32_warp)
 
-    def _allocate(self, compiled: list) -> None:
+    def _allocate(self) -> None:
         self.cells = cuda.device_array(self.n_cells, dtype=np.int32)
         self.borders = cuda.device_array(max(self.n_borders, 1), dtype=np.int64)
-        self.ends = cuda.device_array((self.n_strips, WARP, 3), dtype=np.int32)
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
-        lifted = (scoring.substitution() - scoring.gap).ravel()
-        return [*lifted, scoring.gap, int(scoring.ends != "global")]
+        return scores32(scoring)
 
     def _start(self) -> None:
         sweep32_warp[self.n_strips, WARP](
-            *self.inputs, self.cells, self.borders, self.ends, self.scoring
-        )
-
-    def _ends_by_job(self, ends: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-        return np.split(ends, self.table[1:, ENDS])
+            self.device_table, self.strips, *self.inputs, self.cells, self.borders, self.ends,
+            self.scoring,
+        )  # fmt: skip
 
 
-def _starts(sizes) -> NDArray[np.int64]:
+def scores32(scoring: SplicedScoring) -> list[int]:
+    """Return the scoring as the 32-bit kernels read it."""
+    lifted = (scoring.substitution() - scoring.gap).ravel()
+    return [*lifted, scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
+
+
+def together(arrays: list) -> tuple:
+    """Copy arrays to the current GPU, one behind the other, those that repeat once.
+
+    Return the array there, and where in it each of `arrays` begins.
+    """
+    unique = list({id(array): array for array in arrays}.values())
+    starts = starts_of([[len(array)] for array in unique])[:, 0].tolist()
+    start_of = dict(zip(map(id, unique), starts, strict=True))
+    return cuda.to_device(np.concatenate(unique)), [start_of[id(array)] for array in arrays]
+
+
+def on_device(parts):
+    """Copy large arrays to the current GPU, one behind the other; four unused elements follow."""
+    # operations are read one ahead, four words each
+    made = cuda.device_array(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
+    first = 0
+    for part in parts:
+        if len(part):
+            made[first : first + len(part)].copy_to_device(np.ascontiguousarray(part))
+        first += len(part)
+    return made
+
+
+def starts_of(sizes) -> NDArray[np.int64]:
     """Return where each of some parts begins, by column, given their sizes."""
     sizes = np.array(sizes, dtype=np.int64)
     return np.cumsum(sizes, axis=0) - sizes
+
+
+def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
+    """Return an end without its score if there is no chain that ends so."""
+    return end._replace(score=possible(end.score, job.limit, len(job.target), job.scoring))
 
 
 def can_pack() -> bool:
@@ -154,8 +182,6 @@ def device_bytes(job: SiteJob, packs: bool) -> int:
     possible = [Strips32(job)]
     if packs and job.fits_packed:
         possible = [packed_strips(job, size) for size in (NARROW, WIDE)]
-    return max(
-        4 * strips.cell_words + strips.border_bytes * strips.border_words
-        + sum(array.nbytes for array in (*strips.compiled.arrays(), strips.symbols()))
-        for strips in possible
-    )  # fmt: skip
+    of_strand = sum(array.nbytes for array in possible[0].compiled.arrays()) + len(job.codes)
+    of_strips = (4 * s.cell_words + s.border_bytes * s.border_words for s in possible)
+    return max(of_strips) + of_strand + len(job.target)

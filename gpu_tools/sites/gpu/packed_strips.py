@@ -7,20 +7,17 @@ from functools import cached_property
 
 import numpy as np
 from numba import cuda
-from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
-from gpu_tools.sites.gpu.steps import StepTable
-from gpu_tools.sites.gpu.sweep import HOT_SLOTS, NARROW, QUAD, WIDE
+from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, NARROW, WIDE
+from gpu_tools.sites.gpu.steps import FIRST_STORED, StepTable
 
 NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 140}
 """Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
 STRIPS_A_MULTIPROCESSOR = 8
-OUTSIDE = 5
-"""Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +35,6 @@ class PackedStrips:
         return self.job.strand.steps
 
     @property
-    def first_slot(self) -> int:
-        """Number of the first slot in device memory, which is not used."""
-        return self.compiled.first_copy
-
-    @property
     def duration(self) -> int:
         """What the time of a strip is proportional to."""
         return self._rows * NANOSECONDS_A_ROW[self.sizes[0]]
@@ -55,56 +47,30 @@ class PackedStrips:
     @property
     def cell_words(self) -> int:
         """Words of all strips' cells in device memory."""
-        return self._slots * sum(self.sizes) * WARP
+        return self.compiled.n_copies * sum(self.sizes) * WARP
 
     @property
     def _rows(self) -> int:
-        return 2 * self.compiled.words.shape[1]
-
-    @property
-    def _slots(self) -> int:
-        return self.compiled.traceback.n_slots - self.first_slot
+        return 2 * len(self.compiled.words)
 
     @cached_property
     def numbers(self) -> JobNumbers:
         """The job's row of the table, without where its parts begin."""
-        floor, size = twice(self.job.limit.floor), self.sizes[0]
+        floor, size = twice(self.job.packed_limit.floor), self.sizes[0]
+        is_lifted = self.job.scoring.ends != "global"
+        lifting = -self.job.scoring.gap * 2 * WARP * size if is_lifted else 0
         return JobNumbers(
-            floor, self._rows, len(self.sizes), stride=self._slots * size * WARP, size=size,
-            last_size=self.sizes[-1],
+            floor, self._rows, len(self.sizes), stride=self.compiled.n_copies * size * WARP,
+            columns=self.job.columns, first_stored=FIRST_STORED, size=size,
+            last_size=self.sizes[-1], lifting=lifting,
         )  # fmt: skip
 
-    def symbols(self) -> NDArray[np.int32]:
-        """Return the bytes that look up each column's scores: of each strip, word and lane."""
-        bytes_of = np.full(2 * WARP * sum(self.sizes), OUTSIDE, dtype=np.int64)
-        bytes_of[1 : self.job.columns] = self.job.target
-        halves = bytes_of | (bytes_of | 8) << 4
-        parts = self._by_size(halves, 2 * WARP)
-        return np.concatenate([_words(part, size) for size, part in parts])
-
-    def parts(self, words: NDArray[np.int32]) -> list[NDArray[np.int16]]:
-        """Return cells as `DeviceRows` has them, given their words."""
-        return [
-            part.view(np.int16).reshape(-1, self._slots, size // QUAD, WARP, QUAD, 2)
-            for size, part in self._by_size(words, self._slots * WARP)
-        ]
-
-    def _by_size(self, array: NDArray, elements: int) -> list[tuple[int, NDArray]]:
-        """Cut what has so many elements a register of each strip before the last strip."""
-        before = elements * sum(self.sizes[:-1])
-        return [(self.sizes[0], array[:before]), (self.sizes[-1], array[before:])]
-
-    def end_of(self, key: int) -> SweepEnd:
-        """Decode what `find_ends_thread` finds: the value above, less the border word's number."""
-        value, length = -((-key) >> 32), len(self.job.target)
-        end = self.compiled.boundary_at((value << 32) - key)
-        return SweepEnd(value + self.job.scoring.gap * length, end, length)
-
-
-def _words(halves: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the words of strips of `size` registers a lane by strip, word and lane."""
-    low_high = halves.reshape(-1, WARP, 2, size).transpose(0, 3, 1, 2)
-    return (low_high[..., 0] | low_high[..., 1] << 8).astype(np.int32).ravel()
+    def end_of(self, score: int, number: int, column: int) -> SweepEnd:
+        """Decode a best end; with global ends the score lacks the gaps up to the last column."""
+        end, target, scoring = self.compiled.boundary_at(number), self.job.target, self.job.scoring
+        if scoring.ends == "global":
+            return SweepEnd(score + scoring.gap * len(target), end, len(target))
+        return SweepEnd(score, end, column)
 
 
 def twice(value: int) -> int:

@@ -3,9 +3,9 @@
 All that is special about site mode happens column by column: a row is stored, raised to another
 row plus a bonus, or cleared. So a kernel knows nothing of exons and introns. At each boundary it
 advances the current rows by one nucleotide and then does the boundary's operations. A *slot* is a
-numbered row of cells. Each row that a traceback reads has a slot. Other exits share a slot
-with those before them if no entry can tell them apart, that is, if no entry lies between the
-boundaries from which on they may precede one. Such exits are a *group*.
+numbered row of cells. Exits share a slot with those before them if no entry can tell them apart,
+that is, if no entry lies between the boundaries from which on they may precede one. Such exits are
+a *group*. The rows that a traceback reads are stored in slots of their own, see `StoredRows`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.sites.cpu.state import Sites
+from gpu_tools.sites.gpu.layout import Sites
 from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, PUT, RAISE, emit
 from gpu_tools.sites.rising import BORDER, is_border, most_operations, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
@@ -29,15 +29,13 @@ NO_SYMBOL = 5
 """Symbol of the first boundary, before which there is no nucleotide."""
 IN_REGISTERS = -1
 """Slot of the current row in a kernel that has it in registers."""
-BEST_EXIT = 0
-"""Slot of the maximum over the exits of the block."""
 
 
 class SlotLayout(NamedTuple):
     """Which slots hold what: the first slot of each kind of row.
 
     `before` are the maxima over the exits that may precede an entry, `row` is the current row,
-    `start` the empty chain's row, `groups` are groups of exits that no later block needs, and
+    `start` the empty chain's row, `groups` are groups of exits that some class has yet to take, and
     `stored` are the rows that a traceback reads.
     """
 
@@ -48,19 +46,24 @@ class SlotLayout(NamedTuple):
     stored: int
 
 
-class TracebackSlots(NamedTuple):
-    """Slots that a traceback reads: of each exit, and the first one of each block.
+class StoredRows(NamedTuple):
+    """The rows that a traceback reads, one behind the other; no site's score is part of them.
 
-    A block stores, one after the other, what it leaves at its end, as in
-    `gpu_tools.sites.cpu.state.State`: current rows, waiting rows, the maxima before entries; then
-    the maximum over its exits. `n_slots` is the number of slots in all. `waiting`, shape (blocks,
-    rows), tells which of the waiting rows there are.
+    First come the rows at the exits, `tracks` for each, then those from which entries start,
+    `parts` for each. If chains translate, there is a row for each reading frame of an exit, and for
+    each number of nucleotides of the split codon before an entry; acceptors and penalties are then
+    part of it. Else an entry has a row for each intron class of its kind, in the order of classes.
     """
 
-    exits: NDArray[np.int32]
-    blocks: NDArray[np.int32]
-    n_slots: int
-    waiting: NDArray[np.bool_]
+    n_exits: int
+    n_entries: int
+    tracks: int
+    parts: int
+
+    @property
+    def count(self) -> int:
+        """Rows in all."""
+        return self.n_exits * self.tracks + self.n_entries * self.parts
 
 
 class RowPlan(NamedTuple):
@@ -72,19 +75,23 @@ class RowPlan(NamedTuple):
         The symbol before each boundary, plus `SPECIAL` if it has operations.
     operations : ndarray of int32, shape (n, 4)
         In the order in which boundaries come.
-    traceback : TracebackSlots
-    row, start : int
-        Slots of the first current row and of the empty chain's row.
-    tracks : int
-        Current rows, which lie side by side; every nucleotide advances all of them.
+    slots : SlotLayout
+    stored : StoredRows
+        What lies from slot `slots.stored` on.
+    n_hot : int
+        Slots before them that are used.
     """
 
     boundaries: NDArray[np.int32]
     operations: NDArray[np.int32]
-    traceback: TracebackSlots
-    row: int
-    start: int
-    tracks: int = 1
+    slots: SlotLayout
+    stored: StoredRows
+    n_hot: int
+
+    @property
+    def n_slots(self) -> int:
+        """Slots in all."""
+        return self.slots.stored + self.stored.count
 
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what the kernel reads: boundaries, and operations one after the other."""
@@ -93,7 +100,7 @@ class RowPlan(NamedTuple):
     def advances(self) -> int:
         """Return how often a row is advanced by a nucleotide."""
         alone = self.operations[:, 0] & (LAST - 1) == ADVANCE
-        return self.tracks * (len(self.boundaries) - 1) + int(alone.sum())
+        return self.stored.tracks * (len(self.boundaries) - 1) + int(alone.sum())
 
 
 def boundaries_of(sites: Sites) -> NDArray[np.int32]:
@@ -101,12 +108,31 @@ def boundaries_of(sites: Sites) -> NDArray[np.int32]:
     return np.append(NO_SYMBOL, sites.codes).astype(np.int32)
 
 
-def most_pending(sites: Sites) -> int:
-    """Return how many exits can lie closer to a boundary than the longest least intron."""
-    rows = np.flatnonzero(sites.flags & INNER_EXIT)
-    longest = int(sites.intron_lengths.max(initial=0))
-    first = np.searchsorted(rows, rows - longest, side="right")
-    return int((np.arange(len(rows)) - first + 1).max(initial=0)) + 1
+@njit
+def most_pending(flags, lengths):
+    """Return how many groups of exits may wait at a time, at most.
+
+    They are the exits closer to a boundary than the longest least intron, and for each class a
+    group that lies farther behind it.
+    """
+    longest = most = here = 0
+    for length in lengths:
+        longest = max(longest, length)
+    for i in range(len(flags)):
+        here += flags[i] & INNER_EXIT != 0
+        if i >= longest:
+            here -= flags[i - longest] & INNER_EXIT != 0
+        most = max(most, here)
+    return most + len(lengths) + 2
+
+
+@njit
+def count(flags, bit):
+    """Return how many boundaries have a flag."""
+    found = 0
+    for flag in flags:
+        found += flag & bit != 0
+    return found
 
 
 @njit
@@ -115,231 +141,193 @@ def n_maxima(sites):
     return len(sites.intron_kinds) + len(sites.rising.far_class)
 
 
-def compile_for_registers(sites: Sites, blocks: list[tuple[int, int]]) -> tuple[RowPlan, int, int]:
-    """Compile a table for a kernel that has the current row in registers.
+def compile_for_memory(sites: Sites) -> RowPlan:
+    """Compile a table for a kernel that has all rows in memory, those of most use first."""
+    boundaries, operations, layout, stored, n_hot = write_plan(sites, 2, 0, True)
+    return RowPlan(
+        boundaries, operations.copy(), SlotLayout(2, 0, 1, *layout), StoredRows(*stored), n_hot
+    )
 
-    The kernel takes the first entries' scores with the boundaries and finds the best end by itself.
-    So there is no `FINAL`, and `BEGIN` only where a block stores its row.
+
+@njit(cache=True, nogil=True)
+def write_plan(sites, before, row, ends):
+    """Compile a table whose chains need not translate.
+
+    Parameters
+    ----------
+    sites : Sites
+    before : int
+        First slot of the maxima before entries; groups follow, and then stored rows.
+    row : int
+        Slot of the current row, or `IN_REGISTERS`; the empty chain's row follows it.
+    ends : bool
+        Whether first entries and last exits have operations.
 
     Returns
     -------
-    tuple of (RowPlan, int, int)
-        Also the first slot of a group, and the first one that a traceback reads.
+    boundaries, operations : ndarray of int32
+        See `RowPlan`.
+    layout : tuple of int
+        The first slot of a group, and the first stored one.
+    stored : tuple of int
+        See `StoredRows`.
+    n_hot : int
     """
-    groups = BEST_EXIT + 1 + n_maxima(sites)
-    stored = groups + most_pending(sites)
-    closing = np.zeros(blocks[-1][1], dtype=bool)
-    closing[[high - 1 for _, high in blocks]] = True
-    slots = SlotLayout(BEST_EXIT + 1, IN_REGISTERS, IN_REGISTERS, groups, stored)
-    begins = (sites.flags & FIRST_ENTRY != 0) & closing
-    return _compiled(sites, blocks, slots, begins, np.zeros_like(begins)), groups, stored
-
-
-def compile_for_memory(sites: Sites, blocks: list[tuple[int, int]]) -> RowPlan:
-    """Compile a table for a kernel that has all rows in memory, those of most use first."""
-    row = BEST_EXIT + 1
-    groups = row + 2 + n_maxima(sites)
-    slots = SlotLayout(row + 2, row, row + 1, groups, groups + most_pending(sites))
-    begins, finals = (sites.flags & bit != 0 for bit in (FIRST_ENTRY, LAST_EXIT))
-    return _compiled(sites, blocks, slots, begins, finals)
-
-
-def _joins(sites: Sites, rows, blocks, stored) -> NDArray[np.bool_]:
-    """Return which exits, at boundaries `rows`, join the group of the one of their kind before.
-
-    Both must lie in one block, and none of them be `stored`.
-    """
-    kinds, joins = sites.exit_kind[rows], np.zeros(len(rows), dtype=bool)
-    entries, entry_kinds = np.flatnonzero(sites.flags & INNER_ENTRY), sites.entry_kind
-    for kind in np.unique(kinds):
-        alike = np.flatnonzero(kinds == kind)
-        seen_first = [
-            np.searchsorted(
-                _looked_at(sites, k, entries[entry_kinds[entries] == kind]),
-                rows[alike] + sites.intron_lengths[k],
-            )
-            for k in np.flatnonzero(sites.intron_kinds == kind)
-        ]
-        equal = [of[1:] == of[:-1] for of in (*seen_first, blocks[alike], stored[alike])]
-        joins[alike[1:]] = np.logical_and.reduce(equal) & ~stored[alike[1:]]
-    return joins
-
-
-def _looked_at(sites: Sites, k: int, entries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the maximum of class `k` is read: at its entries and just before its borders."""
-    every = sites.rising.near_every[k]
-    if every == 0:
-        return entries
-    first = -sites.rising.origin % every
-    return np.union1d(entries, np.arange(first, len(sites.flags), every) - 1)
-
-
-def _compiled(sites: Sites, blocks, slots: SlotLayout, begins, finals) -> RowPlan:
-    classes, rows = len(sites.intron_kinds), np.flatnonzero(sites.flags & INNER_EXIT)
-    n_entries, n_exits = int((sites.flags & INNER_ENTRY != 0).sum()), len(rows)
-    most = (2 + 2 * classes) * n_exits + classes * n_entries + int(begins.sum() + finals.sum())
-    most += (len(blocks) + 1) * (n_maxima(sites) + 3)
-    most += int((sites.flags & BORDER != 0).sum()) * most_operations(sites.rising)
-    operations = np.empty((most, 4), dtype=np.int32)
-    boundaries, ends = boundaries_of(sites), np.array([high - 1 for _, high in blocks])
-    of_exits = np.searchsorted(ends, rows)
-    stored = rows + int(sites.intron_lengths.max(initial=0)) > ends[of_exits]
-    exits, of_blocks = np.full(n_exits, -1, np.int32), np.empty(len(blocks), np.int32)
-    n, n_slots = _write_operations(
-        sites, slots, ends, (begins, finals), (boundaries, operations), (exits, of_blocks),
-        (stored, _joins(sites, rows, of_exits, stored)),
-    )  # fmt: skip
-    traceback = TracebackSlots(exits, of_blocks, n_slots, np.zeros((len(blocks), 0), dtype=bool))
-    return RowPlan(boundaries, operations[:n].copy(), traceback, slots.row, slots.start)
-
-
-class _Groups(NamedTuple):
-    """Groups of exits so far: last boundary, slot, kind, classes yet to take it, if it is stored.
-
-    `counts` says how many there are, then how many each class has looked at. `free` are the slots
-    of groups that are done, the last one to be used first; `free[0]` says how many.
-    """
-
-    rows: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    users: NDArray[np.int64]
-    stored: NDArray[np.bool_]
-    counts: NDArray[np.int64]
-    free: NDArray[np.int64]
+    flags, kinds = sites.flags, sites.intron_kinds
+    exits, entries, parts = count(flags, INNER_EXIT), count(flags, INNER_ENTRY), 1
+    for kind in kinds:
+        parts = max(parts, _classes_of(kinds, kind))
+    groups = before + n_maxima(sites)
+    slots = before, row, groups, groups + most_pending(flags, sites.intron_lengths)
+    most = (2 + len(kinds)) * exits + 2 * len(kinds) * entries + n_maxima(sites) + 1
+    most += count(flags, FIRST_ENTRY) + count(flags, LAST_EXIT)
+    most += count(flags, BORDER) * most_operations(sites.rising)
+    operations, boundaries = np.empty((most, 4), np.int32), np.empty(len(flags), np.int32)
+    boundaries[0] = NO_SYMBOL
+    boundaries[1:] = sites.codes
+    joins = np.ones(len(flags), np.bool_)
+    for k in range(len(kinds)):
+        _part(flags, sites.entry_kind, sites.exit_kind, joins, kinds[k], sites.intron_lengths[k],
+              sites.rising.near_every[k], sites.rising.origin)  # fmt: skip
+    counts = exits, entries, 1, parts
+    n, n_hot = _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
+    return boundaries, operations[:n], slots[2:], counts, n_hot
 
 
 @njit
-def _fresh_groups(n_exits, classes, slots):
-    numbers = np.empty((4, n_exits), np.int64)
-    free = np.empty(n_exits + slots.stored + 1, np.int64)
-    free[0] = slots.stored - slots.groups
-    for k in range(free[0]):
-        free[1 + k] = slots.stored - 1 - k
-    return _Groups(
-        numbers[0], numbers[1], numbers[2], numbers[3], np.empty(n_exits, np.bool_),
-        np.zeros(1 + classes, np.int64), free,
-    )  # fmt: skip
+def _part(flags, entry_kind, exit_kind, joins, kind, length, every, origin):
+    """Tell which exits join the group of the one of their kind before, as far as a class decides.
+
+    They do if the class's maximum is not read between the boundaries from which on the two may
+    precede an entry. It is read at the class's entries and just before its borders.
+    """
+    at, is_read, border = 0, True, len(flags)
+    if every > 0:
+        border = (-origin - 1) % every
+    for i in range(len(flags)):
+        if flags[i] & INNER_EXIT == 0 or exit_kind[i] != kind:
+            continue
+        until = min(i + length, len(flags))
+        while at < until:
+            is_read |= flags[at] & INNER_ENTRY != 0 and entry_kind[at] == kind
+            if at == border:
+                is_read, border = True, border + every
+            at += 1
+        joins[i] &= not is_read
+        is_read = False
 
 
 @njit
 def _classes_of(kinds, kind):
     """Return how many intron classes have a kind."""
-    return np.int64((kinds == kind).sum())
+    count = 0
+    for other in kinds:
+        count += other == kind
+    return count
 
 
 @njit
-def _take(sites, slots, row, k, groups, operations, n):
-    """Raise a class's maximum to the groups whose exits lie far enough behind `row`.
+def _take(kind, length, to, row, k, groups, counts, free, operations, n):
+    """Raise class `k`'s maximum to the groups whose exits lie far enough behind `row`.
 
-    The first class that takes a group also raises the maximum over the block's exits to it.
+    `groups` are, of each group of exits so far, its last boundary, its slot, its kind, and how many
+    classes have yet to take it. `counts` says how many groups there are, then how many each class
+    has looked at. `free` are the slots of groups that are done, the last one to be used first;
+    `free[0]` says how many.
     """
-    rows, of_groups, kinds, users, stored, counts, free = groups
-    kind, length = sites.intron_kinds[k], sites.intron_lengths[k]
     while counts[1 + k] < counts[0]:
         group = counts[1 + k]
-        if kinds[group] == kind:
-            if rows[group] + length > row:
+        if groups[group, 2] == kind:
+            if groups[group, 0] + length > row:
                 break
-            n = emit(operations, n, RAISE, slots.before + k, of_groups[group], 0)
-            if users[group] == _classes_of(sites.intron_kinds, kind) and not stored[group]:
-                n = emit(operations, n, RAISE, BEST_EXIT, of_groups[group], 0)
-            users[group] -= 1
-            if users[group] == 0 and not stored[group]:
+            n = emit(operations, n, RAISE, to, groups[group, 1], 0)
+            groups[group, 3] -= 1
+            if groups[group, 3] == 0:
                 free[0] += 1
-                free[free[0]] = of_groups[group]
+                free[free[0]] = groups[group, 1]
         counts[1 + k] += 1
     return n
 
 
 @njit
-def _leave(sites, slots, row, joins, stores, groups, operations, n, next_slot):
-    """Store the current row for an exit; return its slot too, and the next one never used."""
-    rows, of_groups, kinds, users, stored, counts, free = groups
-    kind, bonus = sites.exit_kind[row], sites.inner_exit[row]
-    classes = _classes_of(sites.intron_kinds, kind)
-    if classes == 0 and not stores:
-        return n, -1, next_slot
-    if joins:
-        group = counts[0] - 1
-        while kinds[group] != kind:
-            group -= 1
-        rows[group] = row
-        n = emit(operations, n, RAISE, of_groups[group], slots.row, bonus)
-        return n, of_groups[group], next_slot
-    group, to = counts[0], next_slot
+def _leave(row, kind, bonus, classes, groups, counts, free, operations, n, current):
+    """Put the current row into the slot of a new group of exits."""
+    group, to = counts[0], free[free[0]]
+    free[0] -= 1
     counts[0] += 1
-    if stores or free[0] == 0:
-        next_slot += 1
-    else:
-        to = free[free[0]]
-        free[0] -= 1
-    rows[group], of_groups[group], kinds[group] = row, to, kind
-    users[group], stored[group] = classes, stores
-    n = emit(operations, n, PUT, to, slots.row, bonus)
-    if stores:
-        n = emit(operations, n, RAISE, BEST_EXIT, slots.row, bonus)
-    return n, to, next_slot
+    groups[group, 0], groups[group, 1], groups[group, 2], groups[group, 3] = row, to, kind, classes
+    return emit(operations, n, PUT, to, current, bonus)
 
 
 @njit
-def close_block(sources, operations, n, free):
-    """Store what a block leaves, from slot `free` on; return how many operations and slots.
+def _join(row, kind, bonus, groups, counts, operations, n, current):
+    """Raise the slot of the last group of a kind to the current row."""
+    group = counts[0] - 1
+    while groups[group, 2] != kind:
+        group -= 1
+    groups[group, 0] = row
+    return emit(operations, n, RAISE, groups[group, 1], current, bonus)
 
-    `sources` are the first slot and the number of rows of each kind that is stored.
+
+@njit
+def _write_operations(sites, slots, counts, ends, boundaries, operations, joins):
+    """Write the operations of all boundaries; return how many, and the slots used for them.
+
+    `slots` are the first maximum, the current row, the first group and the first stored row;
+    `counts` is what `StoredRows` holds.
     """
-    for first, count in sources:
-        for k in range(count):
-            n = emit(operations, n, PUT, free, first + k, 0)
-            free += 1
-    n = emit(operations, n, PUT, free, BEST_EXIT, 0)
-    return emit(operations, n, CLEAR, BEST_EXIT, 0, 0), free + 1
-
-
-@njit(cache=True, nogil=True)
-def _write_operations(sites, slots, block_ends, marked, written, traceback, exits):
-    """Write the operations of all boundaries; return how many, and the number of slots."""
-    flags, kinds, entry_kind = sites.flags, sites.intron_kinds, sites.entry_kind
-    (begins, finals), (boundaries, operations) = marked, written
-    (exit_slots, block_slots), (stored, joins) = traceback, exits
-    row, classes = slots.row, len(kinds)
-    groups = _fresh_groups(len(exit_slots), classes, slots)
-    n, free, block, exit = 0, slots.stored, 0, 0
-    n = emit(operations, n, CLEAR, BEST_EXIT, 0, 0)
-    for k in range(n_maxima(sites)):
-        n = emit(operations, n, CLEAR, slots.before + k, 0, 0)
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    flags, entry_kind, exit_kind = sites.flags, sites.entry_kind, sites.exit_kind
+    kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
+    first_entry, inner_entry = sites.first_entry, sites.inner_entry
+    inner_exit, last_exit, rising = sites.inner_exit, sites.last_exit, sites.rising
+    (first, row, first_group, stored), (n_exits, _, _, parts) = slots, counts
+    classes, groups = len(kinds), np.empty((n_exits, 4), np.int64)
+    taken, free = np.zeros(1 + classes, np.int64), np.arange(stored, first_group - 1, -1)
+    free[0] = fewest = len(free) - 1
+    n, exit_to, entry_to = 0, stored, stored + n_exits
+    for slot in range(n_maxima(sites)):
+        n = emit(operations, n, CLEAR, first + slot, 0, 0)
     if row >= 0:
         n = emit(operations, n, CLEAR, row, 0, 0)
     for i in range(len(flags)):
-        before, closes = (0 if i == 0 else n), i == block_ends[block]
-        if flags[i] & BORDER:
+        before, flag = (0 if i == 0 else n), flags[i]
+        if flag & BORDER:
             for k in range(classes):
                 # others have no border here: exits may yet join a group that they look at
-                if is_border(sites.rising, k, i):
-                    n = _take(sites, slots, i - 1, k, groups, operations, n)
-            n = write_border(sites.rising, i, 1, slots.before, operations, n)
-        if finals[i]:
-            n = emit(operations, n, FINAL, row, i, sites.last_exit[i])
-        if flags[i] & INNER_EXIT:
-            n, exit_slots[exit], free = _leave(
-                sites, slots, i, joins[exit], stored[exit], groups, operations, n, free
-            )
-            exit += 1
-        if begins[i]:
-            n = emit(operations, n, BEGIN, row, slots.start, sites.first_entry[i])
-        for k in range(classes):
-            enters = flags[i] & INNER_ENTRY and kinds[k] == entry_kind[i]
-            if closes or enters:
-                n = _take(sites, slots, i, k, groups, operations, n)
-            if enters:
-                bonus = sites.inner_entry[i] - sites.intron_penalties[k]
-                n = emit(operations, n, RAISE, row, slots.before + k, bonus)
-        if closes:
-            block_slots[block] = free
-            sources = (row, 1), (slots.before, n_maxima(sites))
-            n, free = close_block(sources, operations, n, free)
-            block += 1
+                if is_border(rising, k, i):
+                    n = _take(
+                        kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
+                        operations, n,
+                    )  # fmt: skip
+            n = write_border(rising, i, 1, first, operations, n)
+        if ends and flag & LAST_EXIT:
+            n = emit(operations, n, FINAL, row, i, last_exit[i])
+        if flag & INNER_EXIT:
+            kind, bonus, takers = exit_kind[i], inner_exit[i], _classes_of(kinds, exit_kind[i])
+            if takers > 0:
+                n = emit(operations, n, PUT, exit_to, row, 0)
+                if joins[i]:
+                    n = _join(i, kind, bonus, groups, taken, operations, n, row)
+                else:
+                    n = _leave(i, kind, bonus, takers, groups, taken, free, operations, n, row)
+                    fewest = min(fewest, free[0])
+            exit_to += 1
+        if ends and flag & FIRST_ENTRY:
+            n = emit(operations, n, BEGIN, row, row + 1, first_entry[i])
+        if flag & INNER_ENTRY:
+            to = entry_to
+            for k in range(classes):
+                if kinds[k] == entry_kind[i]:
+                    n = _take(
+                        kinds[k], lengths[k], first + k, i, k, groups, taken, free,
+                        operations, n,
+                    )  # fmt: skip
+                    n = emit(operations, n, PUT, to, first + k, 0)
+                    n = emit(operations, n, RAISE, row, first + k, inner_entry[i] - penalties[k])
+                    to += 1
+            entry_to += parts
         if n > before:
             operations[n - 1, 0] |= LAST
             boundaries[i] |= SPECIAL
-    return n, free
+    return n, stored - fewest

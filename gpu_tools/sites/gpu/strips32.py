@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import possible
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.row_plan import RowPlan
-from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, STRIP
+from gpu_tools.sites.gpu.sweep32 import STRIP
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +16,6 @@ class Strips32:
     """A job's strips for the 32-bit kernel."""
 
     job: SiteJob
-    first_slot = 0
     border_bytes = 8
 
     @property
@@ -49,30 +42,13 @@ class Strips32:
     def numbers(self) -> JobNumbers:
         """The job's row of the table, without where its parts begin."""
         plan, columns = self.compiled, self.job.columns
-        n_slots = plan.traceback.n_slots
         return JobNumbers(
             self.job.limit.floor, len(plan.boundaries), -(-columns // STRIP),
-            stride=n_slots * STRIP, slots=n_slots, advances=plan.advances(), tracks=plan.tracks,
-            columns=columns, row=plan.row, start=plan.start,
+            stride=plan.n_slots * STRIP, columns=columns, first_stored=plan.slots.stored,
+            slots=plan.n_slots, advances=plan.advances(), tracks=plan.stored.tracks,
+            row=plan.slots.row, start=plan.slots.start,
         )  # fmt: skip
 
-    def symbols(self) -> NDArray[np.uint8]:
-        """Return the target's symbols by column."""
-        symbols = np.full(self.numbers.strips * STRIP, OTHER, dtype=np.uint8)
-        symbols[1 : self.job.columns] = self.job.target
-        return symbols
-
-    def parts(self, words: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-        """Return cells as `DeviceRows` has them, given their words."""
-        return [words.reshape(self.numbers.strips, -1, COLUMNS_PER_LANE, WARP, 1, 1)]
-
-    def end_of(self, lanes: NDArray[np.int32]) -> SweepEnd:
-        """Return the first of the best ends, at the least column, of those of all lanes.
-
-        Its score is None if chains must translate and none does.
-        """
-        lanes, job = lanes.reshape(-1, 3), self.job
-        scores, ends, columns = lanes.T
-        equal = np.flatnonzero(scores == scores.max())
-        end = SweepEnd(*lanes[equal[np.lexsort((columns[equal], ends[equal]))[0]]].tolist())
-        return end._replace(score=possible(end.score, job.limit, len(job.target), job.scoring))
+    def end_of(self, score: int, number: int, column: int) -> SweepEnd:
+        """Decode a best end; a boundary's number is the boundary."""
+        return SweepEnd(score, number, column)

@@ -7,103 +7,86 @@ there when it is needed, handed on by one shuffle, and no row waits for a maximu
 Lanes are at different boundaries at a time, so each step does all that a boundary may need, in the
 lane's part of the slots in shared memory.
 
-From lane to lane as from strip to strip goes a word for each boundary: the last column's value with
-the exons that are entered there, and without.
+With global ends a cell is S'. With free ends it is S' less what lifting adds in all columns before
+the strip: so 16 bits are enough for long targets. From lane to lane as from strip to strip goes a
+word for each boundary: the last column's value with the exons that are entered there, and without.
+
+Each lane notes its best end. A column that is no end of a chain is never better than one that is:
+with global ends no column has more than the last one; with free ends columns behind the target have
+less.
 """
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64, uint32
+from numba import cuda, int32, uint32
 
-from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.rows import (
-    at_least,
-    copy_quads,
-    filled,
-    load_quads,
-    load_words,
-    moved,
     place_of,
-    plus_times,
-    raised,
-    store_quads,
     store_word,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
     FOUR_WORDS,
     WARP,
+    add2,
     address,
     any_lane,
     kernel,
     load4,
     max2,
-    permute,
-    shuffle_up,
     sync_lanes,
 )
+from gpu_tools.sites.gpu.ends import COLUMN, NUMBER, SCORE
 from gpu_tools.sites.gpu.job_table import (
     BORDERS,
     BOUNDARIES,
     CELLS,
+    COLUMNS,
+    ENDS,
     FLOOR,
     LAST_SIZE,
-    OPERATIONS,
+    LIFTING,
     ROWS,
     SIZE,
     STRIDE,
     STRIPS,
-    SYMBOLS,
+    TARGET,
 )
-from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
+from gpu_tools.sites.gpu.packed_columns import (
+    HOT_SLOTS,
+    NARROW,
+    SHARED_BORDERS_AT,
+    SHARED_OUTS_AT,
+    SHARED_RING,
+    SHARED_SLOTS_AT,
+    WIDE,
+    make_choose,
+    make_columns,
+    make_find_column,
+    make_start,
+)
+from gpu_tools.sites.gpu.packed_step import (
+    END_GAP_AT,
+    LANES_AT,
+    from_border,
+    make_decode,
+    make_step,
+)
 from gpu_tools.sites.gpu.steps import (
-    COPY_AT,
-    FROM_ROW,
-    LATE_AT,
-    LEAST,
-    LOWEST,
-    OLD_AT,
-    SOURCE_AT,
-    TO_AT,
-    ZERO,
+    BEST_END,
+    WORDS,
 )
-from gpu_tools.sites.gpu.strips import NEVER, await_word, begin_strip, peek
-
-NARROW, WIDE = 4, 8
-"""Registers of cells a lane: of strips for the longest base sequences, and for all others."""
-QUAD = 4
-"""Neighbouring registers whose words lie side by side in a slot."""
-HOT_SLOTS = {NARROW: 14, WIDE: 7} if simulated() else {NARROW: 42, WIDE: 21}
-"""Slots in shared memory by registers a lane.
-
-With these a multiprocessor of an H100 or H200 holds eight strips, two for each of its schedulers.
-"""
-GAP_AT, EXTRA_AT, WORDS_AT, LANES_AT = 0, 1, 2, 8
-"""Where the scoring array has: the gap, bytes 4 to 7 of the words of lifted scores, those words by
-symbol of the base sequence, and for each lane 0 if it is the last one, else `WARP`.
-"""
-
-_LEAST_WORD = -0x7FFF8000
-_HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
-_LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
-
-# shared memory: four quads a step of two groups of steps, border words that come and that go. When
-# the last step of a group is done, lanes also load the border words behind the group's. Nobody uses
-# them, but they must be none that another lane has written: so a quad lies between.
-_QUADS, _RING = 4, 8 * WARP
-_BORDERS_AT = _QUADS * _RING
-_OUTS_AT = _BORDERS_AT + 2 * WARP + QUAD
-_SLOTS_AT = _OUTS_AT + 4 * WARP
+from gpu_tools.sites.gpu.strips import await_word, begin_strip, peek
 
 
 @cuda.jit(device=True)
 def _parts_of(job, strip, buffers):
-    """Return a strip's steps, selectors and cells, and the borders around it."""
-    steps, more_of_steps, selectors, memory = buffers
+    """Return a strip's steps, the target, the strip's cells, and the borders around it."""
+    steps, targets, memory = buffers
     n_rows = job[ROWS]
     before = job[BORDERS] + max(strip - 1, 0) * n_rows
     return (
-        steps[job[BOUNDARIES] :], more_of_steps[job[OPERATIONS] :],
-        selectors[job[SYMBOLS] + strip * job[SIZE] * WARP :],
+        steps[job[BOUNDARIES] :],
+        targets[job[TARGET] :],
         memory[job[CELLS] + strip * job[STRIDE] :],
         memory[before : before + n_rows], memory[job[BORDERS] + strip * n_rows :],
     )  # fmt: skip
@@ -111,10 +94,11 @@ def _parts_of(job, strip, buffers):
 
 @cuda.jit(device=True)
 def _step_of(shared, at):
-    """Return a step that lies in shared memory; its quads lie `_RING` apart."""
+    """Return a step that lies in shared memory; its quads lie `SHARED_RING` apart."""
     return (
-        load4(shared, at), load4(shared, at + int32(_RING)),
-        load4(shared, at + int32(2 * _RING)), load4(shared, at + int32(3 * _RING)),
+        load4(shared, at), load4(shared, at + int32(SHARED_RING)),
+        load4(shared, at + int32(2 * SHARED_RING)), load4(shared, at + int32(3 * SHARED_RING)),
+        load4(shared, at + int32(4 * SHARED_RING)),
     )  # fmt: skip
 
 
@@ -124,183 +108,85 @@ def _put_step(shared, at, step):
     for quad in step:
         shared[at], shared[at + uint32(1)] = quad[0], quad[1]
         shared[at + uint32(2)], shared[at + uint32(3)] = quad[2], quad[3]
-        at += uint32(_RING)
-
-
-def _make_decode(stride: int):
-    """Return the device function that turns a step's words into what lanes can use at once."""
-
-    @cuda.jit(device=True)
-    def boundary(symbol, begin, scoring):
-        high, cost = scoring[uint32(EXTRA_AT)], scoring[uint32(GAP_AT)]
-        if symbol == NO_SYMBOL:
-            high, cost = int32(NEVER), int32(0)
-        return scoring[uint32(symbol + WORDS_AT)], high, cost, begin
-
-    @cuda.jit(device=True)
-    def slot(number):
-        return int32((number & int32(127)) * int32(4 * stride))
-
-    @cuda.jit(device=True)
-    def decode(words, scoring):
-        what, bonuses, others, begins = words
-        return (
-            boundary(
-                int32(what & int32(7)), permute(begins, begins, int32(_LOW_TWICE)), scoring
-            ),
-            boundary(
-                int32((what >> int32(LATE_AT)) & int32(7)),
-                permute(begins, begins, int32(_HIGH_TWICE)), scoring,
-            ),
-            (
-                permute(bonuses, bonuses, int32(_LOW_TWICE)),
-                permute(bonuses, bonuses, int32(_HIGH_TWICE)),
-                slot(what >> int32(SOURCE_AT)), slot(what >> int32(OLD_AT)),
-            ),
-            (
-                slot(what >> int32(TO_AT)), slot(others),
-                int32((others >> int32(COPY_AT)) * int32(stride)),
-                int32(what & int32(FROM_ROW) != 0),
-            ),
-        )  # fmt: skip
-
-    return decode
+        at += uint32(SHARED_RING)
 
 
 @cuda.jit(device=True)
-def _moved_on(row, diagonal, boundary, came, chosen):
-    """Return the row at the next boundary, raised to the empty chain's.
-
-    What the lane's last columns have before that is returned as well.
-    """
-    score, high, cost, begin = boundary
-    left = permute(came, came, int32(_HIGH_TWICE))
-    row = moved(row, chosen, (score, high), diagonal, left, cost)
-    own = permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW))
-    return at_least(at_least(row, own), begin), max2(row[-1], own)
-
-
-@cuda.jit(device=True)
-def _handed_on(came, before, after):
-    """Return what stands to the next row's upper left, and the word for the next lane."""
-    diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
-    return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
-
-
-@cuda.jit(device=True)
-def _words_of(here, there, n, n_steps):
+def _words_of(steps, n, n_steps):
     """Return the words of a step, of the last one if there are not so many."""
-    n = min(int32(n), int32(n_steps - 1))
+    at = uint32(min(int32(n), int32(n_steps - 1)) * int32(WORDS))
     return (
-        here[uint32(n)], here[uint32(n + n_steps)], there[uint32(n)], there[uint32(n + n_steps)],
+        steps[at], steps[at + uint32(1)], steps[at + uint32(2)], steps[at + uint32(3)],
+        steps[at + uint32(4)],
     )  # fmt: skip
 
 
-def _make_step(size: int):
-    """Return the device function that moves the state of a strip on by a step.
-
-    The state is the row's cells, what stands to its upper left, and two words of the lane before.
-    Two words for the next strip are returned as well.
-    """
-    load = load_quads(size)
-
-    @cuda.jit(device=True)
-    def do_step(state, step, borders, fixed):
-        row, diagonal, early_came, late_came = state
-        early, late, (bonus, row_bonus, source, old), (to, raising, copy, from_row) = step
-        chosen, own, is_first, shared, copies, scratch = fixed
-        other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
-        entering = load(shared, int32(raising + own))
-        row, last = _moved_on(row, diagonal, early, early_came, chosen)
-        diagonal, early_out = _handed_on(early_came, last, row[-1])
-        early_came = shuffle_up(early_out, scratch)
-        row, last = _moved_on(row, diagonal, late, late_came, chosen)
-        entered = raised(row, entering, row_bonus)
-        diagonal, late_out = _handed_on(late_came, last, entered[-1])
-        made = raised(before, plus_times(row, from_row, other), bonus)
-        store_quads(shared, int32(to + own), made)
-        copy_quads(copies, copy, made)
-        state = entered, diagonal, early_came, shuffle_up(late_out, scratch)
-        return _from_border(state, borders, is_first), (early_out, late_out)
-
-    return do_step
-
-
 @cuda.jit(device=True)
-def _from_border(state, borders, is_first):
-    """Return the state with the border's words as those of the lane before the first one."""
-    row, diagonal, early_came, late_came = state
-    if is_first:
-        early_came, late_came = borders
-    return row, diagonal, early_came, late_came
+def _lowered(job, strip):
+    """Return what is added to border words because lifting begins anew with each strip."""
+    each = int32(-job[LIFTING]) if strip > 0 else int32(0)
+    return int32(int32(each & int32(0xFFFF)) | int32(each << int32(16)))
 
 
 @cuda.jit(device=True)
 def _borders_of(shared, k):
     """Return the border words for step `k` of a group."""
-    at = uint32(_BORDERS_AT + 2 * k)
+    at = uint32(SHARED_BORDERS_AT + 2 * k)
     return shared[at], shared[at + uint32(1)]
-
-
-def _make_start(size: int):
-    """Return the device function that fills the slots that never change, and begins a row."""
-    stride = 4 * size * WARP
-
-    @cuda.jit(device=True)
-    def start(chosen, floor, own, shared):
-        store_quads(shared, int32(own + ZERO * stride), filled(chosen, int32(0)))
-        store_quads(shared, int32(own + LOWEST * stride), filled(chosen, floor))
-        store_quads(shared, int32(own + LEAST * stride), filled(chosen, int32(_LEAST_WORD)))
-        return filled(chosen, floor), floor, floor, floor
-
-    return start
 
 
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
-    load, decode = load_words(size), _make_decode(size * WARP)
-    start, do_step = _make_start(size), _make_step(size)
+    decode, choose = make_decode(size * WARP), make_choose(size)
+    start, do_step = make_start(size), make_step(size)
+    columns, find_column = make_columns(size), make_find_column(size)
 
     @cuda.jit(device=True)
     def advance(state, step, first, k, own_out, fixed):
         """Do step `k` of a group; return the next one as well."""
-        shared, out, k = fixed[3], own_out + uint32(2 * k), int32(k + 1)
+        shared, out, k = fixed[5], own_out + uint32(2 * k), int32(k + 1)
         following, borders = _step_of(shared, int32(first + 4 * k)), _borders_of(shared, k)
         state, (shared[out], shared[out + uint32(1)]) = do_step(state, step, borders, fixed)
         return state, following
 
     @cuda.jit(device=True)
-    def sweep(job, strip, parts, numbers, scoring, shared, scratch):
-        here, there, looked_up, cells, arriving, leaving = parts
+    def sweep(job, strip, parts, numbers, ends, scoring, shared, scratch):
+        """Sweep a strip; `ends` takes the lane's best end."""
+        steps, target, cells, arriving, leaving = parts
         lane, own, own_out = numbers
         n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
-        own_step, own_border = uint32(4 * lane), uint32(_BORDERS_AT + 2 * lane)
+        own_step, own_border = uint32(4 * lane), uint32(SHARED_BORDERS_AT + 2 * lane)
         next_step = own_step + uint32(4 * WARP)
-        chosen = load(looked_up, uint32(lane), uint32(WARP))
-        is_first = lane == 0
-        fixed = chosen, own, is_first, shared, address(cells[4 * lane :]), scratch
+        is_first, gap = lane == 0, scoring[uint32(END_GAP_AT)]
+        first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
+        chosen = choose(target, first_column, int32(job[COLUMNS]), own, lane, shared)
+        starts, drops = columns(chosen, int32(2 * lane * size), gap)
+        lowered = _lowered(job, strip)
+        copies = cells[4 * lane :]
+        fixed = chosen, starts, drops, own, is_first, shared, address(copies), scratch
         sync_lanes()
-        state = start(chosen, floor, own, shared)
+        state = start(chosen, starts, floor, lane, own, shared)
         # the last step does nothing: so do the lanes that are before the first one
-        idle = _words_of(here, there, int32(n_steps - 1), n_steps)
+        idle = _words_of(steps, int32(n_steps - 1), n_steps)
         _put_step(shared, next_step, decode(idle, scoring))
-        words, at = _words_of(here, there, lane, n_steps), int32(2 * (lane + WARP - 1))
+        words, at = _words_of(steps, lane, n_steps), int32(2 * (lane + WARP - 1))
         early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
         first = int32(0)
         while any_lane(first < n_steps):
             early = await_word(arriving, strip, at, early, floor)
             late = await_word(arriving, strip, int32(at + 1), late, floor)
+            early, late = max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
             sync_lanes()
             _put_step(shared, own_step, _step_of(shared, int32(4 * WARP + 4 * lane)))
             _put_step(shared, next_step, decode(words, scoring))
             shared[own_border], shared[own_border + uint32(1)] = early, late
             sync_lanes()
-            words = _words_of(here, there, int32(first + lane + WARP), n_steps)
+            words = _words_of(steps, int32(first + lane + WARP), n_steps)
             at = int32(at + 2 * WARP)
             early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
             own_first, k, more = int32(4 * WARP - 4 * lane), int32(0), True
             step = _step_of(shared, own_first)
-            state = _from_border(state, _borders_of(shared, k), is_first)
+            state = from_border(state, _borders_of(shared, k), is_first)
             while more:
                 # known long before the branch
                 more = any_lane(k < int32(WARP - 2))
@@ -309,20 +195,23 @@ def _make_sweep(size: int):
                 state, step = advance(state, step, own_first, int32(k + 1), own_out, fixed)
                 k = int32(k + 2)
             sync_lanes()
-            out, left = uint32(2 * (first + lane)), uint32(_OUTS_AT + 2 * lane)
+            out, left = uint32(2 * (first + lane)), uint32(SHARED_OUTS_AT + 2 * lane)
             store_word(leaving, out, shared[left])
             store_word(leaving, out + uint32(1), shared[left + uint32(1)])
             first = int32(first + WARP)
+        best_row = copies[BEST_END * size * WARP :]
+        ends[SCORE], ends[NUMBER] = state[4]
+        ends[COLUMN] = find_column(best_row, first_column, gap)
 
     return sweep
 
 
 _sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
-_SHARED_WORDS = _SLOTS_AT + WARP * max(size * slots for size, slots in HOT_SLOTS.items())
+_SHARED_WORDS = SHARED_SLOTS_AT + WARP * max(size * slots for size, slots in HOT_SLOTS.items())
 
 
 @kernel()
-def sweep_packed_warp(jobs, strips, steps, more_of_steps, selectors, memory, scoring):
+def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
@@ -330,18 +219,19 @@ def sweep_packed_warp(jobs, strips, steps, more_of_steps, selectors, memory, sco
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 18)
+    jobs : int64 array, shape (J, 20)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
-    steps, more_of_steps : int32 array
-        The words of `gpu_tools.sites.gpu.steps`: for each job the first one of all steps, then
-        the second one; the third one, then the fourth one.
-    selectors : int32 array
-        Of each strip, word and lane: the bytes that look the columns' lifted scores up.
+    steps : int32 array
+        The words of `gpu_tools.sites.gpu.steps`, step by step.
+    targets : uint8 array
+        The jobs' symbols.
     memory : int32 array
         Of each strip and step two border words, all `NEVER`, then of each strip the copies of
-        slots; both are written.
+        rows; both are written.
+    ends : int32 array, shape (strips, WARP, 3)
+        Score, number and column of the best end of each strip and lane; written.
     scoring : int32 array
         See `GAP_AT`; scores of both halves.
     """
@@ -349,46 +239,18 @@ def sweep_packed_warp(jobs, strips, steps, more_of_steps, selectors, memory, sco
     # one array: the compiler then works its address out once
     shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
     lane = int32(cuda.threadIdx.x)
-    own = place_of(shared, uint32(_SLOTS_AT + 4 * lane))
+    own = place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane))
     # all lanes store what they leave to the next, without a branch; the last one's is used
-    own_out = uint32(_OUTS_AT + 2 * scoring[uint32(LANES_AT + lane)])
+    own_out = uint32(SHARED_OUTS_AT + 2 * scoring[uint32(LANES_AT + lane)])
     numbers = lane, own, own_out
     while True:
         k = begin_strip(strips, scratch)
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
-        parts = _parts_of(job, strip, (steps, more_of_steps, selectors, memory))
-        is_last = strip == job[STRIPS] - 1
+        parts = _parts_of(job, strip, (steps, targets, memory))
+        is_last, found = strip == job[STRIPS] - 1, ends[job[ENDS] + strip, lane]
         if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
-            _sweep_wide(job, strip, parts, numbers, scoring, shared, scratch)
+            _sweep_wide(job, strip, parts, numbers, found, scoring, shared, scratch)
         else:
-            _sweep_narrow(job, strip, parts, numbers, scoring, shared, scratch)
-
-
-@kernel()
-def find_ends_thread(jobs, last_exits, memory, ends):
-    """Find the best end of each job; thread block (x, y) looks at boundaries of job x.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 18)
-    last_exits : int32 array
-        Of each job, by border word: the score of a last exit.
-    memory : int32 array
-        As the sweep left it.
-    ends : int64 array, shape (J,)
-        Raised to the best S' at the last column, shifted up by 32 bits, less its border word's
-        number: so the first of equals wins.
-    """
-    own = int32(cuda.blockIdx.x)
-    job = jobs[own]
-    n_rows = int32(job[ROWS])
-    column = memory[job[BORDERS] + (job[STRIPS] - 1) * n_rows :]
-    scores = last_exits[job[BOUNDARIES] :]
-    best = int64(-(2**62))
-    first = int32(cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x)
-    for i in range(first, n_rows, int32(cuda.gridDim.y * cuda.blockDim.x)):
-        score = int64(int32(column[uint32(i)] >> int32(16)) + scores[uint32(i)])
-        best = max(best, (score << 32) - int64(i))
-    cuda.atomic.max(ends, own, best)
+            _sweep_narrow(job, strip, parts, numbers, found, scoring, shared, scratch)

@@ -22,6 +22,8 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     shuffle_up_by,
 )
 from gpu_tools.model.scoring import N_SYMBOLS
+from gpu_tools.model.sequences import OTHER
+from gpu_tools.sites.gpu.ends import COLUMN, LOWEST_SCORE, NUMBER, SCORE
 from gpu_tools.sites.gpu.job_table import (
     ADVANCES,
     BORDERS,
@@ -36,7 +38,7 @@ from gpu_tools.sites.gpu.job_table import (
     SLOTS,
     START,
     STRIDE,
-    SYMBOLS,
+    TARGET,
     TRACKS,
 )
 from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
@@ -58,15 +60,13 @@ multiprocessor could compute.
 _SHARED_WORDS = SHARED_SLOTS * STRIP
 NEVER_PAIR = int64(-0x7F7F7F7F7F7F7F80)
 """A pair of border words that is not there yet."""
-LOWEST_SCORE = -(2**31)
 _NOT_FINAL = -3 * 2**29
 """Makes less of any cell than a final one can be, in 32 bits."""
 
 # elements of the scoring
 GAP = N_SYMBOLS * N_SYMBOLS
 FREE = GAP + 1
-# what a lane says of its best end
-SCORE, BOUNDARY, COLUMN = range(3)
+MOST = GAP + 2
 
 empty_chain = cuda.jit(device=True)(core.empty_chain)
 
@@ -135,7 +135,7 @@ def _begin_columns(job, column, symbols, scoring, start, target, drops):
     low = int32(0) if free else high
     for c in range(COLUMNS_PER_LANE):
         own = int32(column + c)
-        target[c] = symbols[own]
+        target[c] = int32(symbols[own - 1]) if own >= 1 and own <= high else int32(OTHER)
         start[c * WARP] = empty_chain(own, gap, free)
         drops[c] = int32(gap * own) if own >= low and own <= high else int32(_NOT_FINAL)
     return column <= high and column + COLUMNS_PER_LANE > low
@@ -165,7 +165,7 @@ def _find_end(row, drops, first, boundary, bonus, best):
     for c in range(COLUMNS_PER_LANE):
         most = max(most, int32(row[c * WARP] + drops[c]))
     if int32(most + bonus) > best[SCORE]:
-        best[SCORE], best[BOUNDARY] = int32(most + bonus), boundary
+        best[SCORE], best[NUMBER] = int32(most + bonus), boundary
         for c in range(COLUMNS_PER_LANE - 1, -1, -1):
             if int32(row[c * WARP] + drops[c]) == most:
                 best[COLUMN] = int32(first + c)
@@ -177,22 +177,22 @@ def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, 
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 18)
+    jobs : int64 array, shape (J, 20)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
     boundaries, operations : int32 array
         See `gpu_tools.sites.gpu.row_plan`; operations are read one ahead.
     targets : uint8 array
-        Target symbols by column of each job, padded to whole strips.
+        The jobs' symbols.
     cells : int32 array
         Of each strip, by slot, word and lane: the rows, written.
     borders : int64 array, all `NEVER_PAIR`
         Of each strip and advance, its last column before and after; written.
     ends : int32 array, shape (strips, WARP, 3)
         Score, boundary and column of the best end of each strip and lane; written.
-    scoring : int32 array, shape (27,)
-        Lifted substitution scores, gap, free ends.
+    scoring : int32 array, shape (28,)
+        Lifted substitution scores, gap, free ends, and the most that S' rises by in a column.
     """
     scratch = cuda.shared.array(WARP, int64)
     table = cuda.shared.array(GAP, int32)
@@ -217,9 +217,9 @@ def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, 
         arriving = borders[job[BORDERS] + max(strip - 1, 0) * advances :]
         fixed = (advances, arriving, leaving, floor, scoring[GAP], scratch)
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
-        start, symbols = hot[job[START] * STRIP + lane :], targets[job[SYMBOLS] :]
+        start, symbols = hot[job[START] * STRIP + lane :], targets[job[TARGET] :]
         ends_here = _begin_columns(job, column, symbols, scoring, start, target, drops)
-        best[SCORE], best[BOUNDARY], best[COLUMN] = int32(LOWEST_SCORE), int32(0), int32(0)
+        best[SCORE], best[NUMBER], best[COLUMN] = int32(LOWEST_SCORE), int32(0), int32(0)
         word = (int64(floor) << int64(32)) | (int64(floor) & int64(0xFFFFFFFF))
         n, number = int32(0), int32(0)
         # both are read one ahead: memory is too far away to wait for them

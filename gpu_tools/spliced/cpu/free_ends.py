@@ -135,7 +135,7 @@ def traced_result(
         target_start=traced.first_column,
         target_end=column,
         cigar=traced.cigar,
-        exon_scores=tuple(float(graph.exon_scores[exon.entry[0]]) for exon in traced.exons),
+        exon_scores=tuple(float(graph.exon_scores[exon]) for exon, *_ in traced.entries),
         **more,
     )
 

@@ -1,10 +1,12 @@
 """Operations on rows in slots, as the kernels of site mode do them, done by NumPy."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SweepEnd
+from gpu_tools.sites.gpu import steps as gpu_steps
+from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
 from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, LOWER, PUT, RAISE
 from gpu_tools.splicing.recurrence import empty_chain
@@ -54,10 +56,10 @@ class Machine:
             assert kind == ADVANCE
             self.advance(to, source)
 
-    def run(self, plan, tracks, behind_boundary=lambda i: None):
+    def run(self, plan, tracks):
         """Do a plan's operations; each nucleotide advances the slots `tracks`."""
         operations = iter(plan.operations.tolist())
-        for i, info in enumerate(plan.boundaries.tolist()):
+        for info in plan.boundaries.tolist():
             if info % SPECIAL != NO_SYMBOL:
                 for track in tracks:
                     self.advance(track, info % SPECIAL)
@@ -66,18 +68,69 @@ class Machine:
                 code, *rest = next(operations)
                 self.operate(code % LAST, *rest)
                 more = not code & LAST
-            behind_boundary(i)
         assert next(operations, None) is None
 
-    def rows(self, first: int) -> DeviceRows:
-        stored = self.cells[first:-1].astype(np.int32)
-        return DeviceRows([stored.reshape(1, len(stored), -1, 1, 1, 1)], first)
+
+class StepMachine(Machine):
+    """Rows in slots, copies of rows, and what the packed kernel does with them in a step."""
+
+    def __init__(self, job: SiteJob, steps: gpu_steps.StepTable):
+        super().__init__(job, steps.n_hot)
+        self.floor = job.packed_limit.floor
+        self.cells[:] = self.floor
+        self.last_exits = job.table.last_exit
+        self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
+        self.copies = np.full((steps.n_copies, self.columns), self.floor)
+        self.cells[gpu_steps.ZERO], self.cells[gpu_steps.LEAST] = 0, -(2**31)
+        self.cells[gpu_steps.START] = self.empty
+        # nothing may be read before it is set
+        self.cells[gpu_steps.NOWHERE : -1] = 2**40
+
+    def step(self, n: int, what: int, bonuses: int, others: int, begins: int, leaving: int) -> None:
+        symbols, scores = (what & 7, what >> 4 & 7), unpacked(begins)
+        for late, (symbol, exit) in enumerate(zip(symbols, unpacked(leaving), strict=True)):
+            if symbol != NO_SYMBOL:
+                self.advance(-1, symbol)
+            boundary = self.boundaries.get(2 * n + late)
+            if exit != -(2**15):
+                assert exit == self.last_exits[boundary]
+                self.find_end(-1, boundary, exit)
+            if scores[late] != -(2**15):
+                self.operate(BEGIN, -1, -1, scores[late])
+        self.set_slot_and_row(what, bonuses, others)
+
+    def set_slot_and_row(self, what: int, bonuses: int, others: int) -> None:
+        cells, (source, old, to) = self.cells, (what >> at & 127 for at in (8, 16, 24))
+        (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
+        other = cells[source] + (cells[-1] if what & gpu_steps.FROM_ROW else 0)
+        made = np.maximum(cells[old], other + bonus)
+        if copy:
+            assert abs(copy) >= gpu_steps.FIRST_STORED
+            self.copies[abs(copy)] = other if copy > 0 else cells[raising]
+        cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
+        assert to >= gpu_steps.NOWHERE
+        cells[to] = made if to != gpu_steps.NOWHERE else 2**40
 
 
-def run_rows(job: SiteJob) -> tuple[DeviceRows, SweepEnd]:
-    """Return rows and best end of a job as the 32-bit kernel gives them."""
+def unpacked(word: int) -> tuple[int, int]:
+    """Return the halves of a word, the lower one first."""
+    low, high = np.array([word], dtype=np.int32).view(np.int16).tolist()
+    return low, high
+
+
+def run_rows(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+    """Return stored rows and best end of a job as the 32-bit kernel gives them."""
     plan = job.strand.row_plan
-    machine = Machine(job, plan.traceback.n_slots)
-    machine.cells[plan.start] = machine.empty
-    machine.run(plan, [plan.row + k for k in range(plan.tracks)])
-    return machine.rows(0), SweepEnd(*machine.best)
+    machine = Machine(job, plan.n_slots)
+    machine.cells[plan.slots.start] = machine.empty
+    machine.run(plan, [plan.slots.row + k for k in range(plan.stored.tracks)])
+    return machine.cells[plan.slots.stored : -1], SweepEnd(*machine.best)
+
+
+def run_steps(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+    """Return stored rows and best end of a job as the packed kernel gives them."""
+    steps = job.strand.steps
+    machine = StepMachine(job, steps)
+    for n, words in enumerate(steps.words.tolist()):
+        machine.step(n, *words)
+    return machine.copies[gpu_steps.FIRST_STORED :], SweepEnd(*machine.best)

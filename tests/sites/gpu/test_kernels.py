@@ -7,25 +7,41 @@ from tests.kernels import array
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.sites.gpu.sweep import find_ends_thread, sweep_packed_warp
+from gpu_tools.sites.gpu.ends import find_ends_warp
+from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
+from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 
 INT32, INT64, UINT8 = array(types.int32), array(types.int64), array(types.uint8)
-JOBS, STRIPS = array(types.int64, 2), array(types.int32, 2)
+JOBS, STRIPS, ENDS = array(types.int64, 2), array(types.int32, 2), array(types.int32, 3)
 
 
 def test_packed_sweep(to_ptx):
-    ptx = to_ptx(sweep_packed_warp, JOBS, STRIPS, INT32, INT32, INT32, INT32, INT32)
+    ptx = to_ptx(sweep_packed_warp, JOBS, STRIPS, INT32, UINT8, INT32, ENDS, INT32)
     assert "ld.shared.v4" in ptx
     assert "max.s16x2" in ptx
     assert ".local" not in ptx
 
 
-def test_ends_of_the_packed_sweep(to_ptx):
-    assert ".entry" in to_ptx(find_ends_thread, JOBS, INT32, INT32, INT64)
-
-
 def test_sweep_in_32_bits(to_ptx):
-    ends = array(types.int32, 3)
-    ptx = to_ptx(sweep32_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ends, INT32)
+    ptx = to_ptx(sweep32_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32)
     assert ".local" not in ptx
+
+
+def test_best_ends(to_ptx):
+    assert ".local" not in to_ptx(find_ends_warp, JOBS, ENDS, STRIPS)
+
+
+@pytest.mark.parametrize("kernel", [trace_packed_warp, trace32_warp])
+def test_tracebacks(to_ptx, kernel):
+    buffers = INT32, INT32, UINT8, UINT8, INT32, INT32
+    ptx = to_ptx(kernel, JOBS, JOBS, *buffers, INT32, array(types.int32, 2), INT32)
+    assert ".local" not in ptx
+
+
+@pytest.mark.parametrize(
+    "kernel", [find_ends_warp, sweep_packed_warp, sweep32_warp, trace_packed_warp, trace32_warp]
+)
+def test_kernels_hold_no_other_functions(kernel):
+    """Else no other process finds what was compiled."""
+    assert kernel.py_func.__closure__ is None

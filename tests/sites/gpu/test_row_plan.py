@@ -1,137 +1,65 @@
-"""Row plans and steps of site mode, done by NumPy: sweeps and chains are the CPU's."""
+"""Row plans and steps of site mode, done by NumPy: ends are the CPU's, stored rows agree."""
 
 import numpy as np
 import pytest
 
 from gpu_tools import Sequence, SplicedScoring
-from gpu_tools.sites.api import SiteCase, _finished, site_align
-from gpu_tools.sites.table import CLOSED, IntronClass
+from gpu_tools.sites.api import SiteCase, site_align
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import IntronClass
 from tests import cases
 from tests.sites.test_api import changed, random_table, random_target
 
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu import steps as gpu_steps
-from gpu_tools.sites.gpu.device_sweeps import sweep_of
-from gpu_tools.sites.gpu.job import DeviceRows, SiteJob, SiteStrand, SweepEnd
-from gpu_tools.sites.gpu.launch import device_bytes
+from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+from gpu_tools.sites.gpu.launch import checked, device_bytes
+from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, NARROW, WIDE
 from gpu_tools.sites.gpu.packed_strips import packed_strips
-from gpu_tools.sites.gpu.row_plan import BEGIN, NO_SYMBOL, compile_for_registers
-from gpu_tools.sites.gpu.strips32 import Strips32
-from gpu_tools.sites.gpu.sweep import HOT_SLOTS, NARROW, WIDE
-from tests.sites.gpu.row_machine import Machine, run_rows
+from tests.sites.gpu.row_machine import run_rows, run_steps
 from tests.sites.gpu.test_sweep import coding_table, varied_table
 
 
-def run_in_memory(job: SiteJob):
-    """Return strips, rows and best end as the 32-bit kernel gives them."""
-    rows, end = run_rows(job)
-    strips = Strips32(job)
-    return strips, rows, strips.end_of(np.array([end]))
-
-
-def run_in_registers(job: SiteJob):
-    """Return the row plan of a kernel with the row in registers, and what it stores."""
-    plan, _, stored = compile_for_registers(job.sites, job.blocks)
-    machine = Machine(job, plan.traceback.n_slots)
-    first = job.table.first_entry
-
-    def begin(i):
-        if first[i] > -(2**62):
-            machine.operate(BEGIN, -1, -1, int(first[i]))
-
-    machine.run(plan, [-1], begin)
-    return plan.traceback, machine.rows(stored)
-
-
-def unpacked(word: int) -> tuple[int, int]:
-    """Return the halves of a word, the lower one first."""
-    low, high = np.array([word], dtype=np.int32).view(np.int16).tolist()
-    return low, high
-
-
-class StepMachine(Machine):
-    """Rows in slots, the copies of them, and what the packed kernel does with them in a step."""
-
-    def __init__(self, job: SiteJob, steps: gpu_steps.StepTable):
-        super().__init__(job, steps.n_hot)
-        self.last_exits = job.table.last_exit
-        self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
-        n_copies = steps.traceback.n_slots - steps.first_copy
-        self.copies = np.full((n_copies, self.columns), self.floor)
-        self.cells[[gpu_steps.ZERO, gpu_steps.LEAST]] = [[0], [-(2**31)]]
-        # nothing may be read before it is set
-        self.cells[gpu_steps.LEAST + 1 : -1] = 2**40
-
-    def step(self, n: int, what: int, bonuses: int, others: int, begins: int) -> None:
-        symbols = what & 7, what >> 4 & 7
-        for late, (symbol, score) in enumerate(zip(symbols, unpacked(begins), strict=True)):
-            if symbol != NO_SYMBOL:
-                self.advance(-1, symbol)
-            boundary = self.boundaries.get(2 * n + late)
-            if boundary is not None and self.last_exits[boundary] > -(2**62):
-                self.find_end(-1, boundary, int(self.last_exits[boundary]))
-            self.cells[-1] = np.maximum(self.cells[-1], score)
-        self.set_slot_and_row(what, bonuses, others)
-
-    def set_slot_and_row(self, what: int, bonuses: int, others: int) -> None:
-        cells, (source, old, to) = self.cells, (what >> at & 127 for at in (8, 16, 24))
-        (bonus, row_bonus), raising, copy = unpacked(bonuses), others & 127, others >> 8
-        other = cells[source] + (cells[-1] if what & gpu_steps.FROM_ROW else 0)
-        made = np.maximum(cells[old], other + bonus)
-        cells[-1] = np.maximum(cells[-1], cells[raising] + row_bonus)
-        assert to >= gpu_steps.NOWHERE
-        cells[to] = made if to != gpu_steps.NOWHERE else 2**40
-        if copy:
-            self.copies[copy] = made
-
-
-def run_steps(job: SiteJob):
-    """Return strips, rows and best end as the packed kernel gives them."""
-    steps = job.strand.steps
-    machine = StepMachine(job, steps)
-    for n, words in enumerate(steps.words.T.tolist()):
-        machine.step(n, *words)
-    copies = machine.copies
-    rows = DeviceRows([copies.reshape(1, len(copies), -1, 1, 1, 1)], steps.first_copy)
-    return packed_strips(job, WIDE), rows, SweepEnd(*machine.best)
-
-
-def check(rng, ends: str, table_of, run, rows_per_block: int) -> int:
-    """Compare a random case with the CPU; return the exons of its chain."""
+def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
+    """Return a random case of one strand, and its job if it has a chain."""
     base = cases.random_text(rng, int(rng.integers(20, 160)))
     target = random_target(rng, base, int(rng.integers(1, 60)))
     table = table_of(rng, len(base), float(rng.choice([0.05, 0.2, 0.5])), 30)
     scoring = SplicedScoring(gap=int(rng.integers(-3, 0)), ends=ends)
     made = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), {"+": table})
-    (expected,) = site_align([made], scoring, device="cpu", threads=1)
     if not table.has_chain():
+        return made, None
+    return made, SiteJob(SiteStrand(made.codes("+"), table, scoring), made.target.codes)
+
+
+def check_ends(rng, ends: str, table_of, run) -> int:
+    """Compare a random case's best end with the CPU's; return the exons of its chain."""
+    made, job = random_job(rng, ends, table_of)
+    if job is None or (run is run_steps and not job.fits_packed):
         return 0
-    strand = SiteStrand(made.codes("+"), table, scoring, rows_per_block)
-    job = SiteJob(strand, made.target.codes)
-    if run is run_steps and not job.fits_packed:
-        return 0
-    strips, rows, end = run(job)
+    (expected,) = site_align([made], job.scoring, device="cpu", threads=1)
+    end = checked(job, run(job)[1])
     assert end.score == expected.score
     if end.score is None:
         return 0
-    assert _finished(made, "+", sweep_of(strips, rows, end), scoring) == expected
+    assert (end.end, end.column) == (expected.chain[-1][1], expected.target_end)
     return len(expected.chain)
 
 
 RUNS = {
     "packed": ("global", varied_table, run_steps),
-    "32 bits": ("free-target", varied_table, run_in_memory),
-    "coding": ("global", coding_table, run_in_memory),
+    "packed, free ends": ("free-target", varied_table, run_steps),
+    "32 bits": ("free-target", varied_table, run_rows),
+    "coding": ("global", coding_table, run_rows),
 }
 
 
 @pytest.mark.parametrize("kernel", RUNS)
-@pytest.mark.parametrize("rows", [1, 3, 40])
-def test_row_plans(kernel, rows):
-    rng = np.random.default_rng(rows)
-    exons = [check(rng, *RUNS[kernel], rows) for _ in range(60)]
+@pytest.mark.parametrize("seed", [1, 3, 40])
+def test_best_ends(kernel, seed):
+    rng = np.random.default_rng(seed)
+    exons = [check_ends(rng, *RUNS[kernel]) for _ in range(60)]
     assert max(exons) > 1
 
 
@@ -143,28 +71,29 @@ def table_with_shared_slots(rng, length: int, share: float, longest: int):
     return changed(table, inner_entry=entries)
 
 
-@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_in_memory)])
+@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_rows)])
 def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
     rng = np.random.default_rng(7)
-    exons = [check(rng, ends, table_with_shared_slots, run, 40) for _ in range(40)]
+    exons = [check_ends(rng, ends, table_with_shared_slots, run) for _ in range(40)]
     assert max(exons) > 1
 
 
+@pytest.mark.parametrize("ends", ["global", "free-target"])
 @pytest.mark.parametrize("seed", range(8))
-def test_steps_store_the_rows_that_operations_store(seed):
+def test_both_kernels_store_the_same_rows(seed, ends):
     """Also where a chain may begin at a boundary at which another exon ends."""
     rng = np.random.default_rng(seed)
     table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
     table = changed(table, first_entry=rng.integers(-9, 60, len(table.first_entry)))
     codes = rng.integers(0, 4, 150).astype(np.uint8)
-    job = SiteJob(SiteStrand(codes[:120], table, SplicedScoring(), 5), codes[110:])
-    (traceback, rows), (strips, copies, _) = run_in_registers(job), run_steps(job)
-    stored = [slot for slot in traceback.exits.tolist() if slot > strips.first_slot]
-    stored += [first + k for first in traceback.blocks.tolist() for k in range(2 + 2)]
-    assert len(stored) > 5 * len(job.blocks)
-    for slot in stored:
-        expected = rows.row(slot, job.columns).tolist()
-        assert copies.row(slot, job.columns).tolist() == expected
+    job = SiteJob(SiteStrand(codes[:120], table, SplicedScoring(ends=ends)), codes[110:])
+    assert job.fits_packed
+    (copies, end), (rows, expected) = run_steps(job), run_rows(job)
+    assert end == expected
+    taken = [row for row in range(len(rows)) if rows[row].max() > job.limit.floor]
+    assert len(taken) > 50
+    floor = max(job.packed_limit.floor, job.limit.floor)
+    assert (np.maximum(copies, floor) == np.maximum(rows, floor)).all()
 
 
 def job_with_pending_exits(length: int) -> SiteJob:
@@ -189,11 +118,11 @@ def test_base_sequences_that_need_many_slots_have_narrow_strips_or_32_bits():
 def test_memory_is_not_underestimated(kernel):
     """Batches are cut by it."""
     ends, table_of, run = RUNS[kernel]
-    table = table_of(np.random.default_rng(4), 3000, 0.01, 30)
+    table = table_of(np.random.default_rng(4), 3000, 0.1, 30)
     codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
     job = SiteJob(SiteStrand(codes, table, SplicedScoring(ends=ends)), codes[:700])
-    assert job.fits_packed == (run is run_steps)
-    n_slots = job.strand.steps.traceback.n_slots if job.fits_packed else 0
-    n_slots = n_slots or job.strand.row_plan.traceback.n_slots
-    cells = n_slots * len(codes[:700]) * (2 if job.fits_packed else 4)
-    assert cells < device_bytes(job, packs=True) < 10 * cells
+    assert job.fits_packed == (run is run_steps or table_of is varied_table)
+    packs = run is run_steps
+    compiled = job.strand.steps if packs else job.strand.row_plan
+    cells = compiled.stored.count * len(codes[:700]) * (2 if packs else 4)
+    assert cells < device_bytes(job, packs) < 10 * cells

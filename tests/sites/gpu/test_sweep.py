@@ -10,7 +10,8 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import IntronClass, SiteTable
 from tests import cases
 from tests.sites.test_api import STOPS, changed, random_intron, random_table, random_target
 
@@ -23,20 +24,26 @@ SEEDS = range(1, 2) if simulated() else range(40)
 
 
 def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **options) -> list:
-    """Return results with `options` of the GPU's schedule; `finish` makes them of the sweeps."""
+    """Return results with `options` of the GPU's schedule; `finish` makes them of the chains."""
+    from gpu_tools.sites.gpu.chains import trace
     from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus
 
     def finished(case, strand, found):
-        return finish(case, strand, found, scoring)
+        return finish(case, strand, found, scoring, trace)
 
-    return align_on_gpus(made, scoring, (0,), 1, finished, SiteGpuOptions(**options))
+    def on_cpu(large):
+        return site_align(large, scoring, device="cpu")
+
+    return align_on_gpus(made, scoring, (0,), 1, finished, on_cpu, SiteGpuOptions(**options))
 
 
 def check(made: list[SiteCase], scoring: SplicedScoring, **options):
     """Both devices give the same, to the last symbol; return it."""
     expected = site_align(made, scoring, device="cpu")
     found = (
-        on_gpu(made, scoring, **options) if options else site_align(made, scoring, device="cuda")
+        on_gpu(made, scoring, **options)
+        if options
+        else site_align(made, scoring, device="cuda", threads=1)
     )
     assert found == expected
     return found
@@ -76,18 +83,13 @@ def coding_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) 
     return changed(varied_table(rng, length, max(share, 0.1), longest), stops=STOPS)
 
 
-@pytest.fixture(params=[3] if simulated() else [3, 500])
-def rows_per_block(request):
-    return request.param if simulated() else max(request.param, 40)
-
-
 @pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_batches_are_equal_to_the_last_symbol(seed, unknown, rows_per_block):
+def test_random_batches_are_equal_to_the_last_symbol(seed, unknown):
     rng = np.random.default_rng(seed)
     made = [random_case(rng, unknown, varied_table) for _ in range(BATCH)]
     scoring = SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 1)))
-    check(made, scoring, rows_per_block=rows_per_block)
+    check(made, scoring)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -101,11 +103,11 @@ def test_random_scorings_and_ends(seed):
 
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator; one case follows")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_chains_that_translate(seed, rows_per_block):
+def test_chains_that_translate(seed):
     rng = np.random.default_rng(200 + seed)
     made = [random_case(rng, True, coding_table) for _ in range(BATCH)]
     scoring = SplicedScoring(ends=str(rng.choice(["global", "free-target"])))
-    check(made, scoring, rows_per_block=rows_per_block)
+    check(made, scoring)
 
 
 def chain_case(exons: list[str], introns: list[str], target: str, **more) -> SiteCase:
@@ -128,7 +130,7 @@ def test_a_chain_over_blocks_and_strips(target):
     """Exits wait for their entries beyond a block's end, also for one of another kind."""
     scoring = SplicedScoring(matrix=np.diag([1, 1, 1, 1, 1]) - 1 + np.diag([0, 0, 0, 0, 1]))
     made = [chain_case(["AC", "G", "TC"], ["GAG", "TT"], target)]
-    (result,) = check(made, scoring, rows_per_block=2)
+    (result,) = check(made, scoring)
     assert result.chain == ((0, 2), (5, 6), (8, 10))
 
 
@@ -153,7 +155,7 @@ def test_a_chain_has_a_symbol():
 
 def test_a_chain_that_translates():
     made = chain_case(["ATGA", "CCTAA"], ["GG"], "ATGCTAA", stops=STOPS)
-    (result,) = check([made], SplicedScoring(), rows_per_block=4)
+    (result,) = check([made], SplicedScoring())
     assert result.chain == ((0, 4), (6, 11))
     assert result.phases == (0, 2)
 
@@ -186,8 +188,8 @@ def test_both_widths_of_the_packed_kernel(size):
 @pytest.mark.skipif(not simulated(), reason="how many strips a GPU holds decides")
 def test_narrow_strips_are_for_long_bases():
     from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+    from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
     from gpu_tools.sites.gpu.packed_strips import sizes_of
-    from gpu_tools.sites.gpu.sweep import NARROW, WIDE
 
     def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
@@ -213,22 +215,38 @@ def test_which_kernel_takes_what():
 
     assert packs()
     assert packs("A" * 39 + "N")
-    assert not packs(ends="free-target")
+    assert packs(ends="free-target")
     assert not packs(table=changed(table, stops=STOPS))
     assert not packs(gap=1)
     assert packs(match=125)
     assert not packs(match=126)  # lifted by the gap it is no signed byte
     assert not packs("A" * 12_000)  # 3 a column leave 16 bits
+    assert packs("A" * 12_000, ends="free-target")  # 1 a column does not
 
 
 @pytest.mark.parametrize("seed", SEEDS[:10])
 @pytest.mark.parametrize("size", SIZES)
-def test_random_batches_of_one_width(size, seed, rows_per_block):
+def test_random_batches_of_one_width(size, seed):
     """Also many operations at one boundary, and more rows than shared memory has slots."""
     rng = np.random.default_rng(300 + seed)
     made = [random_case(rng, seed % 2 == 1, varied_table) for _ in range(BATCH)]
     scoring = SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)))
-    check(made, scoring, rows_per_block=rows_per_block, registers=size)
+    check(made, scoring, registers=size)
+
+
+def test_what_the_packed_kernel_does_not_take_is_for_a_cpu_with_threads():
+    from gpu_tools.sites.gpu.schedule import CPU_THREADS, align_on_gpus
+
+    tables = [
+        random_table(np.random.default_rng(2), 6, 1.0),
+        coding_table(np.random.default_rng(3), 6, 1.0),
+    ]
+    made = [case_of("ACGTAC", "CG", {"+": table}) for table in tables]
+    for threads, translated in ((CPU_THREADS - 1, "GPU"), (CPU_THREADS, "CPU")):
+        found = align_on_gpus(
+            made, SplicedScoring(), (0,), threads, lambda *_: "GPU", lambda own: ["CPU"] * len(own)
+        )
+        assert found == ["GPU", translated]
 
 
 def test_nothing_to_align():
@@ -274,9 +292,9 @@ def test_demo(ends, reading):
 
 
 def test_the_kernels_do_the_work():
-    from gpu_tools.sites.gpu.device_sweeps import DeviceSweep
+    from gpu_tools.sites.gpu.chains import DeviceChain
 
     table = random_table(np.random.default_rng(2), 6, 1.0)
     made = [case_of("ACGTAC", "CG", {"+": table})]
-    (sweep,) = on_gpu(made, SplicedScoring(), lambda case, strand, found, scoring: found)
-    assert isinstance(sweep, DeviceSweep)
+    (chain,) = on_gpu(made, SplicedScoring(), lambda case, strand, found, *_: found)
+    assert isinstance(chain, DeviceChain)

@@ -16,7 +16,6 @@ from gpu_tools.hardware.gpu.intrinsics.assembly import (
     emit,
     max_pairs,
     pack,
-    pointer,
     signed32,
     unpack,
     with_twin,
@@ -98,6 +97,51 @@ def plus_times(typing_context, row, factor, other):
     return row(row, factor, other), generate
 
 
+def _best_sum_twin(row, other):
+    best = add2(row[0], other[0])
+    for pair in zip(row[1:], other[1:], strict=True):
+        best = max2(best, add2(*pair))
+    return best
+
+
+@with_twin(_best_sum_twin)
+def best_sum(typing_context, row, other):
+    """Return the maximum over the sums of two rows' words, half by half."""
+
+    def generate(context, builder, signature, arguments):
+        row, other = (unpack(builder, part) for part in arguments)
+        sums = [add_pairs(builder, *pair) for pair in zip(row, other, strict=True)]
+        # two chains: a maximum waits for the one before
+        even, odd = sums[0], sums[1]
+        for k in range(2, len(sums), 2):
+            even = max_pairs(builder, even, sums[k])
+            odd = max_pairs(builder, odd, sums[k + 1])
+        return max_pairs(builder, even, odd)
+
+    return types.int32(row, other), generate
+
+
+def _ramp_twin(row, first, step):
+    words = [first]
+    for _ in row[1:]:
+        words.append(add2(words[-1], step))
+    return tuple(words)
+
+
+@with_twin(_ramp_twin)
+def ramp(typing_context, row, first, step):
+    """Return a row as long as `row` whose words rise from `first` on by `step`."""
+
+    def generate(context, builder, signature, arguments):
+        _, first, step = arguments
+        words = [first]
+        for _ in range(len(row) - 1):
+            words.append(add_pairs(builder, words[-1], step))
+        return pack(builder, words)
+
+    return row(row, first, step), generate
+
+
 @with_twin(lambda row, value: tuple(max2(here, value) for here in row))
 def at_least(typing_context, row, value):
     """Return a row raised to a value."""
@@ -140,24 +184,6 @@ def store_word(typing_context, array, index, value):
     return types.void(array, types.uint32, array.dtype), generate
 
 
-def load_words(count: int):
-    """Return ``load(array, index, stride)``: it reads `count` words, `stride` elements apart."""
-
-    def twin(array, index, stride):
-        return tuple(int(array[index + k * stride]) for k in range(count))
-
-    def load(typing_context, array, index, stride):
-        def generate(context, builder, signature, arguments):
-            first, step = pointer(context, builder, array, *arguments[:2]), arguments[2]
-            # from the first word on: the distance is then part of the instruction
-            steps = [builder.mul(step, ir.Constant(I32, k)) for k in range(count)]
-            return pack(builder, [builder.load(builder.gep(first, [at])) for at in steps])
-
-        return types.UniTuple(types.int32, count)(array, types.uint32, types.uint32), generate
-
-    return with_twin(twin)(load)
-
-
 @with_twin(lambda array, index: 4 * int(index))
 def place_of(typing_context, array, index):
     """Return where, in bytes, an element of a shared array lies, for `store_quads`."""
@@ -193,19 +219,19 @@ def store_quads(typing_context, array, place, row):
 
 
 def _copy_quads_twin(address, index, row):
-    if index:
+    if index > 0:
         array, first = address
         _store_quads_twin(array, 4 * (first + index), row)
 
 
 @with_twin(_copy_quads_twin)
 def copy_quads(typing_context, address, index, row):
-    """Write a row's words to device memory as `store_quads` does, unless `index` is 0."""
+    """Write a row's words to device memory as `store_quads` does, if `index` is above 0."""
 
     def generate(context, builder, signature, arguments):
         words = unpack(builder, arguments[2])
         for k in range(0, len(words), 4):
-            text = "{ .reg .pred p; .reg .b64 at; setp.ne.s32 p, $1, 0; "
+            text = "{ .reg .pred p; .reg .b64 at; setp.gt.s32 p, $1, 0; "
             text += "mad.wide.s32 at, $1, 4, $0; "
             text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$2, $3, $4, $5}}; }}"
             four = words[k : k + 4]

@@ -1,0 +1,72 @@
+"""The sites of a strand as arrays, from which plans for GPUs are compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.sites.rising import Rising, rising_of
+from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
+
+
+class Sites(NamedTuple):
+    """The sites of a strand, one element a boundary; 0 where there is none.
+
+    `flags` are those of `gpu_tools.sites.table`, with borders. `stops` is empty if the table has
+    no stop codons.
+    """
+
+    codes: NDArray[np.uint8]
+    flags: NDArray[np.uint8]
+    first_entry: NDArray[np.int32]
+    inner_entry: NDArray[np.int32]
+    inner_exit: NDArray[np.int32]
+    last_exit: NDArray[np.int32]
+    entry_kind: NDArray[np.uint8]
+    exit_kind: NDArray[np.uint8]
+    intron_kinds: NDArray[np.int64]
+    intron_lengths: NDArray[np.int64]
+    intron_penalties: NDArray[np.int64]
+    rising: Rising
+    stops: NDArray[np.bool_]
+
+
+def sites_of(codes, table: SiteTable) -> Sites:
+    """Return the sites of a strand, `codes` being its nucleotides."""
+    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
+    count, rising = table.length + 1, rising_of(table.introns)
+    lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
+    flags, scores, kinds = _laid_out(count, *lists)
+    rising.mark_borders(flags, 0)
+    stops = np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops
+    columns = (column.copy() for column in introns.T)
+    return Sites(np.ascontiguousarray(codes), flags, *scores, *kinds[1:3], *columns, rising, stops)
+
+
+@njit(cache=True, nogil=True)
+def _laid_out(count, first, acceptors, donors, last):
+    """Return flags, scores and kinds of all boundaries, given the four lists of a table."""
+    flags, scores = np.zeros(count, np.uint8), np.zeros((4, count), np.int32)
+    kinds = np.zeros((4, count), np.uint8)
+    _put(flags, FIRST_ENTRY, scores[0], kinds[0], first)
+    _put(flags, INNER_ENTRY, scores[1], kinds[1], acceptors)
+    _put(flags, INNER_EXIT, scores[2], kinds[2], donors)
+    _put(flags, LAST_EXIT, scores[3], kinds[3], last)
+    return flags, scores, kinds
+
+
+@njit
+def _put(flags, bit, scores, kinds, sites):
+    """Put the scores and kinds of a list at its boundaries, and set its flag there."""
+    usual, boundaries, of_sites, of_kinds = sites
+    if usual != CLOSED:
+        for i in range(len(flags)):
+            scores[i] = usual
+            flags[i] |= bit
+    for k in range(len(boundaries)):
+        scores[boundaries[k]], kinds[boundaries[k]] = of_sites[k], of_kinds[k]
+        flags[boundaries[k]] |= bit
