@@ -12,6 +12,7 @@ from gpu_tools.cli.common.progress import progress
 from gpu_tools.exons.providers.augustus import Augustus
 from gpu_tools.exons.providers.builtin import Builtin
 from gpu_tools.exons.providers.genscan import Genscan
+from gpu_tools.exons.providers.program import end_programs
 from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads
 
@@ -81,8 +82,13 @@ def command(
         # the built-in predictor holds Python's lock; programs run beside each other
         with ThreadPoolExecutor(1 if provider == "builtin" else cpu_threads(threads)) as pool:
             found = pool.map(chosen.exons, (record.codes for record in records))
-            for record, sets[record.name] in zip(records, found, strict=True):
-                advance(len(record))
+            try:
+                for record, sets[record.name] in zip(records, found, strict=True):
+                    advance(len(record))
+            except BaseException:  # an interrupt, too: threads wait for their programs
+                pool.shutdown(wait=False, cancel_futures=True)
+                end_programs()
+                raise
     if by_sequence:
         write_exons(output, placed.exons_by_sequence(sets), "gff3")
     else:

@@ -17,6 +17,7 @@ from gpu_tools.model.sequences import Sequence as BaseSequence
 NAME = "sequence"
 """Name of the sequence in every input of a program: names of files may be anything."""
 _SHOWN_LETTERS = 200
+_running: set[subprocess.Popen] = set()
 
 
 def output_for(
@@ -47,12 +48,31 @@ def output_for(
         return list(enumerate(_output(command(str(fasta))).splitlines(), start=1))
 
 
+def end_programs() -> None:
+    """End the programs that threads of this process have started and wait for."""
+    for process in tuple(_running):
+        process.kill()
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        encoding="utf-8", errors="replace",
+    ) as process:  # fmt: skip
+        _running.add(process)
+        try:
+            written = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, *written)
+
+
 def _output(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-            encoding="utf-8", errors="replace",
-        )  # fmt: skip
+        done = _run(command)
     except OSError as error:
         raise ProgramError(
             f"{command[0]} cannot be run ({error.strerror}); expected a program on the search "
