@@ -12,6 +12,7 @@ from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.splicing.traceback import align_chain
 from tests import cases
 from tests.oracles import sites as oracle_sites
 from tests.oracles import spliced as oracles
@@ -337,3 +338,33 @@ def test_progress_moves_within_a_case(strands, threads, short_blocks, monkeypatc
     site_align([case, small], device="cpu", threads=threads, progress=reported.append)
     assert sum(reported) == case.cells
     assert len(reported) > 10 * strands
+
+
+def columns_of(result) -> list[list[int]]:
+    """Return start, end, first and last target column of each exon, read off a CIGAR."""
+    exons, column = [], result.target_start
+    first, runs = column, list(result.cigar)
+    for letter, length in [*runs, ("N", 0)]:
+        if letter == "N":
+            exons.append([first, column])
+            first = column
+        elif letter != "D":
+            column += length
+    pairs = zip(result.chain, exons, strict=True)
+    return [[*exon, *own] for exon, own in pairs]
+
+
+@pytest.mark.parametrize("ends", ["global", "free-target"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_chain_of_known_columns_has_the_same_alignment(seed, ends):
+    """GPUs find exons and columns; the alignment is made of these."""
+    rng = np.random.default_rng(seed)
+    base = cases.random_text(rng, 200)
+    target, scoring = random_target(rng, base, 60), SplicedScoring(ends=ends)
+    table = random_table(rng, 200, introns=(IntronClass(0, 2, 1), IntronClass(1, 3, 0)))
+    result = align(base, target, {"+": table}, scoring)
+    exons = np.array(columns_of(result), dtype=np.int32)
+    codes = (Sequence.from_text("s", text).codes for text in (base, target))
+    found = align_chain(*codes, exons, scoring)
+    assert found.cigar == result.cigar
+    assert found.intervals == list(result.chain)

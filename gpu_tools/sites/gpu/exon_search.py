@@ -36,7 +36,7 @@ from gpu_tools.splicing import recurrence
 from gpu_tools.splicing.codons import FRAMES
 
 _LOW = -(2**29)
-NOWHERE_YET = 2**30
+NOT_FOUND = 2**30
 _USUAL_EXON = 8 if simulated() else 512
 """Nucleotides of an exon that is looked for first; then four times as many, and so on."""
 
@@ -101,7 +101,7 @@ def _least_length(trace, split, is_last, inner):
         return int32(1)
     whole = int32(FRAMES if is_last else 0)
     if not inner:
-        return int32(FRAMES + whole) if split == 0 else int32(NOWHERE_YET)
+        return int32(FRAMES + whole) if split == 0 else int32(NOT_FOUND)
     return int32(1) if split == 0 else int32(FRAMES - split + whole)
 
 
@@ -140,13 +140,13 @@ def make_find_exon(value_of):
 
     @cuda.jit(device=True)
     def first_bonus(trace, sites, entry):
-        """Return what an inner entry adds to its first row, `NOWHERE_YET` if it has none."""
+        """Return what an inner entry adds to its first row, `NOT_FOUND` if it has none."""
         at = trace[AT_ENTRIES] + entry * SITE
         for k in range(trace[AT_N_CLASSES]):
             of_class = trace[AT_CLASSES] + k * trace[AT_CLASS_SIZE]
             if trace[AT_STOPS] < 0 and sites[of_class + KIND_OF] == sites[at + KIND]:
                 return int32(sites[at + VALUE] - sites[of_class + PENALTY])
-        return int32(0) if trace[AT_STOPS] >= 0 else int32(NOWHERE_YET)
+        return int32(0) if trace[AT_STOPS] >= 0 else int32(NOT_FOUND)
 
     @cuda.jit(device=True)
     def explained_by_others(trace, layout, buffers, entry, row, column, wanted):
@@ -174,7 +174,7 @@ def make_find_exon(value_of):
         memory, gains, symbols = buffers[0], buffers[4], buffers[5]
         (even, low, quads, nucleotide, carry, right), (table, gap, free, _) = here, scores
         _, column, value, _, _ = state
-        lane, found, gained = int32(cuda.threadIdx.x), int32(NOWHERE_YET), int32(0)
+        lane, found, gained = int32(cuda.threadIdx.x), int32(NOT_FOUND), int32(0)
         before, after = (int32(0), quads) if even else (quads, int32(0))
         single = trace[AT_STOPS] >= 0 or trace[AT_PARTS] == 1
         best = int32(_LOW)
@@ -235,7 +235,7 @@ def make_find_exon(value_of):
             own, gained, best = advance(
                 trace, layout, buffers, scores, state, here, first_wanted, inner
             )
-            if any_lane(own < NOWHERE_YET):
+            if any_lane(own < NOT_FOUND):
                 found = least_of(own, scratch)
                 gained = shuffle(gained, int32(((found >> 1) - low) // (4 * quads)), scratch)
                 return found, inner[0], left, gained
@@ -245,10 +245,10 @@ def make_find_exon(value_of):
             if entry >= 0 and sites[trace[AT_ENTRIES] + entry * SITE] == end - left:
                 split = split_before(trace, int32(end - left), frame)
                 bonus = first_bonus(trace, sites, entry)
-                if bonus < NOWHERE_YET and left >= _least_length(trace, split, is_last, True):
+                if bonus < NOT_FOUND and left >= _least_length(trace, split, is_last, True):
                     inner = entry, first_row(trace, entry, split), bonus
                 entry = int32(entry - 1)
-        return int32(NOWHERE_YET), int32(-1), left, int32(0)
+        return int32(NOT_FOUND), int32(-1), left, int32(0)
 
     @cuda.jit(device=True)
     def find_exon(trace, layout, buffers, scores, state, scratch):
@@ -256,7 +256,7 @@ def make_find_exon(value_of):
 
         Columns too far left for an exon's length are left out: S' at a column is at most what all
         columns before it and all sites can bring. Return the entry's column twice, plus one for an
-        inner entry; its number; the exon's nucleotides; and W there. The first is `NOWHERE_YET` if
+        inner entry; its number; the exon's nucleotides; and W there. The first is `NOT_FOUND` if
         no entry explains the value at the exon's end.
         """
         end, column, value, _, _ = state
@@ -267,7 +267,7 @@ def make_find_exon(value_of):
             low = int32(min(max(first - longest, 0), column))
             until = end if low == 0 else min(end, longest)
             found = look_for(trace, layout, buffers, scores, state, (low, until), scratch)
-            if found[0] < NOWHERE_YET or until == end:
+            if found[0] < NOT_FOUND or until == end:
                 return found
             longest = int32(4 * longest)
 

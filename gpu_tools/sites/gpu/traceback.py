@@ -11,7 +11,7 @@ from numba import cuda, int32, int64
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, kernel, sync_lanes
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.gpu.exon_search import (
-    NOWHERE_YET,
+    NOT_FOUND,
     last_up_to,
     least_of,
     make_find_exon,
@@ -130,7 +130,7 @@ def _make_find_exit(value_of):
         kind, wanted = sites[at + KIND], int32(value - gained - sites[at + VALUE])
         last = last_up_to(sites, trace[AT_EXITS], trace[AT_N_EXITS], SITE, start)
         while last >= 0:
-            exit, found = int32(last - cuda.threadIdx.x), int32(NOWHERE_YET)
+            exit, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
             if exit >= 0:
                 at = trace[AT_EXITS] + exit * SITE
                 row, _ = row_of(trace, exit, sites[at], start, frame)
@@ -138,7 +138,7 @@ def _make_find_exit(value_of):
                 admitted = admits(trace, buffers, at, start, kind, surplus)
                 if admitted and joins(trace, buffers, sites[at], start, frame):
                     found = int32(cuda.threadIdx.x)
-            if any_lane(found < NOWHERE_YET):
+            if any_lane(found < NOT_FOUND):
                 exit = int32(last - least_of(found, scratch))
                 end = sites[trace[AT_EXITS] + exit * SITE]
                 row, frame = row_of(trace, exit, end, start, frame)
@@ -168,8 +168,8 @@ def _make_trace(value_of, layout_of):
         state = end, column, int32(trace[AT_VALUE]), int32(end % FRAMES), True
         while state[0] >= 0:
             found, entry, left, gained = find_exon(trace, layout, buffers, scores, state, scratch)
-            if found == NOWHERE_YET or n == trace[AT_MOST_EXONS]:
-                return int32(NOT_EXPLAINED if found == NOWHERE_YET else TOO_MANY)
+            if found == NOT_FOUND or n == trace[AT_MOST_EXONS]:
+                return int32(NOT_EXPLAINED if found == NOT_FOUND else TOO_MANY)
             start, column = int32(state[0] - left), int32(found >> 1)
             if cuda.threadIdx.x == 0:
                 exons[at + n, 0], exons[at + n, 1] = start, state[0]

@@ -134,6 +134,18 @@ def test_a_chain_over_blocks_and_strips(target):
     assert result.chain == ((0, 2), (5, 6), (8, 10))
 
 
+def test_a_chain_of_more_exons_than_space_was_made_for():
+    made = [chain_case(["AC", "G", "TC"], ["GAG", "TT"], "ACGTC")]
+    (result,) = check(made, SplicedScoring(mismatch=-9), usual_exons=1)
+    assert len(result.chain) == 3
+
+
+def test_rows_that_memory_does_not_hold_are_for_the_cpu():
+    made = [chain_case(["AC", "G"], ["GAG"], "ACG")]
+    found = on_gpu(made, SplicedScoring(), lambda *_: "GPU", memory=10)
+    assert found == site_align(made, SplicedScoring(), device="cpu")
+
+
 @pytest.mark.parametrize("classes", [2, 3], ids=["shared memory", "device memory"])
 def test_a_slot_that_is_used_again_forgets(classes):
     """Else the first donor would fit the last acceptor, which is of the second one's kind."""
