@@ -38,6 +38,7 @@ def compiler_to_ptx(monkeypatch):
             kernel.py_func, signature, cc=HOPPER, device=False, output="ptx", abi="numba",
             abi_info={},
         )  # fmt: skip
+        assert ".extern .func" not in ptx, "numba keeps no kernel that calls another library"
         return ptx
 
     return compiled

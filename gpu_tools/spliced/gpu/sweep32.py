@@ -83,11 +83,14 @@ _SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(5, 11)
 
 
 @cuda.jit(device=True)
-def _enter(row, maxima, ends, entry, committed, commits, penalty):
-    """Commit the ends up to `commits` and load the row that a track starts from; all a lane's."""
+def _enter(row, maxima, ends, width, entry, committed, commits, penalty):
+    """Commit the ends up to `commits` and load the row that a track starts from; all a lane's.
+
+    `ends` begins with the lane's first column; its rows are `width` apart.
+    """
     for end in range(committed, commits):
         for c in range(COLUMNS_PER_LANE):
-            maxima[c] = max(maxima[c], int32(ends[end, c] - penalty))
+            maxima[c] = max(maxima[c], int32(ends[end * width + c] - penalty))
     for c in range(COLUMNS_PER_LANE):
         row[c] = maxima[c]
         entry[c] = maxima[c]
@@ -143,11 +146,14 @@ def _graph_of(job, symbols, numbers):
 
 @cuda.jit(device=True)
 def _stored_of(job, cells):
-    """Return a job's `ends` and `entries`."""
-    n_ends, width = job[_ENDS], LEAD + job[_STRIPS] * STRIP
-    ends = cells[job[_CELLS] : job[_CELLS] + n_ends * width].reshape((n_ends, width))
-    stored = cells[job[_CELLS] + n_ends * width :]
-    return ends, stored[: job[_TRACKS] * width].reshape((job[_TRACKS], width))
+    """Return a job's `ends` and `entries`, row by row, and the elements of a row.
+
+    They stay flat: a kernel that changes an array's shape calls a function of another library, and
+    numba does not keep what it compiles of such a kernel.
+    """
+    width = LEAD + job[_STRIPS] * STRIP
+    ends = cells[job[_CELLS] :]
+    return ends, ends[job[_ENDS] * width :], width
 
 
 @cuda.jit(device=True)
@@ -161,7 +167,7 @@ def _begin_strip(own, job, symbols, column, scores):
 
 
 @cuda.jit(device=True)
-def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
+def _sweep_strip(own, graph, rows, first, borders, table, scores, scratch):
     """Sweep a strip.
 
     Parameters
@@ -169,9 +175,9 @@ def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
     own : LaneColumns32
     graph : GraphArrays32
     rows : tuple
-        `ends` and `entries` of the job, and the number of its tracks.
-    here : slice
-        The lane's columns of stored rows.
+        `ends` and `entries` of the job, the elements of one of their rows, the number of tracks.
+    first : int
+        Element of a stored row that holds the lane's first column.
     borders : tuple of int32 array
         The border before the strip, read, and the one behind it, written.
     table : int32 array
@@ -182,7 +188,8 @@ def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
     """
     stream, track_commits, track_rows, exit_rows, exit_ends, exit_bonus = graph
     row, maxima, target = own
-    ends, entries, n_tracks = rows
+    ends, entries, width, n_tracks = rows
+    ends, entries = ends[first:], entries[first:]
     before, after = borders
     gap, penalty, _ = scores
     n_rows, n_exits = int32(len(stream)), int32(len(exit_rows))
@@ -198,8 +205,8 @@ def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
             left = before[at]
         arriving = left
         if track < n_tracks and track_rows[track] == at:
-            commits, entry = track_commits[track], entries[track, here]
-            _enter(row, maxima, ends[:, here], entry, committed, commits, penalty)
+            commits, entry = track_commits[track], entries[track * width :]
+            _enter(row, maxima, ends, width, entry, committed, commits, penalty)
             committed = commits
             diagonal = neighbour if lane > 0 else before[n_rows + track]
             corner = row[COLUMNS_PER_LANE - 1]
@@ -212,7 +219,7 @@ def _sweep_strip(own, graph, rows, here, borders, table, scores, scratch):
         if lane == WARP - 1:
             after[at] = last
         while exit_ < n_exits and exit_rows[exit_] == at:
-            _leave(row, ends[exit_ends[exit_], here], exit_bonus[exit_])
+            _leave(row, ends[exit_ends[exit_] * width :], exit_bonus[exit_])
             exit_ += int32(1)
 
 
@@ -248,17 +255,16 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     cuda.syncthreads()
     scores = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
     own, graph = LaneColumns32(row, maxima, target), _graph_of(job, symbols, numbers)
-    ends, entries = _stored_of(job, cells)
-    rows = ends, entries, int32(job[_TRACKS])
+    ends, entries, width = _stored_of(job, cells)
+    rows = ends, entries, width, int32(job[_TRACKS])
     border = int32(job[_ROWS]) + int32(job[_TRACKS])
     for strip in range(int32(job[_STRIPS])):
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
         before = borders[job[_BORDERS] + (strip % 2) * border :]
         after = borders[job[_BORDERS] + ((strip + 1) % 2) * border :]
         _begin_strip(own, job, symbols, column, scores)
-        first = LEAD + column
-        here = slice(first, first + COLUMNS_PER_LANE)
-        _sweep_strip(own, graph, rows, here, (before, after), table, scores, scratch)
+        borders_here = before, after
+        _sweep_strip(own, graph, rows, LEAD + column, borders_here, table, scores, scratch)
         cuda.syncthreads()
 
 
