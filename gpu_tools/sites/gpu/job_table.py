@@ -30,7 +30,11 @@ class JobNumbers(NamedTuple):
         Packed kernel: what S' is more than a cell, for each strip before the cell's.
     slots, advances, tracks, row, start : int
         32-bit kernel: slots; how often a row is advanced; current rows; the slots of the first
-        current row and of the empty chain's row.
+        current row and of the empty chain's row. Packed kernel of chains that translate: slots is
+        the number of the row where slots in device memory begin; advances and start are the same.
+    mask : int
+        Packed kernel of chains that translate: what an exit's number is masked with to find its
+        rows.
     """
 
     floor: int
@@ -53,9 +57,10 @@ class JobNumbers(NamedTuple):
     tracks: int = 0
     row: int = 0
     start: int = 0
+    mask: int = 0
 
 
 FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
 STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
-SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)
+SLOTS, ADVANCES, TRACKS, ROW, START, MASK = range(15, 21)

@@ -12,6 +12,8 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import most_lifted, possible
+from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
+from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.ends import find_ends_warp
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, TARGET
@@ -33,7 +35,7 @@ class StripLaunch:
 
     Parameters
     ----------
-    jobs : list of PackedStrips or Strips32
+    jobs : list of PackedStrips, CodonStrips or Strips32
         All of one kind. What is compiled of a strand is copied to the GPU once.
     scoring : SplicedScoring
     """
@@ -111,6 +113,22 @@ class SitePackedLaunch(StripLaunch):
         )
 
 
+class SiteCodonLaunch(SitePackedLaunch):
+    """Jobs for the packed kernel of chains that translate."""
+
+    jobs: list[CodonStrips]
+
+    def _allocate(self) -> None:
+        self.cells = cuda.device_array(self.n_cells, dtype=np.int32)
+        self.borders = cuda.device_array(self.n_borders, dtype=np.int64)
+
+    def _start(self) -> None:
+        sweep_codons_warp[self.n_strips, WARP](
+            self.device_table, self.strips, *self.inputs, self.cells, self.borders, self.ends,
+            self.scoring,
+        )  # fmt: skip
+
+
 class SiteLaunch32(StripLaunch):
     """Jobs for the 32-bit kernel."""
 
@@ -181,7 +199,8 @@ def device_bytes(job: SiteJob, packs: bool) -> int:
     """Return about how much device memory a job needs, on a GPU that packs or not."""
     possible = [Strips32(job)]
     if packs and job.fits_packed:
-        possible = [packed_strips(job, size) for size in (NARROW, WIDE)]
+        cut = packed_strips if job.table.stops is None else codon_strips
+        possible = [cut(job, size) for size in (NARROW, WIDE)]
     of_strand = sum(array.nbytes for array in possible[0].compiled.arrays()) + len(job.codes)
     of_strips = (4 * s.cell_words + s.border_bytes * s.border_words for s in possible)
     return max(of_strips) + of_strand + len(job.target)

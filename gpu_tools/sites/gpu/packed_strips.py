@@ -56,13 +56,17 @@ class PackedStrips:
     @cached_property
     def numbers(self) -> JobNumbers:
         """The job's row of the table, without where its parts begin."""
+        stride = self.compiled.n_copies * self.sizes[0] * WARP
+        return self._numbers_with(rows=self._rows, stride=stride)
+
+    def _numbers_with(self, **more) -> JobNumbers:
+        """Return the job's row with what is not the same for all packed kernels."""
         floor, size = twice(self.job.packed_limit.floor), self.sizes[0]
         is_lifted = self.job.scoring.ends != "global"
         lifting = -self.job.scoring.gap * 2 * WARP * size if is_lifted else 0
         return JobNumbers(
-            floor, self._rows, len(self.sizes), stride=self.compiled.n_copies * size * WARP,
-            columns=self.job.columns, first_stored=FIRST_STORED, size=size,
-            last_size=self.sizes[-1], lifting=lifting,
+            floor, strips=len(self.sizes), columns=self.job.columns, first_stored=FIRST_STORED,
+            size=size, last_size=self.sizes[-1], lifting=lifting, **more,
         )  # fmt: skip
 
     def end_of(self, score: int, number: int, column: int) -> SweepEnd:

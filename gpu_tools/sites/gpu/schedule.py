@@ -13,8 +13,10 @@ from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.gpu.chains import USUAL_EXONS, DeviceChain, follow
+from gpu_tools.sites.gpu.codon_strips import codon_strips
 from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, SweepEnd
 from gpu_tools.sites.gpu.launch import (
+    SiteCodonLaunch,
     SiteLaunch32,
     SitePackedLaunch,
     StripLaunch,
@@ -154,13 +156,19 @@ def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
 def _launches_of(
     jobs: list[SiteJob], scoring: SplicedScoring, packs: bool, registers: int | None
 ) -> Iterator[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
+    """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
     packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
     others = sorted(set(range(len(jobs))) - set(packed))
-    if packed:
-        chosen = [jobs[k] for k in packed]
-        sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
-        yield packed, SitePackedLaunch(list(map(packed_strips, chosen, sizes)), scoring)
+    plain = [k for k in packed if jobs[k].table.stops is None]
+    coding = sorted(set(packed) - set(plain))
+    for numbers, cut, launch in (
+        (plain, packed_strips, SitePackedLaunch),
+        (coding, codon_strips, SiteCodonLaunch),
+    ):
+        if numbers:
+            chosen = [jobs[k] for k in numbers]
+            sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
+            yield numbers, launch(list(map(cut, chosen, sizes)), scoring)
     if others:
         yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)
 

@@ -211,7 +211,7 @@ def trace_packed_warp(
     ----------
     traces : int64 array, shape (T, 23)
         See `TraceNumbers`.
-    jobs : int64 array, shape (J, 20)
+    jobs : int64 array, shape (J, 21)
     memory : int32 array
         What the sweep wrote.
     sites : int32 array
