@@ -40,18 +40,22 @@ exit's score, and so does `BEGIN`: a slot, and above `SLOT_BITS` the first entry
 SYMBOL_BITS, EVENTS_AT, EVENT_BITS, HAS_OPERATIONS = 3, 9, 6, 1 << 27
 """A step's word: three symbols, then the events of three boundaries, then a flag."""
 SLOT_BITS = 16
-NO_SLOT = 0x7FF
+NO_SLOT = 0x3FF
 """More than any slot's number."""
-LAST, FRESH, OLD_AT, TO_AT = 8, 16, 8, 19
+LAST, FRESH, OLD_AT, TO_AT = 8, 16, 8, 18
 """An operation's first word: a symbol, two flags and two slots. The accumulator is set to the floor
 if it is `FRESH`, raised to the old slot and to a source, each plus a bonus, copied, advanced by the
 symbol, and stored in the other slot. `LAST` is the last operation before a step.
 """
 NO_SOURCE = NO_SLOT
-"""The second word is the source: a slot, or -1 less four times an exit's number less its track.
-The third one is the number of a stored row, 0 for none; the fourth one has the bonus of the old
-slot in its lower half, and that of the source in its upper one.
+"""The second word is the source, a slot. The third one is the number of a stored row, 0 for none;
+the fourth one has the bonus of the old slot in its lower half, and that of the source in its upper
+one.
+
+If the second word is -1 less the number of an exit, the maxima before entries are raised to its
+three rows plus the source's bonus: of each track the slot in the third word, `TAKEN_MASK` for none.
 """
+TAKEN_BITS, TAKEN_MASK = 10, 0x3FF
 JOINS = 2 * FRAMES
 """Slots of rows that join at a boundary, used in turn."""
 ENTERED, JOINING = 0, FRAMES
@@ -93,6 +97,11 @@ class CodonPlan(NamedTuple):
     ring: int
     stored: StoredRows
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what the kernel reads."""
+        return self.words.nbytes + self.operands.nbytes + self.operations.nbytes
+
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what the kernel reads: words and operands, and operations one after the other."""
         return np.concatenate([self.words, self.operands]), self.operations.ravel()
@@ -122,7 +131,7 @@ def _compiled(sites):
     firsts, finals = count(flags, FIRST_ENTRY), count(flags, LAST_EXIT)
     start = BEFORE + SPLITS * n_maxima(sites)
     borders = SPLITS * most_operations(sites.rising)
-    most = FRAMES * classes * exits + (3 * classes + 8) * entries + start + FRAMES * _CODONS
+    most = classes * exits + (3 * classes + 8) * entries + start + FRAMES * _CODONS
     most += count(flags, BORDER) * borders
     operations = np.empty((most, 4), np.int32)
     operands = np.empty(firsts + finals + 1, np.int32)
@@ -196,13 +205,13 @@ def _take_exits(sites, row, exit_rows, counts, operations, n):
             counts[1 + k] += 1
             if sites.exit_kind[boundary] != kinds[k]:
                 continue
+            n = _emit(operations, n, 0, (NO_SLOT, -1 - exit), (0, 0), NO_SYMBOL, NO_SLOT, -1)
+            operations[n - 1, 3] = sites.inner_exit[boundary] << 16
             for frame in range(FRAMES):
                 bases = (boundary - frame) % FRAMES
                 if bases <= boundary:
                     to = BEFORE + k * SPLITS + split_class(codes, boundary, bases)
-                    sources = to, -1 - (4 * exit + frame)
-                    bonuses = 0, sites.inner_exit[boundary]
-                    n = _emit(operations, n, FRESH, sources, bonuses, NO_SYMBOL, to, 0)
+                    operations[n - 1, 2] ^= (TAKEN_MASK ^ to) << (TAKEN_BITS * frame)
     return n
 
 

@@ -30,10 +30,13 @@ HIGH_THEN_LOW, SECOND_THEN_LOW = 0x5432, 0x1054
 @cuda.jit(device=True)
 def _maxima_before(value, scratch):
     """Return the packed maxima over a lane and all lanes before it."""
-    value = max2(value, shuffle_up_by(value, 1, scratch))
-    value = max2(value, shuffle_up_by(value, 2, scratch))
-    value = max2(value, shuffle_up_by(value, 4, scratch))
-    value = max2(value, shuffle_up_by(value, 8, scratch))
+    # three shuffles at a time: each is waited for some thirty cycles
+    one, two = shuffle_up_by(value, 1, scratch), shuffle_up_by(value, 2, scratch)
+    three = shuffle_up_by(value, 3, scratch)
+    value = max2(max2(value, one), max2(two, three))
+    one, two = shuffle_up_by(value, 4, scratch), shuffle_up_by(value, 8, scratch)
+    three = shuffle_up_by(value, 12, scratch)
+    value = max2(max2(value, one), max2(two, three))
     return max2(value, shuffle_up_by(value, 16, scratch))
 
 

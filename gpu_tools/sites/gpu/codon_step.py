@@ -138,7 +138,11 @@ def make_codon_step(size: int):
 
     @cuda.jit(device=True)
     def do_step(state, info, step, following, todo, strip):
-        """Do a step; return the state, and the next operation with its number."""
+        """Do a step; return the state, and the next operation with its number.
+
+        `strip` are what advances need; the places of slots; borders; the lane and whether it is the
+        last one; rows in device memory; and operands with what columns drop.
+        """
         if info & int32(HAS_OPERATIONS):
             rows, carries, cursor, notes = state
             following, cursor = operate(following, todo, cursor, strip)

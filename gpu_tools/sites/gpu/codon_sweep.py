@@ -28,6 +28,7 @@ from gpu_tools.sites.gpu.codon_borders import (
     leave_group,
     peek_pair,
 )
+from gpu_tools.sites.gpu.codon_checkpoints import make_resume, make_save
 from gpu_tools.sites.gpu.codon_operations import HOT_SLOTS, make_slot_place
 from gpu_tools.sites.gpu.codon_step import make_codon_step
 from gpu_tools.sites.gpu.ends import COLUMN, LOWEST_SCORE, NUMBER, SCORE
@@ -36,12 +37,21 @@ from gpu_tools.sites.gpu.job_table import (
     BORDERS,
     BOUNDARIES,
     CELLS,
+    CHECKPOINT_STRIDE,
+    CHECKPOINTS,
     COLUMNS,
+    COPY_BASE,
     ENDS,
+    EVERY,
+    EXIT_BASE,
+    FIRST_STEP,
     FLOOR,
     LAST_SIZE,
     MASK,
+    N_SLOTS,
+    OPERANDS,
     OPERATIONS,
+    RING,
     ROWS,
     SIZE,
     SLOTS,
@@ -77,8 +87,11 @@ def _put_scores(scoring, shared, lane):
 
 @cuda.jit(device=True)
 def _parts_of(job, strip, buffers):
-    """Return a strip's plan, operations and target, its cells, and the borders around it."""
-    plan, operations, targets, cells, borders = buffers
+    """Return a strip's plan, operations, target and cells, the borders around it, checkpoints.
+
+    The first checkpoint is the one to begin with, or the first one to be written.
+    """
+    plan, operations, targets, cells, borders, checkpoints = buffers
     advances = job[ADVANCES]
     before = job[BORDERS] + max(strip - 1, 0) * advances
     leaving = job[BORDERS] + strip * advances
@@ -86,6 +99,7 @@ def _parts_of(job, strip, buffers):
         plan[job[BOUNDARIES] :], operations[job[OPERATIONS] :], targets[job[TARGET] :],
         cells[job[CELLS] + strip * job[STRIDE] :],
         borders[before : before + advances], borders[leaving : leaving + advances],
+        checkpoints[job[CHECKPOINTS] + strip * job[CHECKPOINT_STRIDE] :],
     )  # fmt: skip
 
 
@@ -94,20 +108,19 @@ def _make_sweep(size: int):
     choose, columns = make_choose(size, SHARED_SLOTS_AT, 0), make_columns(size)
     do_step, find_column = make_codon_step(size), make_find_column(size)
     slot_place, stride = make_slot_place(size), size * WARP
+    save, resume = make_save(size), make_resume(size)
 
     @cuda.jit(device=True)
-    def sweep(job, strip, parts, ends, scoring, shared, scratch):
-        """Sweep a strip; `ends` takes the lane's best end."""
-        plan, todo, target, cells, arriving, leaving = parts
-        lane, n_steps, floor = int32(cuda.threadIdx.x), int32(job[ROWS]), int32(job[FLOOR])
-        gap, is_first = scoring[uint32(END_GAP_AT)], lane == 0
+    def prepare(job, strip, parts, scoring, shared, scratch):
+        """Put what never changes into its place, and return what all steps need."""
+        plan, _, target, cells, arriving, leaving, _ = parts
+        lane, floor, gap = int32(cuda.threadIdx.x), int32(job[FLOOR]), scoring[uint32(END_GAP_AT)]
         first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
         own = place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane))
         chosen = choose(target, first_column, int32(job[COLUMNS]), own, lane, shared)
         starts, drops = columns(chosen, int32(2 * lane * size), gap)
         sync_lanes()
-        copies = cells[4 * lane :]
-        first_row = address(copies)
+        first_row = address(cells[4 * lane :])
         places = (
             address(shared[uint32(SHARED_SLOTS_AT + 4 * lane) :]),
             further(first_row, job[SLOTS] * int64(stride)),
@@ -117,26 +130,54 @@ def _make_sweep(size: int):
         shared[at], shared[at + uint32(1)] = floor, floor
         borders = arriving, leaving, strip == 0, lowered_by(job, strip), floor
         drop_step = int32(int32(gap & int32(0xFFFF)) | int32(gap << int32(16)))
-        strip_parts = (
-            (chosen, floor, is_first, shared, scratch), places, borders,
-            (lane, lane == int32(WARP - 1)), (first_row, int32(job[MASK])),
-            (plan[n_steps:], (drops[0], drop_step)),
+        return (
+            (chosen, floor, lane == 0, shared, scratch), places, borders,
+            (lane, lane == int32(WARP - 1)),
+            (first_row, int32(job[MASK]), int32(job[EXIT_BASE]), int32(job[COPY_BASE])),
+            (plan[job[OPERANDS] :], (drops[0], drop_step)),
         )  # fmt: skip
-        best = int32(LOWEST_SCORE), int32(0)
-        low, following = filled(chosen, floor), (load4(todo, int64(0)), int32(0))
-        notes = int32(0), plan[n_steps], int32(0), best
+
+    @cuda.jit(device=True)
+    def begin(job, parts, strip_parts):
+        """Return the state before the first step, and the next operation with its number."""
+        fixed, _, borders, (lane, _), _, (operands, _) = strip_parts
+        low, floor = filled(fixed[0], fixed[1]), fixed[1]
+        rows, carries = (low, low, low), (floor, floor, floor)
+        numbers = int32(0), int32(0), int32(0)
+        if job[FIRST_STEP] > 0:
+            counts = int32(job[N_SLOTS]), int32(job[RING])
+            rows, carries, numbers = resume(parts[6], counts, strip_parts)
+        n, at, exits = numbers
+        notes = at, operands[at], exits, (int32(LOWEST_SCORE), int32(0))
         cursor = int32(0), peek_pair(int32(0), borders, lane)
-        state = (low, low, low), (floor, floor, floor), cursor, notes
-        step, next_info = int32(0), plan[0]
-        while step < n_steps:
+        return (rows, carries, cursor, notes), (load4(parts[1], int64(4) * int64(n)), n)
+
+    @cuda.jit(device=True)
+    def sweep(job, strip, parts, ends, scoring, shared, scratch):
+        """Sweep a strip; `ends` takes the lane's best end."""
+        plan, todo, cells, checkpoints = parts[0], parts[1], parts[3], parts[6]
+        lane, end = int32(cuda.threadIdx.x), int32(job[ROWS])
+        strip_parts = prepare(job, strip, parts, scoring, shared, scratch)
+        state, following = begin(job, parts, strip_parts)
+        step, every = int32(job[FIRST_STEP]), int32(job[EVERY])
+        counts, next_save, saved = (int32(job[N_SLOTS]), int32(job[RING])), every, int64(0)
+        next_info = plan[step]
+        while step < end:
             info, next_info = next_info, plan[uint32(step + 1)]
+            if step == next_save and every > 0:
+                numbers = following[1], state[3][0], state[3][2]
+                save(checkpoints[saved:], state[0], state[1], numbers, counts, strip_parts)
+                saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
+                next_save = int32(next_save + every)
             state, following = do_step(state, info, step, following, todo, strip_parts)
             step = int32(step + 1)
         sync_lanes()
-        number = state[2][0]
-        leave_group(int32((number + WARP - 1) & ~int32(WARP - 1)), borders, shared, lane)
+        number, gap = state[2][0], scoring[uint32(END_GAP_AT)]
+        last = int32((number + WARP - 1) & ~int32(WARP - 1))
+        leave_group(last, strip_parts[2], shared, lane)
         ends[SCORE], ends[NUMBER] = state[3][3]
-        ends[COLUMN] = find_column(copies[BEST_END * stride :], first_column, gap)
+        first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
+        ends[COLUMN] = find_column(cells[4 * lane + BEST_END * stride :], first_column, gap)
         sync_lanes()
 
     return sweep
@@ -146,7 +187,9 @@ _sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
 
 
 @kernel()
-def sweep_codons_warp(jobs, strips, plans, operations, targets, cells, borders, ends, scoring):
+def sweep_codons_warp(
+    jobs, strips, plans, operations, targets, cells, borders, checkpoints, ends, scoring
+):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
@@ -154,7 +197,7 @@ def sweep_codons_warp(jobs, strips, plans, operations, targets, cells, borders, 
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 21)
+    jobs : int64 array, shape (J, 30)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
@@ -166,6 +209,9 @@ def sweep_codons_warp(jobs, strips, plans, operations, targets, cells, borders, 
         Of each strip an unused row, the one with a lane's best end, stored rows and slots; written.
     borders : int64 array
         Of each strip a word an advance, all `NEVER_PAIR`; written.
+    checkpoints : int32 array
+        Those of all strips one behind the other, then the next ones. Written by jobs that begin
+        with the first step, read by the others.
     ends : int32 array, shape (strips, WARP, 3)
         Score, number and column of the best end of each strip and lane; written.
     scoring : int32 array
@@ -180,7 +226,8 @@ def sweep_codons_warp(jobs, strips, plans, operations, targets, cells, borders, 
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
-        parts = _parts_of(job, strip, (plans, operations, targets, cells, borders))
+        buffers = plans, operations, targets, cells, borders, checkpoints
+        parts = _parts_of(job, strip, buffers)
         is_last, found = strip == job[STRIPS] - 1, ends[job[ENDS] + strip, lane]
         if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
             _sweep_wide(job, strip, parts, found, scoring, shared, scratch)

@@ -14,6 +14,7 @@ from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, NARROW, WIDE
 from gpu_tools.sites.gpu.steps import FIRST_STORED, StepTable
+from gpu_tools.sites.gpu.trace_table import RowsInMemory
 
 NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 140}
 """Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
@@ -28,6 +29,8 @@ class PackedStrips:
     sizes: tuple[int, ...]
 
     border_bytes = 4
+    checkpoint_words = 0
+    rows_in_memory = RowsInMemory()
 
     @property
     def compiled(self) -> StepTable:

@@ -211,7 +211,7 @@ def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 21)
+    jobs : int64 array, shape (J, 30)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.

@@ -177,7 +177,7 @@ def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, 
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 21)
+    jobs : int64 array, shape (J, 30)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.

@@ -147,10 +147,9 @@ class CodonMachine(Machine):
             if old != codon_plan.NO_SLOT:
                 row = np.maximum(row, self.cells[old] + low)
             if source < 0:
-                exit, track = divmod(-1 - source, 4)
-                assert self.exits - self.plan.ring <= exit < self.exits
-                row = np.maximum(row, self.stored[3 * exit + track] + high)
-            elif source != codon_plan.NO_SOURCE:
+                self.take(-1 - source, copy, high)
+                continue
+            if source != codon_plan.NO_SOURCE:
                 row = np.maximum(row, self.cells[source] + high)
             if copy:
                 self.stored[copy - codon_plan.FIRST_STORED] = row
@@ -158,6 +157,14 @@ class CodonMachine(Machine):
                 row = self.advanced(row, what & 7)
             if to != codon_plan.NO_SLOT:
                 self.cells[to] = row
+
+    def take(self, exit: int, slots: int, bonus: int) -> None:
+        assert self.exits - self.plan.ring <= exit < self.exits
+        for track in range(3):
+            slot = slots >> codon_plan.TAKEN_BITS * track & codon_plan.TAKEN_MASK
+            if slot != codon_plan.TAKEN_MASK:
+                row = self.stored[3 * exit + track] + bonus
+                self.cells[slot] = np.maximum(self.cells[slot], row)
 
     def happen(self, track: int, boundary: int, events: int) -> None:
         row = self.rows[track]

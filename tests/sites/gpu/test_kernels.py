@@ -25,7 +25,9 @@ def test_packed_sweep(to_ptx):
 
 
 def test_packed_sweep_of_chains_that_translate(to_ptx):
-    ptx = to_ptx(sweep_codons_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32)
+    ptx = to_ptx(
+        sweep_codons_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, INT32, ENDS, INT32
+    )
     assert "max.s16x2" in ptx
     assert ".local" not in ptx
 

@@ -187,16 +187,40 @@ def test_a_chain_that_translates(length, codon):
     assert result.phases == (0, 3 - first)
 
 
+@pytest.mark.parametrize("every", [None, 2 if simulated() else 100])
 @pytest.mark.parametrize("ends", ["global", "free-target"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_chains_that_translate_in_packed_cells(seed, ends):
-    """Ends wherever they score most; several kinds of intron; both strands on a GPU."""
+def test_random_chains_that_translate_in_packed_cells(seed, ends, every):
+    """Ends wherever they score most; several kinds of intron; rows stored at once, or windows."""
     rng = np.random.default_rng(500 + seed)
     made = [random_case(rng, seed % 2 == 1, long_coding_table) for _ in range(BATCH)]
     scoring = SplicedScoring(
         mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)), ends=ends
     )
-    check(made, scoring, registers=SIZES[seed // 2 % 2])
+    check(made, scoring, registers=SIZES[seed // 2 % 2], every=every)
+
+
+def coding_case_of_three_exons() -> SiteCase:
+    """Return a case whose chain goes from one end to the other, and that packs."""
+    exons = ["ATGAC", "CGGTG", "GTTAA"]
+    made = chain_case(exons, ["GAGAGAGAG", "TTTTTTT"], "".join(exons), stops=STOPS)
+    introns = tuple(i._replace(min_length=5) for i in made.tables["+"].introns)
+    return replace(made, tables={"+": changed(made.tables["+"], introns=introns)})
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_chain_that_translates_is_followed_in_longer_and_longer_windows(every):
+    (result,) = check([coding_case_of_three_exons()], SplicedScoring(mismatch=-9), every=every)
+    assert result.chain == ((0, 5), (14, 19), (26, 31))
+
+
+def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
+    from gpu_tools.sites.gpu import codon_windows
+
+    monkeypatch.setattr(codon_windows, "strip_bytes", lambda strips: 10**9 * strips.end_step)
+    made, scoring = [coding_case_of_three_exons()], SplicedScoring(mismatch=-9)
+    found = on_gpu(made, scoring, lambda *_: "GPU", every=3, memory=10**9)
+    assert found == site_align(made, scoring, device="cpu")
 
 
 @pytest.mark.parametrize("size", SIZES[: 1 if simulated() else 2])
