@@ -29,7 +29,7 @@ from gpu_tools.sites.gpu.row_plan import (
 from gpu_tools.sites.operations import RAISE
 from gpu_tools.sites.rising import BORDER, most_operations, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
+from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
 
 SHORTEST = FRAMES
 """Introns must have so many nucleotides: then no entry of a step reads an exit of the same step."""
@@ -123,7 +123,7 @@ def compile_codons(sites: Sites) -> CodonPlan:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _compiled(sites):
     """Compile a table; return words, operands, operations, slots, and exits and entries."""
     flags, classes = sites.flags, len(sites.intron_kinds)
@@ -137,197 +137,215 @@ def _compiled(sites):
     operands = np.empty(firsts + finals + 1, np.int32)
     words = np.zeros(-(-len(flags) // FRAMES), np.int32)
     codon_slots = np.full(_CODONS, -1, np.int64)
-    n, n_slots = _write_first(sites, start, codon_slots, operations)
+    n, n_slots = _write_first(flags, sites.codes, sites.stops, start, codon_slots, operations)
     n, n_operands = _write_steps(
-        sites, start, n, words, operands, operations, codon_slots, np.empty((borders, 4), np.int32)
+        sites, n, words, operands, operations, codon_slots, np.empty((borders, 4), np.int32)
     )
     advances = 0
     for k in range(n):
-        advances += operations[k, 0] & 7 != NO_SYMBOL
+        advances += operations[k, 1] >= 0 and operations[k, 0] & 7 != NO_SYMBOL
     slots = start, n_slots, advances
     return words, operands[: n_operands + 1], operations[:n], slots, (exits, entries)
 
 
-@njit
-def _emit(operations, n, fresh, sources, bonuses, symbol, to, copy):
-    """Append an operation with an old slot and a source; return how many there are."""
-    operations[n, 0] = symbol | fresh | sources[0] << OLD_AT | to << TO_AT
-    operations[n, 1], operations[n, 2] = sources[1], copy
-    operations[n, 3] = bonuses[0] & 0xFFFF | bonuses[1] << 16
+@njit(inline="always")
+def _put(operations, n, fresh, old, source, bonus, symbol, to):
+    """Append an operation; return how many there are."""
+    operations[n, 0] = symbol | fresh | old << OLD_AT | to << TO_AT
+    operations[n, 1], operations[n, 2], operations[n, 3] = source, 0, bonus << 16
     return n + 1
 
 
-@njit
+@njit(inline="always")
 def _codon_at(codes, i):
     """Return the number of the codon that begins at a boundary."""
     return (np.int64(codes[i]) * 5 + codes[i + 1]) * 5 + codes[i + 2]
 
 
-@njit
-def _begins(sites, i):
+@njit(inline="always")
+def _begins(flags, codes, stops, i):
     """Return whether a chain may begin at a boundary."""
-    codes, stops = sites.codes, sites.stops
-    if i < 0 or sites.flags[i] & FIRST_ENTRY == 0 or i + FRAMES > len(codes):
-        return False
-    return not stops[codes[i], codes[i + 1], codes[i + 2]]
+    begins = i >= 0 and i + FRAMES <= len(codes) and flags[i] & FIRST_ENTRY != 0
+    return begins and not stops[codes[i], codes[i + 1], codes[i + 2]]
 
 
 @njit
-def _write_first(sites, start, codon_slots, operations):
+def _write_first(flags, codes, stops, start, codon_slots, operations):
     """Write what comes before all steps: maxima are cleared, rows behind first codons are made.
 
     `codon_slots` takes their slots. Return how many operations and slots there are.
     """
-    n, n_slots, none = 0, start + 1, (NO_SLOT, NO_SOURCE)
+    n, n_slots = 0, start + 1
     for slot in range(BEFORE, start):
-        n = _emit(operations, n, FRESH, none, (0, 0), NO_SYMBOL, slot, 0)
-    for i in range(len(sites.flags)):
-        if not _begins(sites, i) or codon_slots[_codon_at(sites.codes, i)] >= 0:
+        n = _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
+    for i in range(len(flags)):
+        if not _begins(flags, codes, stops, i) or codon_slots[_codon_at(codes, i)] >= 0:
             continue
-        codon_slots[_codon_at(sites.codes, i)] = n_slots
-        for k in range(FRAMES):
-            sources = (NO_SLOT, start) if k == 0 else none
-            to = n_slots if k == FRAMES - 1 else NO_SLOT
-            fresh = FRESH if k == 0 else 0
-            n = _emit(operations, n, fresh, sources, (0, 0), sites.codes[i + k], to, 0)
+        codon_slots[_codon_at(codes, i)] = n_slots
+        n = _put(operations, n, FRESH, NO_SLOT, start, 0, codes[i], NO_SLOT)
+        n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
+        n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 2], n_slots)
         n_slots += 1
     return n, n_slots
 
 
+_BOUNDARY, _KIND, _BONUS, _SPLITS = range(4)
+"""Of an exit: boundary, kind, score, and the classes of the codons that it splits."""
+
+
 @njit
-def _take_exits(sites, row, exit_rows, counts, operations, n):
-    """Raise the maxima before entries to the exits that lie far enough behind `row`."""
-    codes, kinds, lengths = sites.codes, sites.intron_kinds, sites.intron_lengths
+def _leave(codes, boundary, kind, bonus, exits, number):
+    """Note an exit."""
+    splits = 0
+    for frame in range(FRAMES):
+        bases = (boundary - frame) % FRAMES
+        split = split_class(codes, boundary, bases) if bases <= boundary else SPLITS
+        splits |= split << (3 * frame)
+    exits[number, _BOUNDARY], exits[number, _KIND] = boundary, kind
+    exits[number, _BONUS], exits[number, _SPLITS] = bonus, splits
+
+
+@njit
+def _take_exits(row, kinds, lengths, exits, counts, operations, n):
+    """Raise the maxima before entries to the exits that lie far enough behind `row`.
+
+    `counts` says how many exits there are so far, then how many each class has taken.
+    """
     for k in range(len(kinds)):
-        while counts[1 + k] < counts[0] and exit_rows[counts[1 + k]] + lengths[k] <= row:
+        while counts[1 + k] < counts[0] and exits[counts[1 + k], _BOUNDARY] + lengths[k] <= row:
             exit = counts[1 + k]
-            boundary = exit_rows[exit]
             counts[1 + k] += 1
-            if sites.exit_kind[boundary] != kinds[k]:
+            if exits[exit, _KIND] != kinds[k]:
                 continue
-            n = _emit(operations, n, 0, (NO_SLOT, -1 - exit), (0, 0), NO_SYMBOL, NO_SLOT, -1)
-            operations[n - 1, 3] = sites.inner_exit[boundary] << 16
+            slots, splits = 0, exits[exit, _SPLITS]
             for frame in range(FRAMES):
-                bases = (boundary - frame) % FRAMES
-                if bases <= boundary:
-                    to = BEFORE + k * SPLITS + split_class(codes, boundary, bases)
-                    operations[n - 1, 2] ^= (TAKEN_MASK ^ to) << (TAKEN_BITS * frame)
+                split = splits >> (3 * frame) & 7
+                slot = BEFORE + k * SPLITS + split if split < SPLITS else TAKEN_MASK
+                slots |= slot << (TAKEN_BITS * frame)
+            n = _put(operations, n, 0, NO_SLOT, -1 - exit, exits[exit, _BONUS], NO_SYMBOL, NO_SLOT)
+            operations[n - 1, 2] = slots
     return n
 
 
 @njit
-def _cross_border(sites, i, operations, n, plain):
+def _cross_border(rising, i, operations, n, plain):
     """Write the operations of a border; `plain` takes them in the form of `rising` before."""
-    for k in range(write_border(sites.rising, i, SPLITS, BEFORE, plain, 0)):
+    for k in range(write_border(rising, i, SPLITS, BEFORE, plain, 0)):
         kind, to, source, bonus = plain[k]
-        sources = (to if kind == RAISE else NO_SLOT), source
-        n = _emit(operations, n, FRESH, sources, (0, bonus), NO_SYMBOL, to, 0)
+        old = to if kind == RAISE else NO_SLOT
+        n = _put(operations, n, FRESH, old, source, bonus, NO_SYMBOL, to)
     return n
 
 
 @njit
-def _gather(sites, i, bases, operations, n):
-    """Set the accumulator to what may enter a codon behind `bases` of its nucleotides.
+def _gather(splits, bonus, kind, kinds, penalties, operations, n):
+    """Set the accumulator to what may enter behind the classes of codons in the mask `splits`.
 
     The last one of the operations is still to be completed. Return how many there are, and how many
     sources they have.
     """
-    codes, kinds, found = sites.codes, sites.intron_kinds, 0
-    n = _emit(operations, n, FRESH, (NO_SLOT, NO_SOURCE), (0, 0), NO_SYMBOL, NO_SLOT, 0)
+    found, n = 0, _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
     for split in range(SPLITS):
-        if split_bases(split) != bases or not completes(codes, sites.stops, split, i):
+        if splits >> split & 1 == 0:
             continue
         for k in range(len(kinds)):
-            if kinds[k] != sites.entry_kind[i]:
+            if kinds[k] != kind:
                 continue
-            slot, bonus = BEFORE + k * SPLITS + split, sites.inner_entry[i]
-            bonus -= sites.intron_penalties[k]
-            if found % 2 == 0 and found > 0:
-                none = NO_SLOT, NO_SOURCE
-                n = _emit(operations, n, 0, none, (0, 0), NO_SYMBOL, NO_SLOT, 0)
-            if found % 2 == 0:
-                operations[n - 1, 1] = slot
-                operations[n - 1, 3] |= bonus << 16
-            else:
+            slot, points = BEFORE + k * SPLITS + split, bonus - penalties[k]
+            if found % 2 == 1:
                 operations[n - 1, 0] ^= (NO_SLOT ^ slot) << OLD_AT
-                operations[n - 1, 3] |= bonus & 0xFFFF
+                operations[n - 1, 3] |= points & 0xFFFF
+            elif found == 0:
+                operations[n - 1, 1], operations[n - 1, 3] = slot, points << 16
+            else:
+                n = _put(operations, n, 0, NO_SLOT, slot, points, NO_SYMBOL, NO_SLOT)
             found += 1
     return n, found
 
 
 @njit
-def _enter(sites, i, copy, operations, n, waits):
-    """Write what makes the rows of an entry; return how many operations there are.
-
-    `copy` is the number of the entry's first stored row. A row that joins behind a codon that an
-    intron splits is advanced there.
-    """
-    codes, none = sites.codes, (NO_SLOT, NO_SOURCE)
-    for bases in range(FRAMES):
-        n, found = _gather(sites, i, bases, operations, n)
-        operations[n - 1, 2] = copy + bases
-        if bases == 0:
-            operations[n - 1, 0] ^= (NO_SLOT ^ (ENTERED + i % FRAMES)) << TO_AT
-        if bases == 0 or found == 0:
-            continue
-        operations[n - 1, 0] ^= NO_SYMBOL ^ codes[i]
-        at = i + FRAMES - bases
-        to = JOINING + at % JOINS
-        if at == i + 2:
-            n = _emit(operations, n, 0, none, (0, 0), codes[i + 1], NO_SLOT, 0)
-        if waits[at % JOINS]:
-            n = _emit(operations, n, 0, (to, NO_SOURCE), (0, 0), NO_SYMBOL, NO_SLOT, 0)
-        operations[n - 1, 0] ^= (NO_SLOT ^ to) << TO_AT
-        waits[at % JOINS] = True
+def _join(codes, i, bases, waits, operations, n):
+    """Complete the operations of a row that joins behind a codon that an intron splits."""
+    operations[n - 1, 0] ^= NO_SYMBOL ^ codes[i]
+    at = i + FRAMES - bases
+    to = JOINING + at % JOINS
+    if at == i + 2:
+        n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
+    if waits[at % JOINS]:
+        n = _put(operations, n, 0, to, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
+    operations[n - 1, 0] ^= (NO_SLOT ^ to) << TO_AT
+    waits[at % JOINS] = True
     return n
 
 
 @njit
-def _write_steps(sites, start, n, words, operands, operations, codon_slots, plain):
+def _completed(codes, stops, i):
+    """Return a mask of the classes of split codons that may be completed behind a boundary."""
+    mask = 0
+    for split in range(SPLITS):
+        mask |= (1 if completes(codes, stops, split, i) else 0) << split
+    return mask
+
+
+_OF_BASES = np.array([0b000001, 0b000110, 0b111000])
+"""The classes of split codons with no, one and two nucleotides before the intron, as masks."""
+
+
+@njit(error_model="numpy")
+def _write_steps(sites, n, words, operands, operations, codon_slots, plain):
     """Write words, operands and operations of all steps; `n` operations are there already.
 
     Return how many operations and operands there are.
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    flags, codes, stops = sites.flags, sites.codes, sites.stops
+    flags, codes, stops, rising = sites.flags, sites.codes, sites.stops, sites.rising
     last_exit, first_entry = sites.last_exit, sites.first_entry
-    exits = count(flags, INNER_EXIT)
-    exit_rows, counts = np.empty(exits, np.int64), np.zeros(1 + len(sites.intron_kinds), np.int64)
+    inner_exit, exit_kind = sites.inner_exit, sites.exit_kind
+    inner_entry, entry_kind = sites.inner_entry, sites.entry_kind
+    kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
+    exits = np.empty((count(flags, INNER_EXIT), 4), np.int64)
+    counts = np.zeros(1 + len(kinds), np.int64)
     waits, n_operands, before = np.zeros(JOINS, np.bool_), 0, 0
-    copy = FIRST_STORED + FRAMES * exits
+    copy = FIRST_STORED + FRAMES * len(exits)
     for i in range(FRAMES * len(words)):
         symbol = codes[i - 1] if 0 < i <= len(codes) else NO_SYMBOL
         words[i // FRAMES] |= symbol << (SYMBOL_BITS * (i % FRAMES))
-        events = 0
-        if i < len(flags):
-            flag = flags[i]
-            if flag & BORDER:
-                n = _take_exits(sites, i - 1, exit_rows, counts, operations, n)
-                n = _cross_border(sites, i, operations, n, plain)
-            if flag & LAST_EXIT:
-                events |= FINAL
-                operands[n_operands] = last_exit[i]
-                n_operands += 1
-            if i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
-                events |= STOP
-            if waits[i % JOINS]:
-                events |= JOIN
-                waits[i % JOINS] = False
-            if _begins(sites, i - FRAMES):
-                events |= BEGIN
-                slot = codon_slots[_codon_at(codes, i - FRAMES)]
-                operands[n_operands] = slot | first_entry[i - FRAMES] << SLOT_BITS
-                n_operands += 1
-            if flag & (INNER_EXIT | INNER_ENTRY):
-                n = _take_exits(sites, i, exit_rows, counts, operations, n)
-            if flag & INNER_EXIT:
-                events |= EXIT
-                exit_rows[counts[0]] = i
-                counts[0] += 1
-            if flag & INNER_ENTRY:
-                events |= ENTER
-                n = _enter(sites, i, copy, operations, n, waits)
-                copy += FRAMES
+        flag, events = flags[i] if i < len(flags) else np.uint8(0), 0
+        if flag & BORDER:
+            n = _take_exits(i - 1, kinds, lengths, exits, counts, operations, n)
+            n = _cross_border(rising, i, operations, n, plain)
+        if flag & LAST_EXIT:
+            events |= FINAL
+            operands[n_operands] = last_exit[i]
+            n_operands += 1
+        if FRAMES <= i < len(flags) and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
+            events |= STOP
+        if waits[i % JOINS]:
+            events |= JOIN
+            waits[i % JOINS] = False
+        if _begins(flags, codes, stops, i - FRAMES):
+            events |= BEGIN
+            slot = codon_slots[_codon_at(codes, i - FRAMES)]
+            operands[n_operands] = slot | np.int64(first_entry[i - FRAMES]) << SLOT_BITS
+            n_operands += 1
+        if flag & (INNER_EXIT | INNER_ENTRY):
+            n = _take_exits(i, kinds, lengths, exits, counts, operations, n)
+        if flag & INNER_EXIT:
+            events |= EXIT
+            _leave(codes, i, exit_kind[i], inner_exit[i], exits, counts[0])
+            counts[0] += 1
+        if flag & INNER_ENTRY:
+            events |= ENTER
+            mask, score, kind = _completed(codes, stops, i), inner_entry[i], entry_kind[i]
+            for bases in range(FRAMES):
+                splits = mask & _OF_BASES[bases]
+                n, found = _gather(splits, score, kind, kinds, penalties, operations, n)
+                operations[n - 1, 2] = copy + bases
+                if bases == 0:
+                    operations[n - 1, 0] ^= (NO_SLOT ^ (ENTERED + i % FRAMES)) << TO_AT
+                elif found > 0:
+                    n = _join(codes, i, bases, waits, operations, n)
+            copy += FRAMES
         words[i // FRAMES] |= events << (EVENTS_AT + EVENT_BITS * (i % FRAMES))
         if i % FRAMES == FRAMES - 1 and n > before:
             words[i // FRAMES] |= HAS_OPERATIONS

@@ -13,7 +13,7 @@ from gpu_tools.sites.gpu.job_table import CHECKPOINTS
 from gpu_tools.sites.gpu.launch import SiteCodonLaunch, strip_bytes
 
 SHARE_OF_FREE_MEMORY = 0.8
-_LONGER = 4
+_LONGER_TIMES = 4
 
 
 def follow_windows(
@@ -60,7 +60,7 @@ def follow_windows(
             chains = follow(part, own, usual_exons)
             found |= {numbers[n]: chain for n, chain in chains.items()}
         left = {k: ends[k] for k, _ in fitting if k not in found}
-        times *= _LONGER
+        times *= _LONGER_TIMES
     return found
 
 
