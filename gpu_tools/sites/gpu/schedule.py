@@ -28,9 +28,7 @@ from gpu_tools.sites.gpu.packed_strips import packed_strips, sizes_of
 from gpu_tools.sites.gpu.strips32 import Strips32
 
 CPU_THREADS = 4
-"""With so many threads a CPU does as many cells a second as the 32-bit kernel, and more of chains
-that translate.
-"""
+"""With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
 
 class SiteGpuOptions(NamedTuple):
