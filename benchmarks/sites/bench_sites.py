@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks import record
 from benchmarks.accuracy.cases import annotated_records, genes, mutated
 from benchmarks.case_sets import case_set
+from benchmarks.sites.kernels import coding_kernel
 from benchmarks.timing import call_seconds
 from gpu_tools import Sequence, SiteCase, load_sites, site_align, tables_of
 from gpu_tools.model.scoring import GENE_SCORING
@@ -116,6 +117,22 @@ def on_genome(rng) -> list[tuple[Sequence, Sequence]]:
     return [(base, random_case(rng, 1, int(n))[1]) for n in rng.integers(700, 2_700, 60)]
 
 
+def many_loci(rng, tiny: bool) -> list[tuple[Sequence, Sequence]]:
+    """Return pairs of the usual size, each a locus of its own."""
+    count, sizes = (1, (12, 3)) if tiny else (396, (42_181, 1_460))
+    return [random_case(rng, *sizes) for _ in range(count)]
+
+
+def measure_coding(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure chains that translate on a GPU: the kernel alone, and whole calls."""
+    rng = np.random.default_rng(SEED)
+    sets = ("loci", many_loci(rng, tiny)), ("genome", [] if tiny else on_genome(rng))
+    for name, pairs in sets[: 1 if tiny else 2]:
+        made = site_cases(pairs, "+" if tiny else "+-", "complete")
+        yield f"coding_{name}_kernel", coding_kernel(made, GENE_SCORING)
+        yield f"coding_{name}_library", timed(made, "cuda", repeats=2, scoring=GENE_SCORING)
+
+
 def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure a CPU."""
     rng, sizes = np.random.default_rng(SEED), (2_000, 100) if tiny else (42_181, 1_460)
@@ -173,4 +190,4 @@ def compared(cases: list[SiteCase]) -> dict:
 
 
 if __name__ == "__main__":
-    record.main(measure, gpu=measure_gpu)
+    record.main(measure, gpu=measure_gpu, coding=measure_coding)

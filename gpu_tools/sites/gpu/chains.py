@@ -13,7 +13,7 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import TARGET
 from gpu_tools.sites.gpu.launch import StripLaunch, scores32, starts_of, together
-from gpu_tools.sites.gpu.trace_table import NOT_EXPLAINED, TOO_MANY, TraceNumbers
+from gpu_tools.sites.gpu.trace_table import NOT_EXPLAINED, OUTSIDE, TOO_MANY, TraceNumbers
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
@@ -51,7 +51,7 @@ def trace(
 def follow(
     launch: StripLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
 ) -> dict[int, DeviceChain]:
-    """Follow the chains of some jobs of a launch.
+    """Follow the chains of some jobs of a launch; leave those out whose rows are not all there.
 
     Parameters
     ----------
@@ -68,11 +68,15 @@ def follow(
     """
     lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
     exons = lists.exons(ends, usual_exons)
-    longer = {k: ends[k] for k, own in exons.items() if own is None}
+    longer = {k: ends[k] for k, own in exons.items() if own is TOO_MANY}
     if longer:
         most = max(len(launch.jobs[k].job.table.donors.boundaries) for k in longer) + 1
         exons |= lists.exons(longer, most)
-    return {k: DeviceChain(*end, launch.jobs[k].job.codes, exons[k]) for k, end in ends.items()}
+    return {
+        k: DeviceChain(*ends[k], launch.jobs[k].job.codes, own)
+        for k, own in exons.items()
+        if own is not OUTSIDE
+    }
 
 
 class _OnDevice:
@@ -90,8 +94,11 @@ class _OnDevice:
         self._buffers = lists, codes, launch.targets
         self._scores = cuda.to_device(np.array(scores32(self.scoring), dtype=np.int32))
 
-    def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | None]:
-        """Return the exons of the jobs' chains, None where there are more than `most`."""
+    def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | int]:
+        """Return the exons of the jobs' chains.
+
+        It is `TOO_MANY` where there are more than `most`, `OUTSIDE` where rows are not there.
+        """
         widths = [(end.column // (4 * WARP) + 1) * 4 * WARP for end in ends.values()]
         gains = starts_of([[width] for width in widths])[:, 0].tolist()
         traces = [
@@ -115,12 +122,15 @@ class _OnDevice:
         return TraceNumbers(
             job=k, end=end.end, column=end.column, value=value, target=target, parts=parts,
             best_sites=job.strand.limits.best_sites,
-            **self._about[id(job.strand)], **places,
+            **self._about[id(job.strand)], **self.launch.jobs[k].rows_in_memory._asdict(), **places,
         )  # fmt: skip
 
 
-def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | None:
+def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
     """Return a chain's exons in reading direction, given those of a kernel."""
     if count == NOT_EXPLAINED:
         raise ValueError("no exon or exit explains a value: the sweep is wrong")
-    return None if count == TOO_MANY else exons[:count][::-1].copy()
+    for why_none in (TOO_MANY, OUTSIDE):
+        if count == why_none:
+            return why_none
+    return exons[:count][::-1].copy()

@@ -28,7 +28,7 @@ def find_ends_warp(jobs, ends, found):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 20)
+    jobs : int64 array, shape (J, 30)
         See `gpu_tools.sites.gpu.job_table`.
     ends : int32 array, shape (strips, WARP, 3)
         Score, number and column of the best end of each strip and lane.

@@ -16,7 +16,9 @@ from gpu_tools.sites.gpu.trace_table import (
     AT_CLASS_SIZE,
     AT_CLASSES,
     AT_ENTRIES,
+    AT_ENTRY_ROWS,
     AT_FIRSTS,
+    AT_LOW,
     AT_N_CLASSES,
     AT_N_ENTRIES,
     AT_N_EXITS,
@@ -136,7 +138,8 @@ def make_find_exon(value_of):
         """Return the first stored row of an inner entry."""
         coding = trace[AT_STOPS] >= 0
         exits = trace[AT_N_EXITS] * (FRAMES if coding else 1)
-        return int32(exits + entry * trace[AT_PARTS] + (split if coding else 0))
+        row = exits + entry * trace[AT_PARTS] + (split if coding else 0)
+        return int32(row - trace[AT_ENTRY_ROWS])
 
     @cuda.jit(device=True)
     def first_bonus(trace, sites, entry):
@@ -257,17 +260,18 @@ def make_find_exon(value_of):
         Columns too far left for an exon's length are left out: S' at a column is at most what all
         columns before it and all sites can bring. Return the entry's column twice, plus one for an
         inner entry; its number; the exon's nucleotides; and W there. The first is `NOT_FOUND` if
-        no entry explains the value at the exon's end.
+        no entry whose rows are there explains the value at the exon's end.
         """
         end, column, value, _, _ = state
-        longest, first, most = int32(_USUAL_EXON), int32(0), scores[3]
-        if most > 0:
-            first = int32((value - trace[AT_BEST_SITES]) // most)
+        most = int32(end - trace[AT_LOW])
+        longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[3]
+        if lifted > 0:
+            first = int32((value - trace[AT_BEST_SITES]) // lifted)
         while True:
             low = int32(min(max(first - longest, 0), column))
-            until = end if low == 0 else min(end, longest)
+            until = most if low == 0 else min(most, longest)
             found = look_for(trace, layout, buffers, scores, state, (low, until), scratch)
-            if found[0] < NOT_FOUND or until == end:
+            if found[0] < NOT_FOUND or until == most:
                 return found
             longest = int32(4 * longest)
 

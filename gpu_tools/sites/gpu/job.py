@@ -13,6 +13,7 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import Limits, limits, packed_limits, table_limits
 from gpu_tools.sites.gpu.coding import compile_coding
+from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
 from gpu_tools.sites.gpu.layout import sites_of
 from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, WIDE
 from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory
@@ -53,14 +54,25 @@ class SiteStrand:
         self.limits = table_limits(table, scoring.gap, codes)
         lifted = scoring.substitution() - scoring.gap
         self.packs = (
-            table.stops is None
-            and np.abs(lifted).max() <= 127
-            and -127 <= scoring.gap <= 0
-            and self.steps.n_hot <= max(HOT_SLOTS.values())
+            np.abs(lifted).max() <= 127 and -127 <= scoring.gap <= 0 and self._is_simple_enough
         )
-        """Whether the packed kernel can take the strand, if 16 bits hold a job's cells."""
+        """Whether a packed kernel can take the strand, if 16 bits hold a job's cells."""
         self.scores_unknown = len(set(lifted[:, OTHER].tolist())) == 1
         """Whether an unknown target symbol scores the same with all nucleotides."""
+
+    @property
+    def _is_simple_enough(self) -> bool:
+        """Whether a packed kernel can do what is compiled of the table."""
+        if self.table.stops is None:
+            return self.steps.n_hot <= max(HOT_SLOTS.values())
+        introns = self.table.introns
+        shortest = min((intron.min_length for intron in introns), default=SHORTEST)
+        return shortest >= SHORTEST and self.codon_plan.n_slots <= NO_SLOT
+
+    @cached_property
+    def codon_plan(self) -> CodonPlan:
+        """What the packed kernel of chains that translate does; the table has stop codons."""
+        return compile_codons(sites_of(self.codes, self.table))
 
     @cached_property
     def steps(self) -> StepTable:
@@ -107,7 +119,7 @@ class SiteJob:
 
     @cached_property
     def fits_packed(self) -> bool:
-        """Whether the packed kernel can take the job: its kind, its scores and its slots."""
+        """Whether a packed kernel can take the job: its kind, its scores and its slots."""
         return bool(
             self.strand.packs
             and (self.strand.scores_unknown or not (self.target == OTHER).any())

@@ -30,7 +30,21 @@ class JobNumbers(NamedTuple):
         Packed kernel: what S' is more than a cell, for each strip before the cell's.
     slots, advances, tracks, row, start : int
         32-bit kernel: slots; how often a row is advanced; current rows; the slots of the first
-        current row and of the empty chain's row.
+        current row and of the empty chain's row. Packed kernel of chains that translate: slots is
+        the number of the row where slots in device memory begin; advances and start are the same.
+    first_step : int
+        This and all others are for the packed kernel of chains that translate: the step to begin
+        with; `rows` is the step to end before.
+    operands : int
+        Steps of the plan, behind which operands stand.
+    mask, exit_base, copy_base : int
+        An exit's number less the second one is masked with the first one to find its rows; an
+        entry's stored rows come so many numbers sooner than the plan says.
+    checkpoints, every, checkpoint_stride : int
+        Where the job's checkpoints begin in their buffer, in what distance of steps they are
+        written, 0 for none, and their words.
+    n_slots, ring : int
+        Slots, and exits whose rows a checkpoint has.
     """
 
     floor: int
@@ -53,9 +67,21 @@ class JobNumbers(NamedTuple):
     tracks: int = 0
     row: int = 0
     start: int = 0
+    first_step: int = 0
+    operands: int = 0
+    mask: int = 0
+    exit_base: int = 0
+    copy_base: int = 0
+    checkpoints: int = 0
+    every: int = 0
+    checkpoint_stride: int = 0
+    n_slots: int = 0
+    ring: int = 0
 
 
 FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
 STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
 SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)
+FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(20, 25)
+CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING = range(25, 30)

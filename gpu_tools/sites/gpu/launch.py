@@ -12,9 +12,19 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import most_lifted, possible
+from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
+from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.ends import find_ends_warp
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
-from gpu_tools.sites.gpu.job_table import BORDERS, BOUNDARIES, CELLS, ENDS, OPERATIONS, TARGET
+from gpu_tools.sites.gpu.job_table import (
+    BORDERS,
+    BOUNDARIES,
+    CELLS,
+    CHECKPOINTS,
+    ENDS,
+    OPERATIONS,
+    TARGET,
+)
 from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
 from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, twice
 from gpu_tools.sites.gpu.strips import NEVER, NEVER_BYTE
@@ -33,7 +43,7 @@ class StripLaunch:
 
     Parameters
     ----------
-    jobs : list of PackedStrips or Strips32
+    jobs : list of PackedStrips, CodonStrips or Strips32
         All of one kind. What is compiled of a strand is copied to the GPU once.
     scoring : SplicedScoring
     """
@@ -111,6 +121,36 @@ class SitePackedLaunch(StripLaunch):
         )
 
 
+class SiteCodonLaunch(SitePackedLaunch):
+    """Jobs for the packed kernel of chains that translate.
+
+    Parameters
+    ----------
+    checkpoints : device array, optional
+        Those of another launch, with which the jobs begin; without it, jobs write their own.
+    """
+
+    jobs: list[CodonStrips]
+
+    def __init__(self, jobs: list[CodonStrips], scoring: SplicedScoring, checkpoints=None):
+        self.checkpoints = checkpoints
+        super().__init__(jobs, scoring)
+
+    def _allocate(self) -> None:
+        self.cells = cuda.device_array(self.n_cells, dtype=np.int32)
+        self.borders = cuda.device_array(self.n_borders, dtype=np.int64)
+        if self.checkpoints is None:
+            sizes = [(job.checkpoint_words,) for job in self.jobs]
+            self.table[:, [CHECKPOINTS]] = starts_of(sizes)
+            self.checkpoints = cuda.device_array(max(np.sum(sizes), 1), dtype=np.int32)
+
+    def _start(self) -> None:
+        sweep_codons_warp[self.n_strips, WARP](
+            self.device_table, self.strips, *self.inputs, self.cells, self.borders,
+            self.checkpoints, self.ends, self.scoring,
+        )  # fmt: skip
+
+
 class SiteLaunch32(StripLaunch):
     """Jobs for the 32-bit kernel."""
 
@@ -181,7 +221,13 @@ def device_bytes(job: SiteJob, packs: bool) -> int:
     """Return about how much device memory a job needs, on a GPU that packs or not."""
     possible = [Strips32(job)]
     if packs and job.fits_packed:
-        possible = [packed_strips(job, size) for size in (NARROW, WIDE)]
-    of_strand = sum(array.nbytes for array in possible[0].compiled.arrays()) + len(job.codes)
-    of_strips = (4 * s.cell_words + s.border_bytes * s.border_words for s in possible)
-    return max(of_strips) + of_strand + len(job.target)
+        cut = packed_strips if job.table.stops is None else codon_strips
+        possible = [cut(job, size) for size in (NARROW, WIDE)]
+    of_strand = possible[0].compiled.n_bytes + len(job.codes)
+    return max(map(strip_bytes, possible)) + of_strand + len(job.target)
+
+
+def strip_bytes(strips: PackedStrips | Strips32) -> int:
+    """Return how much device memory a job's strips need."""
+    words = strips.cell_words + strips.checkpoint_words
+    return 4 * words + strips.border_bytes * strips.border_words

@@ -67,8 +67,11 @@ def make_columns(size: int):
     return columns
 
 
-def make_choose(size: int):
-    """Return the device function that makes the bytes that look the lane's lifted scores up."""
+def make_choose(size: int, slots_at: int = SHARED_SLOTS_AT, slot: int = NOWHERE):
+    """Return the device function that makes the bytes that look the lane's lifted scores up.
+
+    Slots begin at element `slots_at` of shared memory; nobody reads `slot`.
+    """
     load, stride = load_quads(size), 4 * size * WARP
 
     @cuda.jit(device=True)
@@ -80,13 +83,13 @@ def make_choose(size: int):
 
     @cuda.jit(device=True)
     def choose(target, first, columns, own, lane, shared):
-        """Make them in a slot that nobody reads, and return them."""
+        """Make them in that slot, and return them."""
         for k in range(size):
             low = selector(target, int32(first + k), columns)
             high = selector(target, int32(first + size + k), columns)
-            at = (NOWHERE * size + (k // QUAD) * QUAD) * WARP + lane * QUAD + k % QUAD
-            shared[uint32(SHARED_SLOTS_AT + at)] = int32(low | int32(high << int32(8)))
-        return load(shared, int32(own + NOWHERE * stride))
+            at = (slot * size + (k // QUAD) * QUAD) * WARP + lane * QUAD + k % QUAD
+            shared[uint32(slots_at + at)] = int32(low | int32(high << int32(8)))
+        return load(shared, int32(own + slot * stride))
 
     return choose
 

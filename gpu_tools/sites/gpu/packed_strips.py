@@ -14,6 +14,7 @@ from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, NARROW, WIDE
 from gpu_tools.sites.gpu.steps import FIRST_STORED, StepTable
+from gpu_tools.sites.gpu.trace_table import RowsInMemory
 
 NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 140}
 """Time of a row by registers a lane, about, with two such strips for each scheduler of an H200."""
@@ -28,6 +29,8 @@ class PackedStrips:
     sizes: tuple[int, ...]
 
     border_bytes = 4
+    checkpoint_words = 0
+    rows_in_memory = RowsInMemory()
 
     @property
     def compiled(self) -> StepTable:
@@ -56,13 +59,17 @@ class PackedStrips:
     @cached_property
     def numbers(self) -> JobNumbers:
         """The job's row of the table, without where its parts begin."""
+        stride = self.compiled.n_copies * self.sizes[0] * WARP
+        return self._numbers_with(rows=self._rows, stride=stride)
+
+    def _numbers_with(self, **more) -> JobNumbers:
+        """Return the job's row with what is not the same for all packed kernels."""
         floor, size = twice(self.job.packed_limit.floor), self.sizes[0]
         is_lifted = self.job.scoring.ends != "global"
         lifting = -self.job.scoring.gap * 2 * WARP * size if is_lifted else 0
         return JobNumbers(
-            floor, self._rows, len(self.sizes), stride=self.compiled.n_copies * size * WARP,
-            columns=self.job.columns, first_stored=FIRST_STORED, size=size,
-            last_size=self.sizes[-1], lifting=lifting,
+            floor, strips=len(self.sizes), columns=self.job.columns, first_stored=FIRST_STORED,
+            size=size, last_size=self.sizes[-1], lifting=lifting, **more,
         )  # fmt: skip
 
     def end_of(self, score: int, number: int, column: int) -> SweepEnd:

@@ -93,6 +93,11 @@ class RowPlan(NamedTuple):
         """Slots in all."""
         return self.slots.stored + self.stored.count
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what the kernel reads."""
+        return self.boundaries.nbytes + self.operations.nbytes
+
     def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return what the kernel reads: boundaries, and operations one after the other."""
         return self.boundaries, self.operations.ravel()

@@ -13,8 +13,11 @@ from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.gpu.chains import USUAL_EXONS, DeviceChain, follow
+from gpu_tools.sites.gpu.codon_strips import codon_strips
+from gpu_tools.sites.gpu.codon_windows import SHARE_OF_FREE_MEMORY, follow_windows
 from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, SweepEnd
 from gpu_tools.sites.gpu.launch import (
+    SiteCodonLaunch,
     SiteLaunch32,
     SitePackedLaunch,
     StripLaunch,
@@ -24,11 +27,8 @@ from gpu_tools.sites.gpu.launch import (
 from gpu_tools.sites.gpu.packed_strips import packed_strips, sizes_of
 from gpu_tools.sites.gpu.strips32 import Strips32
 
-_SHARE_OF_FREE_MEMORY = 0.8
 CPU_THREADS = 4
-"""With so many threads a CPU does as many cells a second as the 32-bit kernel, and more of chains
-that translate.
-"""
+"""With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
 
 class SiteGpuOptions(NamedTuple):
@@ -42,6 +42,8 @@ class SiteGpuOptions(NamedTuple):
         Registers a lane of all packed strips; without it, they are chosen.
     usual_exons : int
         Exons of a chain that space is made for at first.
+    every : int, optional
+        Steps between checkpoints of chains that translate; without it, short jobs have none.
     memory : int, optional
         Bytes of GPU memory that rows may take; most of what is free by default. Cases that need
         more are for the CPU.
@@ -50,6 +52,7 @@ class SiteGpuOptions(NamedTuple):
     bytes_per_batch: int | None = None
     registers: int | None = None
     usual_exons: int = USUAL_EXONS
+    every: int | None = None
     memory: int | None = None
 
 
@@ -99,12 +102,15 @@ def align_on_gpus(
         sizes = {k: sum(device_bytes(job, packs) for job in own[k].values()) for k in own}
         free = options.memory
         if free is None:
-            free = _SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
+            free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
         left.extend(k for k in own if sizes[k] > free)
         fitting = [(k, own[k]) for k in own if sizes[k] <= free]
         limit = min(options.bytes_per_batch or free, free)
         for batch in within_limit(fitting, lambda each: sizes[each[0]], limit):
             found = _best_chains(batch, scoring, packs, options)
+            too_long = {k for k, strand, chain in found if strand is not None and chain is None}
+            left.extend(too_long)
+            found = [each for each in found if each[0] not in too_long]
             ends = spread(lambda each: finish(cases[each[0]], *each[1:]), found)
             for (k, *_), result in zip(found, ends, strict=True):
                 results[k] = result
@@ -152,15 +158,21 @@ def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
 
 
 def _launches_of(
-    jobs: list[SiteJob], scoring: SplicedScoring, packs: bool, registers: int | None
+    jobs: list[SiteJob], scoring: SplicedScoring, packs: bool, options: SiteGpuOptions
 ) -> Iterator[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
+    """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
     packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
     others = sorted(set(range(len(jobs))) - set(packed))
-    if packed:
-        chosen = [jobs[k] for k in packed]
-        sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
-        yield packed, SitePackedLaunch(list(map(packed_strips, chosen, sizes)), scoring)
+    plain = [k for k in packed if jobs[k].table.stops is None]
+    coding = sorted(set(packed) - set(plain))
+    for numbers, cut, launch in (
+        (plain, packed_strips, SitePackedLaunch),
+        (coding, partial(codon_strips, every=options.every), SiteCodonLaunch),
+    ):
+        if numbers:
+            chosen, registers = [jobs[k] for k in numbers], options.registers
+            sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
+            yield numbers, launch(list(map(cut, chosen, sizes)), scoring)
     if others:
         yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)
 
@@ -168,9 +180,12 @@ def _launches_of(
 def _best_chains(
     batch: list, scoring: SplicedScoring, packs: bool, options: SiteGpuOptions
 ) -> list[tuple[int, str | None, DeviceChain | None]]:
-    """Return number, best strand and best chain of each case of a batch."""
+    """Return number, best strand and best chain of each case of a batch.
+
+    There is a strand without a chain if too many rows would be needed to follow it.
+    """
     jobs = [job for _, own in batch for job in own.values()]
-    launches = list(_launches_of(jobs, scoring, packs, options.registers))
+    launches = list(_launches_of(jobs, scoring, packs, options))
     for _, launch in launches:
         launch.run()
     ends: dict[int, SweepEnd] = {}
@@ -182,7 +197,11 @@ def _best_chains(
     for numbers, launch in launches:
         own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
         if own:
-            found = follow(launch, own, options.usual_exons)
+            found = (
+                follow_windows(launch, own, scoring, options.usual_exons, options.memory)
+                if isinstance(launch, SiteCodonLaunch)
+                else follow(launch, own, options.usual_exons)
+            )
             chains |= {numbers[n]: chain for n, chain in found.items()}
     return [(k, strand, chains.get(job)) for k, strand, job in best]
 

@@ -87,6 +87,11 @@ class StepTable(NamedTuple):
         """Rows of device memory by number; the first one is not used."""
         return FIRST_STORED + self.stored.count
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what the kernel reads."""
+        return self.words.nbytes
+
     def arrays(self) -> tuple[NDArray[np.int32]]:
         """Return what the kernel reads: the words, step by step."""
         return (self.words.ravel(),)

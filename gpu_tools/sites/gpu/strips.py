@@ -11,6 +11,7 @@ from numba import cuda, int32, uint32
 
 from gpu_tools.hardware.gpu.intrinsics.rows import load_word
 from gpu_tools.hardware.gpu.intrinsics.words import any_lane, shuffle
+from gpu_tools.sites.gpu.job_table import LIFTING
 
 NEVER_BYTE = 0x80
 NEVER = int32(-0x7F7F7F80)
@@ -26,6 +27,13 @@ def begin_strip(strips, scratch):
         if number >= strips.shape[0] - 1:
             number = int32(-1)
     return shuffle(number, int32(0), scratch)
+
+
+@cuda.jit(device=True)
+def lowered_by(job, strip):
+    """Return what is added to packed border words because lifting begins anew with each strip."""
+    each = int32(-job[LIFTING]) if strip > 0 else int32(0)
+    return int32(int32(each & int32(0xFFFF)) | int32(each << int32(16)))
 
 
 @cuda.jit(device=True)

@@ -9,6 +9,7 @@ from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.sites.gpu.row_plan import RowPlan
 from gpu_tools.sites.gpu.sweep32 import STRIP
+from gpu_tools.sites.gpu.trace_table import RowsInMemory
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +18,8 @@ class Strips32:
 
     job: SiteJob
     border_bytes = 8
+    checkpoint_words = 0
+    rows_in_memory = RowsInMemory()
 
     @property
     def compiled(self) -> RowPlan:

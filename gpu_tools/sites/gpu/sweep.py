@@ -44,7 +44,6 @@ from gpu_tools.sites.gpu.job_table import (
     ENDS,
     FLOOR,
     LAST_SIZE,
-    LIFTING,
     ROWS,
     SIZE,
     STRIDE,
@@ -75,7 +74,7 @@ from gpu_tools.sites.gpu.steps import (
     BEST_END,
     WORDS,
 )
-from gpu_tools.sites.gpu.strips import await_word, begin_strip, peek
+from gpu_tools.sites.gpu.strips import await_word, begin_strip, lowered_by, peek
 
 
 @cuda.jit(device=True)
@@ -122,13 +121,6 @@ def _words_of(steps, n, n_steps):
 
 
 @cuda.jit(device=True)
-def _lowered(job, strip):
-    """Return what is added to border words because lifting begins anew with each strip."""
-    each = int32(-job[LIFTING]) if strip > 0 else int32(0)
-    return int32(int32(each & int32(0xFFFF)) | int32(each << int32(16)))
-
-
-@cuda.jit(device=True)
 def _borders_of(shared, k):
     """Return the border words for step `k` of a group."""
     at = uint32(SHARED_BORDERS_AT + 2 * k)
@@ -161,7 +153,7 @@ def _make_sweep(size: int):
         first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
         chosen = choose(target, first_column, int32(job[COLUMNS]), own, lane, shared)
         starts, drops = columns(chosen, int32(2 * lane * size), gap)
-        lowered = _lowered(job, strip)
+        lowered = lowered_by(job, strip)
         copies = cells[4 * lane :]
         fixed = chosen, starts, drops, own, is_first, shared, address(copies), scratch
         sync_lanes()
@@ -219,7 +211,7 @@ def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 20)
+    jobs : int64 array, shape (J, 30)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.

@@ -1,10 +1,10 @@
 """The 32-bit sweep of site mode on a GPU, for what the packed one cannot take.
 
-That is: chains that translate, free ends, large scores, tables with many rows at a time, and GPUs
-before compute capability 9.0. All rows lie in memory, in numbered slots (see
-`gpu_tools.sites.gpu.row_plan`), also the current ones, of which chains that translate have three.
-A warp holds a strip of columns. Its lanes work on the same boundary, and strips of a job run one
-behind the other.
+That is: chains that translate with introns below three nucleotides, large scores, tables with many
+rows at a time, and GPUs before compute capability 9.0. All rows lie in memory, in numbered slots
+(see `gpu_tools.sites.gpu.row_plan`), also the current ones, of which chains that translate have
+three. A warp holds a strip of columns. Its lanes work on the same boundary, and strips of a job run
+one behind the other.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, 
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 20)
+    jobs : int64 array, shape (J, 30)
         See `gpu_tools.sites.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.

@@ -23,6 +23,29 @@ NOT_EXPLAINED, TOO_MANY = -1, -2
 """Numbers of exons if the sweep is wrong, or if there are more than the buffer takes."""
 
 
+OUTSIDE = -3
+"""Number of exons if rows are needed that are not in memory."""
+
+
+class RowsInMemory(NamedTuple):
+    """Which of a job's stored rows there are.
+
+    Attributes
+    ----------
+    low : int
+        The first boundary whose rows there are.
+    first_exit : int
+        The first exit from there on.
+    exit_rows, entry_rows : int
+        What is taken off the numbers of rows of exits and of entries.
+    """
+
+    low: int = 0
+    first_exit: int = 0
+    exit_rows: int = 0
+    entry_rows: int = 0
+
+
 class TraceNumbers(NamedTuple):
     """What the traceback of a job begins with.
 
@@ -52,6 +75,8 @@ class TraceNumbers(NamedTuple):
         Numbers of an intron class.
     usual_first : int
         Score of a first entry that is not listed, `CLOSED` if there is none.
+    low, first_exit, exit_rows, entry_rows : int
+        See `RowsInMemory`.
     """
 
     job: int
@@ -77,12 +102,17 @@ class TraceNumbers(NamedTuple):
     n_classes: int
     class_size: int
     usual_first: int
+    low: int
+    first_exit: int
+    exit_rows: int
+    entry_rows: int
 
 
 (
     AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_TARGET, AT_GAINS, AT_EXONS, AT_MOST_EXONS, AT_PARTS,
     AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS, AT_CLASSES, AT_STOPS,
     AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_CLASS_SIZE, AT_USUAL_FIRST,
+    AT_LOW, AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
 ) = range(len(TraceNumbers._fields))  # fmt: skip
 """Where the elements of `TraceNumbers` are."""
 

@@ -26,11 +26,14 @@ from gpu_tools.sites.gpu.trace_table import (
     AT_COLUMN,
     AT_END,
     AT_ENTRIES,
+    AT_EXIT_ROWS,
     AT_EXITS,
     AT_EXONS,
+    AT_FIRST_EXIT,
     AT_GAINS,
     AT_JOB,
     AT_LENGTH,
+    AT_LOW,
     AT_MOST_EXONS,
     AT_N_CLASSES,
     AT_N_EXITS,
@@ -44,6 +47,7 @@ from gpu_tools.sites.gpu.trace_table import (
     N_LINES,
     NOT_EXPLAINED,
     ORIGIN,
+    OUTSIDE,
     PENALTY,
     SITE,
     TOO_MANY,
@@ -116,7 +120,7 @@ def _make_find_exit(value_of):
         if trace[AT_STOPS] < 0:
             return exit, frame
         frame = int32((boundary - (start - frame)) % FRAMES)
-        return int32(exit * FRAMES + frame), frame
+        return int32(exit * FRAMES + frame - trace[AT_EXIT_ROWS]), frame
 
     @cuda.jit(device=True)
     def find_exit(trace, layout, buffers, state, start, entry, gained, scratch):
@@ -129,9 +133,9 @@ def _make_find_exit(value_of):
         at = trace[AT_ENTRIES] + entry * SITE
         kind, wanted = sites[at + KIND], int32(value - gained - sites[at + VALUE])
         last = last_up_to(sites, trace[AT_EXITS], trace[AT_N_EXITS], SITE, start)
-        while last >= 0:
+        while last >= trace[AT_FIRST_EXIT]:
             exit, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
-            if exit >= 0:
+            if exit >= trace[AT_FIRST_EXIT]:
                 at = trace[AT_EXITS] + exit * SITE
                 row, _ = row_of(trace, exit, sites[at], start, frame)
                 surplus = int32(value_of(memory, layout, row, column) + sites[at + VALUE] - wanted)
@@ -168,8 +172,10 @@ def _make_trace(value_of, layout_of):
         state = end, column, int32(trace[AT_VALUE]), int32(end % FRAMES), True
         while state[0] >= 0:
             found, entry, left, gained = find_exon(trace, layout, buffers, scores, state, scratch)
-            if found == NOT_FOUND or n == trace[AT_MOST_EXONS]:
-                return int32(NOT_EXPLAINED if found == NOT_FOUND else TOO_MANY)
+            if found == NOT_FOUND:
+                return int32(OUTSIDE if trace[AT_LOW] > 0 else NOT_EXPLAINED)
+            if n == trace[AT_MOST_EXONS]:
+                return int32(TOO_MANY)
             start, column = int32(state[0] - left), int32(found >> 1)
             if cuda.threadIdx.x == 0:
                 exons[at + n, 0], exons[at + n, 1] = start, state[0]
@@ -179,7 +185,7 @@ def _make_trace(value_of, layout_of):
                 return n
             state = state[0], column, state[2], state[3], state[4]
             state = find_exit(trace, layout, buffers, state, start, entry, gained, scratch)
-        return int32(NOT_EXPLAINED)
+        return int32(OUTSIDE if trace[AT_LOW] > 0 else NOT_EXPLAINED)
 
     return follow
 
@@ -209,9 +215,9 @@ def trace_packed_warp(
 
     Parameters
     ----------
-    traces : int64 array, shape (T, 23)
+    traces : int64 array, shape (T, 27)
         See `TraceNumbers`.
-    jobs : int64 array, shape (J, 20)
+    jobs : int64 array, shape (J, 30)
     memory : int32 array
         What the sweep wrote.
     sites : int32 array
@@ -226,7 +232,7 @@ def trace_packed_warp(
     exons : int32 array, shape (E, 4)
         Start, end, first and last column of each exon, the chain's last one first; written.
     counts : int32 array, shape (T,)
-        Exons of each chain, or `NOT_EXPLAINED` or `TOO_MANY`; written.
+        Exons of each chain, or `NOT_EXPLAINED`, `TOO_MANY` or `OUTSIDE`; written.
     """
     trace = traces[cuda.blockIdx.x]
     buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)

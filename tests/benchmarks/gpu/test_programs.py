@@ -16,6 +16,7 @@ PARTS = [
     ("published.measure", "measure"),
     ("segments.bench_segments", "measure_gpu"),
     ("sites.bench_sites", "measure_gpu"),
+    ("sites.bench_sites", "measure_coding"),
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]

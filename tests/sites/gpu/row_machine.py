@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER
+from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
@@ -112,16 +113,102 @@ class StepMachine(Machine):
         cells[to] = made if to != gpu_steps.NOWHERE else 2**40
 
 
+class CodonMachine(Machine):
+    """Rows in slots, stored rows, and what the packed kernel of chains that translate does."""
+
+    def __init__(self, job: SiteJob, plan: codon_plan.CodonPlan):
+        super().__init__(job, plan.n_slots)
+        self.floor = job.packed_limit.floor
+        # nothing may be read before it is set
+        self.cells[:] = 2**40
+        self.cells[plan.start] = self.empty
+        self.rows = [np.full(self.columns, self.floor) for _ in range(3)]
+        self.stored = np.full((plan.stored.count, self.columns), 2**40)
+        self.plan, self.exits = plan, 0
+        self.operands, self.operations = (
+            iter(a.tolist()) for a in (plan.operands, plan.operations)
+        )
+
+    def advanced(self, row, symbol: int):
+        self.cells[-1] = row
+        self.advance(-1, symbol)
+        return self.cells[-1].copy()
+
+    def do_operations(self) -> None:
+        row, what = None, 0
+        while not what & codon_plan.LAST:
+            what, source, copy, bonuses = next(self.operations)
+            low, high = unpacked(bonuses)
+            if what & codon_plan.FRESH:
+                row = np.full(self.columns, self.floor)
+            old, to = (
+                what >> at & codon_plan.NO_SLOT for at in (codon_plan.OLD_AT, codon_plan.TO_AT)
+            )
+            if old != codon_plan.NO_SLOT:
+                row = np.maximum(row, self.cells[old] + low)
+            if source < 0:
+                self.take(-1 - source, copy, high)
+                continue
+            if source != codon_plan.NO_SOURCE:
+                row = np.maximum(row, self.cells[source] + high)
+            if copy:
+                self.stored[copy - codon_plan.FIRST_STORED] = row
+            if what & 7 != NO_SYMBOL:
+                row = self.advanced(row, what & 7)
+            if to != codon_plan.NO_SLOT:
+                self.cells[to] = row
+
+    def take(self, exit: int, slots: int, bonus: int) -> None:
+        assert self.exits - self.plan.ring <= exit < self.exits
+        for track in range(3):
+            slot = slots >> codon_plan.TAKEN_BITS * track & codon_plan.TAKEN_MASK
+            if slot != codon_plan.TAKEN_MASK:
+                row = self.stored[3 * exit + track] + bonus
+                self.cells[slot] = np.maximum(self.cells[slot], row)
+
+    def happen(self, track: int, boundary: int, events: int) -> None:
+        row = self.rows[track]
+        if events & codon_plan.FINAL:
+            self.cells[-1] = row
+            self.find_end(-1, boundary, next(self.operands))
+        if events & codon_plan.STOP:
+            row = np.full(self.columns, self.floor)
+        if events & codon_plan.JOIN:
+            row = np.maximum(row, self.cells[codon_plan.JOINING + boundary % codon_plan.JOINS])
+        if events & codon_plan.BEGIN:
+            slot, bonus = unpacked(next(self.operands))
+            row = np.maximum(row, self.cells[slot] + bonus)
+        self.rows[track] = row
+        if events & codon_plan.EXIT:
+            self.stored[3 * self.exits : 3 * self.exits + 3] = self.rows
+            self.exits += 1
+        if events & codon_plan.ENTER:
+            self.rows[track] = np.maximum(row, self.cells[codon_plan.ENTERED + track])
+
+    def run_steps(self) -> None:
+        for step, word in enumerate(self.plan.words.tolist()):
+            if word & codon_plan.HAS_OPERATIONS:
+                self.do_operations()
+            for track in range(3):
+                symbol = word >> 3 * track & 7
+                if symbol != NO_SYMBOL:
+                    self.rows = [self.advanced(row, symbol) for row in self.rows]
+                self.happen(track, 3 * step + track, word >> (9 + 6 * track) & 63)
+        assert next(self.operations, None) is None
+
+
 def unpacked(word: int) -> tuple[int, int]:
     """Return the halves of a word, the lower one first."""
     low, high = np.array([word], dtype=np.int32).view(np.int16).tolist()
     return low, high
 
 
-def run_rows(job: SiteJob) -> tuple[NDArray, SweepEnd]:
-    """Return stored rows and best end of a job as the 32-bit kernel gives them."""
+def run_rows(job: SiteJob, floor: int | None = None) -> tuple[NDArray, SweepEnd]:
+    """Return stored rows and best end of a job as the 32-bit kernel gives them, with its floor."""
     plan = job.strand.row_plan
     machine = Machine(job, plan.n_slots)
+    if floor is not None:
+        machine.floor = floor
     machine.cells[plan.slots.start] = machine.empty
     machine.run(plan, [plan.slots.row + k for k in range(plan.stored.tracks)])
     return machine.cells[plan.slots.stored : -1], SweepEnd(*machine.best)
@@ -134,3 +221,10 @@ def run_steps(job: SiteJob) -> tuple[NDArray, SweepEnd]:
     for n, words in enumerate(steps.words.tolist()):
         machine.step(n, *words)
     return machine.copies[gpu_steps.FIRST_STORED :], SweepEnd(*machine.best)
+
+
+def run_codons(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+    """Return stored rows and best end as the packed kernel of chains that translate gives them."""
+    machine = CodonMachine(job, job.strand.codon_plan)
+    machine.run_steps()
+    return machine.stored, SweepEnd(*machine.best)

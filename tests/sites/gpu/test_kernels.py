@@ -7,6 +7,7 @@ from tests.kernels import array
 
 pytest.importorskip("numba_cuda")
 
+from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.ends import find_ends_warp
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
@@ -19,6 +20,14 @@ JOBS, STRIPS, ENDS = array(types.int64, 2), array(types.int32, 2), array(types.i
 def test_packed_sweep(to_ptx):
     ptx = to_ptx(sweep_packed_warp, JOBS, STRIPS, INT32, UINT8, INT32, ENDS, INT32)
     assert "ld.shared.v4" in ptx
+    assert "max.s16x2" in ptx
+    assert ".local" not in ptx
+
+
+def test_packed_sweep_of_chains_that_translate(to_ptx):
+    ptx = to_ptx(
+        sweep_codons_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, INT32, ENDS, INT32
+    )
     assert "max.s16x2" in ptx
     assert ".local" not in ptx
 
@@ -40,7 +49,15 @@ def test_tracebacks(to_ptx, kernel):
 
 
 @pytest.mark.parametrize(
-    "kernel", [find_ends_warp, sweep_packed_warp, sweep32_warp, trace_packed_warp, trace32_warp]
+    "kernel",
+    [
+        find_ends_warp,
+        sweep_packed_warp,
+        sweep_codons_warp,
+        sweep32_warp,
+        trace_packed_warp,
+        trace32_warp,
+    ],
 )
 def test_kernels_hold_no_other_functions(kernel):
     """Else no other process finds what was compiled."""

@@ -101,9 +101,17 @@ def test_random_scorings_and_ends(seed):
         check(made, replace(scoring, ends=ends))
 
 
+def long_coding_table(rng, length: int, share: float, longest: int = LONGEST_INTRON) -> SiteTable:
+    """Return a table whose chains translate and whose introns are not too short for packing."""
+    table = coding_table(rng, length, share, longest)
+    introns = (i._replace(min_length=max(i.min_length, 3)) for i in table.introns)
+    return changed(table, introns=tuple(introns))
+
+
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator; one case follows")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_chains_that_translate(seed):
+    """Some with introns that are too short for the packed kernel."""
     rng = np.random.default_rng(200 + seed)
     made = [random_case(rng, True, coding_table) for _ in range(BATCH)]
     scoring = SplicedScoring(ends=str(rng.choice(["global", "free-target"])))
@@ -165,11 +173,68 @@ def test_a_chain_has_a_symbol():
     assert result.score == 9 - 3
 
 
-def test_a_chain_that_translates():
-    made = chain_case(["ATGA", "CCTAA"], ["GG"], "ATGCTAA", stops=STOPS)
-    (result,) = check([made], SplicedScoring())
-    assert result.chain == ((0, 4), (6, 11))
-    assert result.phases == (0, 2)
+@pytest.mark.parametrize("length", [2, 3], ids=["32 bits", "packed"])
+@pytest.mark.parametrize("codon", ["ACC", "ATC"], ids=["phase 2", "of T"])
+def test_a_chain_that_translates(length, codon):
+    """An intron splits its second codon behind the first nucleotide, or behind the second one."""
+    first = 1 if codon == "ACC" else 2
+    exons = ["ATG" + codon[:first], codon[first:] + "TAA"]
+    made = chain_case(exons, ["G" * length], "ATG" + codon + "TAA", stops=STOPS)
+    introns = tuple(i._replace(min_length=length) for i in made.tables["+"].introns)
+    table = changed(made.tables["+"], introns=introns)
+    (result,) = check([replace(made, tables={"+": table})], SplicedScoring())
+    assert result.chain == ((0, 3 + first), (3 + first + length, 9 + length))
+    assert result.phases == (0, 3 - first)
+
+
+@pytest.mark.parametrize("every", [None, 2 if simulated() else 100])
+@pytest.mark.parametrize("ends", ["global", "free-target"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_chains_that_translate_in_packed_cells(seed, ends, every):
+    """Ends wherever they score most; several kinds of intron; rows stored at once, or windows."""
+    rng = np.random.default_rng(500 + seed)
+    made = [random_case(rng, seed % 2 == 1, long_coding_table) for _ in range(BATCH)]
+    scoring = SplicedScoring(
+        mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)), ends=ends
+    )
+    check(made, scoring, registers=SIZES[seed // 2 % 2], every=every)
+
+
+def coding_case_of_three_exons() -> SiteCase:
+    """Return a case whose chain goes from one end to the other, and that packs."""
+    exons = ["ATGAC", "CGGTG", "GTTAA"]
+    made = chain_case(exons, ["GAGAGAGAG", "TTTTTTT"], "".join(exons), stops=STOPS)
+    introns = tuple(i._replace(min_length=5) for i in made.tables["+"].introns)
+    return replace(made, tables={"+": changed(made.tables["+"], introns=introns)})
+
+
+def test_a_chain_that_translates_is_followed_in_longer_and_longer_windows():
+    (result,) = check([coding_case_of_three_exons()], SplicedScoring(mismatch=-9), every=1)
+    assert result.chain == ((0, 5), (14, 19), (26, 31))
+
+
+def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
+    from gpu_tools.sites.gpu import codon_windows
+
+    monkeypatch.setattr(codon_windows, "strip_bytes", lambda strips: 10**9 * strips.end_step)
+    made, scoring = [coding_case_of_three_exons()], SplicedScoring(mismatch=-9)
+    found = on_gpu(made, scoring, lambda *_: "GPU", every=3, memory=10**9)
+    assert found == site_align(made, scoring, device="cpu")
+
+
+@pytest.mark.parametrize("size", SIZES[: 1 if simulated() else 2])
+def test_a_split_codon_over_strips(size):
+    """The codon that an intron splits pairs with symbols of two strips."""
+    columns, rng = 2 * WARP * size, np.random.default_rng(size)
+    codons = rng.choice(["ACC", "GCA", "CTG", "AAC", "GGT"], columns // 3 + 3)
+    exon = "ATG" + "".join(codons[: columns // 3 - 1])
+    exons = [exon + "T", "CA" + "".join(codons[columns // 3 - 1 :]) + "TAA"]
+    made = chain_case(exons, ["GAGAG"], "".join(exons), stops=STOPS)
+    introns = tuple(i._replace(min_length=4) for i in made.tables["+"].introns)
+    table = changed(made.tables["+"], introns=introns)
+    (result,) = check([replace(made, tables={"+": table})], SplicedScoring(), registers=size)
+    assert result.chain[0] == (0, len(exons[0]))
+    assert result.score == sum(map(len, exons)) + 2 + 2 + 3 + 1 - 2
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -228,7 +293,10 @@ def test_which_kernel_takes_what():
     assert packs()
     assert packs("A" * 39 + "N")
     assert packs(ends="free-target")
-    assert not packs(table=changed(table, stops=STOPS))
+    assert not packs(table=changed(table, stops=STOPS))  # introns of two nucleotides
+    longer = tuple(intron._replace(min_length=3) for intron in introns)
+    assert packs(table=changed(table, stops=STOPS, introns=longer))
+    assert packs("A" * 12_000, changed(table, stops=STOPS, introns=longer), ends="free-target")
     assert not packs(gap=1)
     assert packs(match=125)
     assert not packs(match=126)  # lifted by the gap it is no signed byte
@@ -251,8 +319,9 @@ def test_what_the_packed_kernel_does_not_take_is_for_a_cpu_with_threads():
 
     tables = [
         random_table(np.random.default_rng(2), 6, 1.0),
-        coding_table(np.random.default_rng(3), 6, 1.0),
+        random_table(np.random.default_rng(2), 6, 1.0, (IntronClass(0, 2, 1),)),
     ]
+    tables[1] = changed(tables[1], stops=STOPS)
     made = [case_of("ACGTAC", "CG", {"+": table}) for table in tables]
     for threads, translated in ((CPU_THREADS - 1, "GPU"), (CPU_THREADS, "CPU")):
         found = align_on_gpus(

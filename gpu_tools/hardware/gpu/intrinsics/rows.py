@@ -65,6 +65,38 @@ def moved(typing_context, row, selectors, words, diagonal, left, gap):
     return row(row, selectors, words, diagonal, left, gap), generate
 
 
+def _tracks_moved_twin(tracks, selectors, words, carries, left, gap):
+    return tuple(
+        _moved_twin(tuple(max2(here, carry) for here in row), selectors, words, carry, left, gap)
+        for row, carry in zip(tracks, carries, strict=True)
+    )
+
+
+@with_twin(_tracks_moved_twin)
+def tracks_moved(typing_context, tracks, selectors, words, carries, left, gap):
+    """Return the next rows of some tracks, all of which read the same nucleotide.
+
+    It is `moved` for each of them, but a row is first raised to its carry, which also stands before
+    its first column, and `left` is at most what the next rows have there.
+    """
+
+    def generate(context, builder, signature, arguments):
+        rows = [unpack(builder, row) for row in unpack(builder, arguments[0])]
+        chosen, (low, high), carried = (unpack(builder, part) for part in arguments[1:4])
+        diagonals, lefts = list(carried), [arguments[4]] * len(rows)
+        for k, selector in enumerate(chosen):
+            score = emit(builder, "prmt.b32 $0, $1, $2, $3;", low, high, selector)
+            for n, row in enumerate(rows):
+                here = max_pairs(builder, row[k], carried[n])
+                paired = add_pairs(builder, diagonals[n], score)
+                up = add_pairs(builder, here, arguments[5])
+                row[k] = max_pairs(builder, up, max_pairs(builder, paired, lefts[n]))
+                diagonals[n], lefts[n] = here, row[k]
+        return pack(builder, [pack(builder, row) for row in rows])
+
+    return tracks(tracks, selectors, words, carries, left, gap), generate
+
+
 def _raised_twin(row, other, bonus):
     return tuple(max2(a, add2(b, bonus)) for a, b in zip(row, other, strict=True))
 
@@ -258,5 +290,61 @@ def load_quads(count: int):
             return pack(builder, words)
 
         return types.UniTuple(types.int32, count)(array, types.int32), generate
+
+    return with_twin(twin)(load)
+
+
+def _further_twin(address, words):
+    array, first = address
+    return array, first + int(words)
+
+
+@with_twin(_further_twin)
+def further(typing_context, address, words):
+    """Return the address so many int32 elements further on."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.add(arguments[0], builder.shl(arguments[1], arguments[1].type(2)))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def _store_row_twin(address, row):
+    array, first = address
+    _store_quads_twin(array, 4 * first, row)
+
+
+@with_twin(_store_row_twin)
+def store_row(typing_context, address, row):
+    """Write a row's words to an address in any memory as `store_quads` does."""
+
+    def generate(context, builder, signature, arguments):
+        words = unpack(builder, arguments[1])
+        for k in range(0, len(words), 4):
+            text = f"st.v4.b32 [$0+{4 * k * WARP}], {{$1, $2, $3, $4}};"
+            four = words[k : k + 4]
+            emit(builder, text, arguments[0], *four, result=ir.VoidType(), shared=True)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, row), generate
+
+
+def load_row(count: int):
+    """Return ``load(address)``, the counterpart of `store_row` for `count` words."""
+
+    def twin(address):
+        array, first = address
+        return tuple(int(array[first + (k // 4) * 4 * WARP + k % 4]) for k in range(count))
+
+    def load(typing_context, address):
+        def generate(context, builder, signature, arguments):
+            four, words = ir.LiteralStructType([I32] * 4), []
+            for k in range(0, count, 4):
+                text = f"ld.v4.b32 {{$0, $1, $2, $3}}, [$4+{4 * k * WARP}];"
+                quad = emit(builder, text, arguments[0], result=four, shared=True)
+                words += unpack(builder, quad)
+            return pack(builder, words)
+
+        return types.UniTuple(types.int32, count)(types.int64), generate
 
     return with_twin(twin)(load)
