@@ -147,8 +147,8 @@ class GeneSites:
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
-        first = _ends(codes, begin, (START_CODON,), self.start, 0)
-        last = _ends(codes, end, self.stops, self.stop, len(START_CODON))
+        first = end_scores(codes, begin, (START_CODON,), self.start, 0)
+        last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
         classes = (
             IntronClass(k, *least_and_penalty, intron.rising, origin)
             for k, intron in enumerate(self.introns)
@@ -190,7 +190,7 @@ def _parts(length: int) -> list[tuple[int, int]]:
     return [(low, min(low + PART, length)) for low in range(0, length, PART)]
 
 
-def _ends(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> BoundaryScores:
+def end_scores(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> BoundaryScores:
     """Return scores of first entries or last exits.
 
     It is `points` `shift` behind the beginning of one of some words, if that is more than what
