@@ -23,7 +23,8 @@ class ProteinColumns(NamedTuple):
     `start` H' of a chain that begins, its points left out; `span` the elements, in whole vectors,
     between which columns lie in which a chain may end; `none` is the value of a cell that no chain
     has reached; `costs` are `ProteinScoring.codon_gaps`; `weights` are gap
-    open, frameshift, and frameshift less gap extend.
+    open, frameshift, and frameshift less gap extend. `symbols` are the codes of nucleotides that the
+    strand has, ambiguity codes among them or not.
     """
 
     profile: NDArray
@@ -33,6 +34,7 @@ class ProteinColumns(NamedTuple):
     costs: NDArray
     weights: NDArray
     lanes: int
+    symbols: int
 
     @property
     def width(self) -> int:
@@ -46,7 +48,7 @@ class ProteinColumns(NamedTuple):
 
 
 def columns_of(
-    target: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring
+    target: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, symbols: int
 ) -> ProteinColumns:
     """Lay a protein's columns out for a sweep over the sites of a table."""
     count = len(target) + 1
@@ -64,5 +66,5 @@ def columns_of(
     return ProteinColumns(
         laid_out[:-1].ravel(), laid_out[-1], (0, width) if scoring.free else (last, last + lanes),
         dtype.type(limits.none), scoring.codon_gaps.astype(dtype),
-        np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes,
+        np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
     )  # fmt: skip

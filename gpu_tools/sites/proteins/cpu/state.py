@@ -14,8 +14,9 @@ from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.strip import aligned
 
 SYMBOLS = 5
-SPLITS = 1 + SYMBOLS + SYMBOLS * SYMBOLS
-"""What an intron leaves of a codon: nothing, one nucleotide, or two."""
+SPLITS = 1 + SYMBOLS + SYMBOLS
+"""Rows of an intron class: for introns before a codon; behind its first nucleotide, by that; behind
+its second one, by the third nucleotide, with which the codon is already paired."""
 RECENT = 4
 """Rows that are held at a time, boundary i in row i modulo this."""
 PHASES = 3
@@ -26,8 +27,7 @@ class ProteinState(NamedTuple):
 
     `rows` are the latest rows of H, `codon_gaps` those of chains that leave a codon out, one for
     each frame; `waiting` rows that join H where a split codon ends, `waits` whether there are any.
-    `before` are the maxima over the exits before an entry, a row an intron class and what is left
-    of a codon, then the far rows of `gpu_tools.sites.rising`. `exits` are the rows of the latest
+    `before` are the maxima over the exits before an entry, `SPLITS` rows an intron class, then the far rows of `gpu_tools.sites.rising`. `exits` are the rows of the latest
     exits, one a phase, exit e at place e modulo the number of places, a power of two; `exit_rows`
     their boundaries, `exit_kinds` their kinds, and `counts` how many there were, then how many of
     them each intron class has taken.
@@ -42,7 +42,6 @@ class ProteinState(NamedTuple):
     exit_rows: NDArray[np.int64]
     exit_kinds: NDArray[np.uint8]
     counts: NDArray[np.int64]
-
     def copy(self) -> ProteinState:
         """Return a copy whose rows begin at cache lines."""
         rows = (aligned(part) if part.ndim == 2 else part.copy() for part in self)

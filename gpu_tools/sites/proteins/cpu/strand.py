@@ -24,7 +24,7 @@ from gpu_tools.splicing.strip import by_column
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
-_STATE_TO_BLOCK = 128
+_STATE_TO_BLOCK = 64
 """Rows of a state, about, for each row kept of a boundary when a block is computed again."""
 
 
@@ -61,7 +61,8 @@ class ProteinSweep:
 
     def __post_init__(self):
         self.lists = lists_of(self.codes, self.table)
-        self.columns = columns_of(self.target, self.table, self.scoring)
+        symbols = int(self.codes.max(initial=0)) + 1
+        self.columns = columns_of(self.target, self.table, self.scoring, symbols)
         rows, count = len(self.codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK))
         self.blocks = [(low, min(low + count, rows)) for low in range(0, rows, count)]
 

@@ -20,6 +20,8 @@ from gpu_tools.sites.proteins.cpu.state import PHASES, RECENT, SPLITS, SYMBOLS
 from gpu_tools.sites.rising import next_border
 from gpu_tools.splicing.rows import clear, put, raise_to
 
+_ONE, _TWO = 1, 1 + SYMBOLS
+"""The first row of an intron class whose introns split a codon behind one nucleotide, or two."""
 
 @njit(nogil=True, inline="always")
 def _pass(
@@ -90,83 +92,81 @@ def _raise_ends(ends, rows, now, bonus, span, lanes):
 
 
 @njit(nogil=True)
-def _wait(waiting, slot, before, source, profile, pairs, bonus, none, lanes, width):
-    """Raise a waiting row to chains that come over an intron, the split codon aligned."""
-    added = simd.splat(bonus)
-    diagonal = simd.shift_in(simd.load(before, source * width + width - lanes), none)
+def _raise_paired(to, to_row, source, source_row, profile, pairs, bonus, none, lanes, width):
+    """Raise a row to another one with a codon paired behind it, whose scores begin at `pairs`."""
+    added, first = simd.splat(to.dtype.type(bonus)), source_row * width
+    diagonal = simd.shift_in(simd.load(source, first + width - lanes), none)
     for k in range(0, width, lanes):
         here = simd.add(simd.add(diagonal, simd.load(profile, pairs + k)), added)
-        place = slot * width + k
-        simd.store(waiting, place, simd.maximum(simd.load(waiting, place), here))
-        diagonal = simd.load(before, source * width + k)
-
-
-@njit(nogil=True, inline="always")
-def split_of(codes, boundary, phase):
-    """Return which of `SPLITS` the `phase` nucleotides before a boundary are."""
-    if phase == 0:
-        return 0
-    if phase == 1:
-        return 1 + np.int64(codes[boundary - 1])
-    return 1 + SYMBOLS + SYMBOLS * np.int64(codes[boundary - 2]) + np.int64(codes[boundary - 1])
+        place = to_row * width + k
+        simd.store(to, place, simd.maximum(simd.load(to, place), here))
+        diagonal = simd.load(source, first + k)
 
 
 @njit(nogil=True)
 def _enter_splits(
-    waiting, waits, before, codes, codons, profile, boundary, row, bonus, none, lanes, width
+    waiting, waits, before, codes, codons, profile, boundary, row, bonus, symbols, none, lanes
 ):
     """Let exons that begin with the rest of a split codon wait for its end.
 
     `row` is that of the intron class in `before`.
     """
-    left = len(codes) - boundary
+    width, left = before.shape[1], len(codes) - boundary
     if left >= 1:
-        last, slot = np.int64(codes[boundary]), (boundary + 1) % RECENT
-        for one in range(SYMBOLS):
-            for two in range(SYMBOLS):
-                source = row + 1 + SYMBOLS + SYMBOLS * one + two
-                pairs = np.int64(codons[one, two, last]) * width
-                _wait(waiting, slot, before, source, profile, pairs, bonus, none, lanes, width)
+        slot, source = (boundary + 1) % RECENT, row + _TWO + np.int64(codes[boundary])
+        raise_to(waiting, slot, before, source, width, lanes, bonus)
         waits[slot] = True
     if left >= 2:
-        two, last, slot = codes[boundary], codes[boundary + 1], (boundary + 2) % RECENT
-        for one in range(SYMBOLS):
-            pairs = np.int64(codons[one, two, last]) * width
-            _wait(waiting, slot, before, row + 1 + one, profile, pairs, bonus, none, lanes, width)
+        slot = (boundary + 2) % RECENT
+        for one in range(symbols):
+            pairs = np.int64(codons[one, codes[boundary], codes[boundary + 1]]) * width
+            _raise_paired(
+                waiting, slot, before, row + _ONE + one, profile, pairs, bonus, none, lanes, width
+            )  # fmt: skip
         waits[slot] = True
 
 
 @njit(nogil=True, error_model="numpy")
-def _leave(exits, exit_rows, exit_kinds, counts, rows, boundary, score, kind, lanes):
-    """Store the rows of an exit, one a phase."""
-    width = rows.shape[1]
-    place = counts[0] & (len(exit_rows) - 1)
-    for phase in range(PHASES):
-        row = (boundary - phase) % RECENT if boundary >= phase else -1
-        if row >= 0:
-            put(exits, place * PHASES + phase, rows, row, width, lanes, score)
-    exit_rows[place], exit_kinds[place] = boundary, kind
-    counts[0] += 1
+def _leave(exits, place, rows, boundary, score, best_exits, lanes):
+    """Store the rows of an exit, one a phase, and raise the best exits to them."""
+    width, added = rows.shape[1], simd.splat(rows.dtype.type(score))
+    for phase in range(min(PHASES, boundary + 1)):
+        source, to = (boundary - phase) % RECENT * width, (place * PHASES + phase) * width
+        for k in range(0, width, lanes):
+            here = simd.add(simd.load(rows, source + k), added)
+            simd.store(exits, to + k, here)
+            simd.store(best_exits, k, simd.maximum(here, simd.load(best_exits, k)))
 
 
 @njit(nogil=True, error_model="numpy")
-def _take_exits(before, exits, exit_rows, exit_kinds, counts, lists, reach, lanes):
+def _take_exits(
+    before, exits, exit_rows, exit_kinds, counts, lists, codons, profile, reach, symbols, none,
+    lanes,
+):  # fmt: skip
     """Raise the maxima before entries to the exits that an intron up to `reach` may follow."""
     codes, kinds, lengths, penalties = lists
     width, places = exits.shape[1], len(exit_rows) - 1
     for k in range(len(kinds)):
+        to, bonus = k * SPLITS, -penalties[k]
         while counts[1 + k] < counts[0]:
             place = counts[1 + k] & places
-            boundary = exit_rows[place]
+            boundary, source = exit_rows[place], place * PHASES
             if boundary + lengths[k] > reach:
                 break
-            if exit_kinds[place] == kinds[k]:
-                for phase in range(min(PHASES, boundary + 1)):
-                    to = k * SPLITS + split_of(codes, boundary, phase)
-                    raise_to(
-                        before, to, exits, place * PHASES + phase, width, lanes, -penalties[k]
-                    )  # fmt: skip
             counts[1 + k] += 1
+            if exit_kinds[place] != kinds[k]:
+                continue
+            raise_to(before, to, exits, source, width, lanes, bonus)
+            if boundary >= 1:
+                row = to + _ONE + np.int64(codes[boundary - 1])
+                raise_to(before, row, exits, source + 1, width, lanes, bonus)
+            if boundary >= 2:
+                one, two = codes[boundary - 2], codes[boundary - 1]
+                for last in range(symbols):
+                    _raise_paired(
+                        before, to + _TWO + last, exits, source + 2, profile,
+                        np.int64(codons[one, two, last]) * width, bonus, none, lanes, width,
+                    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -209,7 +209,7 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     border_row, nothing = next_border(rising, low), simd.splat(none)
     begun, carry, settled = rows.dtype.type(first_usual), nothing, True
-    taking = codes, kinds, lengths, penalties
+    taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
     for i in range(low, high):
         now, one = i % RECENT, (i - 1) % RECENT
         two, three = (i - 2) % RECENT, (i - 3) % RECENT
@@ -253,8 +253,9 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
                 _keep(inside, whole, kept_gaps, i - low, rows, now, codon_gaps, i % PHASES, lanes)
             if i == border_row:
                 _take_exits(
-                    before, exits, exit_rows, exit_kinds, counts, taking, i - 1, lanes
-                )  # fmt: skip
+                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1, symbols,
+                none, lanes,
+            )  # fmt: skip
                 cross_border(before, rising, i, SPLITS, none, lanes)
                 border_row = next_border(rising, i + 1)
             continue
@@ -275,11 +276,10 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
             put(inside, PHASES + i - low, rows, now, width, lanes, 0)
         if i == next_donor:
             score = np.int64(donor_scores[donor])
-            _leave(exits, exit_rows, exit_kinds, counts, rows, i, score, donor_kinds[donor], lanes)
-            for phase in range(min(PHASES, i + 1)):
-                _raise_ends(
-                    best_exits, rows, (i - phase) % RECENT * width, score, (0, width), lanes
-                )  # fmt: skip
+            place = counts[0] & (len(exit_rows) - 1)
+            _leave(exits, place, rows, i, score, best_exits, lanes)
+            exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+            counts[0] += 1
             donor += 1
             next_donor = listed(donors, donor)
         if i == next_first:
@@ -291,18 +291,24 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
             place = now * width + k
             simd.store(rows, place, simd.maximum(simd.load(rows, place), here))
         if i == border_row:
-            _take_exits(before, exits, exit_rows, exit_kinds, counts, taking, i - 1, lanes)
+            _take_exits(
+                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1, symbols,
+                none, lanes,
+            )  # fmt: skip
             cross_border(before, rising, i, SPLITS, none, lanes)
             border_row = next_border(rising, i + 1)
-        _take_exits(before, exits, exit_rows, exit_kinds, counts, taking, i, lanes)
+        _take_exits(
+                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
+                none, lanes,
+            )  # fmt: skip
         if i == next_acceptor:
             for k in range(len(kinds)):
                 if kinds[k] == acceptor_kinds[acceptor]:
                     added = rows.dtype.type(acceptor_scores[acceptor])
                     raise_to(rows, now, before, k * SPLITS, width, lanes, added)
                     _enter_splits(
-                        waiting, waits, before, codes, codons, profile, i, k * SPLITS, added, none,
-                        lanes, width,
+                        waiting, waits, before, codes, codons, profile, i, k * SPLITS, added,
+                        symbols, none, lanes,
                     )  # fmt: skip
             acceptor += 1
             next_acceptor = listed(acceptors, acceptor)
