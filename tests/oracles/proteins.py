@@ -89,3 +89,44 @@ def best_score(base, target, sites, scoring):
     )
     nothing = sum(sites["usual"])
     return best if best > nothing + unaligned(m) else None
+
+
+def rescore(base, target, chain, runs, sites, scoring):
+    """Score of an alignment by its letters, see the docstring of `ProteinAlignment`.
+
+    `base` and `chain`, without the stop codon behind it, run in reading direction; `runs` are
+    letters and lengths from the first aligned residue on.
+    """
+    text = "".join(base[start:end] for start, end in chain)
+    total = sites["first_entry"][chain[0][0]] + sites["last_exit"][chain[-1][1]]
+    at, j, k = 0, 0, 0
+    for letter, length in runs:
+        if letter == "M":
+            for _ in range(length):
+                total += scoring["pair"](text[at : at + 3], target[j])
+                at, j = at + 3, j + 1
+        elif letter == "D":
+            total -= scoring["open"]
+            for _ in range(length):
+                stop = scoring["is_stop"](text[at : at + 3])
+                total -= scoring["stop"] if stop else scoring["extend"]
+                at += 3
+        elif letter == "I":
+            total -= scoring["open"] + length * scoring["extend"]
+            j += length
+        elif letter in "FG":
+            total -= scoring["shift"]
+            at, j = at + length, j + (letter == "G")
+        else:
+            end, start = chain[k][1], chain[k + 1][0]
+            assert length == start - end
+            total += sites["inner_exit"][end] + sites["inner_entry"][start]
+            total -= intron_penalty(sites, end, start)
+            k += 1
+            if letter != "N":
+                total += scoring["pair"](text[at : at + 3], target[j])
+                at, j = at + 3, j + 1
+        spliced = sum(b - a for a, b in chain[: k + 1])
+        assert at <= spliced
+    assert (at, j, k) == (len(text), len(target), len(chain) - 1)
+    return total

@@ -14,8 +14,8 @@ from gpu_tools.sites.table import SiteTable
 
 POINTS_PER_BIT = 1.7
 """Weight of the introns' sites, in points of BLOSUM62, half bits."""
-INTRON_PENALTY = 25
-START, STOP, BEGIN, END = 8, 8, 0, 0
+INTRON_PENALTY = 22
+START, STOP, BEGIN, END = 8, 10, -4, -6
 EXTRA = 2
 """How much faster penalties rise with an intron's length than against cDNAs."""
 
