@@ -269,7 +269,8 @@ def _with_proteins(
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = proteins.scoring(scores["ends"])
     inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-")
-    return _Work(inputs, scoring, protein_align, None, partial(many_shortest_introns, model))
+    null, warning = null_model(scoring, sites=model), partial(many_shortest_introns, model)
+    return _Work(inputs, scoring, protein_align, null, warning)
 
 
 def _warn(text: str | None) -> None:

@@ -37,7 +37,8 @@ class ProteinAlignment:
         ``V`` goes the residue of the split codon. The stop codon at the end is not part of it.
     translation : str
         The aligned pairs, residue by residue: amino acid of the codon, ``*`` for a stop codon,
-        ``-`` for a residue left out, ``!`` for one with a frameshift; codons left out in lower case.
+        ``-`` for a residue left out, ``!`` for one with a frameshift; codons left out in lower
+        case.
     residues : str
         The protein's residues in the same columns, ``-`` for codons left out.
     positives : int
@@ -94,7 +95,9 @@ class ProteinAlignment:
     @property
     def coverage(self) -> float | None:
         """Residues aligned to a codon / protein length, or None without a chain."""
-        paired = sum(a != "-" and b != "-" for a, b in zip(self.translation, self.residues, strict=True))
+        paired = sum(
+            a != "-" and b != "-" for a, b in zip(self.translation, self.residues, strict=True)
+        )
         return paired / self.target_length if self.chain else None
 
     @property

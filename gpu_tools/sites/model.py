@@ -190,7 +190,9 @@ def _parts(length: int) -> list[tuple[int, int]]:
     return [(low, min(low + PART, length)) for low in range(0, length, PART)]
 
 
-def end_scores(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> BoundaryScores:
+def end_scores(
+    codes, anywhere: int, words: tuple[str, ...], points: int, shift: int
+) -> BoundaryScores:
     """Return scores of first entries or last exits.
 
     It is `points` `shift` behind the beginning of one of some words, if that is more than what

@@ -22,9 +22,9 @@ class ProteinColumns(NamedTuple):
     `profile` holds the lifted scores of codons, row by row of `ProteinScoring.substitution`;
     `start` H' of a chain that begins, its points left out; `span` the elements, in whole vectors,
     between which columns lie in which a chain may end; `none` is the value of a cell that no chain
-    has reached; `costs` are `ProteinScoring.codon_gaps`; `weights` are gap
-    open, frameshift, and frameshift less gap extend. `symbols` are the codes of nucleotides that the
-    strand has, ambiguity codes among them or not.
+    has reached; `costs` are `ProteinScoring.codon_gaps`; `weights` are gap open, frameshift, and
+    frameshift less gap extend. `symbols` are the codes of nucleotides that the strand has: 5 with
+    ambiguity codes, else 4.
     """
 
     profile: NDArray

@@ -39,7 +39,8 @@ def shown(traced: TracedProtein, sweep: ProteinSweep) -> tuple[list[tuple[int, i
     codons, residues, phases, positives = _columns(traced, sweep)
     return intervals, {
         "translation": codons, "residues": residues, "positives": positives, "phases": phases,
-        "start_codon": codes[start : start + _CODON].tolist() == [0, 3, 2], "stop_codon": bool(stop),
+        "start_codon": codes[start : start + _CODON].tolist() == [0, 3, 2],
+        "stop_codon": bool(stop),
     }  # fmt: skip
 
 

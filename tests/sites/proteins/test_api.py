@@ -202,7 +202,8 @@ def test_a_protein_of_the_genome_is_found_in_full(strand):
     assert list(result.chain) == (chain if strand == "+" else turned)
     assert (result.identity, result.coverage, result.strand) == (1.0, 1.0, strand)
     assert result.translation == result.residues == PROTEIN
-    assert result.start_codon and result.stop_codon
+    assert result.start_codon
+    assert result.stop_codon
     assert result.phases == (0, 2)
     assert result.cigar == (("M", 15), ("U", len(INTRON)), ("M", 11))
 
@@ -252,9 +253,7 @@ def test_bad_input():
         protein_align([ProteinCase(short, target, {"+": table})], scoring)
     with pytest.raises(InputError, match="strand"):
         protein_align([ProteinCase(base, target, {"x": table})], scoring)
-    closed = SiteTable(
-        np.full(9, CLOSED), table.acceptors, table.donors, table.last, table.introns
-    )
+    closed = SiteTable(np.full(9, CLOSED), table.acceptors, table.donors, table.last, table.introns)
     with pytest.raises(ScoringError, match="begin anywhere"):
         protein_align([ProteinCase(base, target, {"+": closed})], scoring)
     with pytest.raises(ScoringError, match="genetic code 7"):

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.cpu.state import most_pending, power_of_two
 from gpu_tools.sites.proteins.columns import ProteinColumns
 from gpu_tools.sites.rising import rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.strip import aligned
 
-SYMBOLS = 5
-SPLITS = 1 + SYMBOLS + SYMBOLS
+SPLITS = 1 + N_SYMBOLS + N_SYMBOLS
 """Rows of an intron class: for introns before a codon; behind its first nucleotide, by that; behind
 its second one, by the third nucleotide, with which the codon is already paired."""
 RECENT = 4
@@ -27,8 +27,9 @@ class ProteinState(NamedTuple):
 
     `rows` are the latest rows of H, `codon_gaps` those of chains that leave a codon out, one for
     each frame; `waiting` rows that join H where a split codon ends, `waits` whether there are any.
-    `before` are the maxima over the exits before an entry, `SPLITS` rows an intron class, then the far rows of `gpu_tools.sites.rising`. `exits` are the rows of the latest
-    exits, one a phase, exit e at place e modulo the number of places, a power of two; `exit_rows`
+    `before` are the maxima over the exits before an entry, `SPLITS` rows an intron class, then the
+    far rows of `gpu_tools.sites.rising`. `exits` are the rows of the latest exits, one a phase,
+    exit e at place e modulo the number of places, a power of two; `exit_rows`
     their boundaries, `exit_kinds` their kinds, and `counts` how many there were, then how many of
     them each intron class has taken.
     """
@@ -42,6 +43,7 @@ class ProteinState(NamedTuple):
     exit_rows: NDArray[np.int64]
     exit_kinds: NDArray[np.uint8]
     counts: NDArray[np.int64]
+
     def copy(self) -> ProteinState:
         """Return a copy whose rows begin at cache lines."""
         rows = (aligned(part) if part.ndim == 2 else part.copy() for part in self)

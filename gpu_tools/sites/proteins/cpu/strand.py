@@ -63,7 +63,10 @@ class ProteinSweep:
         self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
         self.columns = columns_of(self.target, self.table, self.scoring, symbols)
-        rows, count = len(self.codes) + 1, max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK))
+        rows, count = (
+            len(self.codes) + 1,
+            max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK)),
+        )
         self.blocks = [(low, min(low + count, rows)) for low in range(0, rows, count)]
 
     def run(self, done: Callable[[int], None]) -> ProteinSweep:

@@ -13,15 +13,17 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.cpu.block import listed
 from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import first_from
-from gpu_tools.sites.proteins.cpu.state import PHASES, RECENT, SPLITS, SYMBOLS
+from gpu_tools.sites.proteins.cpu.state import PHASES, RECENT, SPLITS
 from gpu_tools.sites.rising import next_border
 from gpu_tools.splicing.rows import clear, put, raise_to
 
-_ONE, _TWO = 1, 1 + SYMBOLS
+_ONE, _TWO = 1, 1 + N_SYMBOLS
 """The first row of an intron class whose introns split a codon behind one nucleotide, or two."""
+
 
 @njit(nogil=True, inline="always")
 def _pass(
@@ -213,10 +215,14 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
     for i in range(low, high):
         now, one = i % RECENT, (i - 1) % RECENT
         two, three = (i - 2) % RECENT, (i - 3) % RECENT
-        special = (
-            i == next_first or i == next_last or i == next_donor or i == next_acceptor
-            or waits[now] or i == 0
-        )  # fmt: skip
+        special = i in (0, next_first, next_last, next_donor, next_acceptor) or waits[now]
+        if i == border_row:
+            _take_exits(
+                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1,
+                symbols, none, lanes,
+            )  # fmt: skip
+            cross_border(before, rising, i, SPLITS, none, lanes)
+            border_row = next_border(rising, i + 1)
         pairs, cost = 0, none
         if i >= 3:
             codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]])
@@ -251,13 +257,6 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
                 _raise_ends(best_ends, rows, now * width, 0, span, lanes)
             if recorded:
                 _keep(inside, whole, kept_gaps, i - low, rows, now, codon_gaps, i % PHASES, lanes)
-            if i == border_row:
-                _take_exits(
-                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1, symbols,
-                none, lanes,
-            )  # fmt: skip
-                cross_border(before, rising, i, SPLITS, none, lanes)
-                border_row = next_border(rising, i + 1)
             continue
         if i == 0:
             clear(rows, now, none, lanes)
@@ -290,13 +289,6 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
             here = simd.add(simd.load(start, k), begins)
             place = now * width + k
             simd.store(rows, place, simd.maximum(simd.load(rows, place), here))
-        if i == border_row:
-            _take_exits(
-                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1, symbols,
-                none, lanes,
-            )  # fmt: skip
-            cross_border(before, rising, i, SPLITS, none, lanes)
-            border_row = next_border(rising, i + 1)
         _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
                 none, lanes,
@@ -321,10 +313,7 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
 @njit(nogil=True)
 def _never_falls(start):
     """Tell whether a chain may begin with any residue at no cost."""
-    for k in range(len(start)):
-        if start[k] < 0:
-            return False
-    return True
+    return (start >= 0).all()
 
 
 @njit(nogil=True)
