@@ -164,9 +164,10 @@ def command(
     if proteins.proteins:
         default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
         scores["ends"] = "global" if default else scores["ends"]
-        work = _with_proteins(files, site_model, sites, scores, proteins)
+        work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
     elif site_model:
-        work = _with_sites(files, site_model, sites | {"reading": reading}, scores)
+        more = {"reading": reading, "threads": threads}
+        work = _with_sites(files, site_model, sites | more, scores)
     else:
         work = _with_candidates(files, scores, reading)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
@@ -240,7 +241,7 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     model = _adjusted(load_sites(site_model), sites["min_intron"], scores)
     scoring, reading = SplicedScoring(**scores), sites["reading"]
     strands = sites["strand"] or "+-"
-    inputs = read_site_cases(files, model, strands, scoring.ends, reading)
+    inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
     null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
     return _Work(inputs, scoring, site_align, null, warning)
@@ -268,7 +269,7 @@ def _with_proteins(
     weighted = protein_sites(load_sites(site_model))
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = proteins.scoring(scores["ends"])
-    inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-")
+    inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
     null, warning = null_model(scoring, sites=model), partial(many_shortest_introns, model)
     return _Work(inputs, scoring, protein_align, null, warning)
 

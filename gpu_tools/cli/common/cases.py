@@ -62,7 +62,12 @@ def read_cases(files: CaseFiles) -> CaseInputs:
 
 
 def read_site_cases(
-    files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
+    files: CaseFiles,
+    model: GeneSites,
+    strands: str,
+    ends: str,
+    reading: str,
+    threads: int | None = None,
 ) -> CaseInputs:
     """Read the cases of site mode: as `read_cases`, with the sites that a model gives to a base.
 
@@ -74,13 +79,17 @@ def read_site_cases(
 
     bases, targets, pairs = _sequences_and_pairs(files)
     used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: tables_of(bases[b], model, strands, ends, reading) for b in used}
+    tables = {b: tables_of(bases[b], model, strands, ends, reading, threads) for b in used}
     cases = [SiteCase(bases[b], targets[t], tables[b]) for b, t in pairs]
     return CaseInputs(cases, bases, targets)
 
 
 def read_protein_cases(
-    files: CaseFiles, model: GeneSites, scoring: ProteinScoring, strands: str
+    files: CaseFiles,
+    model: GeneSites,
+    scoring: ProteinScoring,
+    strands: str,
+    threads: int | None = None,
 ) -> CaseInputs:
     """Read the cases of proteins in site mode; the files' targets are proteins."""
     from gpu_tools.cli.common.proteins import read_proteins
@@ -88,7 +97,7 @@ def read_protein_cases(
 
     bases, targets, pairs = _sequences_and_pairs(files, read_proteins)
     used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: protein_tables_of(bases[b], model, scoring, strands) for b in used}
+    tables = {b: protein_tables_of(bases[b], model, scoring, strands, threads) for b in used}
     return CaseInputs([ProteinCase(bases[b], targets[t], tables[b]) for b, t in pairs],
                       bases, targets)  # fmt: skip
 

@@ -68,7 +68,11 @@ class ProteinCase:
 
 
 def protein_tables_of(
-    base: Sequence, model: GeneSites, scoring: ProteinScoring, strands: str = "+-"
+    base: Sequence,
+    model: GeneSites,
+    scoring: ProteinScoring,
+    strands: str = "+-",
+    threads: int | None = None,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
@@ -84,6 +88,8 @@ def protein_tables_of(
         Its ends and genetic code count.
     strands : str
         ``+``, ``-`` or both.
+    threads : int, optional
+        Threads of the CPU, by default all.
 
     Returns
     -------
@@ -92,7 +98,8 @@ def protein_tables_of(
     """
     locus = Locus.of(base)
     read = {"+": (base.codes, locus.start), "-": (reverse_complement(base.codes), -locus.end)}
-    return {strand: protein_table(model, *read[strand], scoring) for strand in strands}
+    threads = cpu_threads(threads)
+    return {strand: protein_table(model, *read[strand], scoring, threads) for strand in strands}
 
 
 def protein_align(

@@ -36,13 +36,14 @@ def protein_sites(model: GeneSites) -> GeneSites:
 
 
 def protein_table(
-    model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring
-) -> SiteTable:
-    """Score the boundaries of a strand.
+    model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring,
+    threads: int = 1,
+) -> SiteTable:  # fmt: skip
+    """Score the boundaries of a strand; `threads` of the CPU share the work.
 
     A chain ends in front of its stop codon: the codon is not aligned.
     """
-    table = model.table(codes, scoring.ends, "any", origin)
+    table = model.table(codes, scoring.ends, "any", origin, threads)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
     return SiteTable(table.first, table.acceptors, table.donors, last, table.introns)
