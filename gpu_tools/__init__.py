@@ -25,6 +25,8 @@ _PUBLIC = {
         "scan_approximate",
         "scan_exact",
     ),
+    "gpu_tools.model.protein_alignment": ("ProteinAlignment",),
+    "gpu_tools.model.protein_scoring": ("ProteinScoring",),
     "gpu_tools.model.results": (
         "ApproximateMatch",
         "ExactMatches",
@@ -57,6 +59,12 @@ _PUBLIC = {
         "site_align",
         "tables_of",
     ),
+    "gpu_tools.sites.proteins.api": (
+        "ProteinCase",
+        "protein_align",
+        "protein_tables_of",
+    ),
+    "gpu_tools.sites.proteins.sites": ("protein_sites",),
     "gpu_tools.splicing.shuffles": ("shuffled_laws",),
     "gpu_tools.spliced": (
         "Case",

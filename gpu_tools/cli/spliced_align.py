@@ -12,9 +12,21 @@ import click
 
 from gpu_tools import spliced_align
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.cases import CaseFiles, CaseInputs, read_cases, read_site_cases
+from gpu_tools.cli.common.cases import (
+    CaseFiles,
+    CaseInputs,
+    read_cases,
+    read_protein_cases,
+    read_site_cases,
+)
 from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.proteins import (
+    ProteinOptions,
+    check_protein_usage,
+    protein_options,
+    write_sequences,
+)
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.exons import intervals
@@ -34,6 +46,8 @@ COLUMNS = (
 
 def _runs_on_cpu(requested: dict) -> str | None:
     """Return which work it is that no GPU does, None if a GPU can do it."""
+    if requested["proteins"]:
+        return "proteins"
     if requested["site_model"] or not (requested["coding"] or requested["ends"] == "free"):
         return None
     return "listed candidates with free ends or that translate"
@@ -67,7 +81,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "--min-intron", type=click.IntRange(min=0), metavar="N",
     help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
-@click.option("--targets", required=True, metavar="FASTA", help="cDNAs of homologous genes.")
+@click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
+@protein_options
 @click.option(
     "--pairs", metavar="TSV",
     help="Columns base and target: the cases to do.  [default: every target on every base]",
@@ -103,7 +118,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @click.option(
     "--ends", type=click.Choice(ENDS), default=GENE_SCORING.ends, show_default=True,
     help="free-target: the target's ends may stay unaligned at no cost; free: also, the chain may "
-    "enter its first exon and leave its last one anywhere.",
+    "enter its first exon and leave its last one anywhere. Proteins are aligned from end to end "
+    "by default.",
 )  # fmt: skip
 @click.option(
     "--alignments", multiple=True, metavar="FILE", callback=options.one_of_suffixes(SUFFIXES),
@@ -115,10 +131,11 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @options.output
 @options.device_unless(_runs_on_cpu)
 @options.common
+@click.pass_context
 def command(
-    base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron, coding,
-    incomplete, max_evalue, min_identity, min_coverage, shuffles, all_alignments, alignments,
-    coordinates, output, device, threads, quiet, **scores,
+    context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
+    coding, incomplete, max_evalue, min_identity, min_coverage, shuffles, all_alignments,
+    alignments, coordinates, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -136,25 +153,37 @@ def command(
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron}
+    own = {name: scores.pop(name) for name in ProteinOptions.__dataclass_fields__}
+    proteins = ProteinOptions(**own)
+    check_protein_usage(context, alignments)
     _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
-    check_writable(output, *alignments)
-    files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
-    if site_model:
-        work = _with_sites(files, site_model, sites | {"reading": reading}, scores)
+    check_writable(output, *alignments, *proteins.outputs)
+    files = CaseFiles(base, exons, targets or proteins.proteins, pairs, exons_format, regions)
+    if proteins.proteins:
+        default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
+        scores["ends"] = "global" if default else scores["ends"]
+        work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
+    elif site_model:
+        more = {"reading": reading, "threads": threads}
+        work = _with_sites(files, site_model, sites | more, scores)
     else:
         work = _with_candidates(files, scores, reading)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
-    results = _aligned(Run(inputs.cases, align, work.null, reading, shuffles), wanted, quiet)
+    run = Run(inputs.cases, align, work.null, reading, shuffles, targets is not None)
+    results = _aligned(run, wanted, quiet)
     _warn(work.warning([result for result in results if wanted.accepts(result)]))
+    unmoved = results
     results = [result.moved(placed[result.base]) for result in results]
     written = [r for r in results if all_alignments or wanted.accepts(r)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets)
+    found = [pair for pair in zip(unmoved, results, strict=True) if wanted.accepts(pair[1])]
+    write_sequences(proteins, found, inputs.bases)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
 
 
@@ -209,20 +238,40 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     from gpu_tools.sites.model import load_sites
     from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
 
-    model = load_sites(site_model)
-    if sites["min_intron"] is not None:
-        model = model.with_shortest_intron(sites["min_intron"])
-    weight, penalty = scores.pop("exon_weight"), scores.pop("intron_penalty")
-    if weight is not None:
-        model = replace(model, points_per_bit=weight)
-    if penalty is not None:
-        model = model.with_penalty(penalty)
+    model = _adjusted(load_sites(site_model), sites["min_intron"], scores)
     scoring, reading = SplicedScoring(**scores), sites["reading"]
     strands = sites["strand"] or "+-"
-    inputs = read_site_cases(files, model, strands, scoring.ends, reading)
+    inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
     null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
     return _Work(inputs, scoring, site_align, null, warning)
+
+
+def _adjusted(model, min_intron: int | None, scores: dict):
+    """Return a site model with the weights that the options give; they leave `scores`."""
+    if min_intron is not None:
+        model = model.with_shortest_intron(min_intron)
+    weight, penalty = scores.pop("exon_weight"), scores.pop("intron_penalty")
+    if weight is not None:
+        model = replace(model, points_per_bit=weight)
+    return model if penalty is None else model.with_penalty(penalty)
+
+
+def _with_proteins(
+    files: CaseFiles, site_model: str, sites: dict, scores: dict, proteins: ProteinOptions
+) -> _Work:
+    """Return the work on proteins and all exons that a model admits."""
+    from gpu_tools.sites.model import load_sites
+    from gpu_tools.sites.proteins.api import protein_align
+    from gpu_tools.sites.proteins.sites import protein_sites
+    from gpu_tools.sites.suitability import many_shortest_introns
+
+    weighted = protein_sites(load_sites(site_model))
+    model = _adjusted(weighted, sites["min_intron"], scores)
+    scoring = proteins.scoring(scores["ends"])
+    inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
+    null, warning = null_model(scoring, sites=model), partial(many_shortest_introns, model)
+    return _Work(inputs, scoring, protein_align, null, warning)
 
 
 def _warn(text: str | None) -> None:

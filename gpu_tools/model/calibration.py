@@ -6,14 +6,18 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.model.genetic_codes import amino_acids
+from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Circumstances, Gumbel, NullModel
 
@@ -33,14 +37,15 @@ class Question(Protocol):
 
 
 def setting_of(
-    scoring: SplicedScoring, reading: str = "any", sites: str | None = None
+    scoring: SplicedScoring | ProteinScoring, reading: str = "any", sites: str | None = None
 ) -> dict[str, Any]:
     """Return all that the law of best scores depends on, except lengths and composition.
 
     Parameters
     ----------
-    scoring : SplicedScoring
+    scoring : SplicedScoring or ProteinScoring
     reading : {"any", "complete", "incomplete"}
+        Of nucleotides; proteins have none.
     sites : str, optional
         Fingerprint of the site model; none in list mode.
 
@@ -50,6 +55,10 @@ def setting_of(
         Values that JSON holds unchanged. In site mode exon weight and intron penalty are 0, for
         they are parts of the model.
     """
+    if isinstance(scoring, ProteinScoring):
+        costs = {name: getattr(scoring, name) for name in ("gap_open", "gap_extend", "frameshift")}
+        pairs = sha256(scoring.substitution.tobytes() + scoring.codons.tobytes()).hexdigest()[:16]
+        return {"sites": sites, "pairs": pairs, **costs, "ends": scoring.ends}
     scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
     own = (0.0, 0) if sites else (float(scoring.exon_weight), scoring.intron_penalty)
     weights = dict(zip(("exon_weight", "intron_penalty"), own, strict=True))
@@ -57,14 +66,15 @@ def setting_of(
 
 
 def null_model(
-    scoring: SplicedScoring | None = None, reading: str = "any", sites: Any = None
-) -> NullModel | None:
+    scoring: SplicedScoring | ProteinScoring | None = None, reading: str = "any",
+    sites: Any = None,
+) -> NullModel | None:  # fmt: skip
     """Return the shipped model of the best scores of unrelated targets.
 
     Parameters
     ----------
-    scoring : SplicedScoring, optional
-        The default scoring by default.
+    scoring : SplicedScoring or ProteinScoring, optional
+        The default scoring of cDNAs by default.
     reading : {"any", "complete", "incomplete"}
         Whether chains must translate.
     sites : GeneSites, optional
@@ -81,7 +91,7 @@ def null_model(
     weight hold for the candidates of ``exons predict``.
     """
     scoring = scoring or SplicedScoring()
-    if scoring.matrix is not None:
+    if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
         return None
     setting = setting_of(scoring, reading, sites and sites.fingerprint)
     return next((model for known, model in _shipped() if known == setting), None)
@@ -128,17 +138,33 @@ def circumstances_of(cases: Iterable[Question]) -> Circumstances:
             if id(sequence) not in frequencies:
                 frequencies[id(sequence)] = _frequencies(sequence)
         base, target = frequencies[id(case.base)], frequencies[id(case.target)]
-        # both strands are tried: the chance is that of their mean
-        agreement = float(target @ (base + base[::-1]) / 2)
+        if isinstance(case.target, ProteinSequence):
+            base = _acids_of(base)
+        else:
+            base = (base + base[::-1]) / 2  # both strands are tried: their mean
+        agreement = float(target @ base)
         rows.append((max(len(case.target), 1), max(case.space, 1), agreement))
     return Circumstances(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
 
 
 def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
-    """Return the frequencies of A, C, G and T; complements lie opposite to each other."""
+    """Return the frequencies of amino acids, or of A, C, G and T, complements opposite."""
+    if isinstance(sequence, ProteinSequence):
+        return np.bincount(sequence.codes, minlength=len(AMINO_ACIDS)) / max(len(sequence), 1)
     # one by one: numpy's bincount takes eight bytes a nucleotide
     counts = np.array([np.count_nonzero(sequence.codes == k) for k in range(_N_NUCLEOTIDES)])
     return counts / max(counts.sum(), 1)
+
+
+def _acids_of(nucleotides: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the frequencies of amino acids of both strands' random codons, stops left out."""
+    found = np.zeros(len(AMINO_ACIDS))
+    for each in (nucleotides, nucleotides[::-1]):
+        chances = np.einsum("i,j,k->ijk", each, each, each).ravel() / 2
+        acids = amino_acids()[:_N_NUCLEOTIDES, :_N_NUCLEOTIDES, :_N_NUCLEOTIDES].ravel()
+        found += np.bincount(acids, chances, minlength=len(AMINO_ACIDS))
+    found[AMINO_ACIDS.index("*")] = 0
+    return found
 
 
 def with_evalues(

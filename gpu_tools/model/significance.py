@@ -79,7 +79,8 @@ class Circumstances(NamedTuple):
         Size of what is searched: in site mode nucleotides of the strands tried, in list mode
         distinct candidates of both strands.
     agreements : ndarray of float64, shape (n,)
-        Chance that a nucleotide of the target equals one of the base, by their frequencies.
+        Chance that a nucleotide of the target equals one of the base, or a residue the amino acid
+        of three of them, by their frequencies.
     """
 
     lengths: NDArray[np.float64]

@@ -10,6 +10,8 @@ from gpu_tools.model.sequences import OTHER, encode_protein
 _GENETIC_CODE = b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLFX"
 """The standard code in the order AAA, AAC, AAG, AAT, ACA ...; X for an ambiguous codon."""
 _CODE = encode_protein(_GENETIC_CODE)
+STANDARD_CODE = _CODE[:64]
+"""Amino acids of the codons AAA, AAC, AAG, AAT, ACA ... in the standard code, encoded."""
 _UNKNOWN_CODON = 64
 _STOP, _START = encode_protein(b"*M")
 

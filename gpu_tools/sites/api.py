@@ -71,6 +71,7 @@ def tables_of(
     strands: str = "+-",
     ends: str = "global",
     reading: str = "any",
+    threads: int | None = None,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
@@ -88,6 +89,8 @@ def tables_of(
         As in the scoring: with ``free`` a chain begins and ends anywhere at no cost.
     reading : {"any", "complete", "incomplete"}
         Whether chains must translate, see `GeneSites.table`.
+    threads : int, optional
+        Threads of the CPU, by default all.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def tables_of(
     tables = {}
     for strand in strands:
         codes, origin = read[strand]
-        tables[strand] = model.table(codes, ends, reading, origin)
+        tables[strand] = model.table(codes, ends, reading, origin, cpu_threads(threads))
     return tables
 
 

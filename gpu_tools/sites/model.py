@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
 from gpu_tools.sites.scores import CLOSED, BoundaryScores, boundary_type, checked_scores
@@ -124,7 +125,7 @@ class GeneSites:
 
     def table(
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
-        origin: int = 0,
+        origin: int = 0, threads: int = 1,
     ) -> SiteTable:  # fmt: skip
         """Score the boundaries of a strand.
 
@@ -139,6 +140,8 @@ class GeneSites:
             they translate, and begin and end at any codon for the points that this costs.
         origin : int
             Where multiples count from, see `gpu_tools.sites.table.IntronClass`.
+        threads : int
+            Threads of the CPU that score parts of the strand.
 
         Returns
         -------
@@ -147,22 +150,23 @@ class GeneSites:
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
-        first = _ends(codes, begin, (START_CODON,), self.start, 0)
-        last = _ends(codes, end, self.stops, self.stop, len(START_CODON))
+        first = end_scores(codes, begin, (START_CODON,), self.start, 0)
+        last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
         classes = (
             IntronClass(k, *least_and_penalty, intron.rising, origin)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )
         return SiteTable(
-            first, self._best_sites(codes, [i.acceptor for i in self.introns]),
-            self._best_sites(codes, [i.donor for i in self.introns]), last, tuple(classes),
+            first, self._best_sites(codes, [i.acceptor for i in self.introns], threads),
+            self._best_sites(codes, [i.donor for i in self.introns], threads), last, tuple(classes),
             stops=None if reading == "any" else stop_words(self.stops),
         )  # fmt: skip
 
-    def _best_sites(self, codes, sites: list[SiteModel]) -> BoundaryScores:
+    def _best_sites(self, codes, sites: list[SiteModel], threads: int) -> BoundaryScores:
         """Return points and kind of each site, which is one of its best kind."""
-        parts = [self._part(codes, sites, *part) for part in _parts(len(codes) + 1)]
+        bounds = _parts(len(codes) + 1)
+        parts = map_on_threads(threads, lambda part: self._part(codes, sites, *part), bounds)
         lists = (np.concatenate(each) for each in zip(*parts, strict=True))
         return BoundaryScores.from_lists(len(codes) + 1, CLOSED, *lists)
 
@@ -190,7 +194,9 @@ def _parts(length: int) -> list[tuple[int, int]]:
     return [(low, min(low + PART, length)) for low in range(0, length, PART)]
 
 
-def _ends(codes, anywhere: int, words: tuple[str, ...], points: int, shift: int) -> BoundaryScores:
+def end_scores(
+    codes, anywhere: int, words: tuple[str, ...], points: int, shift: int
+) -> BoundaryScores:
     """Return scores of first entries or last exits.
 
     It is `points` `shift` behind the beginning of one of some words, if that is more than what

@@ -2,7 +2,8 @@
 
 Run as ``python resources/models/calibrate.py`` for list mode and the shipped site models; needed
 again whenever a site model's numbers or the default scores change. ``--only vertebrate`` does one
-site model, ``--only candidates`` list mode. ``--device cuda`` gives the same files sooner.
+site model, ``--only candidates`` list mode, ``--only proteins-vertebrate`` proteins in site mode.
+``--device cuda`` gives the same files sooner.
 """
 
 from __future__ import annotations
@@ -21,13 +22,18 @@ from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
+from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.calibration import SIGNIFICANCE_FORMAT, circumstances_of, setting_of
+from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.json_model import shipped_in
+from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.model.sequences import Sequence
+from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, encode
 from gpu_tools.model.significance import fit_null_model
 from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites import GeneSites, SiteCase, load_sites, site_align, tables_of
+from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.sites import protein_sites
 from gpu_tools.spliced import Case, spliced_align
 
 HERE = Path(__file__).parent
@@ -35,6 +41,8 @@ TRAINING = HERE.parent / "training"
 SEED = 22
 LENGTHS = (51, 120, 300, 699, 1500)
 """Lengths of targets; whole codons."""
+RESIDUES = (30, 70, 150, 300, 600)
+"""Lengths of proteins."""
 SPACES = ((5_000, 6, 5), (20_000, 6, 5), (80_000, 6, 4), (200_000, 4, 3), (None, 1, 8))
 """Lengths of base sequences, how many of each, and targets of each length on each of them."""
 SITE_SETTINGS = (
@@ -57,7 +65,11 @@ the calibration's the best scores of coding targets do not fall with the agreeme
 it. What is above 1/4 is a margin in proportion to the target's length, some 10 points a thousand
 nucleotides.
 """
+PROTEINS = "proteins-"
+PROTEIN_ENDS = ("global", "free-target")
 _GC, _TILT = (0.3, 0.7), 1.0
+_COMPOSITION = 0.3
+"""Standard deviation of the logarithm of an amino acid's frequency in a protein."""
 
 
 @dataclass
@@ -74,8 +86,12 @@ class Simulation:
     records: np.ndarray
     device: str
 
-    def targets(self, random: np.random.Generator, reading: str, count: int) -> list[Sequence]:
-        """Return targets of all lengths, of random composition."""
+    def targets(
+        self, random: np.random.Generator, reading: str | None, count: int
+    ) -> list[Sequence]:
+        """Return targets of all lengths, of random composition; proteins without a reading."""
+        if reading is None:
+            return [protein(random, length) for length in RESIDUES for _ in range(count)]
         make = nucleotides if reading == "any" else coding
         return [make(random, length) for length in LENGTHS for _ in range(count)]
 
@@ -94,7 +110,7 @@ class Simulation:
         """
         random, cases, scores = np.random.default_rng(SEED), [], []
         for base, count in self.bases(random):
-            made = make_cases(base, self.targets(random, setting["reading"], count))
+            made = make_cases(base, self.targets(random, setting.get("reading"), count))
             aligned = align(made, device=self.device)
             found = [k for k, alignment in enumerate(aligned) if alignment.score is not None]
             cases += [made[k] for k in found]
@@ -119,7 +135,7 @@ def limits_of(setting: dict[str, Any]) -> dict[str, float]:
     Chains that translate have one: in site mode with global ends, in list mode with an exon weight.
     """
     limited = setting["ends"] == "global" if setting["sites"] else setting["exon_weight"] > 0
-    translates = setting["reading"] != "any"
+    translates = setting.get("reading", "any") != "any"
     return {"least_agreement": LEAST_AGREEMENT} if limited and translates else {}
 
 
@@ -140,6 +156,19 @@ def coding(random: np.random.Generator, length: int) -> Sequence:
     return Sequence.from_text("target", "ATG" + "".join(inner) + "TAA")
 
 
+def protein(random: np.random.Generator, length: int) -> ProteinSequence:
+    """Return M and independent residues, with frequencies near those of human codon usage."""
+    usage = {row["codon"]: float(row["frequency"]) for row in codon_usage()}
+    frequencies = np.zeros(len(AMINO_ACIDS))
+    for codon, frequency in usage.items():
+        if codon not in STOP_CODONS:
+            frequencies[amino_acids()[tuple(encode(codon))]] += frequency
+    frequencies *= np.exp(random.normal(0, _COMPOSITION, len(frequencies)))
+    codes = random.choice(len(AMINO_ACIDS), length, p=frequencies / frequencies.sum())
+    codes[0] = AMINO_ACIDS.index("M")
+    return ProteinSequence("target", codes.astype(np.uint8))
+
+
 def codon_usage() -> list[dict[str, str]]:
     """Return the rows of the table of codon usage."""
     return [row for _, row in read_table(TRAINING / "codon_usage.tsv", ("codon", "frequency"))]
@@ -156,6 +185,21 @@ def site_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str, An
         scoring = SplicedScoring(ends=ends)
         setting = setting_of(scoring, reading, model.fingerprint)
         align = partial(site_align, scoring=scoring)
+        yield simulation.law(setting, cases, align, NUCLEOTIDES)
+
+
+def protein_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a site model for proteins."""
+    weighted = protein_sites(model)
+    for ends in PROTEIN_ENDS:
+        scoring = ProteinScoring(load_matrix("BLOSUM62"), ends=ends)
+
+        def cases(base, targets, scoring=scoring):
+            tables = protein_tables_of(base, weighted, scoring)
+            return [ProteinCase(base, target, tables) for target in targets]
+
+        setting = setting_of(scoring, sites=weighted.fingerprint)
+        align = partial(protein_align, scoring=scoring)
         yield simulation.law(setting, cases, align, NUCLEOTIDES)
 
 
@@ -193,16 +237,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, default=TRAINING / "records.fa.gz")
     parser.add_argument("--source", default="random targets on resources/training/records.fa.gz")
-    parser.add_argument("--only", action="append", metavar="candidates|SITE_MODEL")
+    parser.add_argument(
+        "--only", action="append", metavar="candidates|SITE_MODEL|proteins-SITE_MODEL"
+    )
     parser.add_argument("--output", type=Path, default=HERE / "significance", metavar="FOLDER")
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     codes = np.concatenate([record.codes for record in read_fasta(options.records)])
     simulation = Simulation(codes, options.device)
-    for name in options.only or ["candidates", *shipped_in(HERE / "sites")]:
-        listed = name == "candidates"
-        laws = candidate_laws(simulation) if listed else site_laws(simulation, load_sites(name))
-        write(options.output / f"{name}.json", laws, options.source)
+    shipped = shipped_in(HERE / "sites")
+    proteins = [f"{PROTEINS}{name}" for name in shipped]
+    for name in options.only or ["candidates", *shipped, *proteins]:
+        write(options.output / f"{name}.json", _laws(simulation, name), options.source)
+
+
+def _laws(simulation: Simulation, name: str) -> Iterator[dict[str, Any]]:
+    if name == "candidates":
+        return candidate_laws(simulation)
+    if name.startswith(PROTEINS):
+        return protein_laws(simulation, load_sites(name.removeprefix(PROTEINS)))
+    return site_laws(simulation, load_sites(name))
 
 
 if __name__ == "__main__":

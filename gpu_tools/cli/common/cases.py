@@ -16,6 +16,7 @@ from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced import Case
 
 if TYPE_CHECKING:
+    from gpu_tools.model.protein_scoring import ProteinScoring
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
 
@@ -61,7 +62,12 @@ def read_cases(files: CaseFiles) -> CaseInputs:
 
 
 def read_site_cases(
-    files: CaseFiles, model: GeneSites, strands: str, ends: str, reading: str
+    files: CaseFiles,
+    model: GeneSites,
+    strands: str,
+    ends: str,
+    reading: str,
+    threads: int | None = None,
 ) -> CaseInputs:
     """Read the cases of site mode: as `read_cases`, with the sites that a model gives to a base.
 
@@ -73,16 +79,48 @@ def read_site_cases(
 
     bases, targets, pairs = _sequences_and_pairs(files)
     used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: tables_of(bases[b], model, strands, ends, reading) for b in used}
+    tables = {b: tables_of(bases[b], model, strands, ends, reading, threads) for b in used}
     cases = [SiteCase(bases[b], targets[t], tables[b]) for b, t in pairs]
     return CaseInputs(cases, bases, targets)
 
 
-def _sequences_and_pairs(files: CaseFiles):
+def read_protein_cases(
+    files: CaseFiles,
+    model: GeneSites,
+    scoring: ProteinScoring,
+    strands: str,
+    threads: int | None = None,
+) -> CaseInputs:
+    """Read the cases of proteins in site mode; the files' targets are proteins."""
+    from gpu_tools.cli.common.proteins import read_proteins
+    from gpu_tools.sites.proteins.api import ProteinCase, protein_tables_of
+
+    bases, targets, pairs = _sequences_and_pairs(files, read_proteins)
+    used = dict.fromkeys(b for b, _ in pairs)
+    tables = {b: protein_tables_of(bases[b], model, scoring, strands, threads) for b in used}
+    return CaseInputs([ProteinCase(bases[b], targets[t], tables[b]) for b, t in pairs],
+                      bases, targets)  # fmt: skip
+
+
+def _read_targets(path: str) -> dict[str, Sequence]:
+    """Read cDNAs by name; an error about a letter says where proteins go."""
+    try:
+        return {sequence.name: sequence for sequence in read_fasta(path)}
+    except InputError as error:
+        if error.position is None:
+            raise
+        expected = f"{error.expected or 'nucleotides'}; proteins go to --proteins"
+        raise InputError(
+            error.problem, path=error.path, record=error.record, line=error.line,
+            position=error.position, expected=expected,
+        ) from None  # fmt: skip
+
+
+def _sequences_and_pairs(files: CaseFiles, read_targets=_read_targets):
     if [files.base, files.exons, files.targets, files.pairs].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
     bases = {sequence.name: sequence for sequence in read_loci(files.base, files.regions)}
-    targets = {sequence.name: sequence for sequence in read_fasta(files.targets)}
+    targets = read_targets(files.targets)
     return bases, targets, _pairs(files, bases, targets)
 
 

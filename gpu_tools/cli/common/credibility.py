@@ -89,6 +89,8 @@ class Run:
     reading : {"any", "complete", "incomplete"}
     shuffles : int or None
         Shuffled targets of each case; None for the shipped model.
+    nucleotides : bool
+        Whether targets are nucleotides, which have a reverse complement.
     """
 
     cases: list
@@ -96,6 +98,7 @@ class Run:
     null: NullModel | None
     reading: str
     shuffles: int | None
+    nucleotides: bool = True
 
     def laws(self, progress: Callable[[int], None]) -> list[Gumbel | None]:
         """Return the law of each case's best score; None where it is not known."""
@@ -118,6 +121,8 @@ class Run:
 
         Without shuffles only targets that have no accepted chain are tried.
         """
+        if not self.nucleotides:
+            return
         accepted = {r.target for r in results if wanted.accepts(r)}
         chosen = [
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))

@@ -49,9 +49,9 @@ class TinyRun(NamedTuple):
 
 def modes_of(options: dict) -> frozenset[str]:
     """Return which modes a command's options choose."""
-    flags = ("coding", "shuffles", "best", "site_model", "values", "every")
+    flags = ("coding", "proteins", "shuffles", "best", "site_model", "values", "every")
     chosen = {name for name in flags if options.get(name)}
-    if options.get("matrix") and "gap_open" in options:
+    if options.get("matrix") and "query" in options:
         chosen.add("matrix")
     if options.get("ends") == "free" and not options.get("site_model"):
         chosen.add("free")
@@ -68,6 +68,7 @@ def _run(command: str, arguments: str, modes: str = "", gpu: bool = True) -> Tin
 
 _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
 _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
+_ON_GENES = "--base base.fa --proteins proteins.fa --site-model vertebrate"
 _LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
 _PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
@@ -92,6 +93,10 @@ TINY_RUNS = (
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
+    _run("spliced-align", _ON_GENES, "site_model proteins", gpu=False),
+    _run(
+        "spliced-align", f"{_ON_GENES} --gap-open 40000", f"site_model proteins {WIDE}", gpu=False
+    ),
     _run("spliced-align", f"{_LISTED} --ends free", "free", gpu=False),
     _run("spliced-align", f"{_LISTED} --coding", "coding", gpu=False),
     _run("global-align", "--query query.fa --subject query.fa"),

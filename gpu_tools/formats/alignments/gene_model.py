@@ -9,6 +9,7 @@ from functools import partial
 from urllib.parse import unquote
 
 from gpu_tools.formats.alignments.genes import LocusGene, Transcript, genes_of
+from gpu_tools.formats.alignments.proteins import exon_targets, model_attributes
 from gpu_tools.formats.alignments.walk import AlignedExon, aligned_exons, outer_codons
 from gpu_tools.formats.exons.collect import format_number
 from gpu_tools.formats.exons.gff import (
@@ -19,6 +20,7 @@ from gpu_tools.formats.exons.gff import (
     gff3_head,
 )
 from gpu_tools.formats.files import open_output
+from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.results import SplicedAlignment
 
 _SCORE = re.compile(r"-?\d+")
@@ -32,7 +34,8 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     the target has no symbol carries no ``Target``. A chain that translates also has ``CDS`` parts
     with phase, the stop codon included, and its ``start_codon`` and ``stop_codon``. IDs are made of
     the names of target and base, the interval, and a checksum of the alignment, so that they also
-    differ between files. Equal alignments are written once.
+    differ between files. Equal alignments are written once. A protein's model also has the
+    attributes of `gpu_tools.formats.alignments.proteins.model_attributes`.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(bases))
@@ -111,25 +114,35 @@ def _gene_line(gene: LocusGene) -> str:
 
 def _mrna_line(alignment: SplicedAlignment, name: str) -> str:
     target = escape_attribute(alignment.target)
-    attributes = [f"ID=mRNA:{name}", f"Name={target}", f"identity={alignment.identity:.4f}"]
-    attributes += _credibility(alignment)
+    attributes = [f"ID=mRNA:{name}", f"Name={target}", *_attributes_of(alignment)]
     interval = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)
     return _line(alignment, "mRNA", interval, str(alignment.score), attributes)
 
 
-def _credibility(alignment: SplicedAlignment) -> Iterator[str]:
-    yield f"coverage={alignment.coverage:.4f}"
+def _attributes_of(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[str]:
+    if isinstance(alignment, ProteinAlignment):
+        yield from model_attributes(alignment)
+    else:
+        yield f"identity={alignment.identity:.4f}"
+        yield f"coverage={alignment.coverage:.4f}"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
 
 
-def _parts(alignment: SplicedAlignment, name: str) -> list[str]:
+def _parts(alignment: SplicedAlignment | ProteinAlignment, name: str) -> list[str]:
     coding = partial(_coding_line, alignment, name)
-    exons = [_exon_line(alignment, e, k, name) for k, e in enumerate(aligned_exons(alignment), 1)]
+    exons = [_exon_line(alignment, e, k, name) for k, e in enumerate(_exons_of(alignment), 1)]
     segments = zip(alignment.chain, alignment.phases, strict=False)
     lines = [*exons, *(coding("CDS", exon, phase) for exon, phase in segments)]
     lines += [coding(codon, interval, 0) for codon, interval in outer_codons(alignment)]
     return lines[::-1] if alignment.strand == "-" else lines
+
+
+def _exons_of(alignment: SplicedAlignment | ProteinAlignment) -> list[AlignedExon]:
+    if isinstance(alignment, ProteinAlignment):
+        parts = zip(alignment.chain, exon_targets(alignment), strict=True)
+        return [AlignedExon(interval, residues, ()) for interval, residues in parts]
+    return aligned_exons(alignment)
 
 
 def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, name: str) -> str:

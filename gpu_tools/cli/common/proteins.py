@@ -1,0 +1,159 @@
+"""Protein targets of spliced-align: options, reading, and what is written of them alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import click
+
+from gpu_tools.cli.common.options import added
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
+from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
+from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
+from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_protein
+
+_log = logging.getLogger(__name__)
+_DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
+             for field in ("gap_open", "gap_extend", "frameshift", "stop")}  # fmt: skip
+_PENALTY = click.IntRange(min=0)
+_ONLY_NUCLEOTIDES = frozenset("ACGTUN")
+_LONG_ENOUGH = 20
+"""Letters of a record, at least, that is taken for nucleotides if it holds no others."""
+NO_PROTEINS = (".sam", ".bam")
+
+protein_options = added(
+    click.option(
+        "--proteins", metavar="FASTA",
+        help="Instead of --targets: proteins of homologous genes, aligned codon by codon. Needs "
+        "--site-model.",
+    ),
+    click.option(
+        "--matrix", metavar="NAME|FILE", default="BLOSUM62", show_default=True,
+        help=f"With --proteins: scores of amino acids, {', '.join(SHIPPED)} or a file in NCBI's "
+        "format.",
+    ),
+    click.option(
+        "--gap-open", type=_PENALTY, default=_DEFAULTS["gap_open"], show_default=True,
+        metavar="N", help="With --proteins: cost of a gap, besides that of its length.",
+    ),
+    click.option(
+        "--gap-extend", type=_PENALTY, default=_DEFAULTS["gap_extend"], show_default=True,
+        metavar="N", help="With --proteins: cost of each residue or codon of a gap.",
+    ),
+    click.option(
+        "--frameshift", type=_PENALTY, default=_DEFAULTS["frameshift"], show_default=True,
+        metavar="N", help="With --proteins: cost of a frameshift.",
+    ),
+    click.option(
+        "--stop", type=_PENALTY, default=_DEFAULTS["stop"], show_default=True, metavar="N",
+        help="With --proteins: cost of a stop codon inside a chain.",
+    ),
+    click.option(
+        "--genetic-code", type=int, default=STANDARD, show_default=True, metavar="N",
+        help=f"With --proteins: NCBI's number of the code, {', '.join(map(str, GENETIC_CODES))}.",
+    ),
+    click.option(
+        "--protein-sequences", metavar="FASTA",
+        help="With --proteins: also write what the accepted chains translate to.",
+    ),
+    click.option(
+        "--cds-sequences", metavar="FASTA",
+        help="With --proteins: also write the coding sequences of the accepted chains.",
+    ),
+)  # fmt: skip
+"""Adds the options of protein targets to a command; `ProteinOptions` takes them by name."""
+
+
+@dataclass(frozen=True)
+class ProteinOptions:
+    """The options of protein targets, by their names."""
+
+    proteins: str | None
+    matrix: str
+    gap_open: int
+    gap_extend: int
+    frameshift: int
+    stop: int
+    genetic_code: int
+    protein_sequences: str | None
+    cds_sequences: str | None
+
+    @property
+    def outputs(self) -> list[str]:
+        """The files to be written."""
+        return [path for path in (self.protein_sequences, self.cds_sequences) if path]
+
+    def scoring(self, ends: str) -> ProteinScoring:
+        """Return the scoring that the options stand for."""
+        try:
+            return ProteinScoring(
+                load_matrix(self.matrix), self.gap_open, self.gap_extend, self.frameshift,
+                self.stop, ends, self.genetic_code,
+            )  # fmt: skip
+        except ScoringError as error:
+            raise click.UsageError(str(error)) from None
+
+
+def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> None:
+    """Refuse options that do not go with proteins, or not without them."""
+    given = {
+        name for name in context.params
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }  # fmt: skip
+    options = context.params
+    if (options["proteins"] is None) == (options["targets"] is None):
+        raise click.UsageError("give either --targets or --proteins")
+    own = set(ProteinOptions.__dataclass_fields__) - {"proteins"}
+    others = {"match", "mismatch", "gap", "coding", "incomplete", "exons"}
+    wrong = sorted(given & (others if options["proteins"] else own))
+    if wrong:
+        name = wrong[0].replace("_", "-")
+        does = "does not go with" if options["proteins"] else "needs"
+        raise click.UsageError(f"--{name} {does} --proteins")
+    for path in alignments:
+        if options["proteins"] and path.lower().endswith(NO_PROTEINS):
+            raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
+
+
+def read_proteins(path: str) -> dict[str, ProteinSequence]:
+    """Read proteins by name, a stop at the end left out.
+
+    Raises
+    ------
+    InputError
+        As `read_fasta`, or if a record has no residue, or looks like nucleotides.
+    """
+    found = {}
+    for record in read_fasta(path, encode_protein):
+        letters = decode_protein(record.codes)
+        if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
+            raise InputError(
+                "a protein of nucleotides' letters alone", path=path, record=record.name,
+                expected="amino acids; nucleotides go to --targets",
+            )  # fmt: skip
+        residues = record.codes[:-1] if letters.endswith("*") else record.codes
+        if not len(residues):
+            raise InputError("no residue", path=path, record=record.name, expected="amino acids")
+        found[record.name] = ProteinSequence(record.name, residues, record.description)
+    return found
+
+
+def write_sequences(
+    options: ProteinOptions,
+    found: Sequence[tuple[ProteinAlignment, ProteinAlignment]],
+    bases: dict,
+) -> None:
+    """Write proteins and coding sequences of chains: as they are, and in their record's place."""
+    if options.protein_sequences:
+        write_fasta(options.protein_sequences, [translated(moved) for _, moved in found])
+    if options.cds_sequences:
+        write_fasta(
+            options.cds_sequences,
+            [coding_sequence(own, bases[own.base], place_of(moved)) for own, moved in found],
+        )

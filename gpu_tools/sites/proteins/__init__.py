@@ -1,0 +1,1 @@
+"""Site mode for proteins: all exons that sites allow, aligned codon by codon to a protein."""

@@ -1,0 +1,194 @@
+"""The public function of site mode for proteins, and its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from gpu_tools.errors import InputError
+from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.locus import Locus
+from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.sequences import ProteinSequence, Sequence, reverse_complement
+from gpu_tools.sites.cpu.schedule import CaseProgress
+from gpu_tools.sites.model import GeneSites
+from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
+from gpu_tools.sites.proteins.cpu.traceback import trace
+from gpu_tools.sites.proteins.sites import protein_table
+from gpu_tools.sites.proteins.translation import shown
+from gpu_tools.sites.table import SiteTable
+
+
+@dataclass(frozen=True)
+class ProteinCase:
+    """One question: which chain of all exons that the sites allow aligns best to a protein.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    target : ProteinSequence
+        Protein of a homologous gene, at least one residue, without a stop at its end.
+    tables : dict of str to SiteTable
+        The sites of each strand to be tried, ``+`` or ``-``, see `protein_tables_of`.
+    """
+
+    base: Sequence
+    target: ProteinSequence
+    tables: dict[str, SiteTable]
+
+    @property
+    def cells(self) -> int:
+        """Nominal cells: nucleotides times residues for each strand tried."""
+        return len(self.base) * len(self.target) * len(self.tables)
+
+    @property
+    def space(self) -> int:
+        """Size of what is searched for the target: nucleotides of the strands tried."""
+        return len(self.base) * len(self.tables)
+
+    def check(self) -> None:
+        """Raise `InputError` if the protein is empty or a table does not fit the base sequence."""
+        if not len(self.target):
+            raise InputError("empty target", record=self.target.name, expected="amino acids")
+        for strand, table in self.tables.items():
+            if strand not in ("+", "-"):
+                raise InputError(f"strand {strand!r}", record=self.base.name, expected="+ or -")
+            if table.length != len(self.base):
+                raise InputError(
+                    f"sites of {table.length} bases", record=self.base.name,
+                    expected=f"a table of {len(self.base)}",
+                )  # fmt: skip
+
+    def codes(self, strand: str):
+        """Return the nucleotides of a strand in reading direction."""
+        return self.base.codes if strand == "+" else reverse_complement(self.base.codes)
+
+
+def protein_tables_of(
+    base: Sequence,
+    model: GeneSites,
+    scoring: ProteinScoring,
+    strands: str = "+-",
+    threads: int | None = None,
+) -> dict[str, SiteTable]:
+    """Score the sites of a base sequence for proteins.
+
+    A locus, named ``NAME:START-END``, has the scores and penalties of its record.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    model : GeneSites
+        With the weights for proteins, see `protein_sites`.
+    scoring : ProteinScoring
+        Its ends and genetic code count.
+    strands : str
+        ``+``, ``-`` or both.
+    threads : int, optional
+        Threads of the CPU, by default all.
+
+    Returns
+    -------
+    dict of str to SiteTable
+        The tables of a `ProteinCase`.
+    """
+    locus = Locus.of(base)
+    read = {"+": (base.codes, locus.start), "-": (reverse_complement(base.codes), -locus.end)}
+    threads = cpu_threads(threads)
+    return {strand: protein_table(model, *read[strand], scoring, threads) for strand in strands}
+
+
+def protein_align(
+    cases: Iterable[ProteinCase],
+    scoring: ProteinScoring,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[ProteinAlignment]:
+    """Align each case's protein to the best chain of all exons that the sites allow.
+
+    A chain is a list of exons of one strand between sites. Its score is the sum of the scores of
+    codons against residues, less the costs of gaps, frameshifts and stop codons inside, plus the
+    points of its sites, less the penalties of its introns. A codon that an intron splits is scored
+    as the codon that its parts form, and is aligned to a residue. docs/design/proteins.md has the
+    recurrence.
+
+    Parameters
+    ----------
+    cases : iterable of ProteinCase
+    scoring : ProteinScoring
+    device : str
+        ``auto``, ``cpu`` or ``cuda``; proteins are aligned on the CPU, whatever the device.
+    threads : int, optional
+        Threads, by default all.
+    progress : callable, optional
+        Called with the number of cells that are done since its last call.
+
+    Returns
+    -------
+    list of ProteinAlignment
+        In the order of the cases; without a chain where none scores more than a chain without
+        nucleotides, all residues left out.
+
+    Raises
+    ------
+    InputError
+        If a protein is empty, or tables do not fit.
+    ScoringError
+        If a score could leave 32 bits.
+
+    Notes
+    -----
+    Ties: ``+`` goes before ``-``; then the chain that ends first in reading direction, with the
+    fewest residues; `gpu_tools.sites.proteins.cpu.traceback` has the order of moves.
+    """
+    cases, threads = list(cases), cpu_threads(threads)
+    for case in cases:
+        case.check()
+    resolve(device)
+    order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
+    progress = progress or (lambda cells: None)
+    aside = max(threads // max(len(cases), 1), 1)
+    found = map_on_threads(threads, lambda k: _aligned(cases[k], scoring, aside, progress), order)
+    results = dict(zip(order, found, strict=True))
+    return [results[k] for k in range(len(cases))]
+
+
+def _aligned(
+    case: ProteinCase, scoring: ProteinScoring, threads: int, progress: Callable[[int], None]
+) -> ProteinAlignment:
+    tally = CaseProgress(case.cells, progress)
+
+    def swept(strand: str) -> ProteinSweep:
+        codes, table = case.codes(strand), case.tables[strand]
+        return ProteinSweep(codes, case.target.codes, table, scoring).run(tally.add)
+
+    names = [strand for strand in "+-" if strand in case.tables]
+    sweeps = dict(zip(names, map_on_threads(threads, swept, names), strict=True))
+    scored = [name for name in names if sweeps[name].score is not None]
+    # the first of equals: + before -
+    best = max(scored, key=lambda name: sweeps[name].score, default=None)
+    result = _result(case, best, sweeps.get(best))
+    tally.finish()
+    return result
+
+
+def _result(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None) -> ProteinAlignment:
+    common = {
+        "base": case.base.name, "target": case.target.name, "base_length": len(case.base),
+        "target_length": len(case.target), "cells": case.cells,
+    }  # fmt: skip
+    if sweep is None:
+        return ProteinAlignment(**common)
+    traced, length = trace(sweep), len(case.base)
+    intervals, parts = shown(traced, sweep)
+    chain = tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals)
+    return ProteinAlignment(
+        **common, strand=strand, score=sweep.score, chain=chain, target_start=traced.first,
+        target_end=traced.last, cigar=tuple(traced.runs), **parts,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The sweep and the traceback of proteins on a CPU."""

@@ -1,0 +1,89 @@
+"""The state of a protein's sweep between two blocks of rows, and its copies before each block."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.scoring import N_SYMBOLS
+from gpu_tools.sites.cpu.state import most_pending, power_of_two
+from gpu_tools.sites.proteins.columns import ProteinColumns
+from gpu_tools.sites.rising import rising_of
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.strip import aligned
+
+SPLITS = 1 + N_SYMBOLS + N_SYMBOLS
+"""Rows of an intron class: for introns before a codon; behind its first nucleotide, by that; behind
+its second one, by the third nucleotide, with which the codon is already paired."""
+RECENT = 4
+"""Rows that are held at a time, boundary i in row i modulo this."""
+PHASES = 3
+
+
+class ProteinState(NamedTuple):
+    """The rows that a sweep goes on from.
+
+    `rows` are the latest rows of H, `codon_gaps` those of chains that leave a codon out, one for
+    each frame; `waiting` rows that join H where a split codon ends, `waits` whether there are any.
+    `before` are the maxima over the exits before an entry, `SPLITS` rows an intron class, then the
+    far rows of `gpu_tools.sites.rising`. `exits` are the rows of the latest exits, one a phase,
+    exit e at place e modulo the number of places, a power of two; `exit_rows`
+    their boundaries, `exit_kinds` their kinds, and `counts` how many there were, then how many of
+    them each intron class has taken.
+    """
+
+    rows: NDArray
+    codon_gaps: NDArray
+    waiting: NDArray
+    waits: NDArray[np.bool_]
+    before: NDArray
+    exits: NDArray
+    exit_rows: NDArray[np.int64]
+    exit_kinds: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+
+    def copy(self) -> ProteinState:
+        """Return a copy whose rows begin at cache lines."""
+        rows = (aligned(part) if part.ndim == 2 else part.copy() for part in self)
+        return ProteinState(*rows)
+
+
+def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
+    """Return the state before boundary 0."""
+    lines = len(rising_of(table.introns).far_class)
+    places, classes = power_of_two(most_pending(table) + 1), len(table.introns)
+    counts = RECENT, PHASES, RECENT, (classes + lines) * SPLITS, places * PHASES
+    rows, codon_gaps, waiting, before, exits = (
+        aligned(np.full((count, columns.width), columns.none)) for count in counts
+    )
+    return ProteinState(
+        rows, codon_gaps, waiting, np.zeros(RECENT, bool), before, exits,
+        np.zeros(places, np.int64), np.zeros(places, np.uint8), np.zeros(1 + classes, np.int64),
+    )  # fmt: skip
+
+
+class BlockRows(NamedTuple):
+    """All rows of a block, the three before it among them.
+
+    Row k is that of boundary ``low - 3 + k``. `inside` are rows of H before exons may be entered at
+    the boundary, `whole` those behind, and `codon_gaps` those of chains that leave out the codon
+    that ends there.
+    """
+
+    low: int
+    inside: NDArray
+    whole: NDArray
+    codon_gaps: NDArray
+
+
+def block_rows(state: ProteinState, low: int, high: int) -> BlockRows:
+    """Return the rows of a block, those before it filled in from the state there."""
+    count, width = PHASES + high - low, state.rows.shape[1]
+    rows = BlockRows(low, *(aligned(np.empty((count, width), state.rows.dtype)) for _ in "abc"))
+    for k in range(PHASES):
+        boundary = low - PHASES + k
+        rows.inside[k] = rows.whole[k] = state.rows[boundary % RECENT]
+        rows.codon_gaps[k] = state.codon_gaps[boundary % PHASES]
+    return rows

@@ -1,0 +1,120 @@
+"""The sweep of a strand, block by block, with the state before each block kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.sites.cpu.state import SiteLists, lists_of
+from gpu_tools.sites.proteins.columns import ProteinColumns, columns_of
+from gpu_tools.sites.proteins.cpu.state import (
+    BlockRows,
+    ProteinState,
+    block_rows,
+    fresh_state,
+)
+from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_block
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.strip import by_column
+
+ROWS_PER_BLOCK = 1024
+"""Least boundaries of a block."""
+_STATE_TO_BLOCK = 64
+"""Rows of a state, about, for each row kept of a boundary when a block is computed again."""
+
+
+@dataclass
+class ProteinSweep:
+    """A strand and a protein, swept.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        The strand's nucleotides in reading direction.
+    target : ndarray of uint8, shape (m,)
+    table : SiteTable
+    scoring : ProteinScoring
+    score : int or None
+        Score of the best chain, None if none scores more than no chain at all.
+    block : int
+        The first block in which a chain with this score ends.
+    best_exits : list of ndarray
+        The largest exits of each block, column by column.
+    """
+
+    codes: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    table: SiteTable
+    scoring: ProteinScoring
+    lists: SiteLists = field(init=False)
+    columns: ProteinColumns = field(init=False)
+    score: int | None = None
+    block: int = -1
+    blocks: list[tuple[int, int]] = field(default_factory=list)
+    states: list[ProteinState] = field(default_factory=list)
+    best_exits: list[NDArray] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.lists = lists_of(self.codes, self.table)
+        symbols = int(self.codes.max(initial=0)) + 1
+        self.columns = columns_of(self.target, self.table, self.scoring, symbols)
+        rows, count = (
+            len(self.codes) + 1,
+            max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK)),
+        )
+        self.blocks = [(low, min(low + count, rows)) for low in range(0, rows, count)]
+
+    def run(self, done: Callable[[int], None]) -> ProteinSweep:
+        """Sweep all blocks; `done` is called with the nominal cells of each."""
+        state, best = fresh_state(self.table, self.columns), self.nothing
+        for number, (low, high) in enumerate(self.blocks):
+            self.states.append(state.copy())
+            ends = self._swept(state, low, high)
+            end = int((ends[0].astype(np.int64) - self.unlifting)[self.final].max())
+            end += self.table.last.usual
+            if end > best:
+                best, self.score, self.block = end, end, number
+            self.best_exits.append(ends[1])
+            done((high - low) * len(self.target))
+        return self
+
+    @property
+    def nothing(self) -> int:
+        """The score of leaving all residues out, behind a chain without nucleotides."""
+        none = self.scoring.free or not len(self.target)
+        left_out = 0 if none else self.scoring.gap_open + self.scoring.gap_extend * len(self.target)
+        return self.table.first.usual + self.table.last.usual - left_out
+
+    @property
+    def unlifting(self) -> NDArray[np.int64]:
+        """What H' of each column is above H."""
+        return self.scoring.gap_extend * np.arange(self.columns.width)
+
+    @property
+    def final(self) -> slice:
+        """The columns in which a chain may end."""
+        return slice(0 if self.scoring.free else len(self.target), len(self.target) + 1)
+
+    def rows_of(self, number: int) -> BlockRows:
+        """Return all rows of a block, computed again, column by column."""
+        low, high = self.blocks[number]
+        state = self.states[number].copy()
+        rows = block_rows(state, low, high)
+        self._swept(state, low, high, rows)
+        return BlockRows(low, *(by_column(each, self.columns.lanes) for each in rows[1:]))
+
+    def _swept(self, state: ProteinState, low: int, high: int, rows: BlockRows | None = None):
+        """Carry a state over a block; return the largest ends and exits, column by column."""
+        columns = self.columns
+        ends = np.full((2, columns.width), columns.none)
+        nowhere = np.empty((0, columns.width), ends.dtype)
+        record = (nowhere, nowhere, nowhere) if rows is None else rows[1:]
+        sweep_protein_block(
+            self.lists, columns, self.scoring.codons, state, ends, record, low, high
+        )  # fmt: skip
+        return by_column(ends, columns.lanes)

@@ -1,0 +1,325 @@
+"""The sweep of a protein: rows of H from boundary to boundary.
+
+A row is computed from the three before it, see docs/design/proteins.md. Lanes of a vector own
+neighbouring columns. A residue left out costs the same in every column, lifted as cells are. So
+what a lane's residues left out bring to the lanes on its right is one number for all their columns,
+the *carry*, which joins the row when the next one is computed. At a boundary with a site, or where
+a split codon ends, the row is settled first, and the carry found again behind the entries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.scoring import N_SYMBOLS
+from gpu_tools.sites.cpu.block import listed
+from gpu_tools.sites.cpu.borders import cross_border
+from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.sites.proteins.cpu.state import PHASES, RECENT, SPLITS
+from gpu_tools.sites.rising import next_border
+from gpu_tools.splicing.rows import clear, put, raise_to
+
+_ONE, _TWO = 1, 1 + N_SYMBOLS
+"""The first row of an intron class whose introns split a codon behind one nucleotide, or two."""
+
+
+@njit(nogil=True, inline="always")
+def _pass(
+    free, rows, now, one, two, three, codon_gaps, gaps, carry, left, profile, pairs, start, begun,
+    gap_open, codon_cost, shift, shift_on, none, lanes,
+):  # fmt: skip
+    """Compute the row at element `now` from those at `one`, `two` and `three`, carry left over.
+
+    `free` is a constant where this is compiled in. It returns the lanes' largest cells.
+    """
+    width = len(start)
+    opening, leaving = simd.splat(gap_open), simd.splat(codon_cost)
+    shifts, shifts_on, begins = simd.splat(shift), simd.splat(shift_on), simd.splat(begun)
+    tail = width - lanes
+    diagonal = simd.shift_in(simd.load(rows, three + tail), none)
+    recent = simd.maximum(simd.load(rows, one + tail), carry)
+    few = simd.shift_in(simd.maximum(recent, simd.load(rows, two + tail)), none)
+    for k in range(0, width, lanes):
+        up = simd.maximum(simd.load(rows, one + k), carry)
+        simd.store(rows, one + k, up)
+        either = simd.maximum(up, simd.load(rows, two + k))
+        before = simd.load(rows, three + k)
+        gap = simd.maximum(simd.subtract(before, opening), simd.load(codon_gaps, gaps + k))
+        gap = simd.subtract(gap, leaving)
+        simd.store(codon_gaps, gaps + k, gap)
+        cell = simd.maximum(simd.add(diagonal, simd.load(profile, pairs + k)), gap)
+        cell = simd.maximum(cell, simd.subtract(either, shifts))
+        cell = simd.maximum(cell, simd.subtract(few, shifts_on))
+        if free:
+            cell = simd.maximum(cell, simd.add(simd.load(start, k), begins))
+        simd.store(rows, now + k, simd.maximum(cell, simd.subtract(left, opening)))
+        left = simd.maximum(left, cell)
+        diagonal, few = before, either
+    return left
+
+
+@njit(nogil=True)
+def _left_out(rows, now, gap_open, none, lanes, width):
+    """Let the cells of a row leave residues out behind them; the row is settled."""
+    opening, left = simd.splat(gap_open), simd.splat(none)
+    for k in range(now, now + width, lanes):
+        cell = simd.load(rows, k)
+        simd.store(rows, k, simd.maximum(cell, simd.subtract(left, opening)))
+        left = simd.maximum(left, cell)
+    _settle(rows, now, _carried(left, gap_open, none), lanes, width)
+
+
+@njit(nogil=True, inline="always")
+def _carried(left, gap_open, none):
+    """Return what the lanes' largest cells bring to the lanes on their right."""
+    carry = simd.prefix_maximum(simd.shift_in(left, none))
+    return simd.subtract(simd.maximum(carry, simd.splat(none)), simd.splat(gap_open))
+
+
+@njit(nogil=True)
+def _settle(rows, now, carry, lanes, width):
+    for k in range(now, now + width, lanes):
+        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
+
+
+@njit(nogil=True)
+def _raise_ends(ends, rows, now, bonus, span, lanes):
+    """Raise the best ends of the block to those of a row, between the elements of `span`."""
+    added = simd.splat(ends.dtype.type(bonus))
+    for k in range(span[0], span[1], lanes):
+        here = simd.add(simd.load(rows, now + k), added)
+        simd.store(ends, k, simd.maximum(simd.load(ends, k), here))
+
+
+@njit(nogil=True)
+def _raise_paired(to, to_row, source, source_row, profile, pairs, bonus, none, lanes, width):
+    """Raise a row to another one with a codon paired behind it, whose scores begin at `pairs`."""
+    added, first = simd.splat(to.dtype.type(bonus)), source_row * width
+    diagonal = simd.shift_in(simd.load(source, first + width - lanes), none)
+    for k in range(0, width, lanes):
+        here = simd.add(simd.add(diagonal, simd.load(profile, pairs + k)), added)
+        place = to_row * width + k
+        simd.store(to, place, simd.maximum(simd.load(to, place), here))
+        diagonal = simd.load(source, first + k)
+
+
+@njit(nogil=True)
+def _enter_splits(
+    waiting, waits, before, codes, codons, profile, boundary, row, bonus, symbols, none, lanes
+):
+    """Let exons that begin with the rest of a split codon wait for its end.
+
+    `row` is that of the intron class in `before`.
+    """
+    width, left = before.shape[1], len(codes) - boundary
+    if left >= 1:
+        slot, source = (boundary + 1) % RECENT, row + _TWO + np.int64(codes[boundary])
+        raise_to(waiting, slot, before, source, width, lanes, bonus)
+        waits[slot] = True
+    if left >= 2:
+        slot = (boundary + 2) % RECENT
+        for one in range(symbols):
+            pairs = np.int64(codons[one, codes[boundary], codes[boundary + 1]]) * width
+            _raise_paired(
+                waiting, slot, before, row + _ONE + one, profile, pairs, bonus, none, lanes, width
+            )  # fmt: skip
+        waits[slot] = True
+
+
+@njit(nogil=True, error_model="numpy")
+def _leave(exits, place, rows, boundary, score, best_exits, lanes):
+    """Store the rows of an exit, one a phase, and raise the best exits to them."""
+    width, added = rows.shape[1], simd.splat(rows.dtype.type(score))
+    for phase in range(min(PHASES, boundary + 1)):
+        source, to = (boundary - phase) % RECENT * width, (place * PHASES + phase) * width
+        for k in range(0, width, lanes):
+            here = simd.add(simd.load(rows, source + k), added)
+            simd.store(exits, to + k, here)
+            simd.store(best_exits, k, simd.maximum(here, simd.load(best_exits, k)))
+
+
+@njit(nogil=True, error_model="numpy")
+def _take_exits(
+    before, exits, exit_rows, exit_kinds, counts, lists, codons, profile, reach, symbols, none,
+    lanes,
+):  # fmt: skip
+    """Raise the maxima before entries to the exits that an intron up to `reach` may follow."""
+    codes, kinds, lengths, penalties = lists
+    width, places = exits.shape[1], len(exit_rows) - 1
+    for k in range(len(kinds)):
+        to, bonus = k * SPLITS, -penalties[k]
+        while counts[1 + k] < counts[0]:
+            place = counts[1 + k] & places
+            boundary, source = exit_rows[place], place * PHASES
+            if boundary + lengths[k] > reach:
+                break
+            counts[1 + k] += 1
+            if exit_kinds[place] != kinds[k]:
+                continue
+            raise_to(before, to, exits, source, width, lanes, bonus)
+            if boundary >= 1:
+                row = to + _ONE + np.int64(codes[boundary - 1])
+                raise_to(before, row, exits, source + 1, width, lanes, bonus)
+            if boundary >= 2:
+                one, two = codes[boundary - 2], codes[boundary - 1]
+                for last in range(symbols):
+                    _raise_paired(
+                        before, to + _TWO + last, exits, source + 2, profile,
+                        np.int64(codons[one, two, last]) * width, bonus, none, lanes, width,
+                    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1``.
+
+    Parameters
+    ----------
+    lists : SiteLists
+    columns : ProteinColumns
+    codons : ndarray of uint8, shape (5, 5, 5)
+        Rows of the profile.
+    state : ProteinState
+        Carried on; its rows are settled before and behind the block.
+    ends : ndarray, shape (2, W)
+        Raised: the best ends of the block, the usual points left out, and its best exits.
+    record : tuple of ndarray
+        `inside`, `whole` and `codon_gaps` of `BlockRows`, filled in; without rows, none are kept.
+    low, high : int
+    """
+    codes, rising = lists.codes, lists.rising
+    first_usual, firsts, first_scores = lists.first
+    last_usual, lasts, last_scores = lists.last
+    acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
+    donors, donor_scores, donor_kinds = lists.donors
+    kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
+    profile, start, span, none = columns.profile, columns.start, columns.span, columns.none
+    costs, lanes = columns.costs, columns.lanes
+    gap_open, shift, shift_on = columns.weights[0], columns.weights[1], columns.weights[2]
+    rows, codon_gaps, waiting, waits = state.rows, state.codon_gaps, state.waiting, state.waits
+    before, exits, exit_rows = state.before, state.exits, state.exit_rows
+    exit_kinds, counts = state.exit_kinds, state.counts
+    best_ends, best_exits = ends[0], ends[1]
+    inside, whole, kept_gaps = record
+    width, recorded = len(start), len(inside) > 0
+    free = _never_falls(start)
+    first, last = first_from(firsts, low), first_from(lasts, low)
+    donor, acceptor = first_from(donors, low), first_from(acceptors, low)
+    next_first, next_last = listed(firsts, first), listed(lasts, last)
+    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    border_row, nothing = next_border(rising, low), simd.splat(none)
+    begun, carry, settled = rows.dtype.type(first_usual), nothing, True
+    taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
+    for i in range(low, high):
+        now, one = i % RECENT, (i - 1) % RECENT
+        two, three = (i - 2) % RECENT, (i - 3) % RECENT
+        special = i in (0, next_first, next_last, next_donor, next_acceptor) or waits[now]
+        if i == border_row:
+            _take_exits(
+                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1,
+                symbols, none, lanes,
+            )  # fmt: skip
+            cross_border(before, rising, i, SPLITS, none, lanes)
+            border_row = next_border(rising, i + 1)
+        pairs, cost = 0, none
+        if i >= 3:
+            codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]])
+            pairs, cost = codon * width, costs[codon]
+        else:
+            cost = costs[0]
+        left = nothing if free or special else simd.splat(begun)
+        if free and not special:
+            left = _pass(
+                True, rows, now * width, one * width, two * width, three * width, codon_gaps,
+                i % PHASES * width, carry, left, profile, pairs, start, begun, gap_open, cost,
+                shift, shift_on, none, lanes,
+            )  # fmt: skip
+        else:
+            left = _pass(
+                False, rows, now * width, one * width, two * width, three * width, codon_gaps,
+                i % PHASES * width, carry, left, profile, pairs, start, begun, gap_open, cost,
+                shift, shift_on, none, lanes,
+            )  # fmt: skip
+        if not settled:
+            _raise_ends(best_ends, rows, one * width, 0, span, lanes)
+        carry = _carried(left, gap_open, none)
+        settled = special or recorded or i == high - 1
+        if settled:
+            _settle(rows, now * width, carry, lanes, width)
+            carry = nothing
+        if not special:
+            if not free:
+                corner = simd.element(rows, now * width)
+                simd.set_element(rows, now * width, max(corner, begun))
+            if settled:
+                _raise_ends(best_ends, rows, now * width, 0, span, lanes)
+            if recorded:
+                _keep(inside, whole, kept_gaps, i - low, rows, now, codon_gaps, i % PHASES, lanes)
+            continue
+        if i == 0:
+            clear(rows, now, none, lanes)
+        if waits[now]:
+            raise_to(rows, now, waiting, now, width, lanes, 0)
+            clear(waiting, now, none, lanes)
+            waits[now] = False
+            _left_out(rows, now * width, gap_open, none, lanes, width)
+        begin_score, bonus = np.int64(first_usual), 0
+        if i == next_last:
+            bonus, last = np.int64(last_scores[last]) - last_usual, last + 1
+            next_last = listed(lasts, last)
+        if i > 0:
+            _raise_ends(best_ends, rows, now * width, bonus, span, lanes)
+        if recorded:
+            put(inside, PHASES + i - low, rows, now, width, lanes, 0)
+        if i == next_donor:
+            score = np.int64(donor_scores[donor])
+            place = counts[0] & (len(exit_rows) - 1)
+            _leave(exits, place, rows, i, score, best_exits, lanes)
+            exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+            counts[0] += 1
+            donor += 1
+            next_donor = listed(donors, donor)
+        if i == next_first:
+            begin_score, first = np.int64(first_scores[first]), first + 1
+            next_first = listed(firsts, first)
+        begins = simd.splat(rows.dtype.type(begin_score))
+        for k in range(0, width, lanes):
+            here = simd.add(simd.load(start, k), begins)
+            place = now * width + k
+            simd.store(rows, place, simd.maximum(simd.load(rows, place), here))
+        _take_exits(
+                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
+                none, lanes,
+            )  # fmt: skip
+        if i == next_acceptor:
+            for k in range(len(kinds)):
+                if kinds[k] == acceptor_kinds[acceptor]:
+                    added = rows.dtype.type(acceptor_scores[acceptor])
+                    raise_to(rows, now, before, k * SPLITS, width, lanes, added)
+                    _enter_splits(
+                        waiting, waits, before, codes, codons, profile, i, k * SPLITS, added,
+                        symbols, none, lanes,
+                    )  # fmt: skip
+            acceptor += 1
+            next_acceptor = listed(acceptors, acceptor)
+        _left_out(rows, now * width, gap_open, none, lanes, width)
+        if recorded:
+            put(whole, PHASES + i - low, rows, now, width, lanes, 0)
+            put(kept_gaps, PHASES + i - low, codon_gaps, i % PHASES, width, lanes, 0)
+
+
+@njit(nogil=True)
+def _never_falls(start):
+    """Tell whether a chain may begin with any residue at no cost."""
+    return (start >= 0).all()
+
+
+@njit(nogil=True)
+def _keep(inside, whole, kept_gaps, k, rows, now, codon_gaps, frame, lanes):
+    """Record a boundary without sites."""
+    width = rows.shape[1]
+    put(inside, PHASES + k, rows, now, width, lanes, 0)
+    put(whole, PHASES + k, rows, now, width, lanes, 0)
+    put(kept_gaps, PHASES + k, codon_gaps, frame, width, lanes, 0)

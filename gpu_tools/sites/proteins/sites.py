@@ -1,0 +1,49 @@
+"""The sites of a strand for proteins: weights, and tables in which a chain ends before its stop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.genetic_codes import stop_codons
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.sites.model import GeneSites, end_scores
+from gpu_tools.sites.table import SiteTable
+
+POINTS_PER_BIT = 1.7
+"""Weight of the introns' sites, in points of BLOSUM62, half bits."""
+INTRON_PENALTY = 22
+START, STOP, BEGIN, END = 8, 10, -4, -6
+EXTRA = 2
+"""How much faster penalties rise with an intron's length than against cDNAs."""
+
+
+def protein_sites(model: GeneSites) -> GeneSites:
+    """Return a model with weights for proteins in place of those for cDNAs."""
+    introns = tuple(
+        replace(
+            intron, penalties=((intron.penalties[0][0], INTRON_PENALTY),),
+            rising=tuple((EXTRA * extra, max(every // EXTRA, 1)) for extra, every in intron.rising),
+        )
+        for intron in model.introns
+    )  # fmt: skip
+    return replace(
+        model, points_per_bit=POINTS_PER_BIT, introns=introns, start=START, stop=STOP, begin=BEGIN,
+        end=END,
+    )  # fmt: skip
+
+
+def protein_table(
+    model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring,
+    threads: int = 1,
+) -> SiteTable:  # fmt: skip
+    """Score the boundaries of a strand; `threads` of the CPU share the work.
+
+    A chain ends in front of its stop codon: the codon is not aligned.
+    """
+    table = model.table(codes, scoring.ends, "any", origin, threads)
+    end = max(0, model.end) if scoring.ends == "free" else model.end
+    last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
+    return SiteTable(table.first, table.acceptors, table.donors, last, table.introns)

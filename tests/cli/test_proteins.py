@@ -1,0 +1,136 @@
+"""``gpu-tools spliced-align --proteins``, run in process on a gene of the demo's kind."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpu_tools.cli.main import main
+from tests.sites.proteins.test_api import EXONS, INTRON, PROTEIN, gene
+
+COLUMNS = "strand", "n_chain", "chain", "identity", "coverage", "accepted"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A locus with a gene of two exons, and its protein with a stop at the end."""
+    monkeypatch.chdir(tmp_path)
+    text, flank = gene()
+    (tmp_path / "base.fa").write_text(f">chr\n{text}\n")
+    (tmp_path / "protein.fa").write_text(f">p description\n{PROTEIN.lower()}*\n")
+    return flank
+
+
+def run(*arguments, proteins="protein.fa"):
+    return main([
+        "spliced-align", "--base", "base.fa", "--proteins", proteins, "--site-model", "vertebrate",
+        "--quiet", "--device", "cpu", "--output", "out.tsv", *arguments,
+    ])  # fmt: skip
+
+
+def complaint(capsys, *arguments, code=1):
+    """Run something wrong; return the last line of what is said."""
+    assert main(["spliced-align", "--base", "base.fa", "--quiet", *arguments]) == code
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def text(path):
+    return Path(path).read_text()
+
+
+def rows():
+    head, *rest = (line.split("\t") for line in text("out.tsv").splitlines())
+    return [dict(zip(head, row, strict=True)) for row in rest]
+
+
+def chain(flank):
+    second = flank + len(EXONS[0]) + len(INTRON)
+    return f"{flank + 1}-{flank + len(EXONS[0])},{second + 1}-{second + len(EXONS[1])}"
+
+
+def test_table(files):
+    assert run() == 0
+    (row,) = rows()
+    expected = ["+", "2", chain(files), "1.0000", "1.0000", "yes"]
+    assert [row[name] for name in COLUMNS] == expected
+    assert (row["target_length"], row["n_exons"]) == (str(len(PROTEIN)), ".")
+    assert float(row["evalue"]) < 1e-3
+
+
+def test_files(files):
+    names = ["x.gff3", "x.gtf", "x.bed", "x.paf"]
+    more = ("--protein-sequences", "p.fa", "--cds-sequences", "c.fa")
+    assert run(*(word for name in names for word in ("--alignments", name)), *more) == 0
+    assert text("p.fa") == f">p chr:{chain(files)}(+)\n{PROTEIN}\n"
+    lines = text("c.fa").splitlines()
+    assert "".join(lines[1:]) == "".join(EXONS)
+    paf = text("x.paf").rstrip("\n").split("\t")
+    length = len(EXONS[0]) + len(INTRON) + len(EXONS[1]) - 3
+    assert paf[:4] == ["p", str(len(PROTEIN)), "0", str(len(PROTEIN))]
+    assert paf[4:6] + paf[7:11] == [
+        "+", "chr", str(files), str(files + length), *[str(3 * len(PROTEIN))] * 2,
+    ]  # fmt: skip
+    assert paf[12:] == [
+        paf[12], "np:i:27", "fs:i:0", "st:i:0", f"cg:Z:15M{len(INTRON)}U11M",
+    ]  # fmt: skip
+    features = [
+        line.split("\t") for line in text("x.gff3").splitlines() if not line.startswith("#")
+    ]
+    coding = [(f[3], f[4], f[7]) for f in features if f[2] == "CDS"]
+    spans = [part.split("-") for part in chain(files).split(",")]
+    assert coding == [(*spans[0], "0"), (*spans[1], "2")]
+    assert "Target=p 1 15\n" in text("x.gff3")
+    assert "identity=1.0000;positive=1.0000;coverage=1.0000" in text("x.gff3")
+    coding = [line.split("\t")[3:5] for line in text("x.gtf").splitlines() if "\tCDS\t" in line]
+    assert coding[1] == [spans[1][0], str(int(spans[1][1]) - 3)], "GTF leaves the stop codon out"
+    assert text("x.bed").split("\t")[9] == "2"
+    if shutil.which("gt"):
+        subprocess.run(["gt", "gff3validator", "x.gff3"], check=True, capture_output=True)
+
+
+def test_region_gives_the_records_coordinates(files):
+    assert run() == 0
+    whole = rows()
+    assert run("--region", "chr:101-500") == 0
+    (part,) = rows()
+    assert part["chain"] == whole[0]["chain"]
+
+
+def test_shuffles_give_an_evalue(files):
+    assert run("--shuffles", "20", "--region", "chr:151-500") == 0
+    assert float(rows()[0]["evalue"]) < 1e-3
+
+
+def test_a_random_protein_is_not_accepted(files, tmp_path):
+    (tmp_path / "other.fa").write_text(">o\nWHKYCFPNWQHHDEKWYCTRWGKNMYPEHWC\n")
+    assert run(proteins="other.fa") == 0
+    assert rows()[0]["accepted"] == "no"
+
+
+def test_wrong_usage(files, capsys):
+    model = ("--site-model", "vertebrate")
+    both = (*model, "--proteins", "protein.fa", "--targets", "protein.fa")
+    assert "give either --targets or --proteins" in complaint(capsys, *both, code=2)
+    assert "give either --targets or --proteins" in complaint(capsys, *model, code=2)
+    gap = (*model, "--proteins", "protein.fa", "--gap", "-3")
+    assert "--gap does not go with --proteins" in complaint(capsys, *gap, code=2)
+    listed = ("--proteins", "protein.fa", "--exons", "x.bed")
+    assert "--exons does not go with --proteins" in complaint(capsys, *listed, code=2)
+    stop = (*model, "--targets", "protein.fa", "--stop", "3")
+    assert "--stop needs --proteins" in complaint(capsys, *stop, code=2)
+    sam = (*model, "--proteins", "protein.fa", "--alignments", "x.sam")
+    assert "SAM and BAM hold no proteins" in complaint(capsys, *sam, code=2)
+    code = (*model, "--proteins", "protein.fa", "--genetic-code", "7")
+    assert "genetic code 7; expected one of" in complaint(capsys, *code, code=2)
+
+
+def test_sequences_of_the_other_kind_are_told(files, capsys, tmp_path):
+    model = ("--site-model", "vertebrate")
+    said = complaint(capsys, *model, "--targets", "protein.fa")
+    assert said.endswith("expected IUPAC nucleotide letters; proteins go to --proteins")
+    said = complaint(capsys, *model, "--proteins", "base.fa")
+    assert said.endswith("expected amino acids; nucleotides go to --targets")
+    (tmp_path / "empty.fa").write_text(">e\n*\n")
+    said = complaint(capsys, *model, "--proteins", "empty.fa")
+    assert said == "gpu-tools: error: empty.fa, record e: no residue; expected amino acids"

@@ -1,0 +1,132 @@
+"""Naive definition of protein targets in site mode; imports nothing from gpu_tools."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tests.oracles.sites import intron_penalty
+
+NONE = float("-inf")
+
+
+def best_score(base, target, sites, scoring):
+    """Best score over all chains, None if none scores more than leaving all residues out.
+
+    `sites` is as in `tests.oracles.sites.chains`, with scores of first entries and last exits at
+    all boundaries. `scoring` holds ``open``, ``extend``, ``shift``, ``stop``, ``free``, and the
+    functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon.
+    """
+    n, m = len(base), len(target)
+    pair, free = scoring["pair"], scoring["free"]
+    extend = scoring["extend"]
+
+    def insertion(length):
+        return scoring["open"] + length * extend if length else 0
+
+    def unaligned(j):
+        return 0 if free else -insertion(j)
+
+    @cache
+    def left_out(i, j):
+        """Best if the codon that ends at boundary i is left out."""
+        if i < 3:
+            return NONE
+        cost = scoring["stop"] if scoring["is_stop"](base[i - 3 : i]) else extend
+        return max(whole(i - 3, j) - scoring["open"], left_out(i - 3, j)) - cost
+
+    @cache
+    def aligned(i, j):
+        """Best if the exon has nucleotides, and no residues are left out last."""
+        values = [left_out(i, j)]
+        if j and i >= 3:
+            values.append(whole(i - 3, j - 1) + pair(base[i - 3 : i], target[j - 1]))
+        for few in (1, 2):
+            if i >= few:
+                values.append(whole(i - few, j) - scoring["shift"])
+                if j:
+                    values.append(whole(i - few, j - 1) - scoring["shift"])
+        if j:
+            values += [
+                came + pair(left + base[start:i], target[j - 1])
+                for phase in (1, 2)
+                for start in (i - 3 + phase,)
+                for came, left in introns(start, j - 1, phase)
+            ]
+        return max(values)
+
+    @cache
+    def inside(i, j):
+        """Best if the exon has nucleotides."""
+        return max(aligned(i, k) - insertion(j - k) for k in range(j + 1))
+
+    def entered(i, j):
+        """Best if an exon begins at boundary i."""
+        values = [came for came, _ in introns(i, j, 0)]
+        return max([*values, sites["first_entry"][i] + unaligned(j)])
+
+    @cache
+    def whole(i, j):
+        """Best with a codon's end at boundary i and j residues."""
+        values = [max(aligned(i, k), entered(i, k)) - insertion(j - k) for k in range(j + 1)]
+        return max(values)
+
+    def introns(start, j, phase):
+        """Values of chains that enter an exon at `start`, and the nucleotides of a split codon."""
+        if start < 0 or start not in sites["inner_entry"]:
+            return
+        for end, score in sites["inner_exit"].items():
+            penalty = intron_penalty(sites, end, start) if end <= start else None
+            if penalty is None or end < phase:
+                continue
+            came = inside(end, j) if phase == 0 else whole(end - phase, j)
+            added = score + sites["inner_entry"][start] - penalty
+            yield came + added, base[end - phase : end]
+
+    best = max(
+        inside(i, j) + unaligned(m - j if free else 0) + sites["last_exit"][i]
+        for i in range(1, n + 1)
+        for j in (range(m + 1) if free else (m,))
+    )
+    nothing = sum(sites["usual"])
+    return best if best > nothing + unaligned(m) else None
+
+
+def rescore(base, target, chain, runs, sites, scoring):
+    """Score of an alignment by its letters, see the docstring of `ProteinAlignment`.
+
+    `base` and `chain`, without the stop codon behind it, run in reading direction; `runs` are
+    letters and lengths from the first aligned residue on.
+    """
+    text = "".join(base[start:end] for start, end in chain)
+    total = sites["first_entry"][chain[0][0]] + sites["last_exit"][chain[-1][1]]
+    at, j, k = 0, 0, 0
+    for letter, length in runs:
+        if letter == "M":
+            for _ in range(length):
+                total += scoring["pair"](text[at : at + 3], target[j])
+                at, j = at + 3, j + 1
+        elif letter == "D":
+            total -= scoring["open"]
+            for _ in range(length):
+                stop = scoring["is_stop"](text[at : at + 3])
+                total -= scoring["stop"] if stop else scoring["extend"]
+                at += 3
+        elif letter == "I":
+            total -= scoring["open"] + length * scoring["extend"]
+            j += length
+        elif letter in "FG":
+            total -= scoring["shift"]
+            at, j = at + length, j + (letter == "G")
+        else:
+            end, start = chain[k][1], chain[k + 1][0]
+            assert length == start - end
+            total += sites["inner_exit"][end] + sites["inner_entry"][start]
+            total -= intron_penalty(sites, end, start)
+            k += 1
+            if letter != "N":
+                total += scoring["pair"](text[at : at + 3], target[j])
+                at, j = at + 3, j + 1
+        spliced = sum(b - a for a, b in chain[: k + 1])
+        assert at <= spliced
+    assert (at, j, k) == (len(text), len(target), len(chain) - 1)
+    return total

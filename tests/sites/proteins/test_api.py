@@ -1,0 +1,262 @@
+"""Proteins in site mode: equal to the definition, and alignments that re-score."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_tools import ScoringError, Sequence
+from gpu_tools.errors import InputError
+from gpu_tools.formats.values.matrices import load_matrix
+from gpu_tools.model.genetic_codes import amino_acids
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import SubstitutionMatrix
+from gpu_tools.model.sequences import ProteinSequence, decode, decode_protein, reverse_complement
+from gpu_tools.sites.model import load_sites
+from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.cpu import strand as cpu
+from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.scores import CLOSED, BoundaryScores
+from gpu_tools.sites.table import IntronClass, SiteTable
+from tests import cases
+from tests.oracles import proteins as oracle
+from tests.sites.test_api import oracle_table, random_intron
+
+BLOSUM62 = load_matrix("BLOSUM62")
+RESIDUES = list("ARNDCQEGHILKMFPSTWYVX")
+STEPS = (3, 3, 3, 3, 4, 5, 6, 9, 10)
+"""By how many nucleotides a random protein's codons follow each other."""
+STOP = 26
+
+
+def random_ends(rng, length, usual):
+    """Return scores of first entries or last exits: `usual` at most boundaries."""
+    scores = np.where(rng.random(length + 1) < 0.1, rng.integers(-3, 8, length + 1), usual)
+    listed = np.flatnonzero(scores != usual)
+    kinds = np.zeros(len(listed), np.uint8)
+    return BoundaryScores.from_lists(length + 1, usual, listed, scores[listed], kinds)
+
+
+def random_inner(rng, length, share=0.3):
+    listed = np.flatnonzero(rng.random(length + 1) < share)
+    kinds = rng.integers(0, 2, len(listed)).astype(np.uint8)
+    scores = rng.integers(-3, 9, len(listed))
+    return BoundaryScores.from_lists(length + 1, CLOSED, listed, scores, kinds)
+
+
+def random_table(rng, length) -> SiteTable:
+    introns = tuple(random_intron(rng, -2, 5, 12) for _ in range(rng.integers(1, 4)))
+    origin = int(rng.integers(-99, 100))
+    introns = tuple(intron._replace(origin=origin) for intron in introns)
+    first, last = (random_ends(rng, length, int(rng.integers(-5, 2))) for _ in range(2))
+    acceptors, donors = (random_inner(rng, length) for _ in range(2))
+    return SiteTable(first, acceptors, donors, last, introns)
+
+
+def random_scoring(rng) -> ProteinScoring:
+    ends = str(rng.choice(["global", "free-target"]))
+    costs = (int(n) for n in rng.integers(0, 8, 4) + (0, 0, 4, 4))
+    return ProteinScoring(BLOSUM62, *costs, ends)
+
+
+def random_protein(rng, base, length):
+    """Return a mutated translation of parts of the base."""
+    codes, at, letters = Sequence.from_text("b", base).codes, int(rng.integers(0, 3)), []
+    while at + 3 <= len(codes) and len(letters) < length:
+        letter = decode_protein(amino_acids()[tuple(codes[at : at + 3])][None])
+        letters.append(letter if rng.random() > 0.2 and letter != "*" else rng.choice(RESIDUES))
+        at += int(rng.choice(STEPS))
+    return "".join(letters) or "M"
+
+
+def random_question(seed):
+    """Return base, protein, table and scoring."""
+    rng = np.random.default_rng(seed)
+    base = cases.random_text(rng, int(rng.integers(3, 34)))
+    if seed % 5 == 0:
+        base = base.replace("T", "N", 1)
+    target = random_protein(rng, base, int(rng.integers(1, 8)))
+    return base, target, random_table(rng, len(base)), random_scoring(rng)
+
+
+def terms(scoring: ProteinScoring) -> dict:
+    """Return a scoring in the oracle's terms."""
+    words, acids = scoring.codons, amino_acids()
+
+    def of(table, codon):
+        return table[tuple(Sequence.from_text("c", codon).codes)]
+
+    return {
+        "open": scoring.gap_open, "extend": scoring.gap_extend, "shift": scoring.frameshift,
+        "stop": scoring.stop, "free": scoring.free,
+        "pair": lambda codon, x: int(scoring.substitution[of(words, codon), ord(x) - ord("A")]),
+        "is_stop": lambda codon: of(acids, codon) == STOP,
+    }  # fmt: skip
+
+
+def sites_of(table: SiteTable) -> dict:
+    return oracle_table(table) | {"usual": (table.first.usual, table.last.usual)}
+
+
+def align(base, target, tables, scoring, threads=1):
+    case = ProteinCase(
+        Sequence.from_text("b", base), ProteinSequence.from_text("t", target), tables
+    )
+    (result,) = protein_align([case], scoring, threads=threads, device="cpu")
+    return result
+
+
+def rescored(base, target, result, table, scoring):
+    """Recount the score of a result from its chain, its CIGAR and the table."""
+    m = len(base)
+    if result.strand == "-":
+        base = decode(reverse_complement(Sequence.from_text("b", base).codes))
+    chain = [(s, e) if result.strand == "+" else (m - e, m - s) for s, e in result.chain]
+    chain[-1] = chain[-1][0], chain[-1][1] - 3 * result.stop_codon
+    aligned = target[result.target_start : result.target_end]
+    return oracle.rescore(base, aligned, chain, result.cigar, sites_of(table), terms(scoring))
+
+
+@pytest.fixture
+def short_blocks(monkeypatch):
+    """Blocks of so few rows that exons, gaps and introns go from one to the next."""
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
+    monkeypatch.setattr(cpu, "_STATE_TO_BLOCK", 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_score_is_that_of_the_definition(seed, short_blocks):
+    base, target, table, scoring = random_question(seed)
+    expected = oracle.best_score(base, target, sites_of(table), terms(scoring))
+    result = align(base, target, {"+": table}, scoring)
+    assert result.score == expected, (seed, base, target)
+    if expected is not None:
+        assert rescored(base, target, result, table, scoring) == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_larger_cases_rescore_and_do_not_depend_on_blocks_or_threads(seed, monkeypatch):
+    rng = np.random.default_rng([seed, 7])
+    base = cases.random_text(rng, int(rng.integers(100, 900)))
+    target = random_protein(rng, base, int(rng.integers(1, 150)))
+    tables = {strand: random_table(rng, len(base)) for strand in "+-"}
+    scoring = random_scoring(rng)
+    result = align(base, target, tables, scoring, threads=2)
+    if result.score is not None:
+        assert rescored(base, target, result, tables[result.strand], scoring) == result.score
+    monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.integers(1, 60)))
+    monkeypatch.setattr(cpu, "_STATE_TO_BLOCK", 0)
+    assert align(base, target, tables, scoring) == result
+
+
+def scaled(sites: BoundaryScores, factor: int) -> BoundaryScores:
+    usual = sites.usual if sites.usual == CLOSED else factor * sites.usual
+    return BoundaryScores.from_lists(
+        sites.length, usual, sites.boundaries, factor * sites.scores, sites.kinds
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_wide_cells_give_the_same(seed):
+    base, target, table, scoring = random_question(seed)
+    introns = tuple(
+        IntronClass(i.kind, i.min_length, 3000 * i.penalty, (), i.origin) for i in table.introns
+    )
+    plain = [intron._replace(rising=()) for intron in table.introns]
+    narrow = SiteTable(table.first, table.acceptors, table.donors, table.last, plain)
+    wide = SiteTable(*(scaled(sites, 3000) for sites in narrow.lists), introns)
+    matrix = SubstitutionMatrix("large", BLOSUM62.letters, 3000 * BLOSUM62.scores)
+    costs = ("gap_open", "gap_extend", "frameshift", "stop")
+    large = replace(
+        scoring, matrix=matrix, **{name: 3000 * getattr(scoring, name) for name in costs}
+    )
+    expected = align(base, target, {"+": narrow}, scoring)
+    found = align(base, target, {"+": wide}, large)
+    assert found.score == (None if expected.score is None else 3000 * expected.score)
+    assert replace(found, score=expected.score) == expected
+
+
+INTRON = "GTAAGT" + "C" * 60 + "TTTTTTTCAG"
+EXONS = "ATGGCTCTGTGGATGCGCCTCCTGCCCCTGCTGGCGCTGCTGGCCC", "TCTGGGGACCTGACCCAGCCGCAGCCTTTGTGAACTAA"
+PROTEIN = "MALWMRLLPLLALLALWGPDPAAAFVN"
+
+
+def gene(flank=200):
+    text = cases.random_text(np.random.default_rng(5), flank)
+    return text + EXONS[0] + INTRON + EXONS[1] + text, flank
+
+
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_a_protein_of_the_genome_is_found_in_full(strand):
+    text, flank = gene()
+    base = Sequence.from_text("b", text)
+    if strand == "-":
+        base = Sequence("b", reverse_complement(base.codes))
+    scoring = ProteinScoring(BLOSUM62)
+    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
+    case = ProteinCase(base, ProteinSequence.from_text("t", PROTEIN), tables)
+    (result,) = protein_align([case], scoring)
+    second = flank + len(EXONS[0]) + len(INTRON)
+    chain = [(flank, flank + len(EXONS[0])), (second, second + len(EXONS[1]))]
+    turned = [(len(text) - e, len(text) - s) for s, e in chain]
+    assert list(result.chain) == (chain if strand == "+" else turned)
+    assert (result.identity, result.coverage, result.strand) == (1.0, 1.0, strand)
+    assert result.translation == result.residues == PROTEIN
+    assert result.start_codon
+    assert result.stop_codon
+    assert result.phases == (0, 2)
+    assert result.cigar == (("M", 15), ("U", len(INTRON)), ("M", 11))
+
+
+def test_frameshifts_and_stop_codons_inside_are_counted():
+    text, flank = gene()
+    at = flank + 12
+    shifted = text[:at] + "A" + text[at:]
+    scoring = ProteinScoring(BLOSUM62, frameshift=8, stop=4)
+    model = protein_sites(load_sites("vertebrate"))
+
+    def found(text):
+        base = Sequence.from_text("b", text)
+        case = ProteinCase(
+            base, ProteinSequence.from_text("t", PROTEIN), protein_tables_of(base, model, scoring)
+        )
+        return protein_align([case], scoring)[0]
+
+    assert found(shifted).frameshifts == 1
+    stopped = found(text[: at + 3] + "TAA" + text[at + 6 :])
+    assert (stopped.inner_stops, stopped.frameshifts) == (1, 0)
+    assert stopped.translation.replace("*", stopped.residues[5]) == PROTEIN
+
+
+def test_selenocysteine_pairs_with_its_codon():
+    text, flank = gene()
+    at = flank + 6
+    changed = text[:at] + "TGA" + text[at + 3 :]
+    scoring = ProteinScoring(BLOSUM62)
+    base = Sequence.from_text("b", changed)
+    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
+    scores = [
+        protein_align([ProteinCase(base, ProteinSequence.from_text("t", p), tables)], scoring)[0]
+        for p in ("MAUWM" + PROTEIN[5:], "MACWM" + PROTEIN[5:])
+    ]
+    assert scores[0].score - scores[1].score == 9 + scoring.stop
+
+
+def test_bad_input():
+    base, target = Sequence.from_text("b", "ACGTACGT"), ProteinSequence.from_text("t", "MA")
+    scoring, table = ProteinScoring(BLOSUM62), random_table(np.random.default_rng(1), 8)
+    empty = ProteinSequence("t", target.codes[:0])
+    with pytest.raises(InputError, match="empty target; expected amino acids"):
+        protein_align([ProteinCase(base, empty, {"+": table})], scoring)
+    with pytest.raises(InputError, match="sites of 8 bases; expected a table of 4"):
+        short = Sequence("b", base.codes[:4])
+        protein_align([ProteinCase(short, target, {"+": table})], scoring)
+    with pytest.raises(InputError, match="strand"):
+        protein_align([ProteinCase(base, target, {"x": table})], scoring)
+    closed = SiteTable(np.full(9, CLOSED), table.acceptors, table.donors, table.last, table.introns)
+    with pytest.raises(ScoringError, match="begin anywhere"):
+        protein_align([ProteinCase(base, target, {"+": closed})], scoring)
+    with pytest.raises(ScoringError, match="genetic code 7"):
+        replace(scoring, genetic_code=7)
+    with pytest.raises(ScoringError, match="penalties"):
+        replace(scoring, stop=-1)
