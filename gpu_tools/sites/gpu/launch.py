@@ -142,7 +142,7 @@ class SiteCodonLaunch(SitePackedLaunch):
         if self.checkpoints is None:
             sizes = [(job.checkpoint_words,) for job in self.jobs]
             self.table[:, [CHECKPOINTS]] = starts_of(sizes)
-            self.checkpoints = cuda.device_array(max(np.sum(sizes), 1), dtype=np.int32)
+            self.checkpoints = cuda.device_array(int(max(np.sum(sizes), 1)), dtype=np.int32)
 
     def _start(self) -> None:
         sweep_codons_warp[self.n_strips, WARP](
