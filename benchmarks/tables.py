@@ -243,6 +243,13 @@ def first_calls(figures: dict) -> Iterator[Row]:
         yield name, *map(seconds, times)
 
 
+CODING = {
+    "coding_loci_kernel": "396 loci of 42,181 x 1,460, both strands: kernel",
+    "coding_loci_library": "the same: call",
+    "coding_genome_kernel": "3 Mb x 60 cDNAs, both strands: kernel",
+    "coding_genome_library": "the same: call",
+}
+
 CREDIBILITY = (
     "E-value at most", "shuffled", "0.1", "0.01", "0.001", "diverged", "0.1", "0.01", "0.001",
 )  # fmt: skip
@@ -263,6 +270,9 @@ TABLES = {
     ),
     "published": Table("published-h200", ("design", "GCUPS", "best case"), published),
     "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
+    "site-mode-coding": Table(
+        "sites-coding-h200", ("chains that translate", "time", "GCUPS"), _rates(CODING, "gcups")
+    ),
     "site-mode-calls": Table(
         "sites-whole-calls-h200",
         ("one H200, 16 cores", "checkpoints", "rows of all sites"),
