@@ -22,6 +22,7 @@ from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
     _PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2, _LEFT_OUT, _SHIFT_1, _SHIFT_2, _RESIDUES, _BEGIN, _INTRON,
     _BEFORE,
 ) = range(10)  # fmt: skip
+_ROWS_AT_A_TIME = 4096
 CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
 """Letters of runs, those of miniprot's CIGAR: codons with residues, residues left out, codons left
 out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
@@ -109,16 +110,21 @@ class _ProteinTracer:
 
     def last_cell(self) -> Cell:
         """Return the cell in which the best chain ends: the first such boundary, then column."""
-        sweep = self.sweep
-        low, high = sweep.blocks[sweep.block]
-        rows = self.block(sweep.block).inside[PHASES:].astype(np.int64)
-        scores = rows - sweep.unlifting + sweep.table.last.between(low, high)[:, None]
-        found = scores[:, sweep.final] == sweep.score
-        if low == 0:
-            found[0] = False
-        k = int(np.flatnonzero(found.any(axis=1))[0])
-        column = sweep.final.start + int(np.flatnonzero(found[k])[0])
-        return Cell(low + k, column, int(rows[k, column]), True)
+        sweep, columns = self.sweep, self.sweep.final
+        rows, (low, high) = self.block(sweep.block), sweep.blocks[sweep.block]
+        # a chain has nucleotides, so that none ends at boundary 0
+        for first in range(max(low, 1), high, _ROWS_AT_A_TIME):
+            past = min(first + _ROWS_AT_A_TIME, high)
+            part = slice(PHASES + first - low, PHASES + past - low)
+            values = rows.inside[part, columns].astype(np.int64)
+            scores = (
+                values - sweep.unlifting[columns] + sweep.table.last.between(first, past)[:, None]
+            )
+            found = np.argwhere(scores == sweep.score)
+            if len(found):
+                k, column = found[0].tolist()
+                return Cell(first + k, columns.start + column, int(values[k, column]), True)
+        raise ValueError("no chain of the block has the best score: the sweep is wrong")
 
     def walked(self, cell: Cell) -> tuple[Cell, list[tuple[str, int]], int]:
         """Follow a path within an exon, to its begin or to the codon that an intron precedes."""
