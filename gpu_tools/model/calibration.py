@@ -108,7 +108,8 @@ def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
 
 def _null_model_of(law: dict[str, Any]) -> NullModel:
     limits = law["usual_space"], law["least_space"], law.get("least_agreement", 0.0)
-    return NullModel(tuple(law["mean"]), tuple(law["variance"]), *limits)
+    margin = law.get("margin", 1.0)
+    return NullModel(tuple(law["mean"]), tuple(law["variance"]), *limits, margin)
 
 
 def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:

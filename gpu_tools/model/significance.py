@@ -106,6 +106,9 @@ class NullModel:
     least_agreement : float
         A smaller agreement counts as this, which is on the safe side. 0, the default, changes
         nothing.
+    margin : float
+        Scales are multiplied by it, locations stay. Genomes hold stretches of a few amino acids,
+        which random sequences do not.
     """
 
     mean: tuple[float, ...]
@@ -113,13 +116,15 @@ class NullModel:
     usual_space: float
     least_space: float
     least_agreement: float = 0.0
+    margin: float = 1.0
 
     def laws(self, circumstances: Circumstances) -> list[Gumbel]:
         """Return the law of each case's best score."""
         means, variances = terms_of(self._limited(circumstances), self.usual_space)
         deviations = np.exp(variances @ np.array(self.variance) / 2)
         means = means @ np.array(self.mean)
-        return [_law(*pair) for pair in zip(means.tolist(), deviations.tolist(), strict=True)]
+        laws = (_law(*pair) for pair in zip(means.tolist(), deviations.tolist(), strict=True))
+        return [law._replace(scale=self.margin * law.scale) for law in laws]
 
     def _limited(self, circumstances: Circumstances) -> Circumstances:
         return Circumstances(

@@ -82,13 +82,14 @@ def expected_limits(stem):
 
 
 def test_the_shipped_limits_are_those_of_the_program(program):
-    """Some chains that translate have a least agreement, all others have none."""
+    """Some chains that translate have a least agreement; proteins, and they alone, a margin."""
     for path in resource_path("models", "significance").glob("*.json"):
         limited = []
         for law in json.loads(path.read_text())["laws"]:
             setting = law["setting"]
-            known = {k: v for k, v in law.items() if k == "least_agreement"}
+            known = {k: v for k, v in law.items() if k in ("least_agreement", "margin")}
             assert known == program.limits_of(setting), path.stem
-            if known:
+            assert ("margin" in known) == path.stem.startswith("proteins-")
+            if "least_agreement" in known:
                 limited.append((setting["reading"], setting["ends"], setting["exon_weight"]))
         assert limited == expected_limits(path.stem)

@@ -105,6 +105,13 @@ def test_a_smaller_space_than_any_that_was_looked_at_counts_as_the_least():
     assert least.scale == pytest.approx(1 / SPREAD)
 
 
+def test_a_margin_widens_the_law_where_it_is():
+    where = Circumstances(*(np.array([x]) for x in (300.0, 1e5, 0.25)))
+    model = NullModel((20.0,) + (1.0,) * 11, (3.0, 0.0, 0.0), 1e5, 1.0)
+    ((location, scale),) = model.laws(where)
+    assert replace(model, margin=2.0).laws(where) == [(location, 2 * scale)]
+
+
 def test_a_smaller_agreement_than_the_least_counts_as_the_least():
     """1,000 nucleotides that agree half a percent more have 10 * 0.005 * 100 points more."""
     model = NullModel((0.0,) * 6 + (100.0,) + (0.0,) * 5, (0.0, 0.0, 0.0), 1e5, 1e4)
