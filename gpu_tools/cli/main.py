@@ -17,7 +17,7 @@ from gpu_tools.model.resources import installed_version
 
 COMMANDS = (
     "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
-    "max-segments", "max-submatrix", "sequences", "sites", "spliced-align", "warm-up",
+    "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align", "warm-up",
 )  # fmt: skip
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 

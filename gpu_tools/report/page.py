@@ -1,0 +1,236 @@
+"""The page: one HTML file that needs no other and no network."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.model.resources import installed_version
+from gpu_tools.report import charts, tables
+from gpu_tools.report.files import linked_files, pictures
+from gpu_tools.report.findings import Findings, method_of
+from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
+from gpu_tools.report.model_chart import filled, template
+from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
+from gpu_tools.report.summary import cards
+
+_TEMPLATES = {"models": False, "candidates": True}
+"""Templates of figures of loci by name: whether they have a panel of candidates."""
+
+
+class Surroundings(NamedTuple):
+    """What a page says and links to beside the findings.
+
+    Attributes
+    ----------
+    path : Path
+        Where the page will be.
+    title : str
+    files : tuple of Path
+        Further files to link to.
+    session : Path or None
+        A session of IGV.
+    genome : bool
+        Whether the session names a genome.
+    """
+
+    path: Path
+    title: str
+    files: tuple[Path, ...] = ()
+    session: Path | None = None
+    genome: bool = False
+
+
+class Report:
+    """Figures and tables of findings.
+
+    Parameters
+    ----------
+    findings : Findings
+    most : int
+        Loci that have a figure, those of the lowest E-values.
+    """
+
+    def __init__(self, findings: Findings, most: int):
+        self.findings = findings
+        self.loci = drawn_loci(findings)
+        """All loci, in the order of the table of scores."""
+        best = sorted(self.loci, key=lambda locus: (not locus.accepted, *rank(locus.best)))
+        chosen = {locus.name for locus in best[:most]}
+        self.drawn = [locus for locus in self.loci if locus.name in chosen]
+        """The loci that have a figure."""
+        self._of_row = {id(row): locus.name for locus in self.drawn for row in locus.rows}
+        self._of_base = {locus.base: locus.name for locus in reversed(self.drawn)}
+
+    def link(self, row: ScoredRow) -> str:
+        """Return the part of the page that shows a row's locus, empty if none does."""
+        name = self._of_row.get(id(row)) or self._of_base.get(row.fields["base"])
+        return f"locus/{name}" if name else ""
+
+    def charts(self) -> dict[str, dict]:
+        """Return the charts of all cases by name, those for which there is something to draw."""
+        links = {base: f"locus/{name}" for base, name in self._of_base.items()}
+        found = {
+            "overview": charts.overview(self.drawn),
+            "heat_map": charts.heat_map(self.findings, links),
+            "score_points": charts.score_points(self.findings),
+            "accuracy_bars": charts.accuracy_bars(self.findings),
+        }
+        return {name: chart for name, chart in found.items() if chart}
+
+    def tables(self) -> dict[str, tables.Table]:
+        """Return the tables by name, those for which there are rows."""
+        found = {
+            "loci": self._linked(tables.loci_table(self.loci)),
+            "targets": tables.targets_table(self.findings, self.link),
+            "cases": tables.cases_table(self.findings, self.link),
+            "accuracy": tables.accuracy_table(self.findings),
+            "jobs": tables.jobs_table(self.findings),
+        }
+        always = ("loci", "targets", "cases")
+        return {name: table for name, table in found.items() if table.rows or name in always}
+
+    def _linked(self, table: tables.Table) -> tables.Table:
+        """Return a table without links to loci that have no figure."""
+        drawn = {f"locus/{locus.name}" for locus in self.drawn}
+        links = [link if link in drawn else "" for link in table.links]
+        return table._replace(links=links, rows=table.rows)
+
+
+def write_page(report: Report, around: Surroundings) -> None:
+    """Write the page of a report.
+
+    Parameters
+    ----------
+    report : Report
+    around : Surroundings
+        Title, path, and links.
+
+    Raises
+    ------
+    InputError
+        If sequences that figures need cannot be read.
+    OutputError
+        If the page cannot be written.
+    """
+    drawn, listed = report.charts(), report.tables()
+    chain_columns = tables.cases_table(report.findings._replace(rows=[]), report.link).columns
+    data = {
+        "charts": drawn,
+        "tables": {name: table.content for name, table in listed.items()},
+        "templates": {name: template(candidates) for name, candidates in _TEMPLATES.items()},
+        "loci": {locus.name: _locus(locus, report.findings) for locus in report.drawn},
+        "chain_columns": [column._asdict() for column in chain_columns],
+    }
+    content = {
+        "title": around.title, "lead": _lead(report), "cards": cards(report.findings, report.loci),
+        "charts": drawn, "tables": listed, "images": pictures(report.findings.folder),
+        "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
+        "candidates_note": _candidates_note(data["loci"]),
+        "files": linked_files(report.findings.folder, around.files, around.path),
+        "session": around.session and around.session.name, "genome": around.genome,
+        "source": report.findings.folder, "version": installed_version(),
+        "data": _in_script(data),
+        "bundle": Markup(vl_convert.javascript_bundle()),
+        "style": Markup(_own("page.css")), "script": Markup(_own("page.js")),
+    }  # fmt: skip
+    content["parts"] = _parts(content)
+    page = jinja2.Environment(autoescape=True).from_string(_own("page.html")).render(content)
+    with open_output(around.path) as stream:
+        stream.write(page)
+
+
+def _own(name: str) -> str:
+    return (files("gpu_tools.report") / name).read_text("utf-8")
+
+
+def _in_script(data: object) -> Markup:
+    """Return JSON that can stand in a script's element: no name in it can end that."""
+    return Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def _parts(content: dict) -> list[tuple[str, str]]:
+    parts = [("overview", "Overview"), ("loci", "Gene models"), ("targets", "Targets"),
+             ("cases", "Cases")]  # fmt: skip
+    if "accuracy" in content["tables"]:
+        parts.append(("accuracy", "Accuracy"))
+    if content["images"]:
+        parts.append(("images", "Segments"))
+    return [*parts, ("files", "Files and jobs" if "jobs" in content["tables"] else "Files")]
+
+
+def _lead(report: Report) -> str:
+    """Return the sentence that says what was done."""
+    findings = report.findings
+    bases = len({row.fields["base"] for row in findings.rows})
+    targets = len({row.alignment.target for row in findings.rows})
+    cases = len({(row.fields["base"], row.alignment.target) for row in findings.rows})
+    methods = findings.methods
+    how = f", each by {' and '.join(methods)}" if len(methods) > 1 else ""
+    return (
+        f"{_counted(targets, 'target')} aligned to {_counted(bases, 'locus', 'loci')}: "
+        f"{_counted(cases, 'case')}{how}. {_counted(len(findings.accepted), 'chain')} accepted."
+    )
+
+
+def _counted(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _candidates_note(loci: dict) -> str:
+    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
+    return f"at most {MOST_CANDIDATES} are drawn" if most == MOST_CANDIDATES else ""
+
+
+def _locus(locus: DrawnLocus, findings: Findings) -> dict:
+    """Return what the page's script needs to show a locus."""
+    figure = model_figure(locus, findings)
+    name = "candidates" if figure.datasets["candidates"] else "models"
+    chains = tables.cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
+    return {
+        "template": name, "height": figure.height, "datasets": figure.datasets,
+        "facts": facts(locus), "chains": chains,
+    }  # fmt: skip
+
+
+def facts(locus: DrawnLocus) -> str:
+    """Return where a locus is and what is drawn of it, in a sentence."""
+    start, end = locus.interval
+    place = f"{locus.record}:{shown(start, end)} ({length(end - start)})"
+    if not locus.accepted:
+        return f"{place}. No chain is accepted; the best one is shown."
+    targets = len({row.alignment.target for row in locus.rows})
+    methods = len({method_of(row) for row in locus.rows})
+    by = " by each method" if methods > 1 else ""
+    more = f"; {locus.omitted} of lower scores are not drawn" if locus.omitted else ""
+    return f"{place}, {_counted(targets, 'accepted target')}{by}{more}."
+
+
+def locus_figures(report: Report) -> dict[str, dict]:
+    """Return the figures of loci by name, as Vega-Lite that needs nothing else.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    dict of str to dict
+        ``locus_NAME`` for each locus that has a figure.
+    """
+    found = {}
+    for locus in report.drawn:
+        figure = model_figure(locus, report.findings)
+        specification = template(bool(figure.datasets["candidates"]))
+        place = f"{locus.record}:{shown(*locus.interval)}"
+        title = f"{locus.name}, {place}" if locus.name == locus.base != locus.record else place
+        found[f"locus_{locus.name}"] = filled(specification, figure, title)
+    return found
