@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 Interval = tuple[int, int]
-WIDTH = 860.0
+AXIS_WIDTH = 860.0
 """Pixels of an axis."""
 _SIDE = 22.0
 """Pixels at either end, for what lies beside the exons."""
@@ -46,7 +46,7 @@ class ShortenedAxis:
         covered = merged(exons)
         gaps = [(a[1], b[0]) for a, b in pairwise(covered)]
         nucleotides = sum(end - start for start, end in covered)
-        room = WIDTH - 2 * _SIDE
+        room = AXIS_WIDTH - 2 * _SIDE
         weights = [math.log2(1 + (end - start) / 40) + 1 for start, end in gaps]
         budget = min(room * _GAPS, 45.0 * len(gaps))
         self.scale = min((room - budget) / nucleotides, _MOST_PER_NUCLEOTIDE)

@@ -11,7 +11,7 @@ from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.report.axis import merged
 from gpu_tools.report.findings import Findings, is_accepted, method_of
 from gpu_tools.report.loci import DrawnLocus
-from gpu_tools.report.models import shown_evalue
+from gpu_tools.report.models import SIGNS, shown_evalue
 from gpu_tools.report.theme import COLOURS, CONFIG, GREY, RULE, colour_of
 
 MOST_MODELS = 30
@@ -68,7 +68,7 @@ def _thumbnail(k: int, locus: DrawnLocus, scale: float) -> Iterable[dict]:
 
 def _caption(k: int, locus: DrawnLocus) -> dict:
     best = locus.best
-    strand = "−" if best.alignment.strand == "-" else "+"
+    strand = SIGNS[best.alignment.strand]
     n = best.alignment.n_chain
     return {
         "row": k, "locus": f"{locus.name} ({strand})", "link": f"locus/{locus.name}",
@@ -210,7 +210,7 @@ def score_points(findings: Findings) -> dict | None:
     }  # fmt: skip
     points = source.mark_circle(size=48).encode(x, **encodings)
     identity = alt.Y("identity:Q", title="identity (%)", scale=alt.Scale(zero=False))
-    power = alt.Y("power:Q", title="−log10 of the E-value")
+    power = alt.Y("power:Q", title="-log10 of the E-value")
     parts = [points.encode(y).properties(width=400, height=260) for y in (identity, power)]
     return _specification(alt.hconcat(*parts, spacing=40))
 
@@ -254,9 +254,10 @@ def accuracy_bars(findings: Findings) -> dict | None:
     source = alt.Chart(alt.Data(values=values))
     colour = alt.Color("method:N", legend=None, scale=alt.Scale(
         domain=methods, range=[shades.get(method, "#9aa5b1") for method in methods]))  # fmt: skip
+    shown = alt.Tooltip("value:Q", format=".1%")
     bars = source.mark_bar(height=14, cornerRadiusEnd=2).encode(
         alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
-        y, colour, tooltip=["method:N", "measure:N", "level:N", alt.Tooltip("value:Q", format=".1%")],
+        y, colour, tooltip=["method:N", "measure:N", "level:N", shown],
     )  # fmt: skip
     texts = source.mark_text(align="left", dx=4, fontSize=10).encode(
         alt.X("value:Q"), y, text=alt.Text("value:Q", format=".1%")

@@ -99,6 +99,9 @@ class Extra(NamedTuple):
     genome: PathLike | None = None
 
 
+NO_FILES = Extra()
+
+
 def method_of(row: ScoredRow) -> str:
     """Return the method of a row: ``candidates`` or ``sites`` of the workflow."""
     return row.fields.get("method", ALONE)
@@ -109,7 +112,7 @@ def is_accepted(row: ScoredRow) -> bool:
     return row.fields["accepted"] == "yes" and bool(row.alignment.chain)
 
 
-def read_findings(results: PathLike, extra: Extra = Extra()) -> Findings:
+def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
     """Read the results of the workflow, or of single commands.
 
     Parameters
@@ -185,7 +188,7 @@ def _of_batches(files: Iterable[tuple[Path | None, Path]], read) -> dict[str, Ex
 def _joined(
     records: Mapping[str, str], by_base: Mapping[str, ExonSet], others: Iterable[Mapping]
 ) -> dict[str, ExonSet]:
-    """Return exons by record: those of bases, and those of files, whose names are records or loci."""
+    """Return exons by record: those of bases, and those of files, which name records or loci."""
     found: dict[str, list[ExonSet]] = {}
     for base, exons in by_base.items():
         found.setdefault(records.get(base, base), []).append(exons)

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 from gpu_tools.formats.files import open_output
 
-VERSION = "8"
+PathLike = str | os.PathLike
+SESSION_VERSION = "8"
 """Of the format of sessions."""
 TRACKS = (".gff3", ".gtf", ".bed", ".bam")
 """Suffixes of files that IGV shows."""
@@ -17,8 +18,8 @@ _COLOURS = {"site_": "213,94,0", "": "0,114,178"}
 
 
 def write_session(
-    path: str | os.PathLike,
-    genome: str | os.PathLike | None,
+    path: PathLike,
+    genome: PathLike | None,
     tracks: Iterable[Path],
     locus: str = "",
 ) -> None:
@@ -42,7 +43,7 @@ def write_session(
         If the file cannot be written.
     """
     folder = Path(path).resolve().parent
-    attributes = {"version": VERSION, "locus": locus or "All"}
+    attributes = {"version": SESSION_VERSION, "locus": locus or "All"}
     if genome is not None:
         attributes["genome"] = _beside(Path(genome), folder)
     session = ElementTree.Element("Session", attributes)

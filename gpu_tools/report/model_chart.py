@@ -6,7 +6,7 @@ import copy
 
 import altair as alt
 
-from gpu_tools.report.axis import WIDTH
+from gpu_tools.report.axis import AXIS_WIDTH
 from gpu_tools.report.models import ModelFigure
 from gpu_tools.report.theme import CONFIG, FAINT, GREY, RULE
 
@@ -28,7 +28,7 @@ def template(candidates: bool) -> dict:
         Vega-Lite. Positions of its data are pixels.
     """
     layers = [_bands(), *_axis(), _introns(), _signs(), _exons(), _numbers(), *_texts()]
-    models = alt.layer(*layers).properties(width=WIDTH, height=100)
+    models = alt.layer(*layers).properties(width=AXIS_WIDTH, height=100)
     parts = [models, _candidates()] if candidates else [models]
     return alt.vconcat(*parts, spacing=14).configure(**CONFIG).to_dict()
 
@@ -152,4 +152,4 @@ def _candidates() -> alt.Chart:
     drawn = rules.encode(
         _x("x"), scores, x2="x2:Q", tooltip=_tips(**_WHERE, score="score"), **_COLOUR
     )
-    return drawn.properties(width=WIDTH, height=_CANDIDATES_HEIGHT)
+    return drawn.properties(width=AXIS_WIDTH, height=_CANDIDATES_HEIGHT)

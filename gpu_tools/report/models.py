@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from gpu_tools.formats.scores import ScoredRow
@@ -22,6 +23,8 @@ _CHEVRON = 9.0
 _COLUMNS = {"score": -122, "identity": -72, "E-value": -10}
 """Pixels at which columns of numbers end, left of the axis."""
 _NAMES = -168
+SIGNS = {"+": "+", "-": "\N{MINUS SIGN}"}
+"""Strands as they are shown."""
 _TITLES = {
     "annotation": "annotation",
     "candidates": "chains of candidate exons",
@@ -30,7 +33,7 @@ _TITLES = {
 }
 
 
-class Lane(NamedTuple):
+class FigureRow(NamedTuple):
     """A row of the figure.
 
     Attributes
@@ -58,7 +61,7 @@ class Lane(NamedTuple):
     @property
     def introns(self) -> list[Interval]:
         """What lies between the exons."""
-        return [(a[1], b[0]) for a, b in zip(self.exons, self.exons[1:], strict=False)]
+        return [(a[1], b[0]) for a, b in pairwise(self.exons)]
 
     @property
     def target(self) -> str:
@@ -109,13 +112,13 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
     return ModelFigure(datasets, height + 34)
 
 
-def _annotated(exons: ExonSet) -> list[Lane]:
+def _annotated(exons: ExonSet) -> list[FigureRow]:
     lanes = []
     for strand in "+-":
         of_strand = exons.take(exons.reverse == (strand == "-"))
         pairs = zip(of_strand.starts.tolist(), of_strand.ends.tolist(), strict=True)
         if len(of_strand.starts):
-            lanes.append(Lane(0, "annotation", strand, _disjoint(pairs)))
+            lanes.append(FigureRow(0, "annotation", strand, _disjoint(pairs)))
     return lanes
 
 
@@ -130,15 +133,17 @@ def _disjoint(intervals) -> list[Interval]:
     return covered
 
 
-def _chains(locus: DrawnLocus, method: str) -> list[Lane]:
+def _chains(locus: DrawnLocus, method: str) -> list[FigureRow]:
     rows = [row for row in locus.rows if method_of(row) == method]
     return [
-        Lane(0, method, row.alignment.strand, sorted(row.alignment.chain), row, not locus.accepted)
+        FigureRow(
+            0, method, row.alignment.strand, sorted(row.alignment.chain), row, not locus.accepted
+        )
         for row in rows
     ]
 
 
-def _stacked(groups) -> tuple[list[dict], list[Lane], int]:
+def _stacked(groups) -> tuple[list[dict], list[FigureRow], int]:
     """Return headers, lanes with their heights, and the height of all."""
     headers, lanes, y = [], [], 0
     for method, of_group in groups:
@@ -153,7 +158,7 @@ def _stacked(groups) -> tuple[list[dict], list[Lane], int]:
     return headers, lanes, y
 
 
-def _sites(locus: DrawnLocus, lanes: list[Lane], findings: Findings) -> dict:
+def _sites(locus: DrawnLocus, lanes: list[FigureRow], findings: Findings) -> dict:
     if locus.base not in findings.sequences:
         return {}
     introns = [(intron, lane.strand) for lane in lanes if lane.row for intron in lane.introns]
@@ -165,9 +170,9 @@ def _heads() -> list[dict]:
     return [{"x": x, "y": HEADER / 2, "text": text, "kind": "head"} for text, x in _COLUMNS.items()]
 
 
-def _labels(lane: Lane) -> Iterator[dict]:
+def _labels(lane: FigureRow) -> Iterator[dict]:
     """Yield the texts left of a lane: name and strand, score, identity and E-value."""
-    name = f"{lane.target} ({'−' if lane.strand == '-' else lane.strand})"
+    name = f"{lane.target} ({SIGNS[lane.strand]})"
     yield {"x": _NAMES, "y": lane.y, "text": name, "kind": "name"}
     if lane.row:
         fields = lane.row.fields
@@ -193,7 +198,7 @@ def _bands(axis: ShortenedAxis, height: int) -> list[dict]:
     ]
 
 
-def _exons(lane: Lane, axis: ShortenedAxis, findings: Findings) -> Iterator[dict]:
+def _exons(lane: FigureRow, axis: ShortenedAxis, findings: Findings) -> Iterator[dict]:
     ordered = lane.exons if lane.strand == "+" else lane.exons[::-1]
     for k, (start, end) in enumerate(ordered, start=1):
         x, x2 = axis(start), axis(end)
@@ -213,7 +218,7 @@ def shown(start: int, end: int) -> str:
     return f"{start + 1:,}-{end:,}"
 
 
-def _introns(lane: Lane, axis: ShortenedAxis, sites: dict) -> Iterator[dict]:
+def _introns(lane: FigureRow, axis: ShortenedAxis, sites: dict) -> Iterator[dict]:
     for start, end in lane.introns:
         site = sites.get(((start, end), lane.strand), "")
         unusual = bool(site) and site not in CANONICAL
@@ -226,7 +231,7 @@ def _introns(lane: Lane, axis: ShortenedAxis, sites: dict) -> Iterator[dict]:
         }  # fmt: skip
 
 
-def _signs(lane: Lane, axis: ShortenedAxis) -> Iterator[dict]:
+def _signs(lane: FigureRow, axis: ShortenedAxis) -> Iterator[dict]:
     """Yield the signs of the strand: in the introns that have space, and at the 3' end."""
     first, last = axis(lane.exons[0][0]), axis(lane.exons[-1][1])
     places = [(axis(a) + axis(b)) / 2 for a, b in lane.introns if axis(b) - axis(a) >= _CHEVRON]
@@ -269,7 +274,7 @@ def length(nucleotides: int) -> str:
     )
 
 
-def _candidates(exons: ExonSet, lanes: list[Lane], axis: ShortenedAxis) -> list[dict]:
+def _candidates(exons: ExonSet, lanes: list[FigureRow], axis: ShortenedAxis) -> list[dict]:
     """Return the candidates to draw: those in a chain, and the best of the others."""
     chosen = {(e, lane.strand) for lane in lanes if lane.method != "annotation" for e in lane.exons}
     strands = ["-" if reverse else "+" for reverse in exons.reverse.tolist()]

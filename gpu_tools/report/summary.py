@@ -72,4 +72,4 @@ def _time(findings: Findings) -> list[Card]:
     cells = sum(int(row.fields.get("cells", 0)) for row in findings.rows)
     seconds = sum(job.seconds for job in findings.jobs)
     note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
-    return [Card(f"{cells / 1e9:,.1f}\u00a0×\u00a010⁹", "cells", note)] if cells else []
+    return [Card(f"{cells / 1e9:,.1f}\u00a0billion", "cells", note)] if cells else []

@@ -201,8 +201,9 @@ def jobs_table(findings: Findings) -> Table:
     Table
     """
     columns = (
-        Column("rule"), Column("batch"), Column("cases", True), Column("cells (10⁹)", True, 2),
-        Column("seconds", True, 1), Column("10⁹ cells a second", True, 2), Column("memory (MiB)", True),
+        Column("rule"), Column("batch"), Column("cases", True), Column("billion cells", True, 2),
+        Column("seconds", True, 1), Column("billion cells a second", True, 2),
+        Column("memory (MiB)", True),
     )  # fmt: skip
     rows = [
         [job.rule, job.batch, job.cases, job.cells / 1e9, job.seconds,
