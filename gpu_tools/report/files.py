@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -44,10 +43,10 @@ class LinkedFile(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """An SVG of the results: its path from their folder, and its content as an address."""
+    """An SVG of the results: its path from their folder, and its text."""
 
     name: str
-    address: str
+    svg: str
 
 
 def linked_files(folder: Path, others: Iterable[Path], page: Path) -> list[LinkedFile]:
@@ -109,8 +108,7 @@ def pictures(folder: Path) -> list[Picture]:
     paths = [path for name in _FOLDERS for path in sorted((folder / name).glob("*.svg"))]
     small = [path for path in paths if path.stat().st_size <= _LARGEST_PICTURE]
     return [
-        Picture(path.relative_to(folder).as_posix(),
-                "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode())
+        Picture(path.relative_to(folder).as_posix(), path.read_text("utf-8"))
         for path in small[:_MOST_PICTURES]
     ]  # fmt: skip
 

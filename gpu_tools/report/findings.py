@@ -151,6 +151,27 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
     )  # fmt: skip
 
 
+def findings_of(
+    rows: list[ScoredRow], candidates: Mapping[str, ExonSet], annotation: Mapping[str, ExonSet]
+) -> Findings:
+    """Return findings of rows alone.
+
+    Parameters
+    ----------
+    rows : list of ScoredRow
+    candidates, annotation : mapping of str to ExonSet
+        Exons by the name of the base, in the coordinates of its record.
+
+    Returns
+    -------
+    Findings
+        Without sequences, phases, accuracy and jobs.
+    """
+    records = {row.fields["base"]: row.alignment.base for row in rows}
+    sets = (_joined(records, exons, ()) for exons in (candidates, annotation))
+    return Findings(Path(), [], rows, *sets, {}, {}, [], [])
+
+
 def _scores_of(path: Path) -> Path:
     scores = path / SCORES if path.is_dir() else path
     if not scores.exists():
@@ -203,9 +224,12 @@ def _joined(
 def _sequences(
     rows: Iterable[ScoredRow], batches: Mapping[Path, list[CaseRow]], genome: PathLike | None
 ) -> dict[str, SequenceFile]:
-    if genome is not None:
-        return {r.fields["base"]: SequenceFile(Path(genome), r.alignment.base, 0) for r in rows}
-    return {
+    whole = (
+        {}
+        if genome is None
+        else {r.fields["base"]: SequenceFile(Path(genome), r.alignment.base, 0) for r in rows}
+    )
+    return whole | {
         case.base: SequenceFile(batch / "bases.fa.gz", case.base, case.locus.start)
         for batch, cases in batches.items()
         if (batch / "bases.fa.gz").exists()

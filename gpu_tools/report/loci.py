@@ -91,6 +91,25 @@ def drawn_loci(findings: Findings) -> list[DrawnLocus]:
     return [locus for rows in bases.values() if rows for locus in _of_base(rows, methods)]
 
 
+def drawn_bases(findings: Findings) -> list[DrawnLocus]:
+    """Return all chains of each base as one locus.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    list of DrawnLocus
+        Bases with a chain, in the order of the table.
+    """
+    bases: dict[str, list[ScoredRow]] = {}
+    for row in findings.rows:
+        if row.alignment.chain:
+            bases.setdefault(row.fields["base"], []).append(row)
+    return [_locus(rows, findings.methods, MOST_TARGETS, whole=True) for rows in bases.values()]
+
+
 def _of_base(rows: list[ScoredRow], methods: list[str]) -> list[DrawnLocus]:
     accepted = [row for row in rows if is_accepted(row)]
     if not accepted:

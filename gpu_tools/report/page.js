@@ -1,6 +1,15 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  // Snakemake's report holds this page in an address, and browsers take no address above 2 MB: so
+  // data and libraries are compressed.
+  async function unpacked(id) {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(plain).text();
+  }
+
+  const data = JSON.parse(await unpacked("data"));
+  document.body.append(Object.assign(document.createElement("script"), { textContent: await unpacked("bundle") }));
   const byId = (id) => document.getElementById(id);
   const sections = [...document.querySelectorAll("section")];
   const names = Object.keys(data.loci);
@@ -182,6 +191,10 @@
     for (const place of section.querySelectorAll(".table")) {
       new DataTable(place, data.tables[place.dataset.table], place.dataset.file);
     }
+    for (const image of section.querySelectorAll("img[data-picture]")) {
+      const svg = new Blob([data.pictures[image.dataset.picture]], { type: "image/svg+xml" });
+      image.src = URL.createObjectURL(svg);
+    }
     for (const place of section.querySelectorAll(".chart")) {
       draw(place, data.charts[place.dataset.chart], place.dataset.chart);
     }
@@ -246,4 +259,5 @@
     go(decodeURI(link.getAttribute("href").slice(1)));
   });
   show(asked());
+  document.documentElement.dataset.ready = "yes";
 })();

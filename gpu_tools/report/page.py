@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -15,11 +17,12 @@ from gpu_tools.formats.files import open_output
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.resources import installed_version
 from gpu_tools.report import charts, tables
-from gpu_tools.report.files import linked_files, pictures
+from gpu_tools.report.files import address, linked_files, pictures
 from gpu_tools.report.findings import Findings, method_of
 from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
-from gpu_tools.report.model_chart import filled, template
+from gpu_tools.report.model_chart import template
 from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
+from gpu_tools.report.structures import locus_figure
 from gpu_tools.report.summary import cards
 
 _TEMPLATES = {"models": False, "candidates": True}
@@ -121,50 +124,55 @@ def write_page(report: Report, around: Surroundings) -> None:
     OutputError
         If the page cannot be written.
     """
+    page = jinja2.Environment(autoescape=True).from_string(_own("page.html"))
+    text = page.render(_content(report, around))
+    with open_output(around.path) as stream:
+        stream.write(text)
+
+
+def _content(report: Report, around: Surroundings) -> dict:
+    """Return what the page's template needs."""
+    findings, images = report.findings, pictures(report.findings.folder)
     drawn, listed = report.charts(), report.tables()
-    chain_columns = tables.cases_table(report.findings._replace(rows=[]), report.link).columns
+    loci = {locus.name: _locus(locus, findings) for locus in report.drawn}
     data = {
-        "charts": drawn,
+        "charts": drawn, "loci": loci,
         "tables": {name: table.content for name, table in listed.items()},
         "templates": {name: template(candidates) for name, candidates in _TEMPLATES.items()},
-        "loci": {locus.name: _locus(locus, report.findings) for locus in report.drawn},
-        "chain_columns": [column._asdict() for column in chain_columns],
-    }
-    content = {
-        "title": around.title, "lead": _lead(report), "cards": cards(report.findings, report.loci),
-        "charts": drawn, "tables": listed, "images": pictures(report.findings.folder),
+        "pictures": {image.name: image.svg for image in images},
+        "chain_columns": [column._asdict() for column in tables.CASE_COLUMNS],
+    }  # fmt: skip
+    return {
+        "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
+        "parts": _parts(listed, images), "charts": drawn, "tables": listed, "images": images,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
-        "candidates_note": _candidates_note(data["loci"]),
-        "files": linked_files(report.findings.folder, around.files, around.path),
-        "session": around.session and around.session.name, "genome": around.genome,
-        "source": report.findings.folder, "version": installed_version(),
-        "data": _in_script(data),
-        "bundle": Markup(vl_convert.javascript_bundle()),
+        "candidates_note": _candidates_note(loci),
+        "files": linked_files(findings.folder, around.files, around.path),
+        "session": around.session and address(around.session, around.path),
+        "genome": around.genome, "source": findings.folder, "version": installed_version(),
+        "data": _packed(json.dumps(data, separators=(",", ":"))),
+        "bundle": _packed(vl_convert.javascript_bundle()),
         "style": Markup(_own("page.css")), "script": Markup(_own("page.js")),
     }  # fmt: skip
-    content["parts"] = _parts(content)
-    page = jinja2.Environment(autoescape=True).from_string(_own("page.html")).render(content)
-    with open_output(around.path) as stream:
-        stream.write(page)
 
 
 def _own(name: str) -> str:
     return (files("gpu_tools.report") / name).read_text("utf-8")
 
 
-def _in_script(data: object) -> Markup:
-    """Return JSON that can stand in a script's element: no name in it can end that."""
-    return Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"))
+def _packed(text: str) -> str:
+    """Return a text compressed, as the page's script unpacks it; equal texts give equal ones."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def _parts(content: dict) -> list[tuple[str, str]]:
+def _parts(listed: dict, images: list) -> list[tuple[str, str]]:
     parts = [("overview", "Overview"), ("loci", "Gene models"), ("targets", "Targets"),
              ("cases", "Cases")]  # fmt: skip
-    if "accuracy" in content["tables"]:
+    if "accuracy" in listed:
         parts.append(("accuracy", "Accuracy"))
-    if content["images"]:
-        parts.append(("images", "Segments"))
-    return [*parts, ("files", "Files and jobs" if "jobs" in content["tables"] else "Files")]
+    if images:
+        parts.append(("images", "Segments and dot plots"))
+    return [*parts, ("files", "Files and jobs" if "jobs" in listed else "Files")]
 
 
 def _lead(report: Report) -> str:
@@ -226,11 +234,4 @@ def locus_figures(report: Report) -> dict[str, dict]:
     dict of str to dict
         ``locus_NAME`` for each locus that has a figure.
     """
-    found = {}
-    for locus in report.drawn:
-        figure = model_figure(locus, report.findings)
-        specification = template(bool(figure.datasets["candidates"]))
-        place = f"{locus.record}:{shown(*locus.interval)}"
-        title = f"{locus.name}, {place}" if locus.name == locus.base != locus.record else place
-        found[f"locus_{locus.name}"] = filled(specification, figure, title)
-    return found
+    return {f"locus_{x.name}": locus_figure(x, report.findings) for x in report.drawn}

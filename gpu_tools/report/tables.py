@@ -59,6 +59,8 @@ _OF_CHAIN = (
     Column("identity", True, 1, "%"), Column("coverage", True, 1, "%"),
     Column("E-value", True, None),
 )  # fmt: skip
+CASE_COLUMNS = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain"))
+"""Columns of the table of all cases, and of a locus's chains."""
 
 
 def _of_chain(row: ScoredRow) -> list[Value]:
@@ -153,13 +155,12 @@ def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
     rows = findings.rows
     if len(rows) > MOST_ROWS:
         rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_ROWS]
-    columns = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain"))
     values = [
         [row.fields["base"], *_of_chain(row), row.fields["accepted"],
          row.fields["chain"].replace(",", ", ")]
         for row in rows
     ]  # fmt: skip
-    return Table(columns, values, [link(row) for row in rows], len(findings.rows))
+    return Table(CASE_COLUMNS, values, [link(row) for row in rows], len(findings.rows))
 
 
 def accuracy_table(findings: Findings) -> Table:
