@@ -35,8 +35,20 @@ def write_figures(folder: str | Path, figures: dict[str, dict]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    names = _file_names(list(figures))
     for name, specification in figures.items():
-        _write(folder / _UNSAFE.sub("_", name), specification)
+        _write(folder / names[name], specification)
+
+
+def _file_names(names: list[str]) -> dict[str, str]:
+    """Return names of files by names of figures, with a number where another one has it."""
+    found: dict[str, str] = {}
+    for name in names:
+        safe = _UNSAFE.sub("_", name)
+        numbered = (f"{safe}_{k}" for k in range(2, len(names) + 2))
+        free = (candidate for candidate in (safe, *numbered) if candidate not in found.values())
+        found[name] = next(free)
+    return found
 
 
 def _write(stem: Path, specification: dict) -> None:
