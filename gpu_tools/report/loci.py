@@ -23,7 +23,7 @@ class DrawnLocus(NamedTuple):
     Attributes
     ----------
     name : str
-        The base's name; of several loci on a base, ``RECORD:START-END``.
+        The base's name; of several loci on a base also where it is, ``RECORD:START-END``.
     base, record : str
         Names of the base and of its record.
     interval : (int, int)
@@ -126,7 +126,8 @@ def _locus(rows: list[ScoredRow], methods: list[str], most: int, whole: bool) ->
     interval = min(start for start, _ in bounds), max(end for _, end in bounds)
     first = rows[0]
     record, base = first.alignment.base, first.fields["base"]
-    name = base if whole else f"{record}:{interval[0] + 1}-{interval[1]}"
+    place = f"{record}:{interval[0] + 1}-{interval[1]}"
+    name = base if whole else place if base == record else f"{base} ({place})"
     accepted = is_accepted(first)
     omitted = len(rows) - len(drawn) if accepted else 0
     return DrawnLocus(name, base, record, interval, drawn, omitted, accepted)

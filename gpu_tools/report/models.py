@@ -115,7 +115,7 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
 def title_of(locus: DrawnLocus) -> str:
     """Return the title of a locus's figure: where it is, and its name if that says more."""
     place = f"{locus.record}:{shown(*locus.interval)}"
-    return f"{locus.name}, {place}" if locus.name == locus.base != locus.record else place
+    return f"{locus.base}, {place}" if locus.base != locus.record else place
 
 
 def _annotated(exons: ExonSet) -> list[FigureRow]:
