@@ -85,6 +85,14 @@ class Browser:
         }})"""
         assert self.run(script), condition
 
+    def click(self, element):
+        """Click on the middle of an element, as a mouse does."""
+        box = f"(({element}).getBoundingClientRect())"
+        x, y = self.run(f"[{box}.x + {box}.width / 2, {box}.y + {box}.height / 2]")
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            button = "none" if kind == "mouseMoved" else "left"
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
+
     def screenshot(self, path: Path, width=1400, height=1000):
         """Write a picture of the page."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,

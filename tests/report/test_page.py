@@ -65,7 +65,7 @@ def test_tables_sort_both_ways_with_missing_values_last(opened):
 @pytest.mark.parametrize(
     ("column", "text", "rows"),
     [("target", "t<i>", 4), ("score", ">= 300", 4), ("score", "60", 1), ("identity", "> 90", 8),
-     ("accepted", "!yes", 7), ("E-value", "< 1e-10", 4)],
+     ("accepted", "!yes", 7), ("E-value", "< 1e-3", 5)],
 )  # fmt: skip
 def test_tables_filter(opened, column, text, rows):
     page = opened("cases")
@@ -89,6 +89,16 @@ def test_a_link_of_a_table_opens_the_figure_of_its_locus(opened, name):
     labels = page.run("document.querySelector('#locus-chart svg').textContent")
     assert "annotation" in labels
     assert "candidates' score" in labels
+
+
+def test_a_click_on_a_model_of_the_overview_opens_its_locus(opened):
+    page = opened("overview")
+    page.wait("document.querySelector('[data-chart=overview]').dataset.drawn === 'yes'")
+    bar = "document.querySelector('[data-chart=overview] .mark-rect path')"
+    page.run(f"{bar}.scrollIntoView({{block: 'center'}})")
+    page.click(bar)
+    page.wait("document.querySelector('section.here').id === 'locus'")
+    assert page.run("document.getElementById('locus-name').textContent") == PLUS
 
 
 def test_pictures_of_segments_are_shown(opened):
