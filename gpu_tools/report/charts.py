@@ -129,7 +129,7 @@ def heat_map(findings: Findings, links: dict[str, str]) -> dict | None:
     """
     rows = findings.rows
     if _too_many(rows):
-        bases, targets = _names(findings.accepted)
+        bases, targets = map(set, _names(findings.accepted))
         rows = [r for r in rows if r.fields["base"] in bases and r.alignment.target in targets]
     bases, targets = _names(rows)
     if min(len(bases), len(targets)) < 2 or _too_many(rows):

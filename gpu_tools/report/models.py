@@ -91,7 +91,8 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
         shortened, and the best candidates by score.
     """
     groups = [("annotation", _annotated(locus.within(findings.annotation)))]
-    groups += [(method, _chains(locus, method)) for method in findings.methods]
+    methods = dict.fromkeys(map(method_of, locus.rows))
+    groups += [(method, _chains(locus, method)) for method in methods]
     headers, lanes, height = _stacked([(name, lanes) for name, lanes in groups if lanes])
     axis = ShortenedAxis([exon for lane in lanes for exon in lane.exons], locus.shown)
     sites = _sites(locus, lanes, findings)

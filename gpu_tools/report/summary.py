@@ -38,8 +38,8 @@ def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
     models = [locus.best for locus in loci if locus.accepted]
     exons = sum(row.alignment.n_chain for row in models)
     return [
-        Card(f"{len(found)} of {len(bases)}", "loci searched have a gene model"),
-        Card(f"{len(placed)} of {len(targets)}", "targets have a locus"),
+        Card(f"{len(found):,} of {len(bases):,}", "loci searched have a gene model"),
+        Card(f"{len(placed):,} of {len(targets):,}", "targets have a locus"),
         Card(f"{len(accepted):,}", "accepted chains", f"of {len(findings.rows):,} alignments"),
         Card(f"{exons:,}", "exons", f"in {len(models):,} best models"),
         *_identity(models), *_accuracy(findings), *_time(findings),
@@ -72,4 +72,12 @@ def _time(findings: Findings) -> list[Card]:
     cells = sum(int(row.fields.get("cells", 0)) for row in findings.rows)
     seconds = sum(job.seconds for job in findings.jobs)
     note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
-    return [Card(f"{cells / 1e9:,.1f}\u00a0billion", "cells", note)] if cells else []
+    return [Card(_large(cells), "cells", note)] if cells else []
+
+
+def _large(number: int) -> str:
+    """Return a number with a word for its power of ten, on one line."""
+    for power, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= power:
+            return f"{number / power:,.3g}\N{NO-BREAK SPACE}{word}"
+    return f"{number:,}"
