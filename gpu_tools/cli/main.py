@@ -16,7 +16,7 @@ from gpu_tools.errors import GpuToolsError
 from gpu_tools.model.resources import installed_version
 
 COMMANDS = (
-    "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
+    "check", "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
     "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align", "warm-up",
 )  # fmt: skip
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130

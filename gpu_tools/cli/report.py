@@ -53,8 +53,6 @@ def command(
 
     RESULTS is the folder of the workflow's results, or a table of scores that spliced-align wrote.
     The page is one file that needs no network and no server.
-
-    Example: gpu-tools report results --output results/report.html
     """
     check_writable(output, igv)
     _check_installed()

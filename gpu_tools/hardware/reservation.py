@@ -58,6 +58,18 @@ def reserved(specification: str) -> Iterator[str]:
         yield f"cuda:{','.join(map(str, ordinals))}" if ordinals else "cpu"
 
 
+def is_held(gpu: Gpu) -> bool:
+    """Return whether a process holds a GPU at this moment.
+
+    Raises
+    ------
+    DeviceError
+        If its lock cannot be opened.
+    """
+    with ExitStack() as held:
+        return not _locked(held, gpu, fcntl.LOCK_NB)
+
+
 def _any_of(held: ExitStack, gpus: list[Gpu], may_have_none: bool) -> tuple[int, ...]:
     for gpu in gpus:
         if _locked(held, gpu, fcntl.LOCK_NB):
@@ -77,7 +89,7 @@ def _wait_for(held: ExitStack, gpu: Gpu) -> None:
 
 def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
     # by the card's own identity: schedulers number the cards anew for each job
-    stream = _open(_folder() / f"{gpu.uuid}.lock")
+    stream = _open(lock_folder() / f"{gpu.uuid}.lock")
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | how)
     except BlockingIOError:
@@ -87,7 +99,14 @@ def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
     return True
 
 
-def _folder() -> Path:
+def lock_folder() -> Path:
+    """Return the folder of the locks, and make it if it is missing.
+
+    Raises
+    ------
+    DeviceError
+        If it cannot be made.
+    """
     folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir()) / "gpu-tools-locks")
     try:
         folder.mkdir()
