@@ -15,6 +15,7 @@ from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import CaseFiles, CaseInputs, read_cases, read_site_cases
 from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.exons import intervals
@@ -156,6 +157,7 @@ def command(
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
+    note(counted(len(results), "case"), f"{sum(map(wanted.accepts, results)):,} accepted")
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:

@@ -58,9 +58,8 @@ def write_session(
 
 
 def _add(resources, panel, track: Path, name: str) -> None:
+    # no index is named: IGV finds it beside the file, and looks elsewhere for a relative path of it
     attributes = {"path": name, "type": track.suffix.lstrip(".").lower()}
-    if track.suffix == ".bam":
-        attributes["index"] = f"{name}.bai"
     ElementTree.SubElement(resources, "Resource", attributes)
     colour = next(c for prefix, c in _COLOURS.items() if track.name.startswith(prefix))
     shown = {"id": name, "name": track.name, "color": colour, "visible": "true"}
