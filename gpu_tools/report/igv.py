@@ -14,6 +14,7 @@ SESSION_VERSION = "8"
 """Of the format of sessions."""
 TRACKS = (".gff3", ".gtf", ".bed", ".bam")
 """Suffixes of files that IGV shows."""
+_OF_BAM = "org.broad.igv.sam.AlignmentTrack"
 _COLOURS = {"site_": "213,94,0", "": "0,114,178"}
 
 
@@ -48,8 +49,10 @@ def write_session(
         attributes["genome"] = _beside(Path(genome), folder)
     session = ElementTree.Element("Session", attributes)
     resources = ElementTree.SubElement(session, "Resources")
-    panel = ElementTree.SubElement(session, "Panel", {"name": "FeaturePanel"})
+    alignments = ElementTree.SubElement(session, "Panel", {"name": "Alignments"})
+    features = ElementTree.SubElement(session, "Panel", {"name": "FeaturePanel"})
     for track in tracks:
+        panel = alignments if track.suffix == ".bam" else features
         _add(resources, panel, track, _beside(track, folder))
     ElementTree.indent(session)
     with open_output(path) as stream:
@@ -62,9 +65,9 @@ def _add(resources, panel, track: Path, name: str) -> None:
     attributes = {"path": name, "type": track.suffix.lstrip(".").lower()}
     ElementTree.SubElement(resources, "Resource", attributes)
     colour = next(c for prefix, c in _COLOURS.items() if track.name.startswith(prefix))
-    shown = {"id": name, "name": track.name, "color": colour, "visible": "true"}
-    if track.suffix != ".bam":
-        ElementTree.SubElement(panel, "Track", shown | {"displayMode": "EXPANDED"})
+    shown = {"id": name, "name": track.name, "visible": "true", "displayMode": "EXPANDED"}
+    kind = {"clazz": _OF_BAM} if track.suffix == ".bam" else {"color": colour}
+    ElementTree.SubElement(panel, "Track", shown | kind)
 
 
 def _beside(path: Path, folder: Path) -> str:
