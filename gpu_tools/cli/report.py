@@ -35,6 +35,10 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
     help="Alignments to link to, and phases from GFF3, beside those of the workflow; repeatable.",
 )  # fmt: skip
 @click.option(
+    "--track", **_FILES,
+    help="File to link to and to show in IGV, such as an annotation; repeatable.",
+)  # fmt: skip
+@click.option(
     "--igv", metavar="FILE", callback=options.one_of_suffixes((".xml",)),
     help="Also write a session for IGV, .xml.",
 )  # fmt: skip
@@ -47,8 +51,9 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 )  # fmt: skip
 @options.common
 def command(
-    results, output, title, genome, candidates, annotation, alignments, igv, figures, loci, quiet
-) -> None:
+    results, output, title, genome, candidates, annotation, alignments, track, igv, figures, loci,
+    quiet,
+) -> None:  # fmt: skip
     """Make a page of results: figures of gene models, tables, links.
 
     RESULTS is the folder of the workflow's results, or a table of scores that spliced-align wrote.
@@ -62,11 +67,11 @@ def command(
     from gpu_tools.report.page import Report, Surroundings, write_page
 
     findings = read_findings(results, Extra(candidates, annotation, alignments, genome))
-    report, others = Report(findings, loci), tuple(map(Path, (*alignments, *annotation)))
+    report, others = Report(findings, loci), tuple(map(Path, (*track, *annotation, *alignments)))
     session = Path(igv) if igv else None
     around = Surroundings(Path(output), title, others, session, genome is not None)
     if igv:
-        tracks = session_tracks(findings.folder, tuple(map(Path, (*annotation, *alignments))))
+        tracks = session_tracks(findings.folder, others)
         write_session(igv, genome, tracks, _first_place(report))
     if figures:
         _write_figures(figures, report)

@@ -21,6 +21,8 @@ def findings(results):
 def page(results):
     """Return the page of the results, with all that can be written beside it."""
     path = results / "report.html"
+    track = results / "batches" / "0123456789ab" / "annotation.gff3"
     options = ["--output", path, "--igv", results / "igv.xml", "--figures", results / "figures"]
+    options += ["--track", track]
     assert main(["report", str(results), *map(str, options)]) == 0
     return path

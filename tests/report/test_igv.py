@@ -16,6 +16,7 @@ def test_files_are_named_relative_to_the_session(tmp_path):
     resources = list(root.iter("Resource"))
     assert [r.get("path") for r in resources] == ["../annotation.gff3", "site_alignments.bam"]
     assert not any(r.get("index") for r in resources)
+    assert {t.get("id") for t in root.iter("Track")} == {r.get("path") for r in resources}
 
 
 def test_without_a_genome_none_is_named(tmp_path):

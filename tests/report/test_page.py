@@ -118,6 +118,13 @@ def test_files_of_figures_have_distinct_names(tmp_path):
     assert len(list(tmp_path.glob("*.svg"))) == 3
 
 
+def test_a_track_is_linked_and_in_the_session(page):
+    track = "batches/0123456789ab/annotation.gff3"
+    assert f'href="{track}"' in page.read_text()
+    session = ET.parse(page.parent / "igv.xml").getroot()
+    assert [resource.get("path") for resource in session.iter("Resource")] == [track]
+
+
 def test_figures_are_svg_and_png(page):
     folder = page.parent / "figures"
     names = {path.name.split(".")[0] for path in folder.iterdir()}

@@ -81,6 +81,7 @@ rule results_report:
         "<results>/scores.tsv",
         needs=tables() + drawn_exons(),
         genome=only_genome(),
+        track=list(dict.fromkeys(CASES.bases[base].annotation for base in ANNOTATED)),
     output:
         output=report(
             "<results>/report.html",
