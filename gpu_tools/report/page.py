@@ -23,7 +23,7 @@ from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
 from gpu_tools.report.model_chart import template
 from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
 from gpu_tools.report.structures import locus_figure
-from gpu_tools.report.summary import cards
+from gpu_tools.report.summary import cards, counted
 
 _TEMPLATES = {"models": False, "candidates": True}
 """Templates of figures of loci by name: whether they have a panel of candidates."""
@@ -184,13 +184,9 @@ def _lead(report: Report) -> str:
     methods = findings.methods
     how = f", each by {' and '.join(methods)}" if len(methods) > 1 else ""
     return (
-        f"{_counted(targets, 'target')} aligned to {_counted(bases, 'locus', 'loci')}: "
-        f"{_counted(cases, 'case')}{how}. {_counted(len(findings.accepted), 'chain')} accepted."
+        f"{counted(targets, 'target')} aligned to {counted(bases, 'locus', 'loci')}: "
+        f"{counted(cases, 'case')}{how}. {counted(len(findings.accepted), 'chain')} accepted."
     )
-
-
-def _counted(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _candidates_note(loci: dict) -> str:
@@ -219,7 +215,7 @@ def facts(locus: DrawnLocus) -> str:
     methods = len({method_of(row) for row in locus.rows})
     by = " by each method" if methods > 1 else ""
     more = f"; {locus.omitted} of lower scores are not drawn" if locus.omitted else ""
-    return f"{place}, {_counted(targets, 'accepted target')}{by}{more}."
+    return f"{place}, {counted(targets, 'accepted target')}{by}{more}."
 
 
 def locus_figures(report: Report) -> dict[str, dict]:

@@ -40,10 +40,15 @@ def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
     return [
         Card(f"{len(found):,} of {len(bases):,}", "loci searched have a gene model"),
         Card(f"{len(placed):,} of {len(targets):,}", "targets have a locus"),
-        Card(f"{len(accepted):,}", "accepted chains", f"of {len(findings.rows):,} alignments"),
-        Card(f"{exons:,}", "exons", f"in {len(models):,} best models"),
+        Card(f"{len(accepted):,}", "accepted", f"of {counted(len(findings.rows), 'alignment')}"),
+        Card(f"{exons:,}", "exons", f"in {counted(len(models), 'best model')}"),
         *_identity(models), *_accuracy(findings), *_time(findings),
     ]  # fmt: skip
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _identity(models) -> list[Card]:
