@@ -11,11 +11,10 @@ from typing import NamedTuple
 import click
 
 from gpu_tools import spliced_align
-from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common import loci, options, summary
 from gpu_tools.cli.common.cases import CaseFiles, CaseInputs, read_cases, read_site_cases
 from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
 from gpu_tools.cli.common.progress import progress
-from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.exons import intervals
@@ -157,7 +156,8 @@ def command(
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
-    note(counted(len(results), "case"), f"{sum(map(wanted.accepts, results)):,} accepted")
+    accepted = sum(map(wanted.accepts, results))
+    summary.note(summary.counted(len(results), "case"), f"{accepted:,} accepted")
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:

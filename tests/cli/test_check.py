@@ -4,7 +4,10 @@ import os
 
 import pytest
 
+from gpu_tools.cli import check as check_module
 from gpu_tools.cli.main import main
+from gpu_tools.hardware import device, reservation
+from gpu_tools.hardware.device import Gpu
 
 
 def check(capsys, *arguments):
@@ -23,6 +26,19 @@ def test_a_machine_that_works_has_no_problem(capsys, tmp_path, monkeypatch):
     assert not [name for name, row in found.items() if row[0] == "problem"]
     assert found["compile cache"][0] == "note"  # nothing has been compiled into it
     assert "gpu-tools warm-up" in found["compile cache"][2]
+
+
+def test_gpus_are_listed_and_those_of_other_jobs_are_told(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(tmp_path))
+    cards = [Gpu(n, "card", "9.0", 80 * 10**9, "13.0", f"GPU-{n}") for n in range(2)]
+    for module in (check_module, device, reservation):
+        monkeypatch.setattr(module, "list_gpus", lambda: cards)
+    with reservation.reserved("cuda:1"):
+        _, found = check(capsys)
+    assert found["driver"] == ["ok", "CUDA 13.0", "."]
+    text = "card, compute capability 9.0, 80 GB"
+    assert found["cuda:0"] == ["ok", text, "."]
+    assert found["cuda:1"] == ["note", f"{text}; another job holds it", "wait for it"]
 
 
 def test_what_is_compiled_counts(capsys, tmp_path, monkeypatch):
