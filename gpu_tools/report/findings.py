@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ ALONE = "chain"
 JOBS = {"spliced_align": "scores.tsv", "site_align": "site_scores.tsv"}
 """Rules that align, and each one's table of scores in the folder of a batch."""
 _CANDIDATES = ("predicted.gff3", "given.gff3")
+_DEVICE = re.compile(r"^done: .*; device ([^;]+);", re.M)
 _ACCURACY = ("level", "annotated", "predicted", "true")
 _RATIOS = ("base", "method", "exons", "sensitivity", "precision", "f1")
 
@@ -36,7 +38,8 @@ PathLike = str | os.PathLike
 class Job(NamedTuple):
     """What an alignment job of the workflow took.
 
-    `seconds` and `mebibytes` are those that Snakemake measured; `cells` those of its cases.
+    `seconds` and `mebibytes` are those that Snakemake measured; `cells` those of its cases;
+    `device` is what its log names, None without a log.
     """
 
     rule: str
@@ -45,6 +48,7 @@ class Job(NamedTuple):
     cells: int
     seconds: float
     mebibytes: float | None
+    device: str | None
 
 
 class Findings(NamedTuple):
@@ -272,4 +276,17 @@ def _job(folder: Path, rule: str, batch: Path) -> Job | None:
     times = [row for _, row in read_table(measured, ("s", "max_rss"))]
     memory = [float(row["max_rss"]) for row in times if row["max_rss"] not in ("-", "NA")]
     seconds = sum(float(row["s"]) for row in times)
-    return Job(rule, batch.name, len(cells), sum(cells), seconds, max(memory, default=None))
+    device = _device_of(folder, Path(rule) / f"{batch.name}.log")
+    return Job(rule, batch.name, len(cells), sum(cells), seconds, max(memory, default=None), device)
+
+
+def _device_of(folder: Path, log: Path) -> str | None:
+    """Return the device that the last line of a job's log names.
+
+    Logs lie beside the folder of results, or in it.
+    """
+    for path in (folder.resolve().parent / "logs" / log, folder / "logs" / log):
+        if path.exists():
+            found = _DEVICE.findall(path.read_text("utf-8", errors="replace"))
+            return found[-1] if found else None
+    return None

@@ -202,12 +202,13 @@ def jobs_table(findings: Findings) -> Table:
     Table
     """
     columns = (
-        Column("rule"), Column("batch"), Column("cases", True), Column("billion cells", True, 2),
+        Column("rule"), Column("batch"), Column("device"), Column("cases", True),
+        Column("billion cells", True, 2),
         Column("seconds", True, 1), Column("billion cells a second", True, 2),
         Column("memory (MiB)", True),
     )  # fmt: skip
     rows = [
-        [job.rule, job.batch, job.cases, job.cells / 1e9, job.seconds,
+        [job.rule, job.batch, job.device, job.cases, job.cells / 1e9, job.seconds,
          job.cells / 1e9 / job.seconds if job.seconds else None, job.mebibytes]
         for job in findings.jobs
     ]  # fmt: skip

@@ -21,8 +21,9 @@ def test_exons_of_batches_are_in_the_records_coordinates(findings):
     assert exons(findings.annotation[RECORD]) == annotated
 
 
-def test_jobs_have_the_cells_of_their_cases(findings):
+def test_jobs_have_the_cells_of_their_cases_and_the_device_of_their_logs(findings):
     (job,) = findings.jobs
+    assert job.device == "cuda:1"
     assert (job.cases, job.cells, job.seconds, job.mebibytes) == (6, 6000000, 2.5, 100.5)
 
 
