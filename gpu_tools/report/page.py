@@ -183,9 +183,11 @@ def _lead(report: Report) -> str:
     cases = len({(row.fields["base"], row.alignment.target) for row in findings.rows})
     methods = findings.methods
     how = f", each by {' and '.join(methods)}" if len(methods) > 1 else ""
+    n = len(findings.accepted)
+    found = f"{counted(n, 'chain')} accepted." if n else "No chain is accepted."
     return (
         f"{counted(targets, 'target')} aligned to {counted(bases, 'locus', 'loci')}: "
-        f"{counted(cases, 'case')}{how}. {counted(len(findings.accepted), 'chain')} accepted."
+        f"{counted(cases, 'case')}{how}. {found}"
     )
 
 

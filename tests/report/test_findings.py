@@ -50,6 +50,16 @@ def test_a_table_of_one_command_and_its_files(results, tmp_path):
     assert main(["report", str(tmp_path / "scores.tsv"), *map(str, options)]) == 0
 
 
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_table_without_accepted_chains_makes_a_page(results, tmp_path, n):
+    header, *lines = (results / "scores.tsv").read_text().splitlines(keepends=True)
+    rejected = [line for line in lines if line.endswith("no\n")]
+    (tmp_path / "scores.tsv").write_text("".join([header, *rejected[:n]]))
+    page = tmp_path / "a.html"
+    assert main(["report", str(tmp_path), "--output", str(page)]) == 0
+    assert "No chain is accepted." in page.read_text()
+
+
 def test_a_folder_without_scores_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no table of scores"):
         read_findings(tmp_path)
