@@ -1,5 +1,6 @@
 """Help and errors of usage."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,7 @@ def leaves(group, words=()):
             yield " ".join((*words, name)), command
 
 
+MAIN = "from gpu_tools.cli.main import main; main()"
 COMMANDS = dict(leaves(cli))
 
 
@@ -54,6 +56,18 @@ def test_what_is_mistyped_is_suggested(words, suggested, capsys):
 def test_what_is_like_nothing_has_no_suggestion(capsys):
     assert main(["xyzzy"]) == 2
     assert "Did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("gpu-tools spl", "plain,spliced-align\n"), ("gpu-tools devices --ou", "plain,--output\n")],
+)
+def test_the_shell_completes_commands_and_options(typed, completed):
+    more = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    environment = os.environ | more | {"_GPU_TOOLS_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-c", MAIN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stdout == completed
 
 
 def test_a_reader_that_goes_away_ends_a_command_quietly():
