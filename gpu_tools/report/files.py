@@ -108,7 +108,7 @@ def pictures(folder: Path) -> list[Picture]:
     paths = [path for name in _FOLDERS for path in sorted((folder / name).glob("*.svg"))]
     small = [path for path in paths if path.stat().st_size <= _LARGEST_PICTURE]
     return [
-        Picture(path.relative_to(folder).as_posix(), path.read_text("utf-8"))
+        Picture(path.relative_to(folder).as_posix(), path.read_text("utf-8", errors="replace"))
         for path in small[:_MOST_PICTURES]
     ]  # fmt: skip
 

@@ -15,9 +15,10 @@ from gpu_tools.formats.batch import CaseRow, exons_of_batches, read_case_rows
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.scores import ScoredRow, read_scores
-from gpu_tools.formats.tables import read_table
+from gpu_tools.formats.tables import MISSING, read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 from gpu_tools.report.splice_sites import SequenceFile
@@ -28,6 +29,7 @@ ALONE = "chain"
 JOBS = {"spliced_align": "scores.tsv", "site_align": "site_scores.tsv"}
 """Rules that align, and each one's table of scores in the folder of a batch."""
 _CANDIDATES = ("predicted.gff3", "given.gff3")
+_UNKNOWN = ("-", "NA")
 _DEVICE = re.compile(r"^done: .*; device ([^;]+);", re.M)
 _ACCURACY = ("level", "annotated", "predicted", "true")
 _RATIOS = ("base", "method", "exons", "sensitivity", "precision", "f1")
@@ -138,6 +140,7 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
     """
     scores = _scores_of(Path(results))
     columns, rows = read_scores(scores)
+    _check_numbers(scores, rows)
     folder = scores.parent
     batches = _batches(folder / "batches", rows)
     records = {row.fields["base"]: row.alignment.base for row in rows}
@@ -260,7 +263,20 @@ def _read_phases(paths: Iterable[Path]) -> dict[tuple[str, int, int], str]:
 
 
 def _read_accuracy(path: Path) -> list[dict]:
-    return [row for _, row in read_table(path, _ACCURACY, _RATIOS)] if path.exists() else []
+    rows = list(read_table(path, _ACCURACY, _RATIOS)) if path.exists() else []
+    for line, row in rows:
+        for name in (*_ACCURACY[1:], *_RATIOS[3:]):
+            if row[name] is not None:
+                Location(path, line).number(row[name], name)
+    return [row for _, row in rows]
+
+
+def _check_numbers(path: Path, rows: Iterable[ScoredRow]) -> None:
+    """Raise `InputError` if what figures show of a row is no number; a header line comes first."""
+    for line, row in enumerate(rows, start=2):
+        for name in ("identity", "coverage", "cells"):
+            if row.fields.get(name, MISSING) != MISSING:
+                Location(path, line).number(row.fields[name], name)
 
 
 def _read_jobs(folder: Path, batches: Mapping[Path, list[CaseRow]]) -> list[Job]:
@@ -272,12 +288,16 @@ def _job(folder: Path, rule: str, batch: Path) -> Job | None:
     measured = folder / "benchmarks" / rule / f"{batch.name}.tsv"
     if not (measured.exists() and (batch / JOBS[rule]).exists()):
         return None
-    cells = [int(row["cells"]) for _, row in read_table(batch / JOBS[rule], ("cells",))]
-    times = [row for _, row in read_table(measured, ("s", "max_rss"))]
-    memory = [float(row["max_rss"]) for row in times if row["max_rss"] not in ("-", "NA")]
-    seconds = sum(float(row["s"]) for row in times)
+    cells = [int(cells) for cells in _numbers(batch / JOBS[rule], "cells")]
+    seconds, memory = sum(_numbers(measured, "s")), max(_numbers(measured, "max_rss"), default=None)
     device = _device_of(folder, Path(rule) / f"{batch.name}.log")
-    return Job(rule, batch.name, len(cells), sum(cells), seconds, max(memory, default=None), device)
+    return Job(rule, batch.name, len(cells), sum(cells), seconds, memory, device)
+
+
+def _numbers(path: Path, column: str) -> list[float]:
+    """Return the numbers of a column; what was too short to be measured has none."""
+    rows = [(line, row[column]) for line, row in read_table(path, (column,))]
+    return [Location(path, n).number(text, column) for n, text in rows if text not in _UNKNOWN]
 
 
 def _device_of(folder: Path, log: Path) -> str | None:

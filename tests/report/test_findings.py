@@ -50,6 +50,27 @@ def test_a_table_of_one_command_and_its_files(results, tmp_path):
     assert main(["report", str(tmp_path / "scores.tsv"), *map(str, options)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "line"),
+    [("scores.tsv", "0.9012", "high", 2), ("scores.tsv", "1000000", "many", 2),
+     ("scores.tsv", "320", "good", 3), ("accuracy.tsv", "0.8000", "x", 2),
+     ("benchmarks/spliced_align/0123456789ab.tsv", "2.5", "soon", 2),
+     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2)],
+)  # fmt: skip
+def test_damaged_tables_are_errors_that_name_the_line(
+    results, tmp_path, capsys, name, old, new, line
+):
+    folder = shutil.copytree(results, tmp_path / "results")
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    page = tmp_path / "a.html"
+    assert main(["report", str(folder), "--output", str(page)]) == 1
+    (error,) = capsys.readouterr().err.splitlines()
+    assert f"{name}, line {line}: " in error
+    assert not page.exists()
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_a_table_without_accepted_chains_makes_a_page(results, tmp_path, n):
     header, *lines = (results / "scores.tsv").read_text().splitlines(keepends=True)
