@@ -14,8 +14,10 @@
   const sections = [...document.querySelectorAll("section")];
   const names = Object.keys(data.loci);
   document.documentElement.classList.add("scripted");
-  if (location.protocol !== "file:" && !location.protocol.startsWith("http")) {
-    document.documentElement.classList.add("detached"); // links to files lead nowhere
+  // within Snakemake's report, as an address or in its folder, links to files lead nowhere
+  const alone = ["file:", "http:", "https:"].includes(location.protocol);
+  if (!alone || location.pathname.includes("/data/raw/")) {
+    document.documentElement.classList.add("detached");
   }
 
   function element(kind, properties = {}, ...children) {
