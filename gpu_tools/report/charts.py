@@ -233,21 +233,23 @@ def accuracy_bars(findings: Findings) -> dict | None:
     dict or None
         Vega-Lite: a panel each for nucleotides and exons.
     """
-    values = [
-        {
-            "method": method,
-            "measure": measure,
-            "level": row["level"],
-            "value": float(row[measure.lower()]),
-        }
+    values = _ratios(findings)
+    return _specification(_accuracy_chart(values)) if values else None
+
+
+def _ratios(findings: Findings) -> list[dict]:
+    """Return the ratios over all loci together."""
+    return [
+        {"method": _of_accuracy(row), "measure": measure, "level": row["level"],
+         "value": float(row[measure.lower()])}
         for row in findings.accuracy
         if row["base"] is None
-        for method in [_of_accuracy(row)]
         for measure in ("sensitivity", "precision", "F1")
         if row[measure.lower()]
-    ]
-    if not values:
-        return None
+    ]  # fmt: skip
+
+
+def _accuracy_chart(values: list[dict]):
     methods = list(dict.fromkeys(value["method"] for value in values))
     shades = {"chains of sites": COLOURS["sites"], "chains of candidates": COLOURS["candidates"]}
     y = alt.Y("method:N", sort=methods, title=None)
@@ -265,12 +267,10 @@ def accuracy_bars(findings: Findings) -> dict | None:
     panel = (bars + texts).properties(width=190, height=alt.Step(22))
     order = ["sensitivity", "precision", "F1"]
     header = alt.Header(title=None, labelFontWeight=600, labelAngle=0, labelAlign="left")
-    return _specification(
-        panel.facet(
-            column=alt.Column("measure:N", sort=order, header=header),
-            row=alt.Row("level:N", sort=["nucleotide", "exon"], header=header),
-            spacing={"row": 14, "column": 44},
-        )
+    return panel.facet(
+        column=alt.Column("measure:N", sort=order, header=header),
+        row=alt.Row("level:N", sort=["nucleotide", "exon"], header=header),
+        spacing={"row": 14, "column": 44},
     )
 
 
