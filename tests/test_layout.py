@@ -14,7 +14,7 @@ ORDER = (
     {"errors"},
     {"model", "hardware"},
     {"formats", "splicing"},
-    {"exons", "sources"},
+    {"exons", "sources", "report"},
     FAMILIES,
     {"cli"},
     {"__main__"},

@@ -7,6 +7,7 @@ import click
 from gpu_tools import global_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable
@@ -33,3 +34,4 @@ def command(
     for path in alignments:
         write_alignments(path, found, pairs, placed)
     tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found, placed))
+    note(counted(len(pairs), "pair"))

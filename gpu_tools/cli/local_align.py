@@ -7,6 +7,7 @@ import click
 from gpu_tools import local_align
 from gpu_tools.cli.common import loci, options, pairwise
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
@@ -79,6 +80,7 @@ def command(
         columns = (*columns, "bits", "evalue")
         rows = _joined(rows, [_chances(a, known, 1 + both_strands) for a in found])
     tables.write_table(output, columns, rows)
+    note(counted(len(pairs), "pair"), counted(len(found), "alignment"))
 
 
 def _known_statistics(scoring) -> KarlinAltschul:

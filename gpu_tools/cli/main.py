@@ -16,8 +16,8 @@ from gpu_tools.errors import GpuToolsError
 from gpu_tools.model.resources import installed_version
 
 COMMANDS = (
-    "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
-    "max-segments", "max-submatrix", "sequences", "sites", "spliced-align", "warm-up",
+    "check", "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
+    "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align", "warm-up",
 )  # fmt: skip
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools import max_segment, max_segments
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
@@ -118,6 +119,7 @@ def command(
     lengths = [(r.locus.record, r.locus.record_length) for r in records]
     annotation = Annotation(bed, gff3, feature, lengths)
     write_segments(output, _rows(records, chosen, used, significance), annotation, significance)
+    note(counted(len(records), "sequence"), counted(sum(map(len, chosen)), "segment"))
 
 
 def _check_usage(sequence, scale, values, significance: bool) -> None:

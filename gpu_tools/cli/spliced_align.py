@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools import spliced_align
-from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common import loci, options, summary
 from gpu_tools.cli.common.cases import (
     CaseFiles,
     CaseInputs,
@@ -185,6 +185,8 @@ def command(
     found = [pair for pair in zip(unmoved, results, strict=True) if wanted.accepts(pair[1])]
     write_sequences(proteins, found, inputs.bases)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
+    accepted = sum(map(wanted.accepts, results))
+    summary.note(summary.counted(len(results), "case"), f"{accepted:,} accepted")
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:

@@ -58,6 +58,29 @@ def reserved(specification: str) -> Iterator[str]:
         yield f"cuda:{','.join(map(str, ordinals))}" if ordinals else "cpu"
 
 
+def is_held(gpu: Gpu) -> bool:
+    """Return whether a process holds a GPU at this moment.
+
+    Raises
+    ------
+    DeviceError
+        If its lock cannot be opened.
+    """
+    with ExitStack() as held:
+        return not _locked(held, gpu, fcntl.LOCK_NB)
+
+
+def lock_folder() -> Path:
+    """Return the folder of the locks, and make it if it is missing.
+
+    Raises
+    ------
+    DeviceError
+        If it cannot be made.
+    """
+    return _folder()
+
+
 def _any_of(held: ExitStack, gpus: list[Gpu], may_have_none: bool) -> tuple[int, ...]:
     for gpu in gpus:
         if _locked(held, gpu, fcntl.LOCK_NB):

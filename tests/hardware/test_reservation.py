@@ -12,7 +12,7 @@ from gpu_tools.cli.main import main
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware import device, reservation
 from gpu_tools.hardware.device import Gpu
-from gpu_tools.hardware.reservation import reserved
+from gpu_tools.hardware.reservation import is_held, reserved
 
 CARDS = [Gpu(n, "card", "9.0", 1, "13.0", uuid) for n, uuid in enumerate(("GPU-b", "GPU-a"))]
 
@@ -23,6 +23,12 @@ def cards(monkeypatch, tmp_path):
     monkeypatch.setenv("GPU_TOOLS_LOCKS", str(tmp_path / "locks"))
     for module in (device, reservation):
         monkeypatch.setattr(module, "list_gpus", lambda: CARDS)
+
+
+def test_what_is_held_shows_and_looking_holds_nothing(cards):
+    with reserved("cuda:1"):
+        assert [is_held(gpu) for gpu in CARDS] == [False, True]
+    assert [is_held(gpu) for gpu in CARDS] == [False, False]
 
 
 @pytest.mark.parametrize(

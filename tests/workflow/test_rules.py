@@ -23,7 +23,7 @@ def test_lint_is_clean(folder):
 def test_plan_holds_every_job_once(folder):
     counts = folder.counts()
     once = ("sequences_cut", "exons_predict", "spliced_align", "site_align", "results_merge")
-    once += ("results_best", "results_loci", "structures_plot", "all")
+    once += ("results_best", "results_loci", "results_report", "structures_plot", "all")
     assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
 
 

@@ -1,10 +1,15 @@
 """The workflow run for real, on the demo's two smallest loci and their mRNAs."""
 
+import base64
 import gzip
 import os
+import re
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
 
 import pysam
 import pytest
@@ -48,6 +53,7 @@ COLUMNS = [
     "evalue",
     "accepted",
 ]
+SVG = "{http://www.w3.org/2000/svg}"
 BEST = list(zip(BASES, TARGETS, strict=True))  # orthologues
 
 
@@ -133,10 +139,44 @@ def test_gff3_is_valid(done, name):
 
 def test_best_chains_are_drawn_by_method(done):
     drawn = (done.path / "results" / "structures.svg").read_text()
+    texts = [element.text or "" for element in ET.fromstring(drawn).iter(f"{SVG}text")]
     for base, target in BEST:
-        assert f"<!-- {base} with {target} -->" in drawn
-    for lane in ("candidates", "sites", "all candidates"):
-        assert drawn.count(f"<!-- {lane} -->") == len(BASES)
+        assert sum(text.startswith(f"{base}:") for text in texts) == 1
+        assert sum(text.startswith(f"{target} (") for text in texts) == len(ALIGNMENTS)
+    for lane in ("candidate exons", "any exons that splice sites allow"):
+        assert texts.count(f"chains of {lane}") == len(BASES)
+    assert texts.count("candidates' score") == len(BASES)
+
+
+def test_the_page_has_all_loci_and_links_to_the_files(done):
+    results = done.path / "results"
+    page = (results / "report.html").read_text()
+    assert f"{len(BASES)} of {len(BASES)}</b><span>loci searched have a gene model" in page
+    links = re.findall(r'<a class="file" href="([^"]+)"', page)
+    assert {"scores.tsv", "alignments.gff3", "site_alignments.bam", "igv_session.xml"} <= {*links}
+    assert [link for link in links if not (results / link).exists()] == []
+
+
+def test_the_session_of_igv_names_the_genome_and_the_models(done):
+    results = done.path / "results"
+    session = ET.parse(results / "igv_session.xml").getroot()
+    assert (results / session.get("genome")).resolve() == LOCI.resolve()
+    paths = [resource.get("path") for resource in session.iter("Resource")]
+    assert paths == ["best.gff3", "site_best.gff3", "alignments.bam", "site_alignments.bam"]
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.zip"])
+def test_snakemake_makes_its_report(done, name):
+    done.run("--report", name)
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(done.path / name) as file:
+            names = {Path(member).name for member in file.namelist()}
+        assert {"report.html", "overview.svg", "structures.svg"} <= names
+    else:
+        text = (done.path / name).read_text()
+        assert "Gene structures by exact spliced alignment" in text
+        page = (done.path / "results" / "report.html").read_bytes()
+        assert base64.b64encode(page).decode() in text
 
 
 def test_every_alignment_job_is_measured(done):

@@ -10,6 +10,7 @@ from gpu_tools.formats.tables import read_table
 
 COLUMNS = ("base", "target", "method", "strand", "score", "n_chain", "identity")
 TABLES = {
+    "report.html": "what was found: open it in a browser",
     "scores.tsv": "all cases",
     "best.tsv": "best target of each locus, for each method",
     "structures.svg": "these chains, drawn",

@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 
 # a case counts once for so many nucleotides of its locus with flanks
 NUCLEOTIDES = 100_000
-# loci that structures_plot draws at most
+# loci that structures_plot and results_report draw at most
 MOST_DRAWN = 50
 
 
@@ -224,14 +224,32 @@ def segment_sequences(wildcards):
     return "<results>/sequences/loci.fa.gz"
 
 
+def drawn_exons():
+    """Return the files of all candidates and annotated exons, which the report draws."""
+    found = candidates(BATCHES) if "candidates" in methods() else []
+    return found + batch_files("annotation.gff3", first_batches(ANNOTATED))
+
+
+def only_genome():
+    """Return the FASTA file of all bases, none if there are several."""
+    files = {file_of(base.base_fasta) for base in CASES.bases.values()}
+    return list(files) if len(files) == 1 else []
+
+
 def tables():
-    """Return the workflow's results."""
+    """Return the workflow's tables, alignments and figure of structures."""
     names = ["scores.tsv", "best.tsv", "structures.svg", "best_loci.tsv", "best_targets.tsv"]
     names += expand("{prefix}best.gff3", prefix=prefixes())
     names += expand("{prefix}alignments.{format}", prefix=prefixes(), format=FORMATS)
     names += ["accuracy.tsv"] if ANNOTATED else []
     names += ["provenance.tsv"] if FETCHED_SOURCES else []
     return expand("<results>/{name}", name=names)
+
+
+def everything():
+    """Return the workflow's results."""
+    pages = expand("<results>/{name}", name=["report.html", "igv_session.xml"])
+    return tables() + pages
 
 
 # columns of the sheet by the wildcard source

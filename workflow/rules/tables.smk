@@ -75,6 +75,38 @@ rule results_loci:
         "../scripts/results_loci.py"
 
 
+rule results_report:
+    """Make the page of all results, the figures as files, and a session for IGV."""
+    input:
+        "<results>/scores.tsv",
+        needs=tables() + drawn_exons(),
+        genome=only_genome(),
+        track=list(dict.fromkeys(CASES.bases[base].annotation for base in ANNOTATED)),
+    output:
+        output=report(
+            "<results>/report.html",
+            caption="../report/results.rst",
+            category="Results",
+        ),
+        igv="<results>/igv_session.xml",
+        figures=report(
+            directory("<results>/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/figures.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+    log:
+        "<logs>/results_report.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+        loci=MOST_DRAWN,
+    script:
+        "../scripts/results_report.py"
+
+
 rule structures_plot:
     """Draw the best chain of each locus by method."""
     input:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 import click
+
+from gpu_tools.cli.common.examples import EXAMPLES
 
 
 class LazyGroup(click.Group):
@@ -23,5 +27,31 @@ class LazyGroup(click.Group):
         return sorted(self.modules)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Import and return one command, or None if there is no such name."""
-        return importlib.import_module(self.modules[name]).command if name in self.modules else None
+        """Import and return one command with its example, or None if there is no such name."""
+        if name not in self.modules:
+            return None
+        command = importlib.import_module(self.modules[name]).command
+        words = self.modules[name].removeprefix("gpu_tools.cli.").split(".")
+        example = EXAMPLES.get(" ".join(words).replace("_", "-"))
+        if example:
+            command.epilog = f"\b\nExample:\n{_wrapped(example)}"
+        return command
+
+    def resolve_command(self, context: click.Context, arguments: list[str]):
+        """Find the command that arguments begin with; an error names those that are alike."""
+        try:
+            return super().resolve_command(context, arguments)
+        except click.UsageError as error:
+            alike = get_close_matches(arguments[0], self.list_commands(context))
+            if alike and "Did you mean" not in error.message:
+                error.message = f"{error.message} (Did you mean {' or '.join(alike)}?)"
+            raise
+
+
+def _wrapped(example: str) -> str:
+    """Return a command in lines that a shell reads as one."""
+    lines = textwrap.wrap(
+        example, 72, initial_indent="  ", subsequent_indent="    ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return " \\\n".join(lines)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import click
 
+from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
@@ -131,12 +132,14 @@ _common = added(
 def common(function: Callable) -> Callable:
     """Add --quiet, --log-level and --debug to a command; it receives ``quiet``.
 
+    A command that notes something has a last line on standard error (see `summary`).
     Code that the command lacks is compiled in several processes, and said to be compiled.
     """
 
     @functools.wraps(function)
     def compiling(**options):
-        with compiling_side_by_side(click.get_current_context(), options):
+        context = click.get_current_context()
+        with summed_up(context, options), compiling_side_by_side(context, options):
             return function(**options)
 
     return _common(compiling)

@@ -11,7 +11,7 @@ import click
 
 from gpu_tools.cli.main import cli, main
 
-NO_OPTIONS = ("version", "fai", "gzi")
+NO_OPTIONS = ("version", "needs", "fai", "gzi")
 
 
 def run_rule(command: str | click.Command, snakemake=None) -> None:
@@ -19,9 +19,10 @@ def run_rule(command: str | click.Command, snakemake=None) -> None:
 
     Named inputs, outputs and params become options of the same name (``_`` as ``-``); a list
     repeats its option, a tuple in it gives an option several words, True is a flag, False and
-    None are left out; ``version`` is not an option, nor are ``fai`` and ``gzi``, indexes that are
-    written beside what they index. Unnamed inputs are the command's arguments,
-    unnamed outputs what it writes beside the named ones. Standard error goes to the rule's log.
+    None are left out; ``version`` is not an option, nor are ``needs``, files that a command finds
+    beside its argument, and ``fai`` and ``gzi``, indexes that are written beside what they index.
+    Unnamed inputs are the command's arguments, unnamed outputs what it writes beside the named
+    ones. Standard error goes to the rule's log.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import click
 
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.exons.providers.augustus import Augustus
 from gpu_tools.exons.providers.builtin import Builtin
 from gpu_tools.exons.providers.genscan import Genscan
@@ -89,6 +90,7 @@ def command(
                 pool.shutdown(wait=False, cancel_futures=True)
                 end_programs()
                 raise
+    note(counted(len(records), "sequence"), counted(sum(map(len, sets.values())), "candidate"))
     if by_sequence:
         write_exons(output, placed.exons_by_sequence(sets), "gff3")
     else:

@@ -1,0 +1,59 @@
+"""A line at the end of a command: what was done, on which device, how fast, to which files."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+_NOTES = f"{__name__}.notes"
+_WRITTEN = ("output", "alignments", "bed", "gff3", "dot_plot")
+"""Options that name files to write."""
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def note(*texts: str) -> None:
+    """Have the running command's last line say something, such as ``12 cases``."""
+    click.get_current_context().meta.setdefault(_NOTES, []).extend(texts)
+
+
+@contextmanager
+def summed_up(context: click.Context, options: dict) -> Iterator[None]:
+    """Write a line to standard error when a command that has noted something ends well.
+
+    Parameters
+    ----------
+    context : click.Context
+        The command's.
+    options : dict
+        What the command receives; with ``quiet`` nothing is written.
+    """
+    start = time.monotonic()
+    yield
+    notes = context.meta.pop(_NOTES, None)
+    if notes and not options["quiet"]:
+        parts = [", ".join(notes), *_device(options), _cost(time.monotonic() - start)]
+        click.echo(f"done: {'; '.join(parts + _files(options))}", err=True)
+
+
+def _device(options: dict) -> list[str]:
+    return [f"device {options['device']}"] if "device" in options else []
+
+
+def _cost(seconds: float) -> str:
+    """Return time, and the most memory that this process had."""
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    return f"{seconds:.1f} s, {memory:.2g} GB of memory"
+
+
+def _files(options: dict) -> list[str]:
+    values = (options.get(name) for name in _WRITTEN)
+    paths = [p for v in values if v for p in ((v,) if isinstance(v, str) else v) if p != "-"]
+    return [f"written to {', '.join(paths)}"] if paths else []

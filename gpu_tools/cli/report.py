@@ -1,0 +1,103 @@
+"""``gpu-tools report``: a page of what spliced alignment found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpu_tools.cli.common import options
+from gpu_tools.errors import InputError
+from gpu_tools.formats.files import check_writable
+
+_FILES = {"multiple": True, "metavar": "FILE"}
+_NEEDED = ("altair", "vl_convert", "jinja2")
+
+
+@click.command("report")
+@click.argument("results")
+@click.option(
+    "--output", "-o", default="report.html", show_default=True, metavar="FILE",
+    help="Page to write, HTML.",
+)  # fmt: skip
+@click.option("--title", default="Gene structures", show_default=True, help="Title of the page.")
+@click.option(
+    "--genome", metavar="FASTA",
+    help="Genomic sequences: for splice sites in the figures, and for the session of IGV.",
+)  # fmt: skip
+@click.option(
+    "--candidates", **_FILES,
+    help="Candidate exons to draw, beside those of the workflow: GFF3, BED and others; repeatable.",
+)  # fmt: skip
+@click.option("--annotation", **_FILES, help="Annotation to draw, GFF3 or GTF; repeatable.")
+@click.option(
+    "--alignments", **_FILES,
+    help="Alignments to link to, and phases from GFF3, beside those of the workflow; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--track", **_FILES,
+    help="File to link to and to show in IGV, such as an annotation; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--igv", metavar="FILE", callback=options.one_of_suffixes((".xml",)),
+    help="Also write a session for IGV, .xml.",
+)  # fmt: skip
+@click.option(
+    "--figures", metavar="FOLDER", help="Also write all figures as SVG, PNG and Vega-Lite."
+)
+@click.option(
+    "--loci", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
+    help="Loci that have a figure, those of the lowest E-values.",
+)  # fmt: skip
+@options.common
+def command(
+    results, output, title, genome, candidates, annotation, alignments, track, igv, figures, loci,
+    quiet,
+) -> None:  # fmt: skip
+    """Make a page of results: figures of gene models, tables, links.
+
+    RESULTS is the folder of the workflow's results, or a table of scores that spliced-align wrote.
+    The page is one file that needs no network and no server.
+    """
+    check_writable(output, igv)
+    _check_installed()
+    from gpu_tools.report.files import session_tracks
+    from gpu_tools.report.findings import Extra, read_findings
+    from gpu_tools.report.igv import write_session
+    from gpu_tools.report.page import Report, Surroundings, write_page
+
+    findings = read_findings(results, Extra(candidates, annotation, alignments, genome))
+    report, others = Report(findings, loci), tuple(map(Path, (*track, *annotation, *alignments)))
+    session = Path(igv) if igv else None
+    around = Surroundings(Path(output), title, others, session, genome is not None)
+    if igv:
+        tracks = session_tracks(findings.folder, others)
+        write_session(igv, genome, tracks, _first_place(report))
+    if figures:
+        _write_figures(figures, report)
+    write_page(report, around)
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"the Python module {missing[0]} is missing",
+            expected="an installation with reports: pip install 'gpu-tools[report]'",
+        )
+
+
+def _first_place(report) -> str:
+    if not report.drawn:
+        return ""
+    locus = report.drawn[0]
+    return f"{locus.record}:{locus.shown[0] + 1}-{locus.shown[1]}"
+
+
+def _write_figures(folder: str, report) -> None:
+    from gpu_tools.report.figures import write_figures
+    from gpu_tools.report.page import locus_figures
+
+    write_figures(folder, report.charts() | locus_figures(report))

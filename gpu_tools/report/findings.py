@@ -1,0 +1,312 @@
+"""What a report is made of: the table of scores, and the files that lie beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from gpu_tools.errors import InputError
+from gpu_tools.formats.batch import CaseRow, exons_of_batches, read_case_rows
+from gpu_tools.formats.exons.annotation import read_annotated_exons
+from gpu_tools.formats.exons.gff import features
+from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.fields import Location
+from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.scores import ScoredRow, read_scores
+from gpu_tools.formats.tables import MISSING, read_table
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.locus import Locus
+from gpu_tools.report.splice_sites import SequenceFile
+
+SCORES = "scores.tsv"
+ALONE = "chain"
+"""Name of the method in a table without a column ``method``."""
+JOBS = {"spliced_align": "scores.tsv", "site_align": "site_scores.tsv"}
+"""Rules that align, and each one's table of scores in the folder of a batch."""
+_CANDIDATES = ("predicted.gff3", "given.gff3")
+_UNKNOWN = ("-", "NA")
+_DEVICE = re.compile(r"^done: .*; device ([^;]+);", re.M)
+_ACCURACY = ("level", "annotated", "predicted", "true")
+_RATIOS = ("base", "method", "exons", "sensitivity", "precision", "f1")
+
+PathLike = str | os.PathLike
+
+
+class Job(NamedTuple):
+    """What an alignment job of the workflow took.
+
+    `seconds` and `mebibytes` are those that Snakemake measured; `cells` those of its cases;
+    `device` is what its log names, None without a log.
+    """
+
+    rule: str
+    batch: str
+    cases: int
+    cells: int
+    seconds: float
+    mebibytes: float | None
+    device: str | None
+
+
+class Findings(NamedTuple):
+    """What a report shows.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the table of scores lies.
+    columns : list of str
+        Columns of the table of scores.
+    rows : list of ScoredRow
+        Its rows, in the file's order.
+    candidates, annotation : dict of str to ExonSet
+        Candidate and annotated exons by record, in its coordinates.
+    sequences : dict of str to SequenceFile
+        By base: where its nucleotides are.
+    phases : dict of (str, int, int) to str
+        Of exons that translate: phase by target, start and end.
+    accuracy : list of dict
+        Rows of the workflow's table of accuracy.
+    jobs : list of Job
+    """
+
+    folder: Path
+    columns: list[str]
+    rows: list[ScoredRow]
+    candidates: dict[str, ExonSet]
+    annotation: dict[str, ExonSet]
+    sequences: dict[str, SequenceFile]
+    phases: dict[tuple[str, int, int], str]
+    accuracy: list[dict]
+    jobs: list[Job]
+
+    @property
+    def accepted(self) -> list[ScoredRow]:
+        """The rows of accepted chains."""
+        return [row for row in self.rows if is_accepted(row)]
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, in the order of the table."""
+        return list(dict.fromkeys(map(method_of, self.rows)))
+
+
+class Extra(NamedTuple):
+    """Files that the results of single commands do not name: paths, each none or several."""
+
+    candidates: Sequence[PathLike] = ()
+    annotation: Sequence[PathLike] = ()
+    alignments: Sequence[PathLike] = ()
+    genome: PathLike | None = None
+
+
+NO_FILES = Extra()
+
+
+def method_of(row: ScoredRow) -> str:
+    """Return the method of a row: ``candidates`` or ``sites`` of the workflow."""
+    return row.fields.get("method", ALONE)
+
+
+def is_accepted(row: ScoredRow) -> bool:
+    """Return whether a row has an accepted chain."""
+    return row.fields["accepted"] == "yes" and bool(row.alignment.chain)
+
+
+def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
+    """Read the results of the workflow, or of single commands.
+
+    Parameters
+    ----------
+    results : path-like
+        A folder with ``scores.tsv``, or a table of scores. What the workflow writes beside the
+        table is taken if it is there.
+    extra : Extra
+        Further files.
+
+    Returns
+    -------
+    Findings
+
+    Raises
+    ------
+    InputError
+        If there is no table of scores, or a file is broken.
+    """
+    scores = _scores_of(Path(results))
+    columns, rows = read_scores(scores)
+    _check_numbers(scores, rows)
+    folder = scores.parent
+    batches = _batches(folder / "batches", rows)
+    records = {row.fields["base"]: row.alignment.base for row in rows}
+    listed = [(_first_of(batch, _CANDIDATES), batch) for batch in batches]
+    known = [(_first_of(batch, ("annotation.gff3",)), batch) for batch in batches]
+    return Findings(
+        folder, columns, rows,
+        _joined(records, _of_batches(listed, read_exons), map(read_exons, extra.candidates)),
+        _joined(records, _of_batches(known, read_annotated_exons),
+                map(read_annotated_exons, extra.annotation)),
+        _sequences(rows, batches, extra.genome),
+        _read_phases(_gene_models(folder, extra.alignments)),
+        _read_accuracy(folder / "accuracy.tsv"),
+        _read_jobs(folder, batches),
+    )  # fmt: skip
+
+
+def findings_of(
+    rows: list[ScoredRow], candidates: Mapping[str, ExonSet], annotation: Mapping[str, ExonSet]
+) -> Findings:
+    """Return findings of rows alone.
+
+    Parameters
+    ----------
+    rows : list of ScoredRow
+    candidates, annotation : mapping of str to ExonSet
+        Exons by the name of the base, in the coordinates of its record.
+
+    Returns
+    -------
+    Findings
+        Without sequences, phases, accuracy and jobs.
+    """
+    records = {row.fields["base"]: row.alignment.base for row in rows}
+    sets = (_joined(records, exons, ()) for exons in (candidates, annotation))
+    return Findings(Path(), [], rows, *sets, {}, {}, [], [])
+
+
+def _scores_of(path: Path) -> Path:
+    scores = path / SCORES if path.is_dir() else path
+    if not scores.exists():
+        raise InputError(
+            "no table of scores", path=scores, expected=f"a folder with {SCORES}, or such a table"
+        )
+    return scores
+
+
+def _batches(folder: Path, rows: Iterable[ScoredRow]) -> dict[Path, list[CaseRow]]:
+    """Return the cases of the folders whose cases are all in the table, the newest folder first.
+
+    The workflow leaves there what former sheets of cases made.
+    """
+    known = {(r.fields["base"], r.fields["target"], r.fields.get("locus")) for r in rows}
+    tables = sorted(folder.glob("*/pairs.tsv"), key=lambda path: -path.stat().st_mtime_ns)
+    cases = {table.parent: read_case_rows(table) for table in tables}
+    return {
+        batch: found
+        for batch, found in cases.items()
+        if all((case.base, case.target, case.locus.name) in known for case in found)
+    }
+
+
+def _first_of(batch: Path, names: Iterable[str]) -> Path | None:
+    return next((batch / name for name in names if (batch / name).exists()), None)
+
+
+def _of_batches(files: Iterable[tuple[Path | None, Path]], read) -> dict[str, ExonSet]:
+    """Return the exons of batches by base, in the coordinates of records."""
+    found = [(path, batch / "pairs.tsv") for path, batch in files if path]
+    return exons_of_batches([path for path, _ in found], [cases for _, cases in found], read)
+
+
+def _joined(
+    records: Mapping[str, str], by_base: Mapping[str, ExonSet], others: Iterable[Mapping]
+) -> dict[str, ExonSet]:
+    """Return exons by record: those of bases, and those of files, which name records or loci."""
+    found: dict[str, list[ExonSet]] = {}
+    for base, exons in by_base.items():
+        found.setdefault(records.get(base, base), []).append(exons)
+    for sets in others:
+        for name, exons in sets.items():
+            locus = None if name in records.values() else Locus.parse(name)
+            record = locus.record if locus else name
+            found.setdefault(record, []).append(locus.exons_to_record(exons) if locus else exons)
+    return {record: ExonSet.concatenate(sets) for record, sets in found.items()}
+
+
+def _sequences(
+    rows: Iterable[ScoredRow], batches: Mapping[Path, list[CaseRow]], genome: PathLike | None
+) -> dict[str, SequenceFile]:
+    whole = (
+        {}
+        if genome is None
+        else {r.fields["base"]: SequenceFile(Path(genome), r.alignment.base, 0) for r in rows}
+    )
+    return whole | {
+        case.base: SequenceFile(batch / "bases.fa.gz", case.base, case.locus.start)
+        for batch, cases in batches.items()
+        if (batch / "bases.fa.gz").exists()
+        for case in cases
+    }
+
+
+def _gene_models(folder: Path, others: Iterable[PathLike]) -> list[Path]:
+    own = (folder / f"{prefix}alignments.gff3" for prefix in ("", "site_"))
+    others = (Path(path) for path in others if str(path).lower().endswith(".gff3"))
+    return list(dict.fromkeys([*(path for path in own if path.exists()), *others]))
+
+
+def _read_phases(paths: Iterable[Path]) -> dict[tuple[str, int, int], str]:
+    """Return the phases of the coding segments of chains that translate."""
+    phases, targets = {}, {}
+    for feature in (f for path in paths for f in features(path, read_lines(path))):
+        if feature.type == "mRNA":
+            targets[feature.attribute("ID")] = unquote(feature.attribute("Name") or "")
+        elif feature.type == "CDS":
+            target = targets.get(feature.attribute("Parent"), "")
+            phases[target, *feature.interval] = feature.phase
+    return phases
+
+
+def _read_accuracy(path: Path) -> list[dict]:
+    rows = list(read_table(path, _ACCURACY, _RATIOS)) if path.exists() else []
+    for line, row in rows:
+        for name in (*_ACCURACY[1:], *_RATIOS[3:]):
+            if row[name] is not None:
+                Location(path, line).number(row[name], name)
+    return [row for _, row in rows]
+
+
+def _check_numbers(path: Path, rows: Iterable[ScoredRow]) -> None:
+    """Raise `InputError` if what figures show of a row is no number; a header line comes first."""
+    for line, row in enumerate(rows, start=2):
+        for name in ("identity", "coverage", "cells"):
+            if row.fields.get(name, MISSING) != MISSING:
+                Location(path, line).number(row.fields[name], name)
+
+
+def _read_jobs(folder: Path, batches: Mapping[Path, list[CaseRow]]) -> list[Job]:
+    found = (map(partial(_job, folder, rule), batches) for rule in JOBS)
+    return [job for jobs in found for job in jobs if job]
+
+
+def _job(folder: Path, rule: str, batch: Path) -> Job | None:
+    measured = folder / "benchmarks" / rule / f"{batch.name}.tsv"
+    if not (measured.exists() and (batch / JOBS[rule]).exists()):
+        return None
+    cells = [int(cells) for cells in _numbers(batch / JOBS[rule], "cells")]
+    seconds, memory = sum(_numbers(measured, "s")), max(_numbers(measured, "max_rss"), default=None)
+    device = _device_of(folder, Path(rule) / f"{batch.name}.log")
+    return Job(rule, batch.name, len(cells), sum(cells), seconds, memory, device)
+
+
+def _numbers(path: Path, column: str) -> list[float]:
+    """Return the numbers of a column; what was too short to be measured has none."""
+    rows = [(line, row[column]) for line, row in read_table(path, (column,))]
+    return [Location(path, n).number(text, column) for n, text in rows if text not in _UNKNOWN]
+
+
+def _device_of(folder: Path, log: Path) -> str | None:
+    """Return the device that the last line of a job's log names.
+
+    Logs lie beside the folder of results, or in it.
+    """
+    for path in (folder.resolve().parent / "logs" / log, folder / "logs" / log):
+        if path.exists():
+            found = _DEVICE.findall(path.read_text("utf-8", errors="replace"))
+            return found[-1] if found else None
+    return None

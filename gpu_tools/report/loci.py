@@ -1,0 +1,160 @@
+"""Loci of the report: accepted chains of a base that overlap, with what else lies there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.loci import interval_of
+from gpu_tools.report.findings import Findings, is_accepted, method_of
+
+Interval = tuple[int, int]
+MOST_TARGETS = 12
+"""Targets of a method that are drawn at a locus."""
+MARGIN = 500
+"""Nucleotides beside the chains in which candidates and annotation are shown, at most."""
+
+
+class DrawnLocus(NamedTuple):
+    """A place on a record, and the chains there.
+
+    Attributes
+    ----------
+    name : str
+        The base's name; of several loci on a base also where it is, ``RECORD:START-END``.
+    base, record : str
+        Names of the base and of its record.
+    interval : (int, int)
+        From the first to the last nucleotide of the chains, 0-based half-open.
+    rows : list of ScoredRow
+        Chains by method in the order of the table, then by falling score.
+    omitted : int
+        Chains that are left out of `rows`, because others of their method score higher.
+    accepted : bool
+        False for a base without any accepted chain: then each method's best chain is there.
+    """
+
+    name: str
+    base: str
+    record: str
+    interval: Interval
+    rows: list[ScoredRow]
+    omitted: int
+    accepted: bool
+
+    @property
+    def best(self) -> ScoredRow:
+        """The chain of the lowest E-value, of equal ones the first."""
+        return min(self.rows, key=rank)
+
+    @property
+    def shown(self) -> Interval:
+        """The interval in which candidates and annotation are shown."""
+        start, end = self.interval
+        margin = min(MARGIN, (end - start) // 10 + 50)
+        return max(0, start - margin), end + margin
+
+    def within(self, sets: dict[str, ExonSet]) -> ExonSet:
+        """Return the exons of the locus's record that lie in what is shown."""
+        exons = sets.get(self.record, ExonSet.empty())
+        start, end = self.shown
+        return exons.take((exons.starts >= start) & (exons.ends <= end))
+
+
+def rank(row: ScoredRow) -> tuple[float, float]:
+    """Return how good a chain is, the smallest first: its E-value, then its score."""
+    evalue = row.alignment.evalue
+    return float("inf") if evalue is None else evalue, -(row.alignment.score or 0)
+
+
+def drawn_loci(findings: Findings) -> list[DrawnLocus]:
+    """Return the loci of all bases with a chain.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    list of DrawnLocus
+        By base in the order of the table, then by start. Accepted chains that overlap, on either
+        strand, share a locus. A base without accepted chains has one, of its best chains.
+    """
+    methods = findings.methods
+    bases: dict[str, list[ScoredRow]] = {}
+    for row in findings.rows:
+        bases.setdefault(row.fields["base"], [])
+        if row.alignment.chain:
+            bases[row.fields["base"]].append(row)
+    return [locus for rows in bases.values() if rows for locus in _of_base(rows, methods)]
+
+
+def drawn_bases(findings: Findings) -> list[DrawnLocus]:
+    """Return all chains of each base as one locus.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    list of DrawnLocus
+        Bases with a chain, in the order of the table.
+    """
+    bases: dict[str, list[ScoredRow]] = {}
+    for row in findings.rows:
+        if row.alignment.chain:
+            bases.setdefault(row.fields["base"], []).append(row)
+    return [_locus(rows, findings.methods, MOST_TARGETS, whole=True) for rows in bases.values()]
+
+
+def _of_base(rows: list[ScoredRow], methods: list[str]) -> list[DrawnLocus]:
+    accepted = [row for row in rows if is_accepted(row)]
+    if not accepted:
+        best = min(rows, key=rank)
+        near = [row for row in rows if overlap(_interval(row), _interval(best))]
+        return [_locus(near, methods, 1, whole=True)]
+    groups = clusters(accepted)
+    return [_locus(group, methods, MOST_TARGETS, whole=len(groups) == 1) for group in groups]
+
+
+def _locus(rows: list[ScoredRow], methods: list[str], most: int, whole: bool) -> DrawnLocus:
+    drawn = [row for method in methods for row in _best_of(rows, method, most)]
+    bounds = [_interval(row) for row in drawn]
+    interval = min(start for start, _ in bounds), max(end for _, end in bounds)
+    first = rows[0]
+    record, base = first.alignment.base, first.fields["base"]
+    place = f"{record}:{interval[0] + 1}-{interval[1]}"
+    name = base if whole else place if base == record else f"{base} ({place})"
+    accepted = is_accepted(first)
+    omitted = len(rows) - len(drawn) if accepted else 0
+    return DrawnLocus(name, base, record, interval, drawn, omitted, accepted)
+
+
+def _best_of(rows: Iterable[ScoredRow], method: str, most: int) -> list[ScoredRow]:
+    found = [row for row in rows if method_of(row) == method]
+    return sorted(found, key=lambda row: -row.alignment.score)[:most]
+
+
+def clusters(rows: Iterable[ScoredRow]) -> list[list[ScoredRow]]:
+    """Return groups of chains that overlap, directly or through others, by their starts."""
+    groups: list[list[ScoredRow]] = []
+    end = -1
+    for row in sorted(rows, key=_interval):
+        start, last = _interval(row)
+        if start >= end:
+            groups.append([])
+        groups[-1].append(row)
+        end = max(end, last)
+    return groups
+
+
+def overlap(one: Interval, other: Interval) -> bool:
+    """Return whether two intervals have a nucleotide in common."""
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _interval(row: ScoredRow) -> Interval:
+    return interval_of(row.alignment)

@@ -1,0 +1,235 @@
+"""The page: one HTML file that needs no other and no network."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.model.resources import installed_version
+from gpu_tools.report import charts, tables
+from gpu_tools.report.files import address, linked_files, pictures
+from gpu_tools.report.findings import Findings, method_of
+from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
+from gpu_tools.report.model_chart import template
+from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
+from gpu_tools.report.structures import locus_figure
+from gpu_tools.report.summary import cards, counted
+
+_TEMPLATES = {"models": False, "candidates": True}
+"""Templates of figures of loci by name: whether they have a panel of candidates."""
+
+
+class Surroundings(NamedTuple):
+    """What a page says and links to beside the findings.
+
+    Attributes
+    ----------
+    path : Path
+        Where the page will be.
+    title : str
+    files : tuple of Path
+        Further files to link to.
+    session : Path or None
+        A session of IGV.
+    genome : bool
+        Whether the session names a genome.
+    """
+
+    path: Path
+    title: str
+    files: tuple[Path, ...] = ()
+    session: Path | None = None
+    genome: bool = False
+
+
+class Report:
+    """Figures and tables of findings.
+
+    Parameters
+    ----------
+    findings : Findings
+    most : int
+        Loci that have a figure, those of the lowest E-values.
+    """
+
+    def __init__(self, findings: Findings, most: int):
+        self.findings = findings
+        self.loci = drawn_loci(findings)
+        """All loci, in the order of the table of scores."""
+        best = sorted(self.loci, key=lambda locus: (not locus.accepted, *rank(locus.best)))
+        chosen = {locus.name for locus in best[:most]}
+        self.drawn = [locus for locus in self.loci if locus.name in chosen]
+        """The loci that have a figure."""
+        self._of_row = {id(row): locus.name for locus in self.drawn for row in locus.rows}
+        self._of_base = {locus.base: locus.name for locus in reversed(self.drawn)}
+
+    def link(self, row: ScoredRow) -> str:
+        """Return the part of the page that shows a row's locus, empty if none does."""
+        name = self._of_row.get(id(row)) or self._of_base.get(row.fields["base"])
+        return f"locus/{name}" if name else ""
+
+    def charts(self) -> dict[str, dict]:
+        """Return the charts of all cases by name, those for which there is something to draw."""
+        links = {base: f"locus/{name}" for base, name in self._of_base.items()}
+        found = {
+            "overview": charts.overview(self.drawn),
+            "heat_map": charts.heat_map(self.findings, links),
+            "score_points": charts.score_points(self.findings),
+            "accuracy_bars": charts.accuracy_bars(self.findings),
+        }
+        return {name: chart for name, chart in found.items() if chart}
+
+    def tables(self) -> dict[str, tables.Table]:
+        """Return the tables by name, those for which there are rows."""
+        found = {
+            "loci": self._linked(tables.loci_table(self.loci)),
+            "targets": tables.targets_table(self.findings, self.link),
+            "cases": tables.cases_table(self.findings, self.link),
+            "accuracy": tables.accuracy_table(self.findings),
+            "jobs": tables.jobs_table(self.findings),
+        }
+        always = ("loci", "targets", "cases")
+        return {name: table for name, table in found.items() if table.rows or name in always}
+
+    def _linked(self, table: tables.Table) -> tables.Table:
+        """Return a table without links to loci that have no figure."""
+        drawn = {f"locus/{locus.name}" for locus in self.drawn}
+        links = [link if link in drawn else "" for link in table.links]
+        return table._replace(links=links, rows=table.rows)
+
+
+def write_page(report: Report, around: Surroundings) -> None:
+    """Write the page of a report.
+
+    Parameters
+    ----------
+    report : Report
+    around : Surroundings
+        Title, path, and links.
+
+    Raises
+    ------
+    InputError
+        If sequences that figures need cannot be read.
+    OutputError
+        If the page cannot be written.
+    """
+    page = jinja2.Environment(autoescape=True).from_string(_own("page.html"))
+    text = page.render(_content(report, around))
+    with open_output(around.path) as stream:
+        stream.write(text)
+
+
+def _content(report: Report, around: Surroundings) -> dict:
+    """Return what the page's template needs."""
+    findings, images = report.findings, pictures(report.findings.folder)
+    drawn, listed = report.charts(), report.tables()
+    loci = {locus.name: _locus(locus, findings) for locus in report.drawn}
+    data = {
+        "charts": drawn, "loci": loci,
+        "tables": {name: table.content for name, table in listed.items()},
+        "templates": {name: template(candidates) for name, candidates in _TEMPLATES.items()},
+        "pictures": {image.name: image.svg for image in images},
+        "chain_columns": [column._asdict() for column in tables.CASE_COLUMNS],
+    }  # fmt: skip
+    return {
+        "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
+        "parts": _parts(listed, images), "charts": drawn, "tables": listed, "images": images,
+        "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
+        "candidates_note": _candidates_note(loci),
+        "files": linked_files(findings.folder, around.files, around.path),
+        "session": around.session and address(around.session, around.path),
+        "genome": around.genome, "source": findings.folder, "version": installed_version(),
+        "data": _packed(json.dumps(data, separators=(",", ":"))),
+        "bundle": _packed(vl_convert.javascript_bundle()),
+        "style": Markup(_own("page.css")), "script": Markup(_own("page.js")),
+    }  # fmt: skip
+
+
+def _own(name: str) -> str:
+    return (files("gpu_tools.report") / name).read_text("utf-8")
+
+
+def _packed(text: str) -> str:
+    """Return a text compressed, as the page's script unpacks it; equal texts give equal ones."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _parts(listed: dict, images: list) -> list[tuple[str, str]]:
+    parts = [("overview", "Overview"), ("loci", "Gene models"), ("targets", "Targets"),
+             ("cases", "Cases")]  # fmt: skip
+    if "accuracy" in listed:
+        parts.append(("accuracy", "Accuracy"))
+    if images:
+        parts.append(("images", "Segments and dot plots"))
+    return [*parts, ("files", "Files and jobs" if "jobs" in listed else "Files")]
+
+
+def _lead(report: Report) -> str:
+    """Return the sentence that says what was done."""
+    findings = report.findings
+    bases = len({row.fields["base"] for row in findings.rows})
+    targets = len({row.alignment.target for row in findings.rows})
+    cases = len({(row.fields["base"], row.alignment.target) for row in findings.rows})
+    methods = findings.methods
+    how = f", each by {' and '.join(methods)}" if len(methods) > 1 else ""
+    n = len(findings.accepted)
+    found = f"{counted(n, 'chain')} accepted." if n else "No chain is accepted."
+    return (
+        f"{counted(targets, 'target')} aligned to {counted(bases, 'locus', 'loci')}: "
+        f"{counted(cases, 'case')}{how}. {found}"
+    )
+
+
+def _candidates_note(loci: dict) -> str:
+    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
+    return f"at most {MOST_CANDIDATES} are drawn" if most == MOST_CANDIDATES else ""
+
+
+def _locus(locus: DrawnLocus, findings: Findings) -> dict:
+    """Return what the page's script needs to show a locus."""
+    figure = model_figure(locus, findings)
+    name = "candidates" if figure.datasets["candidates"] else "models"
+    chains = tables.cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
+    return {
+        "template": name, "height": figure.height, "datasets": figure.datasets,
+        "facts": facts(locus), "chains": chains,
+    }  # fmt: skip
+
+
+def facts(locus: DrawnLocus) -> str:
+    """Return where a locus is and what is drawn of it, in a sentence."""
+    start, end = locus.interval
+    place = f"{locus.record}:{shown(start, end)} ({length(end - start)})"
+    if not locus.accepted:
+        return f"{place}. No chain is accepted; the best one is shown."
+    targets = len({row.alignment.target for row in locus.rows})
+    methods = len({method_of(row) for row in locus.rows})
+    by = " by each method" if methods > 1 else ""
+    more = f"; {locus.omitted} of lower scores are not drawn" if locus.omitted else ""
+    return f"{place}, {counted(targets, 'accepted target')}{by}{more}."
+
+
+def locus_figures(report: Report) -> dict[str, dict]:
+    """Return the figures of loci by name, as Vega-Lite that needs nothing else.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    dict of str to dict
+        ``locus_NAME`` for each locus that has a figure.
+    """
+    return {f"locus_{x.name}": locus_figure(x, report.findings) for x in report.drawn}

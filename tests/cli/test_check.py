@@ -1,0 +1,62 @@
+"""What ``gpu-tools check`` finds."""
+
+import os
+
+import pytest
+
+from gpu_tools.cli import check as check_module
+from gpu_tools.cli.main import main
+from gpu_tools.hardware import device, reservation
+from gpu_tools.hardware.device import Gpu
+
+
+def check(capsys, *arguments):
+    """Return the exit code and the rows by what was looked at."""
+    code = main(["check", *arguments])
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["what", "state", "found", "to_do"]
+    return code, {line[0]: line[1:] for line in lines[1:]}
+
+
+def test_a_machine_that_works_has_no_problem(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    code, found = check(capsys)
+    assert code == 0
+    assert found["python"][0] == found["numba"][0] == "ok"
+    assert not [name for name, row in found.items() if row[0] == "problem"]
+    assert found["compile cache"][0] == "note"  # nothing has been compiled into it
+    assert "gpu-tools warm-up" in found["compile cache"][2]
+
+
+def test_gpus_are_listed_and_those_of_other_jobs_are_told(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(tmp_path))
+    cards = [Gpu(n, "card", "9.0", 80 * 10**9, "13.0", f"GPU-{n}") for n in range(2)]
+    for module in (check_module, device, reservation):
+        monkeypatch.setattr(module, "list_gpus", lambda: cards)
+    with reservation.reserved("cuda:1"):
+        _, found = check(capsys)
+    assert found["driver"] == ["ok", "CUDA 13.0", "."]
+    text = "card, compute capability 9.0, 80 GB"
+    assert found["cuda:0"] == ["ok", text, "."]
+    assert found["cuda:1"] == ["note", f"{text}; another job holds it", "wait for it"]
+
+
+def test_what_is_compiled_counts(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "a.nbi").touch()
+    _, found = check(capsys)
+    assert found["compile cache"][:2] == ["ok", f"{tmp_path}, 1 compiled functions"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "what", "to_do"),
+    [("NUMBA_CACHE_DIR", "compile cache", "NUMBA_CACHE_DIR"),
+     ("GPU_TOOLS_LOCKS", "locks of GPUs", "GPU_TOOLS_LOCKS")],
+)  # fmt: skip
+def test_a_folder_that_cannot_be_is_a_problem(capsys, tmp_path, monkeypatch, variable, what, to_do):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(variable, os.fspath(tmp_path / "file" / "folder"))
+    code, found = check(capsys)
+    assert code == 1
+    assert found[what][0] == "problem"
+    assert to_do in found[what][2]

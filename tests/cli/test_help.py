@@ -1,0 +1,78 @@
+"""Help and errors of usage."""
+
+import os
+import shlex
+import subprocess
+import sys
+
+import click
+import pytest
+
+from gpu_tools.cli.common.examples import EXAMPLES
+from gpu_tools.cli.main import cli, main
+
+
+def leaves(group, words=()):
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*words, name))
+        else:
+            yield " ".join((*words, name)), command
+
+
+MAIN = "from gpu_tools.cli.main import main; main()"
+COMMANDS = dict(leaves(cli))
+
+
+def test_every_command_has_an_example():
+    assert EXAMPLES.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_ends_with_an_example_that_fits_the_command(name, capsys):
+    assert main([*name.split(), "--help"]) == 0
+    example = capsys.readouterr().out.partition("Example:\n")[2]
+    words = shlex.split(example.replace("\\\n", " "))
+    assert words == shlex.split(EXAMPLES[name])
+    assert words[: 1 + len(name.split())] == ["gpu-tools", *name.split()]
+    command = COMMANDS[name]
+    context = click.Context(command)
+    command.parse_args(context, words[1 + len(name.split()) :])  # raises where it does not fit
+
+
+@pytest.mark.parametrize(
+    ("words", "suggested"),
+    [(["spliced-aling"], "spliced-align"), (["sequences", "cot"], "cut"),
+     (["devices", "--ouput", "x"], "--output")],
+)  # fmt: skip
+def test_what_is_mistyped_is_suggested(words, suggested, capsys):
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "Did you mean" in error
+    assert suggested in error
+
+
+def test_what_is_like_nothing_has_no_suggestion(capsys):
+    assert main(["xyzzy"]) == 2
+    assert "Did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("gpu-tools spl", "plain,spliced-align\n"), ("gpu-tools devices --ou", "plain,--output\n")],
+)
+def test_the_shell_completes_commands_and_options(typed, completed):
+    more = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    environment = os.environ | more | {"_GPU_TOOLS_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-c", MAIN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stdout == completed
+
+
+def test_a_reader_that_goes_away_ends_a_command_quietly():
+    command = [sys.executable, "-m", "gpu_tools", "sites", "list"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 1

@@ -1,0 +1,90 @@
+"""Reading of results."""
+
+import shutil
+
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.errors import InputError
+from gpu_tools.report.findings import Extra, read_findings
+from tests.report.results import GENES, MINUS, PLUS, RECORD, sequence, write_table
+
+
+def exons(found):
+    return sorted(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+
+
+def test_exons_of_batches_are_in_the_records_coordinates(findings):
+    all_exons = sorted(e for _, of_base in GENES.values() for e in of_base)
+    assert exons(findings.candidates[RECORD]) == all_exons
+    annotated = sorted(e for _, of_base in GENES.values() for e in of_base[:2])
+    assert exons(findings.annotation[RECORD]) == annotated
+
+
+def test_jobs_have_the_cells_of_their_cases_and_the_device_of_their_logs(findings):
+    (job,) = findings.jobs
+    assert job.device == "cuda:1"
+    assert (job.cases, job.cells, job.seconds, job.mebibytes) == (6, 6000000, 2.5, 100.5)
+
+
+def test_a_batch_of_another_sheet_is_left_out(results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    pairs = folder / "batches" / "0123456789ab" / "pairs.tsv"
+    pairs.write_text(pairs.read_text().replace("T3", "T4"))
+    findings = read_findings(folder)
+    assert [findings.candidates, findings.jobs, findings.sequences] == [{}, [], {}]
+
+
+def test_a_table_of_one_command_and_its_files(results, tmp_path):
+    lines = [line.split("\t") for line in (results / "scores.tsv").read_text().splitlines()]
+    table = [[RECORD, *line[1:2], *line[4:]] for line in lines if line[2] == "sites"]
+    write_table(tmp_path / "scores.tsv", [*lines[0][:2], *lines[0][4:]], table)
+    (tmp_path / "genome.fa").write_text(f">{RECORD}\n{sequence()}\n")
+    bed = tmp_path / "candidates.bed"
+    bed.write_text(f"{RECORD}:501-10000\t500\t600\ta\t0\t+\n{RECORD}\t2000\t2150\tb\t0\t+\n")
+    extra = Extra(candidates=[bed], genome=tmp_path / "genome.fa")
+    findings = read_findings(tmp_path / "scores.tsv", extra)
+    assert findings.methods == ["chain"]
+    assert exons(findings.candidates[RECORD]) == [(1000, 1100), (2000, 2150)]
+    options = ["--genome", extra.genome, "--candidates", bed, "--output", tmp_path / "a.html"]
+    assert main(["report", str(tmp_path / "scores.tsv"), *map(str, options)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "line"),
+    [("scores.tsv", "0.9012", "high", 2), ("scores.tsv", "1000000", "many", 2),
+     ("scores.tsv", "320", "good", 3), ("accuracy.tsv", "0.8000", "x", 2),
+     ("benchmarks/spliced_align/0123456789ab.tsv", "2.5", "soon", 2),
+     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2)],
+)  # fmt: skip
+def test_damaged_tables_are_errors_that_name_the_line(
+    results, tmp_path, capsys, name, old, new, line
+):
+    folder = shutil.copytree(results, tmp_path / "results")
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+    page = tmp_path / "a.html"
+    assert main(["report", str(folder), "--output", str(page)]) == 1
+    (error,) = capsys.readouterr().err.splitlines()
+    assert f"{name}, line {line}: " in error
+    assert not page.exists()
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_table_without_accepted_chains_makes_a_page(results, tmp_path, n):
+    header, *lines = (results / "scores.tsv").read_text().splitlines(keepends=True)
+    rejected = [line for line in lines if line.endswith("no\n")]
+    (tmp_path / "scores.tsv").write_text("".join([header, *rejected[:n]]))
+    page = tmp_path / "a.html"
+    assert main(["report", str(tmp_path), "--output", str(page)]) == 0
+    assert "No chain is accepted." in page.read_text()
+
+
+def test_a_folder_without_scores_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="no table of scores"):
+        read_findings(tmp_path)
+
+
+def test_bases_know_where_their_nucleotides_are(findings):
+    assert {findings.sequences[base].start for base in (PLUS, MINUS)} == {500, 11000}
