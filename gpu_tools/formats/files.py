@@ -94,7 +94,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 def check_writable(*paths: str | os.PathLike | None) -> None:
     """Raise `OutputError` if a result could not be written, before work begins; None is no file."""
     for path in (Path(path) for path in paths if path is not None):
-        if str(path) == STANDARD_STREAM or _is_stream(path):
+        if is_stream(path):
             continue
         if path.is_dir():
             raise OutputError(f"{path}: cannot be written (it is a folder)")
@@ -116,7 +116,7 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     OutputError
         If the folder or the file cannot be written.
     """
-    if _is_stream(path):
+    if is_stream(path):
         yield Path(path)
         return
     target = Path(path).resolve()
@@ -137,9 +137,11 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _is_stream(path: str | os.PathLike) -> bool:
+def is_stream(path: str | os.PathLike) -> bool:
+    """Tell whether an output is standard output, a pipe or a device, which cannot be replaced."""
     path = Path(path)
-    if str(path).startswith(_OPEN_STREAMS):  # a stream, even where it is redirected to a file
+    # /dev/stdout is a stream, even where it is redirected to a file
+    if str(path) == STANDARD_STREAM or str(path).startswith(_OPEN_STREAMS):
         return True
     return path.exists() and not (path.is_file() or path.is_dir())
 

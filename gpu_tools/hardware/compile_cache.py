@@ -36,8 +36,8 @@ from typing import TextIO
 
 from numba.core import caching
 
-from gpu_tools.hardware.cache_folder import private_folder
 from gpu_tools.hardware.compiling import about_to_compile
+from gpu_tools.hardware.own_files import private_folder
 
 _PACKAGE = Path(__file__).parents[1]
 _WAIT_SECONDS = 300.0

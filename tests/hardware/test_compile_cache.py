@@ -120,7 +120,7 @@ def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
     (package / "hardware").mkdir(parents=True)
     for folder in (package, package / "hardware"):
         (folder / "__init__.py").touch()
-    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+    for name in ("compile_cache.py", "own_files.py", "compiling.py"):
         source = Path(kernel_cache.__file__).with_name(name)
         (package / "hardware" / name).write_text(source.read_text())
     mend = "import gpu_tools.hardware.compile_cache" if mended else ""
@@ -272,7 +272,7 @@ def small_package(tmp_path):
     hardware.mkdir(parents=True)
     for folder in (package, hardware):
         (folder / "__init__.py").touch()
-    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+    for name in ("compile_cache.py", "own_files.py", "compiling.py"):
         source = Path(kernel_cache.__file__).with_name(name)
         (hardware / name).write_text(source.read_text())
     (package / "module.py").write_text(_MODULE)
