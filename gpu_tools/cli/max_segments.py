@@ -76,7 +76,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     help="Keep segments that score X or more.",
 )  # fmt: skip
 @click.option(
-    "--min-length", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    "--min-length", type=options.count(1), default=1, show_default=True, metavar="N",
     help="Keep segments of N symbols or more.",
 )  # fmt: skip
 @click.option(
@@ -86,7 +86,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
 @click.option("--bed", metavar="FILE", help="Also write the segments as BED.")
 @click.option("--gff3", metavar="FILE", help="Also write the segments as GFF3.")
 @click.option(
-    "--feature", default=REGION, show_default=True, metavar="TYPE",
+    "--feature", type=options.NameType(), default=REGION, show_default=True, metavar="TYPE",
     help="Type of the features in GFF3, a term of the Sequence Ontology.",
 )  # fmt: skip
 @loci.coordinates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -42,7 +43,7 @@ def load_json(
     """
     shipped = folder / f"{name_or_path}.json"
     is_name = Path(name_or_path).name == str(name_or_path)
-    path = shipped if is_name and shipped.is_file() else Path(name_or_path)
+    path = shipped if is_name and os.path.isfile(shipped) else Path(name_or_path)  # noqa: PTH113
     try:
         return build(parse_json(_text(path, kind, shipped_in(folder)), _a(kind)))
     except InputError as error:

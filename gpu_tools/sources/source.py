@@ -14,7 +14,7 @@ FORMS = (
 )
 _ID = r"(?P<id>[A-Za-z0-9][A-Za-z0-9_.-]*)"
 _SPECIES = r"(?P<species>[a-z][a-z0-9_]*)"
-_INTERVAL = r"(?P<start>[1-9][0-9]*)-(?P<end>[1-9][0-9]*)"
+_INTERVAL = r"(?P<start>[1-9][0-9]{0,17})-(?P<end>[1-9][0-9]{0,17})"
 _KINDS = {
     "ncbi": re.compile(rf"ncbi:{_ID}(:{_INTERVAL})?"),
     "region": re.compile(

@@ -41,7 +41,7 @@ credibility = options.added(
         help="Smallest coverage of the target by an accepted chain.",
     ),
     click.option(
-        "--shuffles", type=click.IntRange(min=LEAST_SHUFFLES), metavar="N",
+        "--shuffles", type=options.count(LEAST_SHUFFLES), metavar="N",
         help="E-values from N shuffled targets of each pair, instead of shipped parameters.",
     ),
     click.option(

@@ -19,7 +19,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 @click.command("fetch")
 @click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
 @click.option(
-    "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
     help="Bases to add on either side of ensembl:gene.",
 )  # fmt: skip
 @click.option(
@@ -31,7 +31,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
     envvar="GPU_TOOLS_ENSEMBL_URL", show_envvar=True, help="Ensembl's REST service, or a mirror.",
 )  # fmt: skip
 @click.option(
-    "--attempts", type=click.IntRange(min=1), default=Patience.attempts, show_default=True,
+    "--attempts", type=options.count(1), default=Patience.attempts, show_default=True,
     metavar="N", help="How often to try what fails for a time.",
 )  # fmt: skip
 @click.option(
@@ -59,7 +59,7 @@ def command(
     large download that was stopped goes on where it stopped. The environment variable
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
-    check_writable(provenance)
+    check_writable(output, provenance)
     settings = Settings(ncbi_url, ensembl_url, flank, Patience(attempts, timeout))
     fetched = fetch(source, output, settings)
     if provenance is not None:
