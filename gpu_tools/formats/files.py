@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import stat
 import sys
@@ -18,6 +19,9 @@ from gpu_tools.errors import InputError, OutputError
 
 STANDARD_STREAM = "-"
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
+_BLOCK = 1 << 17
+_HARMLESS, _LARGEST_RATIO = 1 << 28, 200
+"""So many bytes any file may become; a larger one at most so many times as large as it is."""
 _NAME_PART = 40
 """Symbols of an output's name in that of its temporary file, which must not become too long."""
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -56,7 +60,7 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
             compression = compression_of(raw)
             if compression == "bgzip" and raw.seekable():
                 _check_bgzip_end(raw)
-            with nullcontext(raw) if compression == "none" else gzip.open(raw) as stream:
+            with nullcontext(raw) if compression == "none" else _decompressed(raw) as stream:
                 yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -64,6 +68,34 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+
+
+def _decompressed(raw: BinaryIO) -> io.BufferedReader:
+    return io.BufferedReader(_Decompressed(raw), _BLOCK)
+
+
+class _Decompressed(io.RawIOBase):
+    """The bytes of a gzip file; one that explodes is a `gzip.BadGzipFile`."""
+
+    def __init__(self, raw: BinaryIO):
+        self._raw, self._stream, self._size = raw, gzip.GzipFile(fileobj=raw), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        size = self._stream.readinto(buffer)
+        self._size += size
+        if self._size > _HARMLESS and self._raw.seekable() and self._ratio() > _LARGEST_RATIO:
+            raise gzip.BadGzipFile(f"it becomes more than {_LARGEST_RATIO} times as large")
+        return size
+
+    def _ratio(self) -> float:
+        return self._size / self._raw.tell()
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def compression_of(stream: BinaryIO) -> str:

@@ -44,7 +44,7 @@ def is_specification(text: str) -> bool:
 
 
 def cpu_threads(threads: int | None = None) -> int:
-    """Return `threads`, at most `MOST_CPU_THREADS`; by default one for each processor to be used."""
+    """Return `threads`, `MOST_CPU_THREADS` at most; by default one for each processor."""
     return min(threads or len(os.sched_getaffinity(0)), MOST_CPU_THREADS)
 
 

@@ -24,9 +24,9 @@ CUTTING = {
     "once; expected a file",
     "cut --fasta loop --record x": "loop: cannot be read (Too many levels of symbolic links)",
     f"cut --fasta {'x' * 300} --record x": f"{'x' * 300}: cannot be read (File name too long)",
-    r"cut --fasta "$(printf 'a\nb\377')" --record x": r"a\nb\udcff: cannot be read "
+    r"cut --fasta $'a\nb\377' --record x": r"a\nb\udcff: cannot be read "
     "(No such file or directory)",
-    r"cut --fasta base.fa --record "$(printf '\033[1m')"": r"base.fa: no record named '\x1b[1m'",
+    r"cut --fasta base.fa --record $'\033[1m'": r"base.fa: no record named '\x1b[1m'",
 }
 
 
