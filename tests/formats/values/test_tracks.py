@@ -78,7 +78,10 @@ def test_both_formats_give_the_same_segments(seed, tmp_path, capsys):
         ("chr1\t2\t2\t1\n", "x.bg, line 1: start 2 does not lie before end 2"),
         ("chr1\t0\t2\tx\n", "x.bg, line 1: value 'x' is not a number"),
         ("chr1\t0\t2\tnan\n", "x.bg, line 1: value 'nan' is not a number"),
-        ("chr1\t5\t9\t1\nchr1\t0\t6\t1\n", "x.bg, line 1, record chr1: the interval from 5 overlaps another"),
+        (
+            "chr1\t5\t9\t1\nchr1\t0\t6\t1\n",
+            "x.bg, line 1, record chr1: the interval from 5 overlaps another",
+        ),
         ("track\n", "x.bg: no intervals; expected bedGraph"),
     ],
 )
