@@ -53,6 +53,17 @@ def count(least: int = 0) -> click.IntRange:
     return click.IntRange(least, LARGEST_COUNT)
 
 
+class NumberRange(click.FloatRange):
+    """A number in a range; what is not a number, NaN, is in none."""
+
+    def convert(self, value, param, context):
+        """Return the number."""
+        number = super().convert(value, param, context)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number", param, context)
+        return number
+
+
 class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record)) if not record.exc_info else super().format(record)

@@ -17,7 +17,7 @@ from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
-PROBABILITY = click.FloatRange(0, 1)
+PROBABILITY = options.NumberRange(0, 1)
 
 
 @click.command("predict")

@@ -13,6 +13,7 @@ from gpu_tools.sources import Settings, fetch
 from gpu_tools.sources.http import Patience
 from gpu_tools.sources.services import ENSEMBL_URL, NCBI_URL
 
+LONGEST_TIMEOUT = 86400
 COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symbols")
 
 
@@ -35,8 +36,8 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
     metavar="N", help="How often to try what fails for a time.",
 )  # fmt: skip
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=Patience.timeout,
-    show_default=True, metavar="S",
+    "--timeout", type=options.NumberRange(0, LONGEST_TIMEOUT, min_open=True),
+    default=Patience.timeout, show_default=True, metavar="S",
     help="Seconds to wait for a connection, and for more of an answer.",
 )  # fmt: skip
 @click.option(
