@@ -374,6 +374,24 @@ def test_redirections(server, fetch, monkeypatch):
     assert "Authorization" not in server.seen[-1][2]
 
 
+def test_a_key_is_for_the_service_alone(server, fetch, monkeypatch):
+    monkeypatch.setenv("NCBI_API_KEY", "0123secret")
+    other = server.url.replace("127.0.0.1", "localhost")
+    server.play(EFETCH, status(302, Location=f"{other}/y.fa"))
+    server.play("/y.fa", ok(FASTA))
+    fetch("ncbi:NM_1.2")
+    (_, first, _), (_, second, headers) = server.seen
+    assert first["api_key"] == "0123secret"
+    assert "0123secret" not in str((second, headers))
+
+
+def test_a_long_answer_in_json_is_cut(server, fetch, monkeypatch):
+    monkeypatch.setattr("gpu_tools.sources.http._LARGEST_JSON", 50)
+    server.play("/lookup/id/ENSG1", as_json(GENE | {"more": "x" * 100}))
+    error = fetch("ensembl:cdna:ENSG1", "--attempts", 1, code=1)
+    assert "no JSON but" in error
+
+
 def test_a_redirection_that_gives_up_encryption(server):
     """The adapter sends what is meant for https to the server without it."""
 
