@@ -118,8 +118,13 @@ def _check_bgzip_end(raw: BinaryIO) -> None:
 
 def _raw(path):
     if str(path) != STANDARD_STREAM:
-        _check_first(path, Path(path).stat())
-        return open(path, "rb")
+        state = Path(path).stat()
+        _check_first(path, state)
+        stream = open(path, "rb")  # noqa: SIM115  (the caller closes it)
+        if _is_endless(state) and not stream.isatty():
+            stream.close()
+            raise InputError("it is a device", path=path, expected="a file")
+        return stream
     if sys.stdin is None:
         raise InputError("it is closed", path=path)
     with suppress(OSError):  # a test's input is no file
@@ -136,6 +141,11 @@ def _check_first(path, state: os.stat_result) -> None:
     if known in _ReadOnce.read:
         raise InputError("it is needed twice, and can be read once", path=path, expected="a file")
     _ReadOnce.read.add(known)
+
+
+def _is_endless(state: os.stat_result) -> bool:
+    """Tell whether it is a device, such as one of zeros, though not the empty one."""
+    return (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)) and not _is_null(state)
 
 
 def _is_null(state: os.stat_result) -> bool:
