@@ -46,7 +46,7 @@ def _run_child(arguments: list[str], errors: int) -> None:
         for number, handle in enumerate((nothing, nothing, errors)):
             os.dup2(handle, number)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
-        resource.setrlimit(resource.RLIMIT_CPU, (6 * MOST_SECONDS, 6 * MOST_SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (30 * MOST_SECONDS, 30 * MOST_SECONDS))
         signal.alarm(60 * MOST_SECONDS)
         code = main(arguments)
     except SystemExit as error:
