@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | tables | clean; needs Python >= 3.11 with venv, and nothing else.
+# make demo | test | fuzz | lint | bench | tables | clean; needs Python >= 3.11 with venv, and nothing else.
 # Another Python: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -8,11 +8,12 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test slurm lint bench tables clean
+.PHONY: help demo test fuzz slurm lint bench tables clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and show the best chains"
 	@echo "make test   run all tests"
+	@echo "make fuzz   try damaged files and hostile options: N=200 inputs a reader and a command"
 	@echo "make slurm  run the tests that need SLURM (as root, tests/slurm/one_node.sh start)"
 	@echo "make lint   check style, docstrings and workflow"
 	@echo "make bench  run the benchmarks"
@@ -29,6 +30,13 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tests
 	$(PYTEST) -n 2 -m "not slurm"
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -n 2 -m cuda
+
+# another seed, other inputs: make fuzz N=1000 SEED=2
+N ?= 200
+SEED ?= 1
+
+fuzz: $(VENV)/.tests
+	GPU_TOOLS_FUZZ=$(N) GPU_TOOLS_FUZZ_SEED=$(SEED) $(PYTEST) -n 2 tests/fuzz
 
 slurm: $(VENV)/.tests
 	$(PYTEST) -m slurm -s

@@ -9,6 +9,11 @@ from __future__ import annotations
 from os import PathLike
 
 
+def printable(text: str) -> str:
+    """Return a text in one line: what a terminal would not show, or obey, stands as its code."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class GpuToolsError(Exception):
     """Base of all deliberate errors; the command line turns it into exit code 1."""
 

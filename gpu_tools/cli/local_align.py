@@ -20,7 +20,7 @@ from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statisti
 @pairwise.options
 @loci.region_of("the subjects")
 @click.option(
-    "--k", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
+    "--k", type=options.count(1), default=10, show_default=True, metavar="N",
     help="Most alignments of a pair of sequences.",
 )  # fmt: skip
 @click.option(

@@ -7,18 +7,20 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 
 from gpu_tools.cli.common.lazy import LazyGroup
-from gpu_tools.errors import GpuToolsError
+from gpu_tools.errors import GpuToolsError, printable
+from gpu_tools.formats.files import streams_read_once
 from gpu_tools.model.resources import installed_version
 
 COMMANDS = (
     "check", "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
     "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align", "warm-up",
 )  # fmt: skip
+_SHOWN = 60
 BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 
@@ -47,35 +49,79 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
         0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _open_missing_streams()
+    arrived: list[int] = []
     try:
-        with _ended_as_interrupted():
+        with _interrupts_noted(arrived), streams_read_once():
             return program.main(arguments, prog_name=_name(program), standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return WRONG_USAGE
+    except BrokenPipeError:
+        _abandon_output()  # the reader went away: leave quietly
+        return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        # the reader went away: leave quietly, and keep Python from flushing into the closed pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_INPUT
-    except (GpuToolsError, MemoryError) as error:
-        if "--debug" in arguments:
+    except Exception as error:
+        if arrived:  # compiled code and libraries turn interrupts into errors of their own
+            return _failed("interrupted", INTERRUPTED)
+        if "--debug" in arguments or (reason := _reason(error)) is None:
             raise
-        return _failed(str(error) or "out of memory", BAD_INPUT)
+        return _failed(reason, BAD_INPUT)
+
+
+def _reason(error: Exception) -> str | None:
+    """Return what is wrong with the input or the machine; None if it is the program."""
+    if isinstance(error, GpuToolsError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[:_SHOWN]!r} cannot be written as text in UTF-8"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return None
 
 
 @contextmanager
-def _ended_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM, which schedulers send, clean up as an interrupt does."""
+def _interrupts_noted(arrived: list[int]) -> Iterator[None]:
+    """Note interrupts, and let SIGTERM, which schedulers send, clean up as one does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def interrupt(number: int, frame) -> None:
+        arrived.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        numbers.append(signal.SIGINT)  # a job in the background of a shell ignores it
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _open_missing_streams() -> None:
+    """Put nothing where standard input, output or error is closed: no file gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+
+
+def _abandon_output() -> None:
+    """Keep Python from writing once more, at its end, what could not be written."""
+    try:
+        sys.stdout.flush()
+    except (AttributeError, ValueError):
+        pass  # there is no output, or it is no file
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _name(program: click.Command) -> str:
@@ -83,5 +129,7 @@ def _name(program: click.Command) -> str:
 
 
 def _failed(reason: str, code: int) -> int:
-    click.echo(f"gpu-tools: error: {reason}", err=True)
+    _abandon_output()
+    with suppress(OSError):  # there is nobody to tell
+        click.echo(f"gpu-tools: error: {printable(reason)}", err=True)
     return code

@@ -30,7 +30,7 @@ def _cost(name: str, least: int, text: str):
 @click.command("match-approximate")
 @matching
 @click.option(
-    "--max-distance", type=click.IntRange(0), metavar="D",
+    "--max-distance", type=options.count(), metavar="D",
     help="Report every end position within this distance.",
 )  # fmt: skip
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import PurePath
 from typing import NamedTuple
@@ -26,11 +27,14 @@ from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Segments
 from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 from gpu_tools.segments.significance import statistics
+from gpu_tools.segments.units import as_numbers
 
 SHORT = 1 << 16
 """Records with fewer values are searched on the CPU: a launch on a GPU takes longer."""
 LARGEST_WHOLE = 2**62
 """Integers below this magnitude stay within 64 bits when a constant is subtracted."""
+LARGEST_EXACT = 2**53 - LARGEST
+"""Integers up to this magnitude are exact as floats, also less a constant."""
 
 
 class Record(NamedTuple):
@@ -77,7 +81,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     help="Keep segments that score X or more.",
 )  # fmt: skip
 @click.option(
-    "--min-length", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    "--min-length", type=options.count(1), default=1, show_default=True, metavar="N",
     help="Keep segments of N symbols or more.",
 )  # fmt: skip
 @click.option(
@@ -87,7 +91,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
 @click.option("--bed", metavar="FILE", help="Also write the segments as BED.")
 @click.option("--gff3", metavar="FILE", help="Also write the segments as GFF3.")
 @click.option(
-    "--feature", default=REGION, show_default=True, metavar="TYPE",
+    "--feature", type=options.NameType(), default=REGION, show_default=True, metavar="TYPE",
     help="Type of the features in GFF3, a term of the Sequence Ontology.",
 )  # fmt: skip
 @loci.coordinates
@@ -142,19 +146,26 @@ def _sequences(paths: tuple[str, ...], scale: Scale, coordinates: str) -> list[R
 
 def _tracks(path: str, subtract: Decimal) -> list[Record]:
     tracks = read_tracks(path) if is_track(path) else [(PurePath(path).stem, read_values(path))]
-    return [
-        Record(name, _less(numbers, subtract), path, Locus.whole(name, len(numbers)))
-        for name, numbers in tracks
-    ]
+    records = []
+    for name, numbers in tracks:
+        with _errors_of(path, name):
+            values = _less(numbers, subtract)
+        records.append(Record(name, values, path, Locus.whole(name, len(values))))
+    return records
 
 
 def _less(values: NDArray, subtract: Decimal) -> NDArray:
-    """Return the numbers less a constant; integers stay integers where that cannot overflow."""
-    if not subtract:
-        return values
-    whole = values.dtype.kind in "biu" and subtract == int(subtract)
-    if whole and max(-int(values.min()), int(values.max())) < LARGEST_WHOLE:
+    """Return the numbers less a constant: integers less an integer stay integers."""
+    values = as_numbers(values, 1)
+    if not subtract or values.dtype.kind == "f":
+        return values.astype(np.float64) - float(subtract) if subtract else values
+    largest = max(-int(values.min()), int(values.max()))
+    if subtract == int(subtract) and largest < LARGEST_WHOLE:
         return values.astype(np.int64) - int(subtract)
+    if subtract == int(subtract) or largest > LARGEST_EXACT:
+        raise InputError(
+            f"less {subtract} the integers exceed what is exact", expected="smaller values"
+        )
     return values.astype(np.float64) - float(subtract)
 
 
@@ -167,11 +178,16 @@ def _best(values: NDArray, **options) -> Segments:
 
 
 def _search(search: Callable, record: Record, device, threads) -> Segments:
-    try:
+    with _errors_of(record.path, record.name):
         return search(record.values, device=device, threads=threads)
+
+
+@contextmanager
+def _errors_of(path: str, name: str) -> Iterator[None]:
+    try:
+        yield
     except InputError as error:
-        name = record.name if is_track(record.path) else None
-        raise error.located(path=record.path, record=name) from None
+        raise error.located(path=path, record=name if is_track(path) else None) from None
 
 
 def _chosen(

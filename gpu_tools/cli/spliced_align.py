@@ -78,7 +78,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "the model's points.",
 )  # fmt: skip
 @click.option(
-    "--min-intron", type=click.IntRange(min=0), metavar="N",
+    "--min-intron", type=options.count(), metavar="N",
     help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
 @click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")

@@ -20,7 +20,7 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
     "there is one, a GPU.",
 )  # fmt: skip
 @click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N",
+    "--threads", type=options.count(1), metavar="N",
     help="Processes that compile at the same time.  [default: one a processor]",
 )  # fmt: skip
 @options.common

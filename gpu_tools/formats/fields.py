@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -17,6 +17,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _STRANDS = {"+": False, "-": True, ".": False}
 
 
+BED_NAME = re.compile(r"(?!#|(track|browser)(\s|$))[^\t\r\n]+")
+"""A sequence's name that BED can hold: lines that begin otherwise are no data."""
 _NOT_DATA_OF_BED = re.compile(r"\s*$|#|(track|browser)(\s|$)")
 
 
@@ -90,6 +92,19 @@ class Location:
         if first >= after:
             raise self.error(f"start {first} does not lie before end {after}")
         return first, after
+
+
+def bed_line(*fields: object) -> str:
+    """Return a line of BED.
+
+    Raises
+    ------
+    OutputError
+        If readers would not take a line that begins with that name for data.
+    """
+    if not BED_NAME.fullmatch(str(fields[0])):
+        raise OutputError(f"the name {fields[0]!r} cannot stand in BED")
+    return "\t".join(map(str, fields)) + "\n"
 
 
 def bed_fields(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
+import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -17,9 +19,30 @@ from gpu_tools.errors import InputError, OutputError
 
 STANDARD_STREAM = "-"
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
+_BLOCK = 1 << 17
+_HARMLESS, _LARGEST_RATIO = 1 << 28, 200
+"""So many bytes any file may become; a larger one at most so many times as large as it is."""
+_NAME_PART = 40
+"""Symbols of an output's name in that of its temporary file, which must not become too long."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_HEAD = 18
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+class _ReadOnce:
+    """The pipes and terminals that have been read, which have nothing for a second reader."""
+
+    read: set[tuple[int, int]] | None = None
+
+
+@contextmanager
+def streams_read_once() -> Iterator[None]:
+    """Have inputs that cannot be read twice refused the second time, within the block."""
+    before, _ReadOnce.read = _ReadOnce.read, set()
+    try:
+        yield
+    finally:
+        _ReadOnce.read = before
 
 
 @contextmanager
@@ -37,7 +60,7 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
             compression = compression_of(raw)
             if compression == "bgzip" and raw.seekable():
                 _check_bgzip_end(raw)
-            with nullcontext(raw) if compression == "none" else gzip.open(raw) as stream:
+            with nullcontext(raw) if compression == "none" else _decompressed(raw) as stream:
                 yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -45,6 +68,34 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+
+
+def _decompressed(raw: BinaryIO) -> io.BufferedReader:
+    return io.BufferedReader(_Decompressed(raw), _BLOCK)
+
+
+class _Decompressed(io.RawIOBase):
+    """The bytes of a gzip file; one that explodes is a `gzip.BadGzipFile`."""
+
+    def __init__(self, raw: BinaryIO):
+        self._raw, self._stream, self._size = raw, gzip.GzipFile(fileobj=raw), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        size = self._stream.readinto(buffer)
+        self._size += size
+        if self._size > _HARMLESS and self._raw.seekable() and self._ratio() > _LARGEST_RATIO:
+            raise gzip.BadGzipFile(f"it becomes more than {_LARGEST_RATIO} times as large")
+        return size
+
+    def _ratio(self) -> float:
+        return self._size / self._raw.tell()
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def compression_of(stream: BinaryIO) -> str:
@@ -66,9 +117,39 @@ def _check_bgzip_end(raw: BinaryIO) -> None:
 
 
 def _raw(path):
-    if str(path) == STANDARD_STREAM:
-        return nullcontext(sys.stdin.buffer)
-    return open(path, "rb")
+    if str(path) != STANDARD_STREAM:
+        state = Path(path).stat()
+        _check_first(path, state)
+        stream = open(path, "rb")  # noqa: SIM115  (the caller closes it)
+        if _is_endless(state) and not stream.isatty():
+            stream.close()
+            raise InputError("it is a device", path=path, expected="a file")
+        return stream
+    if sys.stdin is None:
+        raise InputError("it is closed", path=path)
+    with suppress(OSError):  # a test's input is no file
+        _check_first(path, os.fstat(sys.stdin.fileno()))
+    return nullcontext(sys.stdin.buffer)
+
+
+def _check_first(path, state: os.stat_result) -> None:
+    """Raise an error if something that is read to its end, as a pipe is, has been read before."""
+    is_file = stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode) or _is_null(state)
+    if _ReadOnce.read is None or (is_file and str(path) != STANDARD_STREAM):
+        return
+    known = state.st_dev, state.st_ino
+    if known in _ReadOnce.read:
+        raise InputError("it is needed twice, and can be read once", path=path, expected="a file")
+    _ReadOnce.read.add(known)
+
+
+def _is_endless(state: os.stat_result) -> bool:
+    """Tell whether it is a device, such as one of zeros, though not the empty one."""
+    return (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)) and not _is_null(state)
+
+
+def _is_null(state: os.stat_result) -> bool:
+    return stat.S_ISCHR(state.st_mode) and os.path.samestat(state, Path(os.devnull).stat())
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
@@ -92,16 +173,33 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
 
 def check_writable(*paths: str | os.PathLike | None) -> None:
-    """Raise `OutputError` if a result could not be written, before work begins; None is no file."""
-    for path in (Path(path) for path in paths if path is not None):
-        if str(path) == STANDARD_STREAM or _is_stream(path):
-            continue
-        if path.is_dir():
-            raise OutputError(f"{path}: cannot be written (it is a folder)")
-        if not path.parent.is_dir():
-            raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
-        if not os.access(path.parent, os.W_OK):
-            raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
+    """Raise `OutputError` if results could not be written, before work begins; None is no file.
+
+    Two results in one file are an error too: one would replace the other, or be mixed with it.
+    """
+    written = [path for path in paths if path is not None]
+    files = [_file_of(path) for path in written]
+    for k, path in enumerate(written):
+        if files[k] in files[:k] and files[k] != os.devnull:
+            raise OutputError(f"{path}: named for two outputs; expected a file for each")
+        if not is_stream(path):
+            try:
+                _check_folder(Path(path))
+            except OSError as error:
+                raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _file_of(path: str | os.PathLike) -> str:
+    return os.path.realpath("/dev/stdout" if str(path) == STANDARD_STREAM else path)
+
+
+def _check_folder(path: Path) -> None:
+    if path.is_dir():
+        raise OutputError(f"{path}: cannot be written (it is a folder)")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
 
 
 @contextmanager
@@ -116,40 +214,58 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     OutputError
         If the folder or the file cannot be written.
     """
-    if _is_stream(path):
-        yield Path(path)
+    if is_stream(path):
+        with _written_errors(path):
+            yield Path(path)
         return
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent
+            prefix=f".{target.name[:_NAME_PART]}.", suffix=target.suffix, dir=target.parent
         )
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        _rename(temporary, target)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+        with _written_errors(path):
+            yield temporary
+            _rename(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _is_stream(path: str | os.PathLike) -> bool:
+@contextmanager
+def _written_errors(path: str | os.PathLike) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # the reader has had enough
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def is_stream(path: str | os.PathLike) -> bool:
+    """Tell whether an output is standard output, a pipe or a device, which cannot be replaced."""
     path = Path(path)
-    if str(path).startswith(_OPEN_STREAMS):  # a stream, even where it is redirected to a file
+    # /dev/stdout is a stream, even where it is redirected to a file
+    if str(path) == STANDARD_STREAM or str(path).startswith(_OPEN_STREAMS):
         return True
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _rename(temporary: Path, path: Path) -> None:
-    # mkstemp makes private files; the result gets the permissions of any new file
+    temporary.chmod(_mode_of(path))
+    temporary.replace(path)
+
+
+def _mode_of(path: Path) -> int:
+    """Return the permissions of a file, or those of any new one; mkstemp makes private files."""
+    with suppress(OSError):
+        return stat.S_IMODE(path.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
-    temporary.replace(path)
+    return 0o666 & ~mask
 
 
 def suffix_of(path: str | os.PathLike, suffixes: tuple[str, ...], kind: str) -> str:
@@ -167,12 +283,21 @@ def suffix_of(path: str | os.PathLike, suffixes: tuple[str, ...], kind: str) -> 
 def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
     """Open a text output that appears only when complete; ``-`` is standard output."""
     if str(path) == STANDARD_STREAM:
-        yield sys.stdout
-        sys.stdout.flush()
+        with _standard_output() as stream:
+            yield stream
         return
     with replaced_when_complete(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
             yield stream
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    if sys.stdout is None:
+        raise OutputError("standard output: cannot be written (it is closed)")
+    with _written_errors("standard output"):
+        yield sys.stdout
+        sys.stdout.flush()
 
 
 @contextmanager

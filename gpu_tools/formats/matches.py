@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple, TextIO
 
+from gpu_tools.formats.fields import bed_line
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import write_table
 
@@ -41,7 +42,6 @@ def write_matches(
 def _written(rows: Iterable[MatchRow], stream: TextIO | None) -> Iterator[tuple]:
     for row in rows:
         if stream:
-            stream.write(
-                f"{row.text}\t{row.start}\t{row.end}\t{row.pattern}\t{row.score}\t{row.strand}\n"
-            )
+            interval = row.start, row.end
+            stream.write(bed_line(row.text, *interval, row.pattern, row.score, row.strand))
         yield (row.pattern, row.text, row.start + 1, row.end, row.strand, *row.rest)

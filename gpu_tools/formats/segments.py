@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
 from gpu_tools.formats.exons.gff import escape_seqid, feature_line, gff3_head
+from gpu_tools.formats.fields import bed_line
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import write_table
 
@@ -79,7 +80,8 @@ def write_segments(
 def _written(rows, bed: TextIO | None, gff3: TextIO | None, feature, width) -> Iterator[tuple]:
     for row in rows:
         if bed:
-            bed.write(f"{row.sequence}\t{row.start}\t{row.end}\tsegment{row.rank}\t{row.score}\n")
+            name = f"segment{row.rank}"
+            bed.write(bed_line(row.sequence, row.start, row.end, name, row.score))
         if gff3:
             gff3.write(_feature(row, feature))
         yield (row.sequence, row.rank, row.start + 1, row.end, row.score, row.evalue)[:width]

@@ -7,7 +7,10 @@ extends and writes back. Importing this module mends the cache of the CPU, `secu
   number: each may then read, now or later, what was compiled for the other's types, and compute
   wrong results without an error. So processes hold a lock while they read or write.
 - An index or a compiled function that cannot be read is an error of numba's. It may be damaged, or
-  name a class that has been renamed. Here the function is compiled again.
+  name a class that has been renamed. Here the function is compiled again. What cannot be stored,
+  on a full disk, is an error of numba's too. Here there is a warning.
+- numba writes the index before the function. A process that ends in between can leave an older
+  function under the new one's name. Here the older one is removed first.
 - numba compiles a function again if its own file has changed, although it contains what it calls
   from other files. Here it does so if any file of the package has changed.
 - Processes that need a function at the same time each compile it. Here one does, the others wait.
@@ -23,6 +26,7 @@ kernel at the same time both load it, and the second one fails.
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -36,9 +40,11 @@ from typing import TextIO
 
 from numba.core import caching
 
-from gpu_tools.hardware.cache_folder import private_folder
 from gpu_tools.hardware.compiling import about_to_compile
+from gpu_tools.hardware.interrupts import deferred_interrupts
+from gpu_tools.hardware.own_files import private_folder
 
+_log = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
 _WAIT_SECONDS = 300.0
 """So long a process waits for another one that compiles the same function."""
@@ -58,6 +64,7 @@ def secure(caching: ModuleType) -> None:
         (files, "load", _under_lock),
         (files, "save", partial(_under_lock, needed=True)),
         (files, "_load_index", partial(_unless_damaged, dict)),
+        (files, "_save_index", _without_old_data),
         (files, "_load_data", partial(_unless_damaged, lambda: None)),
         (locator, "get_source_stamp", _with_package),
         (caching.Cache, "load_overload", _compiled_by_one),
@@ -114,6 +121,21 @@ def _unless_damaged(otherwise: Callable, method):
             return otherwise()
 
     return read
+
+
+def _without_old_data(method):
+    """Mend the writing of an index, whose last entry is new: no older file has its name.
+
+    A process that ends before it has written the new one would leave other code under that name.
+    """
+
+    @wraps(method)
+    def save_index(self, overloads):
+        for name in list(overloads.values())[-1:]:
+            Path(self._data_path(name)).unlink(missing_ok=True)
+        return method(self, overloads)
+
+    return save_index
 
 
 def _with_package(method):
@@ -184,7 +206,9 @@ def _compiled_by_one(method):
             return method(self, signature, target)
 
         def search():
-            found = method(self, signature, target)
+            found = None
+            with deferred_interrupts(), suppress(OSError):  # what cannot be read is compiled
+                found = method(self, signature, target)
             return _of_package(self, signature, target) if found is None else found
 
         found = search()
@@ -206,7 +230,7 @@ def _of_package(self, signature, target):
         return None
     own = self._cache_file
     files = type(own)(folder, self._impl.filename_base, own._source_stamp)
-    with suppress(OSError):
+    with deferred_interrupts(), suppress(OSError):
         data = files.load(self._index_key(signature, target.codegen()))
         return None if data is None else self._impl.rebuild(target, data)
 
@@ -239,10 +263,19 @@ def _and_let_others(method):
     def save(self, *arguments):
         try:
             return method(self, *arguments)
+        except OSError as error:  # it is compiled, and needs no cache
+            _tell_not_stored(error.strerror)
+            return None
         finally:
             _end_turn(self)
 
     return save
+
+
+@cache
+def _tell_not_stored(why: str) -> None:
+    """Tell, once for each reason."""
+    _log.warning("compiled code cannot be stored (%s): the next run compiles it again", why)
 
 
 def _temporary_locator(caching: ModuleType) -> type:

@@ -10,7 +10,9 @@ from functools import cache
 
 from gpu_tools.errors import DeviceError
 
-_SPECIFICATION = re.compile(r"(auto|cpu|cuda|cuda:\d+(,\d+)*)")
+_SPECIFICATION = re.compile(r"(auto|cpu|cuda|cuda:[0-9]{1,4}(,[0-9]{1,4})*)")
+MOST_CPU_THREADS = 1024
+"""More threads of a CPU than this are not started: each needs memory."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ def is_specification(text: str) -> bool:
 
 
 def cpu_threads(threads: int | None = None) -> int:
-    """Return `threads`, or as many as there are processors that this process may use."""
-    return threads or len(os.sched_getaffinity(0))
+    """Return `threads`, `MOST_CPU_THREADS` at most; by default one for each processor."""
+    return min(threads or len(os.sched_getaffinity(0)), MOST_CPU_THREADS)
 
 
 def simulated() -> bool:

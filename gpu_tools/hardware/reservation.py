@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -111,23 +112,29 @@ def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
 
 
 def _folder() -> Path:
-    folder = Path(os.environ.get(FOLDER) or Path(tempfile.gettempdir()) / "gpu-tools-locks")
+    named = os.environ.get(FOLDER)
+    folder = Path(named or Path(tempfile.gettempdir()) / "gpu-tools-locks")
     try:
         folder.mkdir()
         folder.chmod(0o1777)
     except FileExistsError:
-        pass
+        if not folder.is_dir() or (folder.is_symlink() and not named):
+            raise DeviceError(f"{folder}: no folder for locks of GPUs (it is none)") from None
     except OSError as error:
         raise DeviceError(f"{folder}: no folder for locks of GPUs ({error.strerror})") from None
     return folder
 
 
 def _open(path: Path) -> TextIO:
+    how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a lock needs no more, and no pipe is read
     try:
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)  # a lock needs no more
+            handle = os.open(path, how)
         except FileNotFoundError:
-            handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            handle = os.open(path, how | os.O_CREAT, 0o644)
     except OSError as error:
         raise DeviceError(f"{path}: cannot be locked ({error.strerror})") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise DeviceError(f"{path}: cannot be locked (it is not a file)")
     return open(handle, encoding="ascii")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -42,16 +43,30 @@ def load_json(
     """
     shipped = folder / f"{name_or_path}.json"
     is_name = Path(name_or_path).name == str(name_or_path)
-    path = shipped if is_name and shipped.is_file() else Path(name_or_path)
+    path = shipped if is_name and os.path.isfile(shipped) else Path(name_or_path)  # noqa: PTH113
     try:
-        text = _text(path, kind, shipped_in(folder))
-        return build(json.loads(text, parse_constant=_refuse_constant))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"not JSON ({error.msg})", path=path, line=error.lineno, expected=_a(kind)
-        ) from None
+        return build(parse_json(_text(path, kind, shipped_in(folder)), _a(kind)))
     except InputError as error:
         raise error.located(path=path) from None
+
+
+def parse_json(text: str, expected: str | None = None) -> Any:
+    """Return what a text in JSON holds.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON, or holds what has no meaning here: infinities, numbers of thousands of
+        digits, hundreds of brackets within each other.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON ({error.msg})", line=error.lineno, expected=expected) from None
+    except RecursionError:
+        raise InputError("JSON that is nested too deeply", expected=expected) from None
+    except ValueError:
+        raise InputError("an integer of too many digits", expected=expected) from None
 
 
 def _a(kind: str) -> str:

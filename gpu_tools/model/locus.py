@@ -18,11 +18,11 @@ from gpu_tools.model.sequences import Sequence
 
 COORDINATES = ("record", "locus")
 """What results on a locus are given in: its record's coordinates, or its own."""
-_BOUND = r"([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)"
+_BOUND = r"([1-9][0-9]{0,2}(?:,[0-9]{3}){1,5}|[1-9][0-9]{0,17})"
 _NAME = rf"(\S+):{_BOUND}-{_BOUND}"
 _LOCUS_NAME = re.compile(_NAME)
 _ORIGIN = re.compile(rf"(?:^|\s)locus={_NAME}(?!\S)")
-_RECORD_LENGTH = re.compile(r"(?:^|\s)record_length=(\d+)(?!\S)")
+_RECORD_LENGTH = re.compile(r"(?:^|\s)record_length=([0-9]{1,18})(?!\S)")
 _log = logging.getLogger(__name__)
 
 

@@ -48,9 +48,10 @@ def max_segment(
     Ties: of runs with the same sum the one that starts first, then the shortest.
 
     Sums of integers are exact. Floats are cut towards zero to multiples of a power of two u, the
-    same for all values, with ``n * max(abs(values)) < 2**62 * u``, at most 4 times what that needs;
-    sums of these multiples are exact and have no order, so that they are equal on all devices. The
-    sum of k values is off by less than ``k * u``. Values below u count as 0.
+    same for all values, with ``n * max(abs(values)) < 2**62 * u``, at most 4 times what that needs,
+    and not below 2^-1023; sums of these multiples are exact and have no order, so that they are
+    equal on all devices. The sum of k values is off by less than ``k * u``. Values below u count
+    as 0.
 
     References
     ----------

@@ -201,10 +201,12 @@ def _best_sites(lists, length, shortest, penalty):
     (_, donors, donor_scores), (last_usual, lasts, last_scores) = lists[2:]
     left = np.zeros(len(donors), dtype=np.int64)
     next_first, next_acceptor, next_donor, next_last, taken = 0, 0, 0, 0, 0
-    inside, outside, best = 0, 0, 0
+    # a part may also begin within an intron, whose penalty it then pays, or gains
+    gained = max(-penalty, 0)
+    inside, outside, best = 0, gained, gained
     for i in range(length + 1):
         if next_donor < len(donors) and donors[next_donor] == i:
-            left[next_donor] = max(inside + donor_scores[next_donor] - penalty, 0)
+            left[next_donor] = max(inside + donor_scores[next_donor] - penalty, gained)
             next_donor += 1
         leave = last_usual
         if next_last < len(lasts) and lasts[next_last] == i:

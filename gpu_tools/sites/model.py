@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
@@ -114,7 +115,17 @@ class GeneSites:
         return sha256(text.encode()).hexdigest()[:16]
 
     def with_penalty(self, penalty: int) -> GeneSites:
-        """Return the model with one penalty for short introns; it rises from there as before."""
+        """Return the model with one penalty for short introns; it rises from there as before.
+
+        Raises
+        ------
+        ScoringError
+            If the penalty is larger than one of a model may be.
+        """
+        if abs(penalty) > LARGEST_PENALTY:
+            raise ScoringError(
+                f"an intron penalty of {penalty} is too large; expected at most {LARGEST_PENALTY}"
+            )
         introns = (replace(i, penalties=((i.penalties[0][0], penalty),)) for i in self.introns)
         return replace(self, introns=tuple(introns))
 

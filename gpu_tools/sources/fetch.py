@@ -14,9 +14,10 @@ from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.files import check_writable, open_binary
 from gpu_tools.formats.sequences.fasta import iterate_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.sources.http import TemporaryError, shown
+from gpu_tools.sources.http import Request, TemporaryError, shown
+from gpu_tools.sources.partial import partial_file
 from gpu_tools.sources.services import Settings, client_of, is_permanent, request_of
-from gpu_tools.sources.source import Source, parse_source
+from gpu_tools.sources.source import Source, parse_source, without_login
 
 _MANY = ("url", "file")  # kinds that may hold several records
 _HEAD = 1 << 10
@@ -27,9 +28,9 @@ _PAGE = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 class Provenance:
     """What was fetched.
 
-    `source` is the text of the source; `address` the file or URL, without keys; `retrieved` the
-    time in UTC; `size` the bytes received and `sha256` their sum; `records` and `symbols` what they
-    hold.
+    `source` is the text of the source and `address` the file or URL, both without keys and
+    passwords; `retrieved` the time in UTC; `size` the bytes received and `sha256` their sum;
+    `records` and `symbols` what they hold.
     """
 
     source: str
@@ -84,19 +85,15 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
     check_writable(output)
     if source.kind == "file":
         return _written(source, text, source.fields["path"], Path(source.fields["path"]), output)
-    target = Path(output).absolute()
-    part = target.with_name(f".{target.name}.part")
     client = client_of(source, settings)
     request = request_of(source, settings, client)
-    client.download(request, part, lambda path: check(path, source))
-    try:
-        return _written(source, text, request.address, part, output)
-    finally:
-        part.unlink(missing_ok=True)
+    with partial_file(output) as part:
+        client.download(request, part, lambda path: check(path, source, request))
+        return _written(source, without_login(text), request.address, part.path, output)
 
 
-def check(path: Path, source: Source) -> None:
-    """Raise an error unless the file is the source's complete answer.
+def check(path: Path, source: Source, request: Request) -> None:
+    """Raise an error unless the file is the source's complete answer to a request.
 
     Raises
     ------
@@ -105,7 +102,7 @@ def check(path: Path, source: Source) -> None:
     FetchError
         If an address's answer is no FASTA.
     """
-    problem = _no_fasta(path)
+    problem = _no_fasta(path, request)
     if problem:
         permanent = source.kind in _MANY or is_permanent(problem)
         raise FetchError(problem) if permanent else TemporaryError(problem)
@@ -113,9 +110,12 @@ def check(path: Path, source: Source) -> None:
         _check_record(path, source)
 
 
-def _no_fasta(path: Path) -> str | None:
-    with open_binary(path) as stream:
-        head = stream.read(_HEAD)
+def _no_fasta(path: Path, request: Request) -> str | None:
+    try:
+        with open_binary(path) as stream:
+            head = request.hide(stream.read(_HEAD))
+    except InputError as error:
+        return error.problem
     if head.lstrip()[:1] in (b">", b"@"):  # FASTA or FASTQ
         return None
     if not head.strip():

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import requests
 import tenacity
 
-from gpu_tools.errors import FetchError
+from gpu_tools.errors import FetchError, InputError, OutputError
+from gpu_tools.model.json_model import parse_json
 from gpu_tools.sources.pace import Pace
+from gpu_tools.sources.partial import PartialFile
+from gpu_tools.sources.source import without_login
 
 _log = logging.getLogger(__name__)
 _CHUNK = 1 << 16
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
 _SHOWN_CHARACTERS = 120
+_LARGEST_JSON = 1 << 24
+_HIDDEN = "***"
 
 
 class TemporaryError(FetchError):
@@ -43,7 +48,18 @@ class Request:
     @property
     def address(self) -> str:
         """The full address without the secrets."""
-        return requests.Request("GET", self.url, params=self.parameters).prepare().url
+        try:
+            url = requests.Request("GET", self.url, params=self.parameters).prepare().url
+        except (requests.RequestException, ValueError):  # no address; the request says so
+            url = self.url
+        return without_login(url)
+
+    def hide(self, text: bytes) -> bytes:
+        """Return what a server says without the secrets."""
+        for secret in self.secrets.values():
+            for spelling in (secret, quote_plus(secret)):
+                text = text.replace(spelling.encode(), _HIDDEN.encode())
+        return text
 
 
 @dataclass(frozen=True)
@@ -76,39 +92,42 @@ class Client:
 
         def attempt():
             with self._answer(request, {}) as response:
-                text = response.content
+                text = request.hide(next(response.iter_content(_LARGEST_JSON), b""))
             try:
-                return json.loads(text)
-            except ValueError:
+                return parse_json(text.decode("utf-8"))
+            except (InputError, UnicodeDecodeError):
                 raise TemporaryError(f"no JSON but {shown(text)}") from None
 
         return self._patiently(request, attempt)
 
-    def download(self, request: Request, path: Path, check: Callable[[Path], None]) -> None:
+    def download(self, request: Request, part: PartialFile, check: Callable[[Path], None]) -> None:
         """Write an answer to a file, going on where an earlier attempt left off.
 
         What an earlier call left in the file is continued if the server says that it is a part of
-        the same answer; a small file beside it remembers the request. `check` gets the complete
-        file; it raises `TemporaryError` for what is to be repeated, `FetchError` for what is not.
+        the same answer. `check` gets the complete file; it raises `TemporaryError` for what is to
+        be repeated, `FetchError` for what is not.
 
         Raises
         ------
         FetchError
             If there is no such answer, after as many attempts as patience allows.
+        OutputError
+            If the file cannot be written.
         """
-        part = _Part(path)
 
         def attempt() -> None:
             self._receive(request, part)
             try:
-                check(path)
+                check(part.path)
             except FetchError:
-                part.forget()
-                path.unlink(missing_ok=True)
+                part.restart()
                 raise
 
-        self._patiently(request, attempt)
-        part.forget()
+        try:
+            self._patiently(request, attempt)
+        except OSError as error:
+            raise OutputError(f"{part.path}: cannot be written ({error.strerror})") from None
+        part.complete = True
 
     def _patiently(self, request: Request, attempt: Callable):
         patience = self.patience
@@ -140,15 +159,20 @@ class Client:
         except FetchError as error:
             raise FetchError(f"{request.address}: {error}") from None
 
-    def _receive(self, request: Request, part: _Part) -> None:
-        with self._answer(request, part.headers(request.address)) as response:
-            status = response.status_code
-            if status == 416 or (status == 206 and not part.continues(response)):
-                part.forget()  # the file is complete already, or of another version
-                raise TemporaryError(f"an answer {status} without the requested part", 0.0)
-            part.remember(request.address, response)
-            with part.path.open("ab" if status == 206 else "wb") as stream:
-                stream.writelines(response.iter_content(_CHUNK))
+    def _receive(self, request: Request, part: PartialFile) -> None:
+        headers = part.headers(request.address)
+        with self._answer(request, headers) as response:
+            status, whole = response.status_code, None
+            if status == 200:
+                part.begin(request.address, response.headers)
+            else:
+                whole = part.rest(response.headers) if headers and status == 206 else None
+                if whole is None:  # the file is complete already, or of another version
+                    part.restart()
+                    raise TemporaryError(f"an answer {status} without the requested part", 0.0)
+            part.append(response.iter_content(_CHUNK))
+        if whole is not None and part.size != whole:
+            raise TemporaryError(f"{part.size} bytes of {whole}", 0.0)
 
     @contextlib.contextmanager
     def _answer(self, request: Request, headers: dict[str, str]) -> Iterator[requests.Response]:
@@ -162,7 +186,8 @@ class Client:
                 timeout=self.patience.timeout,
                 stream=True,
             ) as response:
-                _check_status(response)
+                _check_encryption(request, response)
+                _check_status(request, response)
                 yield response
         # the texts of the errors of requests may hold the secrets
         except requests.Timeout:
@@ -177,51 +202,22 @@ class Client:
             raise FetchError(f"cannot be requested ({type(error).__name__})") from None
 
 
-class _Part:
-    """A file that may hold the beginning of an answer, and a note of which answer that is."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.note = Path(f"{path}.json")
-
-    def headers(self, address: str) -> dict[str, str]:
-        """Return the headers that ask for the rest only, none if that is not possible."""
-        try:
-            note = json.loads(self.note.read_text(encoding="utf-8"))
-            size = self.path.stat().st_size
-        except (OSError, ValueError):
-            return {}
-        if note.get("address") != address or not note.get("validator") or not size:
-            return {}
-        return {"Range": f"bytes={size}-", "If-Range": note["validator"]}
-
-    def continues(self, response: requests.Response) -> bool:
-        """Tell whether an answer 206 begins where the file ends."""
-        begin = f"bytes {self.path.stat().st_size}-" if self.path.exists() else "bytes 0-"
-        return response.headers.get("Content-Range", "").startswith(begin)
-
-    def remember(self, address: str, response: requests.Response) -> None:
-        """Note what identifies this version of the answer."""
-        validator = response.headers.get("ETag")
-        if not validator or validator.startswith("W/"):  # a weak tag does not promise equal bytes
-            validator = response.headers.get("Last-Modified")
-        self.note.write_text(json.dumps({"address": address, "validator": validator}))
-
-    def forget(self) -> None:
-        """Drop the note: the file cannot be continued."""
-        self.note.unlink(missing_ok=True)
+def _check_encryption(request: Request, response: requests.Response) -> None:
+    if request.url.lower().startswith("https:") and not response.url.startswith("https:"):
+        raise FetchError("the server redirects to an address without encryption")
 
 
-def _check_status(response: requests.Response) -> None:
+def _check_status(request: Request, response: requests.Response) -> None:
     status = response.status_code
     if status in (200, 206, 416):
         return
-    problem = f"the server answers {status} {response.reason}".rstrip()
+    reason = request.hide((response.reason or "").encode("utf-8")).decode("utf-8")
+    problem = f"the server answers {status} {reason}".rstrip()
     if status in _BUSY:
         seconds = _retry_after(response)
         demand = "" if seconds is None else f" and asks to wait {seconds:g} s"
         raise TemporaryError(problem + demand, seconds)
-    detail = next(response.iter_content(_CHUNK), b"")
+    detail = request.hide(next(response.iter_content(_CHUNK), b""))
     raise FetchError(f"{problem}: {shown(detail)}" if detail.strip() else problem)
 
 
@@ -229,7 +225,7 @@ def _retry_after(response: requests.Response) -> float | None:
     text = response.headers.get("Retry-After", "")
     with contextlib.suppress(ValueError):
         return max(float(text), 0.0)
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OverflowError):
         return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
     return None
 

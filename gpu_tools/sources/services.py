@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from gpu_tools.errors import FetchError
 from gpu_tools.sources.http import Client, Patience, Request
@@ -94,24 +95,27 @@ def _homologue(source: Source, settings: Settings, client: Client) -> Request:
         settings, f"homology/id/{gene_species}/{_unversioned(gene)}",
         {"target_species": species, "type": "orthologues", "sequence": "none"},
     ))  # fmt: skip
-    targets = [h["target"] for entry in found["data"] for h in entry["homologies"]]
-    if not targets:
+    try:
+        targets = [h["target"] for entry in found["data"] for h in entry["homologies"]]
+        names = [(-float(target["perc_id"]), str(target["id"])) for target in targets]
+    except (LookupError, TypeError, ValueError):
+        raise FetchError(f"Ensembl has no usable list of orthologues of {gene}") from None
+    if not names:
         raise FetchError(f"Ensembl knows no orthologue of {gene} in {species}")
-    best = min(targets, key=lambda target: (-float(target["perc_id"]), target["id"]))
-    return _cdna_of(best["id"], settings, client)
+    return _cdna_of(min(names)[1], settings, client)
 
 
 def _cdna_of(name: str, settings: Settings, client: Client) -> Request:
     found = _lookup(name, settings, client)
     if found["object_type"] == "Gene":
-        name = _unversioned(found["canonical_transcript"])
+        name = _unversioned(str(found.get("canonical_transcript")))
     return _ensembl(settings, f"sequence/id/{name}", {"type": "cdna"}, accept=_FASTA)
 
 
 def _lookup(name: str, settings: Settings, client: Client) -> dict:
     found = client.json(_ensembl(settings, f"lookup/id/{_unversioned(name)}"))
-    if not {"object_type", "species"} <= found.keys():
-        raise FetchError(f"Ensembl has no usable entry of {name}: {found}")
+    if not isinstance(found, dict) or not {"object_type", "species"} <= found.keys():
+        raise FetchError(f"Ensembl has no usable entry of {name}")
     return found
 
 
@@ -122,7 +126,8 @@ def _unversioned(name: str) -> str:
 def _ensembl(
     settings: Settings, path: str, parameters=None, accept: str = "application/json"
 ) -> Request:
-    return Request(f"{settings.ensembl_url.rstrip('/')}/{path}", parameters or {}, accept)
+    url = f"{settings.ensembl_url.rstrip('/')}/{quote(path, safe='/:')}"
+    return Request(url, parameters or {}, accept)
 
 
 _REQUESTS = {

@@ -14,7 +14,7 @@ FORMS = (
 )
 _ID = r"(?P<id>[A-Za-z0-9][A-Za-z0-9_.-]*)"
 _SPECIES = r"(?P<species>[a-z][a-z0-9_]*)"
-_INTERVAL = r"(?P<start>[1-9][0-9]*)-(?P<end>[1-9][0-9]*)"
+_INTERVAL = r"(?P<start>[1-9][0-9]{0,17})-(?P<end>[1-9][0-9]{0,17})"
 _KINDS = {
     "ncbi": re.compile(rf"ncbi:{_ID}(:{_INTERVAL})?"),
     "region": re.compile(
@@ -28,6 +28,7 @@ _KINDS = {
 }
 _CHECKSUM = re.compile(r"#(?P<method>sha256|md5)=(?P<sum>[0-9A-Fa-f]*)$")
 _DIGITS = {"sha256": 64, "md5": 32}
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,16 @@ def parse_source(text: str) -> Source:
             fields = {name: value for name, value in match.groupdict().items() if value}
             source = Source(address, kind, fields, checksum)
             if source.length is not None and source.length < 1:
-                raise InputError(f"{text!r} ends before it starts", expected="START-END")
+                raise InputError(
+                    f"{without_login(text)!r} ends before it starts", expected="START-END"
+                )
             return source
-    raise InputError(f"{text!r} is no source", expected=FORMS)
+    raise InputError(f"{without_login(text)!r} is no source", expected=FORMS)
+
+
+def without_login(text: str) -> str:
+    """Return a text with its addresses, but without the user and the password in them."""
+    return _LOGIN.sub("", text)
 
 
 def _without_checksum(text: str) -> tuple[str, tuple[str, str] | None]:
@@ -80,7 +88,7 @@ def _without_checksum(text: str) -> tuple[str, tuple[str, str] | None]:
     digits = _DIGITS[match["method"]]
     if len(match["sum"]) != digits:
         raise InputError(
-            f"{text!r} has a checksum of {len(match['sum'])} digits",
+            f"{without_login(text)!r} has a checksum of {len(match['sum'])} digits",
             expected=f"{digits} hexadecimal digits for {match['method']}",
         )
     return text[: match.start()], (match["method"], match["sum"].lower())

@@ -108,7 +108,7 @@ def test_subtract_from_numbers(run, tmp_path):
     assert rows(run(*arguments, "1", "--values", "v.npy")[1])[1][2:] == ["1", "1", str(2**62 - 2)]
     assert rows(run(*arguments, "3", "--values", "w.npy")[1])[1] == ["w", "1", "1", "2", "1"]
     assert rows(run(*arguments, "2.5", "--values", "w.npy")[1])[1] == ["w", "1", "1", "2", "2"]
-    assert len(rows(run(*arguments, "1", "--values", "huge.npy")[1])) == 1
+    assert run(*arguments, "1", "--values", "huge.npy")[0] == 1
 
 
 @pytest.mark.parametrize("text", ["x", "nan", "1001", "0.0000001", "1e9"])
@@ -116,6 +116,42 @@ def test_what_subtract_refuses(run, text):
     code, _, err = run("max-segments", "--values", "v.npy", "--subtract", text)
     assert code == 2
     assert "is not a number from -1000 to 1000 with at most 6 places" in err
+
+
+REFUSED = {
+    "complex": (np.array([1 + 2j, -3]), "values of type complex128; expected real numbers"),
+    "dates": (np.array(["2020-01-01"], "M8[D]"), "values of type datetime64[D]; expected real"),
+    "texts": (np.array(["1", "2"]), "values of type <U1; expected real numbers"),
+    "unsigned": (np.array([2**63], np.uint64), "values of 2^63 and more; expected 64-bit signed"),
+    "large": (np.array([2**62, 1]), "less {} the integers exceed what is exact; expected smaller"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("subtract", ["1", "0.5", "-1"])
+def test_subtract_from_what_is_no_number_or_too_large(run, tmp_path, kind, subtract):
+    values, message = REFUSED[kind]
+    np.save(tmp_path / "v.npy", values)
+    code, out, errors = run("max-segments", "--values", "v.npy", "--subtract", subtract)
+    assert (code, out) == (1, "")
+    assert f"error: v.npy: {message.format(subtract)}" in errors
+
+
+def test_subtract_is_exact_up_to_the_largest_integers(run, tmp_path):
+    for largest, subtract, score in (
+        (2**62 - 1, "-1", 2**62),
+        (2**53 - 1001, "0.5", 2**53 - 1001.5),
+    ):
+        np.save(tmp_path / "v.npy", np.array([largest]))
+        _, out, _ = run("max-segments", "--values", "v.npy", "--subtract", subtract)
+        assert float(rows(out)[1][-1]) == pytest.approx(score, rel=1e-15)
+
+
+def test_the_best_segment_and_the_first_of_all_may_differ(run, tmp_path):
+    (tmp_path / "v.txt").write_text("1\n-1\n2\n")
+    best, every = (run("max-segments", "--values", "v.txt", *o)[1] for o in ((), ("--all",)))
+    assert rows(best)[1] == ["v", "1", "1", "3", "2"]
+    assert rows(every)[1] == ["v", "1", "3", "3", "2"]
 
 
 def test_values_in_text_and_binary(run, tmp_path):

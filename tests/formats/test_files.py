@@ -1,9 +1,11 @@
+import gzip
 import os
 
 import pysam
 import pytest
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats import files
 from gpu_tools.formats.files import open_binary, open_output
 
 
@@ -40,6 +42,19 @@ def test_output_into_a_missing_folder(tmp_path):
     with pytest.raises(OutputError, match=r"none/x: cannot be written \(No such file"):
         with open_output(tmp_path / "none" / "x"):
             pass
+
+
+def test_a_file_that_explodes(tmp_path, monkeypatch):
+    """Of many equal symbols gzip makes a thousandth; what is small is harmless all the same."""
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(b"A" * 4_000_000))
+    with open_binary(path) as stream:
+        assert len(stream.read()) == 4_000_000
+    monkeypatch.setattr(files, "_HARMLESS", 1_000_000)
+    with pytest.raises(InputError, match=r"x.gz: broken compression \(it becomes more than 200 ti"):
+        with open_binary(path) as stream:
+            while stream.read(1 << 16):
+                pass
 
 
 def test_bgzip_cut_between_blocks(tmp_path):

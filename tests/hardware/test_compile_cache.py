@@ -1,12 +1,15 @@
 """Compiled functions on disk stay apart, whatever processes do at the same time."""
 
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
@@ -17,6 +20,7 @@ from numba.core.caching import IndexDataCacheFile
 import gpu_tools
 from gpu_tools.hardware import compile_cache as kernel_cache
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.interrupts import deferred_interrupts
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -120,7 +124,7 @@ def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
     (package / "hardware").mkdir(parents=True)
     for folder in (package, package / "hardware"):
         (folder / "__init__.py").touch()
-    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+    for name in ("compile_cache.py", "own_files.py", "compiling.py", "interrupts.py"):
         source = Path(kernel_cache.__file__).with_name(name)
         (package / "hardware" / name).write_text(source.read_text())
     mend = "import gpu_tools.hardware.compile_cache" if mended else ""
@@ -243,6 +247,7 @@ def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
 
 _MODULE = """
 import sys
+from functools import partial
 from pathlib import Path
 
 from numba import njit
@@ -272,26 +277,26 @@ def small_package(tmp_path):
     hardware.mkdir(parents=True)
     for folder in (package, hardware):
         (folder / "__init__.py").touch()
-    for name in ("compile_cache.py", "cache_folder.py", "compiling.py"):
+    for name in ("compile_cache.py", "own_files.py", "compiling.py", "interrupts.py"):
         source = Path(kernel_cache.__file__).with_name(name)
         (hardware / name).write_text(source.read_text())
     (package / "module.py").write_text(_MODULE)
     (tmp_path / "tmp").mkdir()
 
-    def start(**environment):
+    def start(preexec_fn=None, **environment):
         changed = {
             "PYTHONPATH": str(tmp_path / "lib"), "NUMBA_CACHE_DIR": "", "HOME": "/proc/none",
             "XDG_CACHE_HOME": "/proc/none", "TMPDIR": str(tmp_path / "tmp"), **environment,
         }  # fmt: skip
         return subprocess.Popen(
             [sys.executable, "-m", "gpu_tools.module"], env=os.environ | changed, text=True,
-            stdout=subprocess.PIPE, cwd=tmp_path,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, preexec_fn=preexec_fn,
         )  # fmt: skip
 
-    def run(**environment):
-        process = start(**environment)
-        out, _ = process.communicate()
-        assert process.returncode == 0
+    def run(**options):
+        process = start(**options)
+        out, errors = process.communicate()
+        assert process.returncode == 0, errors
         count, folder = out.split()
         return int(count), Path(folder)
 
@@ -325,6 +330,52 @@ def test_code_that_comes_with_a_package_is_used_where_the_cache_is_elsewhere(sma
     assert elsewhere in folder.parents
     shutil.rmtree(shipped)
     assert small_package.run(**environment) == (1, folder)
+
+
+def test_on_a_full_disk_functions_are_compiled_and_not_stored(small_package):
+    """No file can get a byte, as on a full disk."""
+    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, 0))
+    assert [small_package.run(preexec_fn=full)[0] for _ in range(2)] == [1, 1]
+    assert [small_package.run()[0] for _ in range(2)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage"), [("nbi", "cut"), ("nbc", "empty"), ("nbi", "folder"), ("nbc", "folder")]
+)
+def test_a_damaged_cache_is_no_error(small_package, suffix, damage):
+    _, folder = small_package.run()
+    (path,) = (found for found in folder.glob(f"*.{suffix}") if "module.function" in found.name)
+    content = {"cut": path.read_bytes()[:9], "empty": b""}
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(content[damage])
+    assert small_package.run()[0] == 1
+    assert small_package.run()[0] == (damage == "folder")
+
+
+def test_a_process_that_dies_leaves_no_older_code(tmp_path):
+    """The files of a cache hold what was compiled of an older function, then one is killed."""
+    IndexDataCacheFile(str(tmp_path), "function", "old").save("key", "old code")
+    cache = IndexDataCacheFile(str(tmp_path), "function", "new")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(cache, "_save_data", MagicMock(side_effect=KeyboardInterrupt))
+        cache.save("key", "new code")
+    assert cache.load("key") is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_waits_until_code_is_loaded(number):
+    arrived, before = [], signal.getsignal(number)
+    signal.signal(number, lambda *_: arrived.append(number))
+    try:
+        with deferred_interrupts(), deferred_interrupts():
+            signal.raise_signal(number)
+            assert arrived == []
+        assert arrived == [number]
+    finally:
+        signal.signal(number, before)
 
 
 def test_processes_that_need_a_function_at_once_compile_it_once(small_package):

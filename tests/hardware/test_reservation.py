@@ -1,6 +1,7 @@
 """Locks on GPUs, held by this process and by others."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -103,6 +104,39 @@ def test_no_folder_for_locks(cards, monkeypatch, tmp_path):
     with pytest.raises(DeviceError, match="no folder for locks"):
         with reserved("auto"):
             pass
+
+
+IN_THE_WAY = {
+    "pipe": (os.mkfifo, "GPU-b.lock: cannot be locked (it is not a file)"),
+    "folder": (os.mkdir, "GPU-b.lock: cannot be locked (it is not a file)"),
+    "link": (lambda path: path.symlink_to("/etc/passwd"), "cannot be locked (Too many levels of"),
+}
+
+
+@pytest.mark.parametrize("kind", IN_THE_WAY)
+def test_what_is_no_lock_file(cards, tmp_path, kind):
+    make, message = IN_THE_WAY[kind]
+    (tmp_path / "locks").mkdir()
+    make(tmp_path / "locks" / "GPU-b.lock")
+    with pytest.raises(DeviceError, match=re.escape(message)):
+        with reserved("auto"):
+            pass
+
+
+def test_a_folder_for_locks_that_leads_elsewhere(cards, monkeypatch, tmp_path):
+    """In the folder for temporary files anyone may have put a link; a user's own is followed."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "gpu-tools-locks").symlink_to("elsewhere")
+    monkeypatch.setenv("GPU_TOOLS_LOCKS", str(tmp_path / "gpu-tools-locks"))
+    with reserved("auto") as got:
+        assert got == "cuda:0"
+    (tmp_path / "elsewhere" / "GPU-b.lock").unlink()
+    monkeypatch.delenv("GPU_TOOLS_LOCKS")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(DeviceError, match="no folder for locks of GPUs"):
+        with reserved("auto"):
+            pass
+    assert os.listdir(tmp_path / "elsewhere") == []
 
 
 def test_cpu_needs_no_lock(monkeypatch, tmp_path):

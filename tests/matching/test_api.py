@@ -5,6 +5,7 @@ import pytest
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.matching.cpu import scan as cpu
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 from tests.oracles import matching as oracle
@@ -197,6 +198,28 @@ def test_wide_costs_need_32_bits():
         match_approximate(
             pattern_set({"p": "A" * 100}), [], costs=EditCosts(1, 2**28, 1), device="cpu"
         )
+
+
+@pytest.mark.parametrize("deletion", [1000, 1 << 20])
+def test_matches_that_may_be_far_longer_than_the_text(monkeypatch, deletion):
+    """At such a cost a match may have millions of symbols, but no more than the text has."""
+    spans, lay_out = [], cpu.lay_out
+
+    def spied(codes, start, span, *arguments):
+        spans.append(span)
+        return lay_out(codes, start, span, *arguments)
+
+    monkeypatch.setattr(cpu, "lay_out", spied)
+    rng = np.random.default_rng(3)
+    texts = {"t0": "AC", "t1": text_of(rng, "ACGT", 90)}
+    patterns = {"p": text_of(rng, "ACGT", 70)}
+    costs = EditCosts(1, deletion, 1)
+    found = match_approximate(
+        pattern_set(patterns, "dna", False), encoded(texts, "dna"), costs=costs, device="cpu",
+        threads=2, max_distance=None,
+    )  # fmt: skip
+    assert rows(found) == oracle.approximate(patterns, texts, oracle_costs(costs, "dna"))
+    assert max(span[0] for span in spans) <= 92
 
 
 @pytest.mark.parametrize("patterns", [{"p": "AAA"}, {"p": "AAA", "q": "AAR"}])

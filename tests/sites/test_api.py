@@ -10,6 +10,7 @@ from gpu_tools import Case, ExonSet, ScoringError, Sequence, SplicedScoring, spl
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
+from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import IntronClass, SiteTable
 from gpu_tools.splicing.traceback import align_chain
@@ -56,6 +57,11 @@ def changed(table: SiteTable, **parts) -> SiteTable:
     """Return a table some of whose arguments are others."""
     names = [*signature(SiteTable).parameters]
     return SiteTable(**{name: getattr(table, name) for name in names} | parts)
+
+
+def with_gain(table: SiteTable, gain: int) -> SiteTable:
+    introns = tuple(intron._replace(penalty=intron.penalty - gain) for intron in table.introns)
+    return changed(table, introns=introns)
 
 
 def oracle_table(table: SiteTable) -> dict:
@@ -107,13 +113,28 @@ def short_blocks(monkeypatch):
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("penalty", [-1000, -100, -10])
+def test_introns_that_gain(penalty):
+    """Here no donor stands before the acceptor, and no intron is as short as the base."""
+    model, codes = load_sites("vertebrate"), Sequence.from_text("b", "CAGGG").codes
+    tables = [each.table(codes) for each in (model, model.with_penalty(penalty))]
+    usual, gaining = (align("CAGGG", "A", {"+": table}, SplicedScoring()) for table in tables)
+    assert (gaining.score, gaining.chain) == (usual.score, usual.chain) == (-15, ((1, 2),))
+    with pytest.raises(
+        ScoringError, match="an intron penalty of -1000001 is too large; expected at"
+    ):
+        model.with_penalty(-1000001)
+
+
+@pytest.mark.parametrize("seed", range(60))
 def test_small_cases_by_enumeration(seed, short_blocks):
     rng = np.random.default_rng(seed)
     base = cases.random_text(rng, int(rng.integers(1, 13)))
     target = random_target(rng, base, int(rng.integers(1, 9)))
     scoring = cases.random_scoring(rng)
     tables = {s: random_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
+    if seed >= 40:  # introns that gain much
+        tables = {s: with_gain(table, int(rng.integers(1, 500))) for s, table in tables.items()}
     expected = {}
     for strand, table in tables.items():
         text = base if strand == "+" else oracles.reverse_complement(base)

@@ -54,15 +54,16 @@ def test_simple_and_coding_chains(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_best_sites(seed):
     rng = np.random.default_rng(seed)
-    m, shortest, penalty = (int(n) for n in rng.integers([1, 0, 0], [40, 6, 4]))
+    m, shortest, penalty = (int(n) for n in rng.integers([1, 0, -4], [40, 6, 4]))
     scores = random_ends(rng, m), *(random_scores(rng, m, 0.3) for _ in range(2))
     table = SiteTable(*scores, random_ends(rng, m), (IntronClass(0, shortest, penalty),))
     first, acceptors, donors, last = (
         np.where(s == CLOSED, -(10**6), s).tolist() for s in table.scores
     )
-    inside, outside, best, left = 0, 0, 0, []
+    gained = max(-penalty, 0)  # by a part that begins within an intron
+    inside, outside, best, left = 0, gained, gained, []
     for i in range(m + 1):
-        left.append(max(inside + donors[i] - penalty, 0))
+        left.append(max(inside + donors[i] - penalty, gained))
         best = max(best, inside + last[i])
         outside = max([outside, *left[: max(i - shortest + 1, 0)]])
         inside = max(inside, outside + acceptors[i], first[i])

@@ -1,17 +1,23 @@
 """gpu-tools sequences fetch, against a server on this machine that plays answers and faults."""
 
+import errno
 import hashlib
 import json
+import os
 import time
+from urllib.parse import quote_plus
 
 import pytest
+import requests
 
 from gpu_tools.cli.main import main
-from gpu_tools.errors import InputError
+from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.sequences import decode
 from gpu_tools.sources import Settings, parse_source
+from gpu_tools.sources.http import Client, Patience, Request
 from gpu_tools.sources.pace import Pace
+from gpu_tools.sources.partial import PartialFile, partial_file
 from gpu_tools.sources.services import client_of
 from tests.sources.faulty_server import cut, cut_chunked, hangs, ok, ranges, serving, status
 
@@ -222,6 +228,94 @@ def test_another_part_than_asked_for_is_not_appended(server, fetch, tmp_path):
     assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
 
 
+def test_part_of_a_part_is_not_complete(server, fetch, tmp_path):
+    """Of what is asked for a server may send less: the rest is asked for again."""
+    leave_part(server, tmp_path, 20)
+    some = status(206, BODY[20:50], ETag='"1"', Content_Range=f"bytes 20-49/{len(BODY)}")
+    server.play("/x.fa", some, ranges(BODY))
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    assert [headers["Range"] for _, _, headers in server.seen] == ["bytes=20-", "bytes=50-"]
+
+
+WRONG_PARTS = {
+    "of another version": {"ETag": '"2"', "Content_Range": f"bytes 20-{len(BODY) - 1}/{len(BODY)}"},
+    "of unknown length": {"Content_Range": f"bytes 20-{len(BODY) - 1}/*"},
+    "of a length of many digits": {"Content_Range": "bytes 20-30/" + "9" * 5000},
+    "without a range": {},
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_PARTS)
+def test_part_that_may_not_fit_is_not_appended(server, fetch, tmp_path, fault):
+    leave_part(server, tmp_path, 20)
+    server.play("/x.fa", status(206, BODY[20:], **WRONG_PARTS[fault]), ok(BODY))
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+
+
+def test_part_that_was_not_asked_for_is_refused(server, fetch):
+    body = BODY[:61]
+    server.play("/x.fa", status(206, body, Content_Range=f"bytes 0-60/{len(BODY)}"))
+    error = fetch(f"{server.url}/x.fa", "--attempts", 2, code=1)
+    assert error.endswith("/x.fa: an answer 206 without the requested part")
+
+
+def test_two_sources_are_never_joined(server, fetch, tmp_path, monkeypatch):
+    """A process that dies before it has emptied the file leaves no note of the new source."""
+    leave_part(server, tmp_path, 50, address="http://127.0.0.1/y.fa")
+    monkeypatch.setattr(PartialFile, "append", lambda *_: os._exit(9))
+    server.play("/x.fa", ok(BODY, ETag='"1"'), ranges(BODY))
+    child = os.fork()
+    if not child:
+        try:
+            fetch(f"{server.url}/x.fa")
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+
+
+PLANTED = {
+    "link": lambda path, other: path.symlink_to(other),
+    "second name": lambda path, other: path.hardlink_to(other),
+    "folder": lambda path, other: path.mkdir(),
+    "pipe": lambda path, other: os.mkfifo(path),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("name", [".out.fa.gz.part", ".out.fa.gz.part.json"])
+def test_what_others_put_in_the_way_is_left_alone(server, fetch, tmp_path, kind, name):
+    other = tmp_path / "other"
+    other.write_text("dear")
+    PLANTED[kind](tmp_path / name, other)
+    server.play("/x.fa", cut(BODY[:50], len(BODY)), ranges(BODY))
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    assert other.read_text() == "dear"
+
+
+def test_several_downloads_for_one_output_do_not_mix(server, tmp_path):
+    bodies = [BODY, BODY.replace(b"ACGT", b"TGCA")]
+    server.play("/0", ok(bodies[0], ETag='"1"'))
+    server.play("/1", ok(bodies[1], ETag='"1"'))
+    output = tmp_path / "out.fa"
+    with partial_file(output) as first, partial_file(output) as second:
+        for number, part in enumerate((first, second)):
+            Client(Patience()).download(Request(f"{server.url}/{number}"), part, lambda path: None)
+        assert [part.path.read_bytes() for part in (first, second)] == bodies
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk(server, fetch, monkeypatch):
+    def full(self, chunks):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(PartialFile, "append", full)
+    server.play("/x.fa", ok(FASTA))
+    assert "cannot be written (No space left on device)" in fetch(f"{server.url}/x.fa", code=1)
+
+
 def test_efetch_is_asked_for_the_accession(server, fetch):
     server.play(EFETCH, ok(FASTA))
     _, row = fetch("ncbi:NM_1.2")
@@ -237,6 +331,84 @@ def test_key_is_sent_but_never_shown(server, fetch, monkeypatch):
     assert "0123secret" not in fetch("ncbi:NM_1.2", code=1)
     assert server.seen[0][1]["api_key"] == "0123secret"
     assert "0123secret" not in "".join(fetch("ncbi:NM_1.2")[1].values())
+
+
+@pytest.mark.parametrize("code", [200, 400, 503])
+@pytest.mark.parametrize("key", ["0123secret", "a+b/c=&d"])
+def test_a_key_that_the_server_repeats_is_not_shown(server, fetch, monkeypatch, caplog, code, key):
+    monkeypatch.setenv("NCBI_API_KEY", key)
+    server.play(EFETCH, lambda handler: handler.send(code, f"{handler.path} {key}".encode()))
+    error = fetch("ncbi:NM_1.2", "--attempts", 2, code=1)
+    for spelling in (key, quote_plus(key)):
+        assert spelling not in error + caplog.text
+    assert ("***" in error) == (code != 503)
+
+
+def test_a_password_is_sent_but_never_shown(server, fetch, tmp_path, caplog):
+    address = f"{server.url.replace('//', '//me:hush@')}/x.fa"
+    server.play("/x.fa", status(503), status(404), ok(FASTA))
+    assert "hush" not in fetch(address, code=1) + caplog.text
+    _, row = fetch(address)
+    assert row["source"] == row["address"] == f"{server.url}/x.fa"
+    assert server.seen[-1][2]["Authorization"].startswith("Basic ")
+    for written in tmp_path.glob("out*"):
+        written.unlink()
+    assert "hush" not in fetch(address.replace("http", "ftp"), code=1)
+    assert "hush" not in fetch(address + "#md5=0", code=1)
+
+
+@pytest.mark.parametrize("address", ["http://", "http://[::1", "http://a:999999/", "http://a b/"])
+def test_an_address_that_is_none(fetch, address):
+    assert fetch(address, code=1).startswith("gpu-tools: error: ")
+
+
+def test_redirections(server, fetch, monkeypatch):
+    """Another scheme is refused; a password is for its own host alone."""
+    server.play("/file", status(302, Location="file:///etc/passwd"))
+    assert fetch(f"{server.url}/file", code=1).endswith("cannot be requested (InvalidSchema)")
+    other = server.url.replace("127.0.0.1", "localhost")
+    server.play("/x.fa", status(302, Location=f"{other}/y.fa"))
+    server.play("/y.fa", ok(FASTA))
+    fetch(f"{server.url.replace('//', '//me:hush@')}/x.fa")
+    assert "Authorization" in server.seen[-2][2]
+    assert "Authorization" not in server.seen[-1][2]
+
+
+def test_a_key_is_for_the_service_alone(server, fetch, monkeypatch):
+    monkeypatch.setenv("NCBI_API_KEY", "0123secret")
+    other = server.url.replace("127.0.0.1", "localhost")
+    server.play(EFETCH, status(302, Location=f"{other}/y.fa"))
+    server.play("/y.fa", ok(FASTA))
+    fetch("ncbi:NM_1.2")
+    (_, first, _), (_, second, headers) = server.seen
+    assert first["api_key"] == "0123secret"
+    assert "0123secret" not in str((second, headers))
+
+
+def test_a_long_answer_in_json_is_cut(server, fetch, monkeypatch):
+    monkeypatch.setattr("gpu_tools.sources.http._LARGEST_JSON", 50)
+    server.play("/lookup/id/ENSG1", as_json(GENE | {"more": "x" * 100}))
+    error = fetch("ensembl:cdna:ENSG1", "--attempts", 1, code=1)
+    assert "no JSON but" in error
+
+
+def test_a_redirection_that_gives_up_encryption(server):
+    """The adapter sends what is meant for https to the server without it."""
+
+    class Plain(requests.adapters.HTTPAdapter):
+        def send(self, request, **options):
+            plain = request.copy()
+            plain.url = request.url.replace("https:", "http:")
+            response = super().send(plain, **options)
+            response.url = request.url
+            return response
+
+    client = Client(Patience(attempts=1))
+    client.session.mount("https://", Plain())
+    server.play("/x", status(302, Location=f"{server.url}/y"))
+    server.play("/y", ok(b"{}"))
+    with pytest.raises(FetchError, match="redirects to an address without encryption"):
+        client.json(Request(f"{server.url.replace('http:', 'https:')}/x"))
 
 
 @pytest.mark.parametrize(
@@ -311,6 +483,25 @@ def test_no_homologue(server, fetch):
     assert "Ensembl knows no orthologue of ENSG1 in cow" in error
 
 
+STRANGE = [b"[]", b"null", b"7", b'"x"', b"[" * 100_000, b"9" * 5000, b'{"object_type": "Gene"}']
+
+
+@pytest.mark.parametrize("answer", STRANGE)
+@pytest.mark.parametrize("source", ["ensembl:cdna:ENSG1", "ensembl:homologue:ENSG1:cow"])
+def test_answers_that_are_not_understood(server, fetch, answer, source):
+    server.play("/lookup/id/ENSG1", ok(answer))
+    assert "error: " in fetch(source, "--attempts", 1, code=1)
+
+
+@pytest.mark.parametrize(
+    "answer", [*STRANGE, b'{"data": 7}', b'{"data": [{"homologies": [{"target": {}}]}]}']
+)
+def test_orthologues_that_are_not_understood(server, fetch, answer):
+    server.play("/lookup/id/ENSG1", as_json(GENE))
+    server.play("/homology/id/mus_musculus/ENSG1", ok(answer))
+    assert "error: " in fetch("ensembl:homologue:ENSG1:cow", "--attempts", 1, code=1)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -334,9 +525,32 @@ def test_pace_holds_for_all_who_share_it(monkeypatch, tmp_path):
     Pace("ensembl", 0.5).wait()
     Pace("ncbi", 0.5).wait()
     assert waits == [0.5]
-    (tmp_path / Pace("ncbi", 1).path.name).write_text("half a num")
-    Pace("ncbi", 0.5).wait()
+    for text in ("half a num", "nan", "-inf", "9" * 5000, "\xff"):
+        (tmp_path / Pace("ncbi", 1).name).write_text(text, "latin-1")
+        Pace("ncbi", 0.5).wait()
     assert waits == [0.5]
+
+
+@pytest.mark.parametrize("kind", [*PLANTED, "no folder"])
+def test_a_folder_of_the_session_that_cannot_hold_the_pace(monkeypatch, tmp_path, kind):
+    """Then the pace is held in the user's folder for temporary files."""
+    for name in ("other", "session", "private"):
+        (tmp_path / name).mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
+    monkeypatch.setattr("gpu_tools.sources.pace.private_folder", lambda: tmp_path / "private")
+    name, other = Pace("ncbi", 0.5).name, tmp_path / "other" / "x"
+    other.write_text("dear")
+    if kind == "no folder":
+        (tmp_path / "session").rmdir()
+    else:
+        PLANTED[kind](tmp_path / "session" / name, other)
+    Pace("ncbi", 0.5).wait()
+    assert float((tmp_path / "private" / name).read_text()) > 0
+    assert other.read_text() == "dear"
+    (tmp_path / "private" / name).unlink()
+    (tmp_path / "private" / name).mkdir()
+    with pytest.raises(FetchError, match="no pace can be kept"):
+        Pace("ncbi", 0.5).wait()
 
 
 @pytest.mark.parametrize(("key", "seconds"), [(None, 1 / 3), ("k", 1 / 10)])

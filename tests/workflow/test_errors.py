@@ -68,6 +68,7 @@ SHEETS = [
         HEADER, [("x", A, "y", B), ("z", A, "y", A)],
         f"line 3, column target_fasta: {A} for target y; expected {B} as in line 2",
     ),
+    (HEADER, [("x", "{x}.fa", "y", B)], "line 2, column base_fasta: '{x}.fa' is wrong; expec"),
     (LOCUS, [("x", A, "y", B, "0-5")], "line 2, column locus: '0-5' is wrong; expected START-END"),
     (LOCUS, [("x", A, "y", B, "9-5")], "line 2, column locus: 9-5 ends before it starts; expected"),
     (

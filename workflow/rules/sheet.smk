@@ -93,6 +93,8 @@ def check_value(line, column, value):
     schema = COLUMNS["properties"][column]
     if not matches(schema.get("pattern", ""), value):
         raise sheet_error(line, f"{value!r} is wrong; expected {schema['expected']}", column)
+    if "{" in value or "}" in value:  # Snakemake would take it for a wildcard
+        raise sheet_error(line, f"{value!r} is wrong; expected no braces", column)
 
 
 @cache

@@ -23,13 +23,13 @@ from gpu_tools.splicing.shuffles import (
 )
 
 _log = logging.getLogger(__name__)
-_FRACTION = click.FloatRange(0, 1)
+_FRACTION = options.NumberRange(0, 1)
 _CLEARLY = 5.0
 """Scales of the law by which a reverse complement scores higher if that is told."""
 
 credibility = options.added(
     click.option(
-        "--max-evalue", type=click.FloatRange(min=0), default=0.001, show_default=True,
+        "--max-evalue", type=options.NumberRange(min=0), default=0.001, show_default=True,
         metavar="X", help="Largest E-value of an accepted chain.",
     ),
     click.option(
@@ -41,7 +41,7 @@ credibility = options.added(
         help="Smallest coverage of the target by an accepted chain.",
     ),
     click.option(
-        "--shuffles", type=click.IntRange(min=LEAST_SHUFFLES), metavar="N",
+        "--shuffles", type=options.count(LEAST_SHUFFLES), metavar="N",
         help="E-values from N shuffled targets of each pair, instead of shipped parameters.",
     ),
     click.option(

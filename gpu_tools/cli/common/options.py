@@ -11,6 +11,7 @@ import click
 
 from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
+from gpu_tools.errors import printable
 from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
 
@@ -29,8 +30,50 @@ class DeviceType(click.ParamType):
         return value
 
 
+class NameType(click.ParamType):
+    """A name or another text of one line, as it stands in tables and headers."""
+
+    name = "text"
+
+    def __init__(self, one_word: bool = False):
+        self.one_word = one_word
+
+    def convert(self, value, param, context):
+        """Return `value` unless it holds what cannot be written or would end a line or field."""
+        if not value.isprintable() or (self.one_word and len(value.split()) != 1):
+            what = "one word" if self.one_word else "text of one line"
+            self.fail(f"{printable(value)!r} is not {what}", param, context)
+        return value
+
+
+LARGEST_COUNT = 2**31 - 1
+
+
+def count(least: int = 0) -> click.IntRange:
+    """Return the type of an option that counts something, or is a length: 31 bits."""
+    return click.IntRange(least, LARGEST_COUNT)
+
+
+class NumberRange(click.FloatRange):
+    """A number in a range; what is not a number, NaN, is in none."""
+
+    def convert(self, value, param, context):
+        """Return the number."""
+        number = super().convert(value, param, context)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number", param, context)
+        return number
+
+
+class _OneLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record)) if not record.exc_info else super().format(record)
+
+
 def _start_logging(context: click.Context, param: click.Parameter, level: str) -> None:
-    logging.basicConfig(format="gpu-tools: %(levelname)s: %(message)s", force=True)
+    logging.basicConfig(force=True)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_OneLine("gpu-tools: %(levelname)s: %(message)s"))
     logging.addLevelName(logging.WARNING, "warning")
     logging.addLevelName(logging.INFO, "info")
     logging.getLogger("gpu_tools").setLevel(level.upper())
@@ -77,7 +120,7 @@ _device_and_threads = added(
         "else the CPU.",
     ),
     click.option(
-        "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all]"
+        "--threads", type=count(1), metavar="N", help="CPU threads.  [default: all]"
     ),
 )  # fmt: skip
 

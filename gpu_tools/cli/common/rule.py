@@ -44,7 +44,7 @@ def run_rule(command: str | click.Command, snakemake=None) -> None:
 
 def job_arguments(snakemake) -> list[str]:
     """Return the command line that a job's inputs, outputs, params and threads stand for."""
-    arguments = _unnamed(snakemake.input)
+    arguments: list[str] = []
     names = snakemake.params.keys()
     if {"device", "provider"} & set(names):  # a command with one of them has --threads
         arguments += ["--threads", str(snakemake.threads)]
@@ -54,7 +54,8 @@ def job_arguments(snakemake) -> list[str]:
                 arguments += _option(name, value)
     if snakemake.params.get("device") == "auto" and snakemake.resources.get("gpu") == 0:
         arguments += ["--device", "cpu"]  # the last one counts; this job has no GPU
-    return arguments
+    unnamed = _unnamed(snakemake.input)
+    return [*arguments, "--", *unnamed] if unnamed else arguments  # a name may begin with -
 
 
 def _unnamed(files) -> list[str]:

@@ -18,7 +18,7 @@ from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
-PROBABILITY = click.FloatRange(0, 1)
+PROBABILITY = options.NumberRange(0, 1)
 
 
 @click.command("predict")
@@ -50,11 +50,11 @@ PROBABILITY = click.FloatRange(0, 1)
 @click.option("--matrix", metavar="FILE", help="genscan: its parameter matrix; required.")
 @click.option("--species", metavar="NAME", help="augustus: its model.  [default: human]")
 @click.option(
-    "--samples", type=click.IntRange(min=1), metavar="N",
+    "--samples", type=options.count(1), metavar="N",
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
 @click.option(
-    "--threads", type=click.IntRange(min=1), metavar="N",
+    "--threads", type=options.count(1), metavar="N",
     help="genscan, augustus: sequences that are worked on at one time.  [default: all CPUs]",
 )  # fmt: skip
 @click.option(

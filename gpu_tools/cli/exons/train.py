@@ -32,7 +32,13 @@ from gpu_tools.model.sequences import Sequence
     metavar="FILE",
     help="Codon usage of the species, columns codon and frequency; helps where genes are few.",
 )
-@click.option("--name", default="trained", show_default=True, help="What the model is called.")
+@click.option(
+    "--name",
+    type=options.NameType(),
+    default="trained",
+    show_default=True,
+    help="What the model is called.",
+)
 @options.output_of("Model (JSON)")
 @options.common
 def command(

@@ -13,7 +13,7 @@ from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
 from gpu_tools.model.locus import Locus
 
-_LOCUS = re.compile(r"([1-9]\d*)-([1-9]\d*)")
+_LOCUS = re.compile(r"([1-9][0-9]{0,17})-([1-9][0-9]{0,17})")
 
 
 class LocusType(click.ParamType):
@@ -34,7 +34,7 @@ locus = click.option(
     help="Part of the record, 1-based and inclusive.  [default: all of it]",
 )  # fmt: skip
 flank = click.option(
-    "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
     help="Nucleotides to add on either side of the locus, as far as the record goes.",
 )  # fmt: skip
 
@@ -49,7 +49,9 @@ flank = click.option(
 @locus
 @flank
 @click.option(
-    "--name", help="Name of the sequence written.  [default: RECORD:START-END, or the record's]"
+    "--name",
+    type=options.NameType(one_word=True),
+    help="Name of the sequence written.  [default: RECORD:START-END, or the record's]",
 )
 @click.option(
     "--origin", is_flag=True,

@@ -13,13 +13,14 @@ from gpu_tools.sources import Settings, fetch
 from gpu_tools.sources.http import Patience
 from gpu_tools.sources.services import ENSEMBL_URL, NCBI_URL
 
+LONGEST_TIMEOUT = 86400
 COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symbols")
 
 
 @click.command("fetch")
 @click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
 @click.option(
-    "--flank", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
     help="Bases to add on either side of ensembl:gene.",
 )  # fmt: skip
 @click.option(
@@ -31,12 +32,12 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
     envvar="GPU_TOOLS_ENSEMBL_URL", show_envvar=True, help="Ensembl's REST service, or a mirror.",
 )  # fmt: skip
 @click.option(
-    "--attempts", type=click.IntRange(min=1), default=Patience.attempts, show_default=True,
+    "--attempts", type=options.count(1), default=Patience.attempts, show_default=True,
     metavar="N", help="How often to try what fails for a time.",
 )  # fmt: skip
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=Patience.timeout,
-    show_default=True, metavar="S",
+    "--timeout", type=options.NumberRange(0, LONGEST_TIMEOUT, min_open=True),
+    default=Patience.timeout, show_default=True, metavar="S",
     help="Seconds to wait for a connection, and for more of an answer.",
 )  # fmt: skip
 @click.option(
@@ -59,7 +60,7 @@ def command(
     large download that was stopped goes on where it stopped. The environment variable
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
-    check_writable(provenance)
+    check_writable(output, provenance)
     settings = Settings(ncbi_url, ensembl_url, flank, Patience(attempts, timeout))
     fetched = fetch(source, output, settings)
     if provenance is not None:

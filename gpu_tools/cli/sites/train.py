@@ -30,9 +30,18 @@ _log = logging.getLogger(__name__)
     "--annotation", required=True, metavar="FILE",
     help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",
 )  # fmt: skip
-@click.option("--name", default="trained", show_default=True, help="What the model is called.")
 @click.option(
-    "--source", metavar="TEXT", help="What the model is made from.  [default: files and counts]"
+    "--name",
+    type=options.NameType(),
+    default="trained",
+    show_default=True,
+    help="What the model is called.",
+)
+@click.option(
+    "--source",
+    type=options.NameType(),
+    metavar="TEXT",
+    help="What the model is made from.  [default: files and counts]",
 )
 @click.option("--report", metavar="TSV", help="Also write what training saw.")
 @options.output_of("Model (JSON)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tools.formats.fields import bed_line
 from gpu_tools.formats.files import open_output
 from gpu_tools.model.results import SplicedAlignment
 
@@ -24,4 +25,4 @@ def _line(alignment: SplicedAlignment) -> str:
         0, len(blocks), ",".join(str(b - a) for a, b in blocks),
         ",".join(str(a - start) for a, _ in blocks),
     )  # fmt: skip
-    return "\t".join(map(str, columns)) + "\n"
+    return bed_line(*columns)

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.fields import Location, bed_fields
+from gpu_tools.formats.fields import Location, bed_fields, bed_line
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
 
@@ -91,4 +91,4 @@ def write_bed(
     for name, exons in sets.items():
         for start, end, strand, score, kind, _ in exon_rows(exons):
             columns = (name, start, end, kind or ".", score, strand)
-            stream.write("\t".join(map(str, columns)) + "\n")
+            stream.write(bed_line(*columns))

@@ -19,7 +19,8 @@ _TITLE = "GENSCAN "
 _PREDICTED, _SUBOPTIMAL = "Predicted genes/exons", "Suboptimal exons"
 _REST = "Predicted peptide sequence(s)"
 _HEADINGS = (_PREDICTED, _SUBOPTIMAL, _REST)
-_SEQUENCE = re.compile(r"Sequence\s+(\S.*?)\s+:\s+([0-9]{1,18})\s+bp\b")
+_SEQUENCE = re.compile(r"Sequence (.+?) : ([0-9]{1,18}) bp\b")
+"""Of a line with single blanks: the pattern tries each of many blanks together with each other."""
 _NO_FEATURE = re.compile(r"(Gn\.Ex|Exnum)\s+Type\b|-+(\s+-+)*$|NO EXONS")
 _TYPES = (*EXON_TYPES[1:], *_SIGNALS)
 _REPORT_HEAD = """GENSCAN 1.0\tDate run: none\tTime: none
@@ -157,7 +158,7 @@ class _ReportReader:
         if line.startswith(_TITLE):
             self.check_complete()
             self.name, self.section = None, _TITLE
-        elif match := _SEQUENCE.match(line):
+        elif line.startswith("Sequence") and (match := _SEQUENCE.match(" ".join(line.split()))):
             self.start_sequence(match[1], int(match[2]))
         elif heading := next((s for s in _HEADINGS if line.startswith(s)), None):
             self.start_section(heading)

@@ -7,7 +7,6 @@ first), because an error has to name the file, the line and what was expected th
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple, TextIO
 from urllib.parse import quote, unquote
@@ -59,9 +58,17 @@ class Feature(NamedTuple):
 
     def attribute(self, key: str) -> str | None:
         """Return an attribute, written as ``key=value`` or as ``key "value"``, None without it."""
-        pattern = rf'(?:^|;)\s*{key}(?:=|\s+)("?)([^;]*?)\1\s*(?:;|$)'
-        found = re.search(pattern, self.attributes)
-        return found and found[2]
+        for field in self.attributes.split(";"):
+            word = field.strip()
+            if word.startswith(f"{key}="):
+                return _unquoted(word.removeprefix(f"{key}="))
+            if word.split(None, 1)[:1] == [key] and word != key:
+                return _unquoted(word.removeprefix(key).lstrip())
+        return None
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Feature]:

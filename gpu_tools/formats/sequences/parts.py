@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import pysam
@@ -170,8 +171,8 @@ def _whole_reads(path, records: pysam.FastxFile) -> Iterator[pysam.libcfaidx.Fas
 
 @contextmanager
 def _named_file(path, stream: BinaryIO) -> Iterator[str]:
-    """Give a file that pysam can open by its name: standard input is copied into one."""
-    if str(path) != STANDARD_STREAM:
+    """Give a file that pysam can open by its name: standard input or a pipe is copied into one."""
+    if str(path) != STANDARD_STREAM and Path(path).is_file():
         yield str(path)
         return
     with tempfile.NamedTemporaryFile(suffix=".fastq") as copy:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from decimal import Decimal
-from pathlib import Path
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import Location
@@ -32,7 +31,7 @@ def load_scale(name: str | os.PathLike) -> Scale:
     """
     if str(name) in known_scales():
         return read_scale(resource_path("scales", f"{name}{SUFFIX}"), str(name))
-    if not Path(name).exists():
+    if not os.path.exists(name):  # noqa: PTH110  (no text is an error to it)
         raise InputError(
             f"unknown scale {str(name)!r}", expected=f"{', '.join(known_scales())} or a TSV file"
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from operator import itemgetter
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError
 from gpu_tools.formats.fields import bed_fields
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.values.bigwig import BrokenTrackError, read_track, tracks_of
+from gpu_tools.hardware.memory import check_memory
 
+_LONGEST = 2**32
+"""Positions of a sequence; bigWig holds no more."""
 BIGWIG_SUFFIXES = (".bw", ".bigwig")
 BEDGRAPH_SUFFIXES = (".bedgraph", ".bdg", ".bg")
 
@@ -54,36 +58,28 @@ def _is_bigwig(path: str | os.PathLike) -> bool:
 
 
 def _read_bigwig(path: str | os.PathLike) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    file = _open_bigwig(path)
+    _check_readable(path)
     try:
-        for name, length in file.chroms().items():
-            values = np.asarray(file.values(name, 0, length, numpy=True), np.float32)
-            values[np.isnan(values)] = 0
-            yield name, values
-    except RuntimeError as error:
-        raise InputError(f"broken bigWig ({error})", path=path) from None
-    finally:
-        file.close()
+        for name, length, stream in tracks_of(path):
+            check_memory(length * np.dtype(np.float32).itemsize, f"{length} positions")
+            yield name, read_track(length, stream)
+    except BrokenTrackError as error:
+        raise InputError(str(error), path=path) from None
+    except InputError as error:
+        raise error.located(path=path) from None
 
 
-def _open_bigwig(path: str | os.PathLike):
-    try:
-        import pyBigWig
-    except ImportError:
+def _check_readable(path: str | os.PathLike) -> None:
+    if importlib.util.find_spec("pyBigWig") is None:
         raise InputError(
             "bigWig needs the package pyBigWig", path=path,
             expected="an installation of gpu-tools[tracks]",
-        ) from None  # fmt: skip
+        )  # fmt: skip
     try:
         with open(path, "rb"):  # the error of pyBigWig does not say why
-            file = pyBigWig.open(str(Path(path)))
+            pass
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
-    except RuntimeError:
-        file = None
-    if not file or not file.isBigWig():
-        raise InputError("not a bigWig file", path=path)
-    return file
 
 
 def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
@@ -97,10 +93,18 @@ def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
     if not tracks:
         raise InputError("no intervals", path=path, expected="bedGraph: name, start, end, value")
     for name, intervals in tracks.items():
-        yield name, _filled(sorted(intervals, key=itemgetter(0)))
+        intervals.sort(key=itemgetter(0))
+        try:
+            yield name, _filled(intervals)
+        except InputError as error:
+            raise error.located(path=path, record=name) from None
 
 
 def _filled(intervals: list[tuple]) -> NDArray:
+    start, end, _, location = intervals[-1]
+    if end > _LONGEST:
+        raise location.error(f"end {end} is out of range", f"positions up to {_LONGEST}")
+    check_memory(end * np.dtype(np.int64).itemsize, f"{end} positions")
     whole = all(isinstance(interval[2], int) for interval in intervals)
     values = np.zeros(intervals[-1][1], np.int64 if whole else np.float64)
     reached = 0

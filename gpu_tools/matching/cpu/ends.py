@@ -116,7 +116,8 @@ class Finder:
 
     def _scan(self, codes, task: ScanTask) -> NDArray[np.int64]:
         lanes = self.query(task.probes[0]).lanes
-        warm = max(map(self.warm, task.probes))
+        # a text has no more before its last position, however long a match may become
+        warm = min(max(map(self.warm, task.probes)), task.end - task.start)
         span = cpu.Span(warm, -(-(task.end - task.begin) // lanes), task.begin, task.end)
         pad = self.matches.shape[1]
         interleaved = np.empty((warm + span.length) * lanes, np.min_scalar_type(pad))

@@ -38,12 +38,25 @@ def test_params_are_options(params, expected):
 
 
 def test_named_files_are_options_and_unnamed_inputs_arguments():
+    """An unnamed one that begins with - is no option."""
     made = job()
-    made.input = InputFiles(["given.gff3", "locus.fa"])
+    made.input = InputFiles(["-given.gff3", "-locus.fa"])
     made.input._set_name("base", 1)
     made.output = OutputFiles(["beside.fai", "cut.gff3"])
     made.output._set_name("output", 1)
-    assert job_arguments(made) == ["given.gff3", "--base", "locus.fa", "--output", "cut.gff3"]
+    words = ["--base", "-locus.fa", "--output", "cut.gff3", "--", "-given.gff3"]
+    assert job_arguments(made) == words
+    taken = {}
+
+    @click.command()
+    @click.argument("exons")
+    @click.option("--base")
+    @click.option("--output")
+    def command(**options):
+        taken.update(options)
+
+    command.main(words, standalone_mode=False)
+    assert taken == {"exons": "-given.gff3", "base": "-locus.fa", "output": "cut.gff3"}
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,29 @@ def test_an_index_that_does_not_fit_is_made_anew(tmp_path, other):
         assert decode(cut_locus(path, "a", start, end).codes) == symbols[start:end]
 
 
+@pytest.mark.parametrize("other", [*OTHER_FILES, "the same with other blocks"])
+def test_an_index_of_another_bgzip_file_is_made_anew(tmp_path, other):
+    """A copy of a folder can make an index newer than a file that has changed since."""
+    path, text = tmp_path / "x.fa.gz", b">z\n" + b"CCATG\n" * 30000 + b">a\n" + b"CATGA\n" * 40
+    bgzip(path, OTHER_FILES.get(other) or text, 9)
+    pysam.faidx(str(path))
+    stale = {p: p.read_bytes() for p in tmp_path.glob("x.fa.gz.*i")}
+    bgzip(path, text, 1)
+    symbols = "CATGA" * 40
+    for start, end in [(0, 3), (101, 108), (190, 200)]:
+        for index, content in stale.items():
+            index.write_bytes(content)
+        assert decode(cut_locus(path, "a", start, end).codes) == symbols[start:end]
+    for index, content in stale.items():
+        index.write_bytes(content)
+    assert record_lengths(path) == {"z": 150000, "a": 200}
+
+
+def bgzip(path, content, level):
+    with pysam.BGZFile(str(path), f"wb{level}") as stream:
+        stream.write(content)
+
+
 @pytest.mark.parametrize("kind", ["plain", "bgzip"])
 def test_a_missing_index_is_made_and_kept(tmp_path, kind):
     sequence = random_sequence(length=500)

@@ -1,5 +1,6 @@
 """Tracks from bedGraph and bigWig, and the segments of them."""
 
+import random
 import sys
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from gpu_tools import InputError, max_segment
 from gpu_tools.cli.main import main
 from gpu_tools.formats.values.tracks import is_track, read_tracks
+from gpu_tools.hardware import memory
 
 BEDGRAPH = """track type=bedGraph
 # a comment
@@ -76,7 +78,10 @@ def test_both_formats_give_the_same_segments(seed, tmp_path, capsys):
         ("chr1\t2\t2\t1\n", "x.bg, line 1: start 2 does not lie before end 2"),
         ("chr1\t0\t2\tx\n", "x.bg, line 1: value 'x' is not a number"),
         ("chr1\t0\t2\tnan\n", "x.bg, line 1: value 'nan' is not a number"),
-        ("chr1\t5\t9\t1\nchr1\t0\t6\t1\n", "x.bg, line 1: the interval from 5 overlaps another"),
+        (
+            "chr1\t5\t9\t1\nchr1\t0\t6\t1\n",
+            "x.bg, line 1, record chr1: the interval from 5 overlaps another",
+        ),
         ("track\n", "x.bg: no intervals; expected bedGraph"),
     ],
 )
@@ -96,6 +101,37 @@ def test_bad_bigwig(tmp_path, monkeypatch):
         as_lists("none.bw")
     monkeypatch.setitem(sys.modules, "pyBigWig", None)
     with pytest.raises(InputError, match=r"needs the package pyBigWig; expected an installation"):
+        as_lists("x.bw")
+
+
+@pytest.mark.parametrize("seed", [3, 8, 34])
+def test_bigwig_that_crashes_its_reader(tmp_path, monkeypatch, seed):
+    """Found by trial: of 400 seeds these are the first three with which pyBigWig crashes."""
+    monkeypatch.chdir(tmp_path)
+    intervals = [("chr1", 0, 20, 0.5), ("chr1", 40, 50, -2.0), ("chr3", 1, 2, 3.0)]
+    write_bigwig("x.bw", intervals, {"chr1": 600, "chr2": 2, "chr3": 3})
+    rng, content = random.Random(seed), bytearray((tmp_path / "x.bw").read_bytes())
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        content[rng.randrange(len(content))] = rng.randrange(256)
+    (tmp_path / "x.bw").write_bytes(content)
+    with pytest.raises(InputError, match=r"x\.bw: broken bigWig \(it cannot be read\)"):
+        as_lists("x.bw")
+
+
+def test_positions_that_do_not_fit_into_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.bg").write_text("chr1\t9999999999\t10000000000\t1\n")
+    with pytest.raises(InputError, match=r"x\.bg, line 1, record chr1: end 10000000000 is out of"):
+        as_lists("x.bg")
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 30)
+    (tmp_path / "x.bg").write_text("chr1\t2999999999\t3000000000\t1\n")
+    with pytest.raises(
+        InputError, match=r"record chr1: 3000000000 positions take 22\.4 GiB of mem"
+    ):
+        as_lists("x.bg")
+    monkeypatch.setattr(memory, "available_memory", lambda: 9)
+    write_bigwig("x.bw", [("chr1", 0, 2, 0.5)], {"chr1": 600})
+    with pytest.raises(InputError, match=r"x\.bw: 600 positions take"):
         as_lists("x.bw")
 
 

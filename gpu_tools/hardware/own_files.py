@@ -1,8 +1,9 @@
-"""Where compiled functions are stored when neither the package nor the home can be written."""
+"""Files and folders that belong to one user alone, where others can write too."""
 
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import shutil
 import stat
@@ -33,6 +34,24 @@ def private_folder() -> Path:
     own = tempfile.mkdtemp(prefix="gpu-tools-")
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     return Path(own)
+
+
+def open_own(path: str | os.PathLike, flags: int) -> int:
+    """Open a plain file of this user's that has one name, and return its descriptor.
+
+    No link is followed, and a pipe is not waited for: other users may have put one there.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, or it is another one.
+    """
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    state = os.fstat(handle)
+    if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid() and state.st_nlink == 1:
+        return handle
+    os.close(handle)
+    raise FileExistsError(errno.EEXIST, "not a file of this user alone")
 
 
 def _is_private(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tools.hardware.cache_folder import private_folder
+from gpu_tools.hardware.own_files import private_folder
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_a_name_that_is_taken_is_not_used(temporary, others):
 
 def test_a_folder_of_one_process_goes_with_it(temporary):
     (temporary / f"gpu-tools-{os.geteuid()}").touch()
-    code = "from gpu_tools.hardware.cache_folder import private_folder; print(private_folder())"
+    code = "from gpu_tools.hardware.own_files import private_folder; print(private_folder())"
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(temporary)},
         capture_output=True, text=True, check=True,

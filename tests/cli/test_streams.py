@@ -1,0 +1,112 @@
+"""Standard streams, pipes and paths of every kind: a line that says what is wrong, no traceback."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.formats.files import open_output
+from tests.cli.damage import FILES
+
+CUT = "cut --fasta base.fa --record chr1 --locus 5-10"
+CUTTING = {
+    f"{CUT} >/dev/full": "standard output: cannot be written (No space left on device)",
+    f"{CUT} --output /dev/full": "/dev/full: cannot be written (No space left on device)",
+    f"{CUT} >&-": "standard output: cannot be written (it is closed)",
+    f"{CUT} --output loop/x": "loop/x: cannot be written (Too many levels of symbolic links)",
+    "--help >/dev/full": "No space left on device",
+    "cut --fasta - --record chr1 <&-": "standard input: it is closed",
+    "cut --fasta - <base.fa": "standard input: it is needed twice, and can be read once; "
+    "expected a file",
+    "cut --fasta pipe & cat base.fa >pipe; wait $!": "pipe: it is needed twice, and can be read "
+    "once; expected a file",
+    "cut --fasta /dev/zero --record x": "/dev/zero: it is a device; expected a file",
+    "cut --fasta /dev/null": "/dev/null: no record; expected FASTA with at least one record",
+    "cut --fasta loop --record x": "loop: cannot be read (Too many levels of symbolic links)",
+    f"cut --fasta {'x' * 300} --record x": f"{'x' * 300}: cannot be read (File name too long)",
+    r"cut --fasta $'a\nb\377' --record x": r"a\nb\udcff: cannot be read "
+    "(No such file or directory)",
+    r"cut --fasta base.fa --record $'\033[1m'": r"base.fa: no record named '\x1b[1m'",
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("base.fa", "patterns.fa", "values.txt", "scale.tsv"):
+        (tmp_path / name).write_bytes(FILES[name])
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path
+
+
+def shell(command):
+    program = f"{sys.executable} -P -m gpu_tools sequences {command}"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, env=environment, timeout=60
+    )
+
+
+@pytest.mark.parametrize("command", CUTTING)
+def test_one_line_and_exit_code_1(folder, command):
+    done = shell(command)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"gpu-tools: error: {CUTTING[command]}\n"
+
+
+@pytest.mark.parametrize("closed", ["", "<&-", "2>&-", "<&- 2>&-"])
+def test_what_is_closed_and_not_needed_does_not_matter(folder, closed):
+    done = shell(f"{CUT} --output out {closed}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (folder / "out").read_text() == ">chr1:5-10 record_length=1500\nATTGAA\n"
+
+
+def test_a_pipe_of_fastq(folder):
+    done = shell("cut --fasta <(printf '@a\nACGTT\n+\nIIIII\n') --record a --locus 2-4")
+    assert (done.returncode, done.stdout) == (0, ">a:2-4 record_length=5\nCGT\n")
+
+
+def test_a_name_of_the_longest_length_is_written(folder):
+    name = "x" * 255
+    assert main(["sequences", *CUT.split(), "--output", name]) == 0
+    assert (folder / name).is_file()
+
+
+@pytest.mark.parametrize("name", ["a\n>b", "a\tb", "a b", "\udcff", "\x1b[1m", ""])
+def test_a_name_is_one_word(folder, capsys, name):
+    code = main(["sequences", *CUT.split(), "--name", name])
+    assert code == 2
+    assert capsys.readouterr().out == ""
+
+
+SEGMENTS = "max-segments --sequence base.fa --scale scale.tsv --output {} --bed {}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("x", "x"), ("x", "./x"), ("x", "link"), ("-", "-"), ("-", "/dev/stdout"), ("loop", "loop")],
+)
+def test_two_outputs_in_one_file(folder, capsys, first, second):
+    (folder / "link").symlink_to("x")
+    assert main(SEGMENTS.format(first, second).split()) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"error: {second}: named for two outputs; expected a file for each\n" in shown.err
+    assert not (folder / "x").exists()
+
+
+def test_two_outputs_that_nobody_wants(folder):
+    assert main(SEGMENTS.format(os.devnull, os.devnull).split()) == 0
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_file_that_is_replaced_has_its_permissions(tmp_path, mode):
+    path = tmp_path / "x"
+    path.write_text("old")
+    path.chmod(mode)
+    with open_output(path) as stream:
+        stream.write("new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
