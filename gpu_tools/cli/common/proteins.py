@@ -16,12 +16,13 @@ from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import LIMIT_INT32
 from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_protein
 
 _log = logging.getLogger(__name__)
 _DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
              for field in ("gap_open", "gap_extend", "frameshift", "stop")}  # fmt: skip
-_PENALTY = click.IntRange(min=0)
+_PENALTY = click.IntRange(0, LIMIT_INT32 - 1)
 _ONLY_NUCLEOTIDES = frozenset("ACGTUN")
 _LONG_ENOUGH = 20
 """Letters of a record, at least, that is taken for nucleotides if it holds no others."""
