@@ -49,6 +49,10 @@ class ProteinAlignment:
         Whether the chain begins with ATG, and whether a stop codon ends it.
     evalue : float or None
         See `gpu_tools.SplicedAlignment`.
+    n_exons : None
+        Candidates are never listed.
+    exon_scores : tuple of float
+        Empty: candidates have no scores of their own.
     """
 
     base: str

@@ -21,7 +21,18 @@ EXTRA = 2
 
 
 def protein_sites(model: GeneSites) -> GeneSites:
-    """Return a model with weights for proteins in place of those for cDNAs."""
+    """Return a site model with weights for proteins in place of those for cDNAs.
+
+    Parameters
+    ----------
+    model : GeneSites
+        See `gpu_tools.load_sites`.
+
+    Returns
+    -------
+    GeneSites
+        With the same sites. Points are those of BLOSUM62, half bits.
+    """
     introns = tuple(
         replace(
             intron, penalties=((intron.penalties[0][0], INTRON_PENALTY),),
