@@ -46,8 +46,8 @@ IDENTITIES = (100, 80, 60, 40, 30)
 FLANK = 3_000
 SEED = 2029
 OURS = "gpu-tools"
-SIZES = {"fly2L": 60, "at": 120, "human": 100}
-SLOW = 16
+SIZES = {"fly2L": 40, "at": 120, "human": 100}
+SLOW = 12
 """Transcripts that slow programs get of each data set."""
 SHORT = 15
 CLASSES = {"to 15": 15, "to 30": 30, "to 60": 60, "longer": 10**9}
