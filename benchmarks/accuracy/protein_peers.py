@@ -97,9 +97,6 @@ PROGRAMS = {
         exons_of_genewise, gene_only=True,
     ),
 }  # fmt: skip
-EXHAUSTIVE = Program((_EXONERATE[:1] + ("--exhaustive", "yes") + _EXONERATE[1:],),
-                     exons_of_exonerate, gene_only=True)  # fmt: skip
-"""exonerate's exact model: minutes a gene."""
 
 
 def installed() -> list[str]:

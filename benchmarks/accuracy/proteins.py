@@ -32,7 +32,7 @@ from benchmarks.accuracy import protein_peers
 from benchmarks.accuracy.cases import Counts, annotated_records, genes, translated
 from benchmarks.accuracy.choice import held_out_models
 from benchmarks.accuracy.genome import Transcript, sample, transcripts
-from benchmarks.accuracy.protein_peers import EXHAUSTIVE, PROGRAMS, Exons
+from benchmarks.accuracy.protein_peers import PROGRAMS, Exons
 from benchmarks.accuracy.species import ANNOTATIONS, annotated_region, orthologues
 from gpu_tools import Sequence
 from gpu_tools.formats.values.matrices import load_matrix
@@ -61,7 +61,7 @@ BACKGROUND = np.array(
 )
 """Residues of 1,000 in the sequences that BLOSUM62 was made of."""
 SPEED_GENES = 3
-LONGEST_OF_SPEED = 300
+LONGEST_OF_SPEED = 1300
 
 
 class ProteinTrial(NamedTuple):
@@ -286,10 +286,11 @@ def _kogs(path: Path) -> dict[str, str]:
 
 
 def speed_rows(tiny: bool = False) -> Iterator[dict]:
-    """Yield processor seconds and GCUPS of us, genewise and exonerate's exact model on genes.
+    """Yield processor seconds and GCUPS of us and genewise on genes.
 
     Both strands are tried by all of them and count. A first call of ours compiles, and is not
-    counted.
+    counted. exonerate's exact model is left out: ``--exhaustive`` of Debian's 2.4.0 gives no
+    answer.
     """
     (model,) = held_out_models(annotated_records())[:1]
     every = [g for g in genes(annotated_records(), FLANK) if len(g.coding) // 3 <= LONGEST_OF_SPEED]
@@ -299,12 +300,12 @@ def speed_rows(tiny: bool = False) -> Iterator[dict]:
     cells = sum(2 * len(trial.base) * len(trial.protein) for trial in trials)
     sizes = [f"{len(trial.base)} x {len(trial.protein)}" for trial in trials]
     ours(trials)
-    for name in [OURS, *([] if tiny else ["genewise", "exonerate --exhaustive"])]:
+    for name in [OURS, *([] if tiny else ["genewise"])]:
         if name == OURS:
             repeats = 1 if tiny else 20
             seconds = sum(ours(trials)[1] for _ in range(repeats)) / repeats
         else:
-            seconds = protein_peers.run(PROGRAMS.get(name, EXHAUSTIVE), trials, "human")[1]
+            seconds = protein_peers.run(PROGRAMS[name], trials, "human")[1]
         yield {
             "method": name, "genes": sizes, "processor_seconds": round(seconds, 4),
             "gcups": float(f"{cells / max(seconds, 1e-4) / 1e9:.4g}"),
