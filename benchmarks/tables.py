@@ -290,6 +290,26 @@ TABLES = {
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
         rows.accuracy_genome,
     ),
+    "proteins-identity": Table(
+        "accuracy-proteins",
+        ("exon F1", "100 %", "80 %", "60 %", "40 %", "30 %"),
+        rows.proteins_identity,
+    ),
+    "proteins-homologs": Table(
+        "accuracy-proteins",
+        ("exon F1", "proteins, exons", "gpu-tools", "spaln", "miniprot", "exonerate", "genewise"),
+        rows.proteins_homologs,
+    ),
+    "proteins-short": Table(
+        "accuracy-proteins",
+        ("exons of at most 15 nt", "first", "internal", "last", "exon F1"),
+        rows.proteins_short,
+    ),
+    "proteins-speed": Table(
+        "accuracy-proteins",
+        ("three genes, both strands", "processor's time", "GCUPS a core"),
+        rows.proteins_speed,
+    ),
     "accuracy-species": Table("accuracy-species", ("exon F1", *[""] * 8), rows.accuracy_species),
     "accuracy-vertebrates": Table(
         "accuracy-vertebrates",

@@ -73,7 +73,7 @@ def exons_of(name: str, inputs: Inputs) -> tuple[list[tuple[int, int]], float]:
     """
     peer, files = PEERS[name], inputs._asdict()
     command = [word.format(**files) for word in peer.command]
-    output, seconds = _run(command, inputs.locus.parent)
+    output, seconds = timed_output(command, inputs.locus.parent)
     lines = [line.split("\t") for line in output.splitlines() if line[:1] not in ("#", "@")]
     exons = _from_sam(lines) if peer.feature is None else _from_gff(lines, peer.feature)
     if peer.takes_protein and exons and inputs.text[exons[-1][1] :][:3] in STOP_CODONS:
@@ -81,7 +81,7 @@ def exons_of(name: str, inputs: Inputs) -> tuple[list[tuple[int, int]], float]:
     return exons, seconds
 
 
-def _run(command: list[str], folder: Path) -> tuple[str, float]:
+def timed_output(command: list[str], folder: Path) -> tuple[str, float]:
     """Return a program's output and the seconds that it kept a processor busy."""
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -86,3 +86,53 @@ def credibility(figures: dict) -> Iterator[Row]:
             for name, number in row.items() if name.startswith(kind)
         )  # fmt: skip
         yield f"{mode}{coding[row['reading']]}, `{row['ends']}`", *counts
+
+
+def _protein_methods(rows: list[dict], column, columns: tuple) -> Iterator[Row]:
+    """Yield a row a method and base: exon F1 by column, empty where it was not measured."""
+    for base, method in sorted({(r["base"], r["method"]) for r in rows}, reverse=True):
+        own = {column(r): r for r in rows if (r["base"], r["method"]) == (base, method)}
+        yield (
+            f"{base}: {method}",
+            *(f"{own[c]['exon_f1']:.3f}" if c in own else "" for c in columns),
+        )
+
+
+def proteins_identity(figures: dict) -> Iterator[Row]:
+    """Yield a row a data set, setting, base and method: exon F1 by identity."""
+    every = [row for name, row in figures.items() if name.startswith("identity")]
+    for data, gaps in dict.fromkeys((row["data"], row["gaps"]) for row in every):
+        rows = [row for row in every if (row["data"], row["gaps"]) == (data, gaps)]
+        title = f"{data}, with gaps" if gaps else data
+        for name, *values in _protein_methods(rows, lambda r: r["identity"], (100, 80, 60, 40, 30)):
+            yield f"{title}, {name}", *values
+
+
+def proteins_homologs(figures: dict) -> Iterator[Row]:
+    """Yield a row a pair of genome and protein's source: exon F1 by method."""
+    methods = "gpu-tools", "spaln", "miniprot", "exonerate", "genewise"
+    every = [r for name, r in figures.items() if name.startswith(("species", "kogs"))]
+    for base, locus, target in dict.fromkeys((r["base"], r["locus"], r["target"]) for r in every):
+        own = {r["method"]: r for r in every
+               if (r["base"], r["locus"], r["target"]) == (base, locus, target)}  # fmt: skip
+        first = next(iter(own.values()))
+        values = (f"{own[m]['exon_f1']:.3f}" if m in own else "" for m in methods)
+        name = f"{target} on {locus}, {base}"
+        yield name, f"{first['proteins']}, {first['exons']}", *values
+
+
+def proteins_short(figures: dict) -> Iterator[Row]:
+    """Yield a row a data set and method: exons of at most 15 nucleotides that are right."""
+    for row in (row for name, row in figures.items() if name.startswith("short")):
+        pairs = (row["lengths"].get(f"{place}, to 15", (0, 0)) for place in PLACES)
+        counts = (f"{right} of {total}" for right, total in pairs)
+        yield f"{row['data']}: {row['method']}", *counts, f"{row['exon_f1']:.3f}"
+
+
+PLACES = "first", "internal", "last"
+
+
+def proteins_speed(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: processor seconds and GCUPS on some genes."""
+    for row in (row for name, row in figures.items() if name.startswith("speed")):
+        yield row["method"], f"{row['processor_seconds']:.3f} s", f"{row['gcups']:.3g}"
