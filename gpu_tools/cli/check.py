@@ -15,8 +15,8 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.errors import DeviceError
 from gpu_tools.formats.tables import write_table
-from gpu_tools.hardware.cache_folder import private_folder
 from gpu_tools.hardware.device import Gpu, cpu_threads, list_gpus
+from gpu_tools.hardware.own_files import private_folder
 from gpu_tools.hardware.reservation import is_held, lock_folder
 from gpu_tools.model.resources import installed_version
 

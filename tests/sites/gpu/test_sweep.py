@@ -222,7 +222,8 @@ def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
     assert found == site_align(made, scoring, device="cpu")
 
 
-@pytest.mark.parametrize("size", SIZES[: 1 if simulated() else 2])
+@pytest.mark.skipif(simulated(), reason="takes long on the simulator")
+@pytest.mark.parametrize("size", SIZES)
 def test_a_split_codon_over_strips(size):
     """The codon that an intron splits pairs with symbols of two strips."""
     columns, rng = 2 * WARP * size, np.random.default_rng(size)
