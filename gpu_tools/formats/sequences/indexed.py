@@ -33,6 +33,9 @@ from gpu_tools.formats.files import (
 _LONGEST_HEADER = 1 << 12
 _LOOKED_AT = 64
 """Bytes behind a record in which line ends and the next header are looked for."""
+_SLACK = 2_000_000_000
+"""Nanoseconds by which an index may seem older than its file: Snakemake touches the files of a job
+one after the other, and some file systems count in steps of two seconds."""
 _GZIP_SUFFIXES = (".gz", ".bgz")
 UNFIT_INDEX = (
     pyfaidx.FastaIndexingError, pyfaidx.IndexNotFoundError, pysam.SamtoolsError, OSError, EOFError,
@@ -198,7 +201,8 @@ def _index_files(
     """
     beside = [f"{path}{suffix}" for suffix in suffixes]
     if make is None:
-        if any(Path(b).stat().st_mtime_ns < Path(path).stat().st_mtime_ns for b in beside):
+        oldest = min(Path(index).stat().st_mtime_ns for index in beside)
+        if oldest + _SLACK < Path(path).stat().st_mtime_ns:
             raise ValueError("the index is older than the file")
         yield beside
         return
