@@ -68,8 +68,8 @@ nucleotides.
 PROTEINS = "proteins-"
 PROTEIN_ENDS = ("global", "free-target")
 PROTEIN_MARGIN = 2.0
-"""See `gpu_tools.model.significance.NullModel`: of shuffled fly proteins on 3 Mb of the fly's
-genome 7 of 100 would pass at an E-value of 0.01 without it."""
+"""See `gpu_tools.model.significance.NullModel`. Of shuffled fly proteins on 3 Mb of the fly's
+genome 5 of 70 would pass an E-value of 0.01 without it."""
 _GC, _TILT = (0.3, 0.7), 1.0
 _COMPOSITION = 0.6
 """Standard deviation of the logarithm of an amino acid's frequency in a protein."""
