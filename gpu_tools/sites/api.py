@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
@@ -36,6 +40,8 @@ class SiteCase:
     base: Sequence
     target: Sequence
     tables: dict[str, SiteTable]
+    symbols: ClassVar[str] = "nucleotides"
+    """What the target consists of."""
 
     @property
     def cells(self) -> int:
@@ -50,7 +56,7 @@ class SiteCase:
     def check(self) -> None:
         """Raise `InputError` if the target is empty or a table does not fit the base sequence."""
         if not len(self.target):
-            raise InputError("empty target", record=self.target.name, expected="nucleotides")
+            raise InputError("empty target", record=self.target.name, expected=self.symbols)
         for strand, table in self.tables.items():
             if strand not in ("+", "-"):
                 raise InputError(f"strand {strand!r}", record=self.base.name, expected="+ or -")
@@ -97,13 +103,21 @@ def tables_of(
     dict of str to SiteTable
         The tables of a `SiteCase`.
     """
+    threads = cpu_threads(threads)
+    return {
+        strand: model.table(codes, ends, reading, origin, threads)
+        for strand, (codes, origin) in read_strands(base, strands).items()
+    }
+
+
+def read_strands(base: Sequence, strands: str) -> dict[str, tuple[NDArray[np.uint8], int]]:
+    """Return the nucleotides of strands in reading direction, and where multiples count from.
+
+    See `gpu_tools.sites.table.IntronClass` for the latter.
+    """
     locus = Locus.of(base)
     read = {"+": (base.codes, locus.start), "-": (reverse_complement(base.codes), -locus.end)}
-    tables = {}
-    for strand in strands:
-        codes, origin = read[strand]
-        tables[strand] = model.table(codes, ends, reading, origin, cpu_threads(threads))
-    return tables
+    return {strand: read[strand] for strand in strands}
 
 
 def site_align(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
-from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.model.locus import Locus
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.sequences import ProteinSequence, Sequence, reverse_complement
+from gpu_tools.model.sequences import ProteinSequence, Sequence
+from gpu_tools.sites.api import SiteCase, read_strands
 from gpu_tools.sites.cpu.schedule import CaseProgress
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
@@ -22,7 +22,7 @@ from gpu_tools.sites.table import SiteTable
 
 
 @dataclass(frozen=True)
-class ProteinCase:
+class ProteinCase(SiteCase):
     """One question: which chain of all exons that the sites allow aligns best to a protein.
 
     Parameters
@@ -35,36 +35,8 @@ class ProteinCase:
         The sites of each strand to be tried, ``+`` or ``-``, see `protein_tables_of`.
     """
 
-    base: Sequence
     target: ProteinSequence
-    tables: dict[str, SiteTable]
-
-    @property
-    def cells(self) -> int:
-        """Nominal cells: nucleotides times residues for each strand tried."""
-        return len(self.base) * len(self.target) * len(self.tables)
-
-    @property
-    def space(self) -> int:
-        """Size of what is searched for the target: nucleotides of the strands tried."""
-        return len(self.base) * len(self.tables)
-
-    def check(self) -> None:
-        """Raise `InputError` if the protein is empty or a table does not fit the base sequence."""
-        if not len(self.target):
-            raise InputError("empty target", record=self.target.name, expected="amino acids")
-        for strand, table in self.tables.items():
-            if strand not in ("+", "-"):
-                raise InputError(f"strand {strand!r}", record=self.base.name, expected="+ or -")
-            if table.length != len(self.base):
-                raise InputError(
-                    f"sites of {table.length} bases", record=self.base.name,
-                    expected=f"a table of {len(self.base)}",
-                )  # fmt: skip
-
-    def codes(self, strand: str):
-        """Return the nucleotides of a strand in reading direction."""
-        return self.base.codes if strand == "+" else reverse_complement(self.base.codes)
+    symbols: ClassVar[str] = "amino acids"
 
 
 def protein_tables_of(
@@ -96,10 +68,11 @@ def protein_tables_of(
     dict of str to SiteTable
         The tables of a `ProteinCase`.
     """
-    locus = Locus.of(base)
-    read = {"+": (base.codes, locus.start), "-": (reverse_complement(base.codes), -locus.end)}
     threads = cpu_threads(threads)
-    return {strand: protein_table(model, *read[strand], scoring, threads) for strand in strands}
+    return {
+        strand: protein_table(model, codes, origin, scoring, threads)
+        for strand, (codes, origin) in read_strands(base, strands).items()
+    }
 
 
 def protein_align(
