@@ -21,10 +21,14 @@ from gpu_tools.splicing.bounds import Bounds, fit_int16
 
 
 class ProteinLimits(NamedTuple):
-    """The type of a sweep's cells, and the value of a cell that no chain has reached."""
+    """The type of a sweep's cells, and the value of a cell that no chain has reached.
+
+    No cell and no intermediate value has a larger magnitude.
+    """
 
     dtype: np.dtype
     none: int
+    magnitude: int
 
 
 def protein_limits(
@@ -57,7 +61,7 @@ def protein_limits(
     highest += table.first.largest + _from_introns(table, len(target), scoring)
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
-    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none)
+    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds.magnitude)
 
 
 def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
@@ -78,3 +82,11 @@ def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> i
 
 def _largest(sites) -> int:
     return int(sites.scores.max(initial=0))
+
+
+def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
+    """Return the score of leaving all residues out, behind a chain without nucleotides."""
+    left_out = 0
+    if residues and not scoring.free:
+        left_out = scoring.gap_open + scoring.gap_extend * residues
+    return table.first.usual + table.last.usual - left_out

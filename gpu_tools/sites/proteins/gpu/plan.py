@@ -1,0 +1,317 @@
+"""Plans for the packed kernel of proteins: what happens at each boundary of a strand.
+
+All lanes of a warp work at one boundary, so that the plan's words decide for all of them. What
+concerns rows in slots alone is done by *operations* in front of the boundary: exits that lie far
+enough behind are taken, penalties rise at borders, and rows are made that wait for the end of a
+split codon. Then comes the row, which a slot joins: the rows that wait for this boundary, or where
+nothing else happens the chains that begin here. Then come its *events*.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
+from gpu_tools.model.sequences import encode_protein
+from gpu_tools.sites.cpu.state import lists_of, most_pending, power_of_two
+from gpu_tools.sites.operations import RAISE
+from gpu_tools.sites.rising import most_operations, next_border, write_border
+from gpu_tools.sites.table import SiteTable
+
+FRAMES = 3
+STOP, SPECIAL, JOIN, FINAL, EXIT, BEGIN, ENTER, HAS_OPERATIONS, CLOSED = (
+    1 << k for k in range(5, 14)
+)
+"""Flags of a boundary's word, above the number of its codon: a stop codon ends here; something
+happens; rows that wait join; the end of a chain has an operand; so have chains that begin and exons
+that are entered; there are operations; no chain ends here.
+"""
+CODON_MASK = 31
+START, ENTERED, WAITING, WAITS = 0, 1, 2, 4
+BEFORE = WAITING + WAITS
+"""Slots: of chains that begin; of what is entered where several classes may be; of rows that wait,
+by boundary modulo `WAITS`; and of the maxima before entries, as in `ProteinState`, without rows for
+symbols that the strand lacks.
+"""
+PLAIN, PAIR, TAKE = range(3)
+LAST, FRESH, CODON_AT, TO_AT = 4, 8, 4, 10
+"""An operation's first word. `PLAIN` raises slot `to` to the source plus a bonus, `PAIR` pairs it
+with a codon before; `FRESH` raises the lowest row instead of the slot. `LAST` is the last operation
+before a boundary. The second word is the source, a slot; the fourth one the bonus, in both halves.
+
+`TAKE` raises the maxima of an intron class, from slot `to` on, to the rows of an exit, the source.
+The third word has the nucleotide before the exit, `NO_SYMBOL` for none, and above that the codons
+of the nucleotides that may end a codon split behind two; with `FRESH` the exit has none of those.
+"""
+NO_SYMBOL, SYMBOL_BITS = 7, 3
+CODON_BITS = 5
+OPERAND_SLOT_BITS = 16
+_BLOCKS, _CHECKPOINTS = 4, 512
+"""Blocks between checkpoints, at least, and checkpoints of a strand, about, at most."""
+
+
+class ProteinPlan(NamedTuple):
+    """What happens along a strand.
+
+    Attributes
+    ----------
+    words : ndarray of int32, shape (3 S + 1,)
+        A word a boundary; S steps of three boundaries.
+    operands : ndarray of int32
+        In the order in which events need them.
+    operations : ndarray of int32, shape (n, 4)
+    """
+
+    words: NDArray[np.int32]
+    operands: NDArray[np.int32]
+    operations: NDArray[np.int32]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what the kernel reads."""
+        return sum(part.nbytes for part in self)
+
+
+class ProteinStrand:
+    """A strand and its sites, for all proteins that are aligned to it.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        In reading direction.
+    table : SiteTable
+    scoring : ProteinScoring
+    block : int
+        Boundaries of a block that the CPU computes again; a multiple of four and of three.
+    """
+
+    def __init__(
+        self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int
+    ):
+        self.codes, self.table, self.scoring, self.block = codes, table, scoring, block
+        self.lists = lists_of(codes, table)
+        self.symbols = max(int(codes.max(initial=0)) + 1, 4)
+        self.ring = power_of_two(most_pending(table) + 1)
+
+    @property
+    def every(self) -> int:
+        """Boundaries between two checkpoints, whole blocks."""
+        return self.block * max(_BLOCKS, -(-len(self.codes) // (_CHECKPOINTS * self.block)))
+
+    @property
+    def splits(self) -> int:
+        """Rows of an intron class."""
+        return 1 + 2 * self.symbols
+
+    @property
+    def n_maxima(self) -> int:
+        """Rows of all classes and lines."""
+        rising = self.lists.rising
+        return (len(self.lists.kinds) + len(rising.far_class)) * self.splits
+
+    @property
+    def n_slots(self) -> int:
+        """Slots of a strip."""
+        return BEFORE + self.n_maxima
+
+    @property
+    def possible(self) -> bool:
+        """Whether the kernel takes the strand: no intron is without nucleotides."""
+        return bool((self.lists.lengths > 0).all())
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The rows of `ProteinScoring.substitution` that some codon has."""
+        return np.unique(self.scoring.codons)
+
+    @cached_property
+    def plan(self) -> ProteinPlan:
+        """The compiled plan."""
+        compact = np.zeros(TGA_CODON + 1, np.int64)
+        compact[self.numbers] = np.arange(len(self.numbers))
+        stop = encode_protein(b"*")[0]
+        stops = np.isin(self.scoring.codons, (stop, TGA_CODON))
+        return ProteinPlan(
+            *_compiled(self.lists, compact[self.scoring.codons], stops, self.symbols, self.every)
+        )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _compiled(lists, codons, stops, symbols, every):
+    """Return words, operands and operations."""
+    donors, acceptors, rising = lists.donors[0], lists.acceptors[0], lists.rising
+    classes, splits, rows = len(lists.kinds), 1 + 2 * symbols, len(lists.codes) + 1
+    words = np.zeros(-(-rows // FRAMES) * FRAMES + 1, np.int32)
+    operands = np.empty(len(lists.first[1]) + len(lists.last[1]) + len(acceptors) + 1, np.int32)
+    borders, border = 0, next_border(rising, 0)
+    while border < rows:
+        borders, border = borders + 1, next_border(rising, border + 1)
+    plain = np.empty((splits * most_operations(rising) + 1, 4), np.int64)
+    most = len(donors) * classes + len(acceptors) * classes * (2 + symbols) + borders * len(plain)
+    operations = np.empty((most + 1, 4), np.int32)
+    counts = _write(lists, codons, stops, symbols, every, (words, operands, operations), plain)
+    return words, operands[: counts[0] + 1], operations[: counts[1]].copy()
+
+
+@njit(inline="always")
+def _put(operations, n, kind, to, source, bonus):
+    """Append an operation; return how many there are."""
+    operations[n, 0], operations[n, 1], operations[n, 2] = kind | to << TO_AT, source, 0
+    operations[n, 3] = _twice(bonus)
+    return n + 1
+
+
+@njit(inline="always")
+def _twice(value):
+    """Return a 16-bit value in both halves of a word."""
+    low = np.int64(value) & 0xFFFF
+    return np.int32(low | low << 16)
+
+
+@njit
+def _take_exits(lists, codons, symbols, reach, counts, operations, n):
+    """Raise the maxima before entries to the exits that an intron up to `reach` may follow.
+
+    `counts` says how many exits there are so far, then how many each class has taken.
+    """
+    codes, splits = lists.codes, 1 + 2 * symbols
+    boundaries, scores, exit_kinds = lists.donors
+    for k in range(len(lists.kinds)):
+        to = BEFORE + k * splits
+        while counts[1 + k] < counts[0]:
+            exit = counts[1 + k]
+            boundary = np.int64(boundaries[exit])
+            if boundary + lists.lengths[k] > reach:
+                break
+            counts[1 + k] += 1
+            if exit_kinds[exit] != lists.kinds[k]:
+                continue
+            bonus = np.int64(scores[exit]) - lists.penalties[k]
+            kind = TAKE | (FRESH if boundary < 2 else 0)
+            what = np.int64(codes[boundary - 1]) if boundary >= 1 else NO_SYMBOL
+            if boundary >= 2:
+                for last in range(symbols):
+                    codon = codons[codes[boundary - 2], codes[boundary - 1], last]
+                    what |= codon << (SYMBOL_BITS + CODON_BITS * last)
+            n = _put(operations, n, kind, to, exit, bonus)
+            operations[n - 1, 2] = what
+    return n
+
+
+@njit
+def _wait(lists, codons, symbols, boundary, k, bonus, waits, operations, n):
+    """Let exons that begin with the rest of a split codon wait for its end."""
+    codes, row = lists.codes, BEFORE + k * (1 + 2 * symbols)
+    left = len(codes) - boundary
+    if left >= 1:
+        place = (boundary + 1) % WAITS
+        source = row + 1 + symbols + np.int64(codes[boundary])
+        fresh = 0 if waits[place] else FRESH
+        n = _put(operations, n, PLAIN | fresh, WAITING + place, source, bonus)
+        waits[place] = True
+    if left >= 2:
+        place = (boundary + 2) % WAITS
+        for one in range(symbols):
+            codon = codons[one, codes[boundary], codes[boundary + 1]]
+            kind = PAIR | (0 if waits[place] else FRESH) | codon << CODON_AT
+            n = _put(operations, n, kind, WAITING + place, row + 1 + one, bonus)
+            waits[place] = True
+    return n
+
+
+@njit
+def _enter(lists, codons, symbols, acceptor, waits, operations, n):
+    """Write the operations of an entry; return how many there are, and its operand, -1 for none."""
+    boundaries, scores, entry_kinds = lists.acceptors
+    boundary, bonus = np.int64(boundaries[acceptor]), np.int64(scores[acceptor])
+    found, operand = 0, np.int64(-1)
+    for k in range(len(lists.kinds)):
+        if lists.kinds[k] != entry_kinds[acceptor]:
+            continue
+        n = _wait(lists, codons, symbols, boundary, k, bonus, waits, operations, n)
+        source = BEFORE + k * (1 + 2 * symbols)
+        if found == 0:
+            operand, first = source | (bonus & 0xFFFF) << OPERAND_SLOT_BITS, source
+        else:
+            if found == 1:
+                n = _put(operations, n, PLAIN | FRESH, ENTERED, first, bonus)
+                operand = ENTERED
+            n = _put(operations, n, PLAIN, ENTERED, source, bonus)
+        found += 1
+    return n, operand, found
+
+
+@njit
+def _cross_border(rising, boundary, splits, operations, n, plain):
+    """Write the operations of a border."""
+    for k in range(write_border(rising, boundary, splits, BEFORE, plain, 0)):
+        fresh = 0 if plain[k, 0] == RAISE else FRESH
+        n = _put(operations, n, PLAIN | fresh, plain[k, 1], plain[k, 2], plain[k, 3])
+    return n
+
+
+@njit
+def _at(boundaries, k):
+    """Return a listed boundary, -1 if there is none."""
+    return np.int64(boundaries[k]) if k < len(boundaries) else np.int64(-1)
+
+
+@njit(error_model="numpy")
+def _write(lists, codons, stops, symbols, every, made, plain):
+    """Write words, operands and operations; return how many of the latter two there are."""
+    words, operands, operations = made
+    codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
+    _, firsts, first_scores = lists.first
+    last_usual, lasts, last_scores = lists.last
+    acceptors, donors = lists.acceptors[0], lists.donors[0]
+    counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
+    first = last = acceptor = n_operands = n = 0
+    border = next_border(rising, 0)
+    for i in range(len(words) - 1):
+        if i > len(codes):
+            words[i] = CLOSED | SPECIAL
+            continue
+        before, word = n, CLOSED | SPECIAL if i == 0 else 0
+        if i >= FRAMES:
+            word |= codons[codes[i - 3], codes[i - 2], codes[i - 1]]
+            word |= STOP if stops[codes[i - 3], codes[i - 2], codes[i - 1]] else 0
+        if i == border:
+            n = _take_exits(lists, codons, symbols, i - 1, counts, operations, n)
+            n = _cross_border(rising, i, splits, operations, n, plain)
+            border = next_border(rising, i + 1)
+        leaves, enters = i == _at(donors, counts[0]), i == _at(acceptors, acceptor)
+        if leaves or enters or (i + 1) % every == 0:
+            n = _take_exits(lists, codons, symbols, i, counts, operations, n)
+        if waits[i % WAITS]:
+            word |= SPECIAL | JOIN
+            waits[i % WAITS] = False
+        if i == _at(lasts, last):
+            if i > 0:
+                word |= SPECIAL | FINAL
+                operands[n_operands] = _twice(np.int64(last_scores[last]) - last_usual)
+                n_operands += 1
+            last += 1
+        if leaves:
+            word |= SPECIAL | EXIT
+            counts[0] += 1
+        if i == _at(firsts, first):
+            word |= SPECIAL | BEGIN
+            operands[n_operands] = _twice(first_scores[first])
+            first, n_operands = first + 1, n_operands + 1
+        if enters:
+            n, operand, found = _enter(lists, codons, symbols, acceptor, waits, operations, n)
+            acceptor += 1
+            if found:
+                word |= SPECIAL | ENTER
+                operands[n_operands] = operand
+                n_operands += 1
+        if n > before:
+            word |= HAS_OPERATIONS
+            operations[n - 1, 0] |= LAST
+        words[i] = word
+    return n_operands, n
