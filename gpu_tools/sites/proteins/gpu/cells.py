@@ -33,52 +33,74 @@ def _score(builder, profile, k):
     return emit(builder, f"prmt.b32 $0, $1, 0, {selector};", profile[k // 2])
 
 
-def _advanced_twin(rows, gaps, joined, profile, edges, weights, low):
-    (one, two, three), (diagonal, few) = rows, edges
-    opening, shifts, shifts_on, bonus = weights
-    made, left = [], low
+def _begun_twin(three, gaps, joined, profile, diagonal, bonus):
+    cells = []
     for k, gap in enumerate(gaps):
-        either = max2(one[k], two[k])
         cell = max2(add2(diagonal, _score_twin(profile, k)), gap)
-        cell = max2(cell, add2(either, shifts))
-        cell = max2(cell, add2(few, shifts_on))
-        cell = max2(cell, add2(joined[k], bonus))
+        cells.append(max2(cell, add2(joined[k], bonus)))
+        diagonal = three[k]
+    return tuple(cells)
+
+
+@with_twin(_begun_twin)
+def begun(typing_context, three, gaps, joined, profile, diagonal, bonus):
+    """Return the part of a row that does not need the two rows before it.
+
+    `three` is the third row before it, settled, and `diagonal` what stands before its virtual
+    lanes; `gaps` the row of chains that leave out the codon that ends here; `joined` a row that
+    joins with a bonus; `profile` are the lane's scores.
+    """
+
+    def generate(context, builder, signature, arguments):
+        three, gaps, joined, profile = (unpack(builder, part) for part in arguments[:4])
+        diagonal, bonus = arguments[4:]
+        cells = []
+        for k, gap in enumerate(gaps):
+            cell = add_pairs(builder, diagonal, _score(builder, profile, k))
+            cell = max_pairs(builder, cell, gap)
+            cells.append(max_pairs(builder, cell, add_pairs(builder, joined[k], bonus)))
+            diagonal = three[k]
+        return pack(builder, cells)
+
+    return gaps(three, gaps, joined, profile, diagonal, bonus), generate
+
+
+def _advanced_twin(row, one, two, few, weights, low):
+    opening, shifts, shifts_on = weights
+    made, left = [], low
+    for k, cell in enumerate(row):
+        either = max2(one[k], two[k])
+        cell = max2(cell, max2(add2(either, shifts), add2(few, shifts_on)))
         made.append(max2(cell, add2(left, opening)))
-        left = max2(left, cell)
-        diagonal, few = three[k], either
+        left, few = max2(left, cell), either
     return (*made, left)
 
 
 @with_twin(_advanced_twin)
-def advanced(typing_context, rows, gaps, joined, profile, edges, weights, low):
-    """Return the next row, and behind its words the largest cells of both virtual lanes.
+def advanced(typing_context, row, one, two, few, weights, low):
+    """Return a row that `begun` has made, and behind its words the virtual lanes' largest cells.
 
-    `rows` are the latest three, the last one first, all settled; `gaps` the row of chains that
-    leave out the codon that ends here; `joined` a row that joins with a bonus. `profile` are the
-    lane's scores; `edges` what stands before the virtual lanes in the third row, and the larger of
-    that in the first two. `weights` are added: for residues left out, frameshifts, frameshifts with
-    a residue, and the bonus. `low` is less than any cell.
+    `one` and `two` are the two rows before it, settled, the last one first; `few` is the larger of
+    what stands before their virtual lanes. `weights` are added: for residues left out, frameshifts,
+    and frameshifts with a residue. `low` is less than any cell.
     """
 
     def generate(context, builder, signature, arguments):
-        one, two, three = (unpack(builder, row) for row in unpack(builder, arguments[0]))
-        gaps, joined, profile = (unpack(builder, part) for part in arguments[1:4])
-        diagonal, few = unpack(builder, arguments[4])
-        opening, shifts, shifts_on, bonus = unpack(builder, arguments[5])
-        made, left = [], arguments[6]
-        for k, gap in enumerate(gaps):
+        row, one, two = (unpack(builder, part) for part in arguments[:3])
+        few, left = arguments[3], arguments[5]
+        opening, shifts, shifts_on = unpack(builder, arguments[4])
+        made = []
+        for k, cell in enumerate(row):
             either = max_pairs(builder, one[k], two[k])
-            cell = add_pairs(builder, diagonal, _score(builder, profile, k))
-            cell = max_pairs(builder, cell, gap)
-            for other, added in ((either, shifts), (few, shifts_on), (joined[k], bonus)):
-                cell = max_pairs(builder, cell, add_pairs(builder, other, added))
+            shifted = add_pairs(builder, few, shifts_on)
+            shifted = max_pairs(builder, add_pairs(builder, either, shifts), shifted)
+            cell = max_pairs(builder, cell, shifted)
             made.append(max_pairs(builder, cell, add_pairs(builder, left, opening)))
-            left = max_pairs(builder, left, cell)
-            diagonal, few = three[k], either
+            left, few = max_pairs(builder, left, cell), either
         return pack(builder, [*made, left])
 
-    result = types.UniTuple(types.int32, len(gaps) + 1)
-    return result(rows, gaps, joined, profile, edges, weights, low), generate
+    result = types.UniTuple(types.int32, len(row) + 1)
+    return result(row, one, two, few, weights, low), generate
 
 
 def _left_out_twin(gaps, row, opening, leaving):

@@ -76,11 +76,19 @@ def state_of(
     slots, exits = wide[2 * FRAMES : 2 * FRAMES + n_slots], wide[2 * FRAMES + n_slots :]
     for back in range(1, 1 + FRAMES):
         state.rows[(boundary - back) % RECENT] = wide[back - 1]
-        state.codon_gaps[(boundary - back) % FRAMES] = wide[FRAMES + back - 1]
+        state.codon_gaps[(boundary + 1 - back) % FRAMES] = wide[FRAMES + back - 1]
+    # the kernel is ahead of the boundary: what the codon costs is added again
+    state.codon_gaps[boundary % FRAMES] += _codon_cost(boundary, strand)
     _wait(state, slots, boundary, strand)
     state.before[_places(strand)] = slots[BEFORE:]
     _pend(state, exits, boundary, strand)
     return ProteinState(*(aligned(part) if part.ndim == 2 else part for part in state))
+
+
+def _codon_cost(boundary: int, strand: ProteinStrand) -> np.int16:
+    """Return what it costs to leave out the codon that ends at a boundary."""
+    codon = strand.scoring.codons[tuple(strand.codes[boundary - FRAMES : boundary])]
+    return np.int16(strand.scoring.codon_gaps[codon])
 
 
 def _places(strand: ProteinStrand) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ class ProteinJobNumbers(NamedTuple):
     strips : int
     size, last_size : int
         Registers a lane of a row: of all strips but the last one, and of the last one.
-    words, operands, operations, columns, cells, borders, ends, checkpoints : int
+    boundaries, operations, columns, cells, borders, ends, checkpoints : int
         Where the job's part begins in the buffer of that name.
     column_stride, cell_stride, checkpoint_stride : int
         Words of a strip's columns and cells, and of a checkpoint of a strip.
@@ -35,8 +35,7 @@ class ProteinJobNumbers(NamedTuple):
     strips: int
     size: int
     last_size: int
-    words: int
-    operands: int
+    boundaries: int
     operations: int
     columns: int
     cells: int
@@ -58,7 +57,7 @@ class ProteinJobNumbers(NamedTuple):
 
 
 (
-    STEPS, STRIPS, SIZE, LAST_SIZE, WORDS, OPERANDS, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
+    STEPS, STRIPS, SIZE, LAST_SIZE, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
     CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
     SYMBOLS, SLOTS, RING, EVERY, NONE, BEGUN,
-) = range(24)  # fmt: skip
+) = range(23)  # fmt: skip

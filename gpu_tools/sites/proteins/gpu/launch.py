@@ -17,13 +17,12 @@ from gpu_tools.sites.gpu.strips import NEVER_BYTE
 from gpu_tools.sites.proteins.gpu.checkpoints import columns_of_rows
 from gpu_tools.sites.proteins.gpu.job_table import (
     BORDERS,
+    BOUNDARIES,
     CELLS,
     CHECKPOINTS,
     COLUMNS,
     ENDS,
-    OPERANDS,
     OPERATIONS,
-    WORDS,
 )
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob, columns_of_strip
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
@@ -63,9 +62,7 @@ class ProteinLaunch:
         parts = [[part.ravel() for part in strand.plan] for strand in strands]
         starts = starts_of([[len(part) for part in own] for own in parts])
         start_of = dict(zip(map(id, strands), starts, strict=True))
-        self.table[:, [WORDS, OPERANDS, OPERATIONS]] = [
-            start_of[id(job.strand)] for job in self.jobs
-        ]
+        self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.strand)] for job in self.jobs]
         return [on_device(own) for own in zip(*parts, strict=True)]
 
     def _strips(self) -> NDArray[np.int32]:

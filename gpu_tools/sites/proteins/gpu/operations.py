@@ -13,26 +13,29 @@ from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.proteins.gpu.cells import paired
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
-    CODON_AT,
     CODON_BITS,
     CODON_MASK,
     FRAMES,
     FRESH,
+    FRESH_NEXT,
+    KIND_MASK,
     LAST,
+    NO_CODONS,
     NO_SYMBOL,
-    PAIR,
     SYMBOL_BITS,
     TAKE,
     TO_AT,
+    WAIT,
+    WAITING,
+    WAITS,
 )
 
 HOT_SLOTS = 7 if simulated() else BEFORE + 9
 """The first so many slots lie in shared memory, the others in device memory."""
-MOST_CODONS = 24
+MOST_CODONS = 23
 """Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
 PROFILE_AT = SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
 SHARED_WORDS = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
-_KIND_MASK = 3
 
 
 def make_slot_place(size: int):
@@ -77,57 +80,99 @@ def make_profile_of(size: int):
     return of_four if words == 4 else of_two
 
 
-def make_operate(size: int):
-    """Return the device function that does the operations before a boundary."""
-    load, profile_of = load_row(size), make_profile_of(size)
-    slot_place, exit_place = make_slot_place(size), make_exit_place(size)
-
-    @cuda.jit(device=True)
-    def shifted(row, codon, strip):
-        """Return a row with a codon paired behind it."""
-        (lane, is_first, _), (shared, scratch), none = strip[0], strip[1], strip[3]
-        edge = settled_carry(row[-1], none, is_first, scratch)
-        return paired(row, edge, profile_of(shared, codon, lane))
-
-    @cuda.jit(device=True)
-    def raise_slot(slot, row, bonus, places):
-        place = slot_place(slot, places)
-        store_row(place, raised(load(place), row, bonus))
-
-    @cuda.jit(device=True)
-    def take(what, exit, symbols_and_codons, bonus, strip):
-        """Raise the maxima before entries to the rows of an exit."""
-        places, symbols = strip[2], strip[4]
-        to = int32(what >> int32(TO_AT))
-        first = load(exit_place(exit, int32(0), places))
-        second = load(exit_place(exit, int32(1), places))
-        third = load(exit_place(exit, int32(2), places))
-        raise_slot(to, first, bonus, places)
-        symbol = int32(symbols_and_codons & int32(NO_SYMBOL))
-        if symbol != NO_SYMBOL:
-            raise_slot(int32(to + 1 + symbol), second, bonus, places)
-        if what & int32(FRESH) == 0:
-            codons = int32(symbols_and_codons >> int32(SYMBOL_BITS))
-            for last in range(symbols):
-                codon = int32(codons & int32(CODON_MASK))
-                raise_slot(
-                    int32(to + 1 + symbols + last), shifted(third, codon, strip), bonus, places
-                )
-                codons = int32(codons >> int32(CODON_BITS))
+def make_put(size: int):
+    """Return the device function that raises a slot to another one."""
+    load, slot_place = load_row(size), make_slot_place(size)
 
     @cuda.jit(device=True)
     def put(what, source, bonus, strip):
-        """Raise a slot to another one."""
         places = strip[2]
         row = load(slot_place(source, places))
-        if what & int32(_KIND_MASK) == PAIR:
-            codon = int32((what >> int32(CODON_AT)) & int32(CODON_MASK))
-            row = shifted(row, codon, strip)
         place = slot_place(int32(what >> int32(TO_AT)), places)
         if what & int32(FRESH):
             store_row(place, raised(filled(row, strip[3]), row, bonus))
         else:
             store_row(place, raised(load(place), row, bonus))
+
+    return put
+
+
+def make_take(size: int):
+    """Return the device function that raises the maxima before entries to the rows of an exit."""
+    load, profile_of = load_row(size), make_profile_of(size)
+    slot_place, exit_place = make_slot_place(size), make_exit_place(size)
+
+    @cuda.jit(device=True)
+    def take(what, exit, symbols_and_codons, bonus, strip):
+        (lane, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
+        none, symbols, to = strip[3], strip[4], int32(what >> int32(TO_AT))
+        first = load(exit_place(exit, int32(0), places))
+        second = load(exit_place(exit, int32(1), places))
+        third = load(exit_place(exit, int32(2), places))
+        symbol = int32(symbols_and_codons & int32(NO_SYMBOL))
+        place = slot_place(to, places)
+        other = slot_place(int32(to + 1 + symbol), places)
+        if symbol == NO_SYMBOL:
+            store_row(place, raised(load(place), first, bonus))
+        else:
+            # both are waited for at once
+            one, two = load(place), load(other)
+            store_row(place, raised(one, first, bonus))
+            store_row(other, raised(two, second, bonus))
+        if symbols_and_codons & int32(NO_CODONS) == 0:
+            edge = settled_carry(third[-1], none, is_first, scratch)
+            codons = int32(symbols_and_codons >> int32(SYMBOL_BITS))
+            for last in range(symbols):
+                profile = profile_of(shared, int32(codons & int32(CODON_MASK)), lane)
+                place = slot_place(int32(to + 1 + symbols + last), places)
+                store_row(place, raised(load(place), paired(third, edge, profile), bonus))
+                codons = int32(codons >> int32(CODON_BITS))
+
+    return take
+
+
+def make_wait(size: int):
+    """Return the device function that lets rows wait for the end of split codons."""
+    load, profile_of, slot_place = load_row(size), make_profile_of(size), make_slot_place(size)
+
+    @cuda.jit(device=True)
+    def of_one(symbol, codons, source, strip):
+        """Return the rows of introns behind one nucleotide, with their codon."""
+        (lane, is_first, _), (shared, scratch) = strip[0], strip[1]
+        row = load(slot_place(int32(source + 1 + symbol), strip[2]))
+        codon = int32((codons >> int32(CODON_BITS * symbol)) & int32(CODON_MASK))
+        edge = settled_carry(row[-1], strip[3], is_first, scratch)
+        return paired(row, edge, profile_of(shared, codon, lane))
+
+    @cuda.jit(device=True)
+    def wait(what, source, symbol_and_codons, bonus, strip):
+        places, none, symbols = strip[2], strip[3], strip[4]
+        to = int32(what >> int32(TO_AT))
+        symbol = int32(symbol_and_codons & int32(NO_SYMBOL))
+        if symbol != NO_SYMBOL:
+            place = slot_place(to, places)
+            row = load(slot_place(int32(source + 1 + symbols + symbol), places))
+            low = filled(row, none)
+            if what & int32(FRESH) == 0:
+                low = load(place)
+            store_row(place, raised(low, row, bonus))
+        if symbol_and_codons & int32(NO_CODONS) == 0:
+            codons = int32(symbol_and_codons >> int32(SYMBOL_BITS))
+            row = of_one(int32(0), codons, source, strip)
+            for one in range(1, symbols):
+                row = raised(row, of_one(int32(one), codons, source, strip), int32(0))
+            following = int32(WAITING + ((to - WAITING + 1) & int32(WAITS - 1)))
+            place, low = slot_place(following, places), filled(row, none)
+            if what & int32(FRESH_NEXT) == 0:
+                low = load(place)
+            store_row(place, raised(low, row, bonus))
+
+    return wait
+
+
+def make_operate(size: int):
+    """Return the device function that does the operations before a boundary."""
+    put, take, wait = make_put(size), make_take(size), make_wait(size)
 
     @cuda.jit(device=True)
     def operate(following, n, todo, strip):
@@ -135,14 +180,16 @@ def make_operate(size: int):
         more = True
         while more:
             what, source, codons, bonus = following
-            n = int32(n + 1)
-            # read one ahead: memory is too far away to wait for it
-            following = load4(todo, int64(4) * int64(n))
-            if what & int32(_KIND_MASK) == TAKE:
+            kind = int32(what & int32(KIND_MASK))
+            if kind == TAKE:
                 take(what, source, codons, bonus, strip)
+            elif kind == WAIT:
+                wait(what, source, codons, bonus, strip)
             else:
                 put(what, source, bonus, strip)
-            more = what & int32(LAST) == 0
+            n, more = int32(n + 1), what & int32(LAST) == 0
+            # the next one is some boundaries away, mostly, and memory is too
+            following = load4(todo, int64(4) * int64(n))
         return following, n
 
     return operate

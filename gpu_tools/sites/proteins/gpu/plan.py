@@ -1,6 +1,6 @@
 """Plans for the packed kernel of proteins: what happens at each boundary of a strand.
 
-All lanes of a warp work at one boundary, so that the plan's words decide for all of them. What
+All lanes of a warp work at one boundary, so that the plan decides for all of them. What
 concerns rows in slots alone is done by *operations* in front of the boundary: exits that lie far
 enough behind are taken, penalties rise at borders, and rows are made that wait for the end of a
 split codon. Then comes the row, which a slot joins: the rows that wait for this boundary, or where
@@ -24,12 +24,10 @@ from gpu_tools.sites.rising import most_operations, next_border, write_border
 from gpu_tools.sites.table import SiteTable
 
 FRAMES = 3
-STOP, SPECIAL, JOIN, FINAL, EXIT, BEGIN, ENTER, HAS_OPERATIONS, CLOSED = (
-    1 << k for k in range(5, 14)
-)
+STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED = (1 << k for k in range(5, 13))
 """Flags of a boundary's word, above the number of its codon: a stop codon ends here; something
-happens; rows that wait join; the end of a chain has an operand; so have chains that begin and exons
-that are entered; there are operations; no chain ends here.
+happens; rows that wait join; the end of a chain has other points than usual; an exon is left; one
+is entered; there are operations; no chain ends here.
 """
 CODON_MASK = 31
 START, ENTERED, WAITING, WAITS = 0, 1, 2, 4
@@ -38,17 +36,23 @@ BEFORE = WAITING + WAITS
 by boundary modulo `WAITS`; and of the maxima before entries, as in `ProteinState`, without rows for
 symbols that the strand lacks.
 """
-PLAIN, PAIR, TAKE = range(3)
-LAST, FRESH, CODON_AT, TO_AT = 4, 8, 4, 10
-"""An operation's first word. `PLAIN` raises slot `to` to the source plus a bonus, `PAIR` pairs it
-with a codon before; `FRESH` raises the lowest row instead of the slot. `LAST` is the last operation
-before a boundary. The second word is the source, a slot; the fourth one the bonus, in both halves.
+PLAIN, TAKE, WAIT = range(3)
+KIND_MASK, LAST, FRESH, FRESH_NEXT, TO_AT = 3, 4, 8, 16, 5
+"""An operation's first word. `PLAIN` raises slot `to` to a source, a slot, plus a bonus; `FRESH`
+raises the lowest row instead of the slot. `LAST` is the last operation before a boundary. The
+second word is the source, the fourth one the bonus, in both halves.
 
 `TAKE` raises the maxima of an intron class, from slot `to` on, to the rows of an exit, the source.
 The third word has the nucleotide before the exit, `NO_SYMBOL` for none, and above that the codons
-of the nucleotides that may end a codon split behind two; with `FRESH` the exit has none of those.
+of the nucleotides that may end a codon split behind two, `NO_CODONS` if there is none.
+
+`WAIT` lets an exon's first nucleotides wait for the end of the split codon. The source is the first
+slot of the intron class; slot `to` is raised to rows that wait for the next boundary, and the slot
+behind it, modulo `WAITS`, to those that wait for the second one. The third word has the nucleotide
+behind the entry, and the codons by the nucleotide before the intron; `NO_SYMBOL` and `NO_CODONS`
+where the strand ends. `FRESH` and `FRESH_NEXT` are for these two slots.
 """
-NO_SYMBOL, SYMBOL_BITS = 7, 3
+NO_SYMBOL, SYMBOL_BITS, NO_CODONS = 7, 3, 1 << 30
 CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
 _BLOCKS, _CHECKPOINTS = 4, 512
@@ -60,15 +64,14 @@ class ProteinPlan(NamedTuple):
 
     Attributes
     ----------
-    words : ndarray of int32, shape (3 S + 1,)
-        A word a boundary; S steps of three boundaries.
-    operands : ndarray of int32
-        In the order in which events need them.
+    boundaries : ndarray of int32, shape (3 S, 4)
+        S steps of three boundaries. A boundary's word, and points in both halves: what the end of a
+        chain has more than usual, and what a chain that begins has; then the slot that is entered,
+        and in the upper half the points of that.
     operations : ndarray of int32, shape (n, 4)
     """
 
-    words: NDArray[np.int32]
-    operands: NDArray[np.int32]
+    boundaries: NDArray[np.int32]
     operations: NDArray[np.int32]
 
     @property
@@ -143,19 +146,18 @@ class ProteinStrand:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _compiled(lists, codons, stops, symbols, every):
-    """Return words, operands and operations."""
+    """Return boundaries and operations."""
     donors, acceptors, rising = lists.donors[0], lists.acceptors[0], lists.rising
     classes, splits, rows = len(lists.kinds), 1 + 2 * symbols, len(lists.codes) + 1
-    words = np.zeros(-(-rows // FRAMES) * FRAMES + 1, np.int32)
-    operands = np.empty(len(lists.first[1]) + len(lists.last[1]) + len(acceptors) + 1, np.int32)
+    boundaries = np.zeros((-(-rows // FRAMES) * FRAMES, 4), np.int32)
     borders, border = 0, next_border(rising, 0)
     while border < rows:
         borders, border = borders + 1, next_border(rising, border + 1)
     plain = np.empty((splits * most_operations(rising) + 1, 4), np.int64)
-    most = len(donors) * classes + len(acceptors) * classes * (2 + symbols) + borders * len(plain)
+    most = len(donors) * classes + 3 * len(acceptors) * classes + borders * len(plain)
     operations = np.empty((most + 1, 4), np.int32)
-    counts = _write(lists, codons, stops, symbols, every, (words, operands, operations), plain)
-    return words, operands[: counts[0] + 1], operations[: counts[1]].copy()
+    n = _write(lists, codons, stops, symbols, every, boundaries, operations, plain)
+    return boundaries, operations[:n].copy()
 
 
 @njit(inline="always")
@@ -192,13 +194,14 @@ def _take_exits(lists, codons, symbols, reach, counts, operations, n):
             if exit_kinds[exit] != lists.kinds[k]:
                 continue
             bonus = np.int64(scores[exit]) - lists.penalties[k]
-            kind = TAKE | (FRESH if boundary < 2 else 0)
             what = np.int64(codes[boundary - 1]) if boundary >= 1 else NO_SYMBOL
             if boundary >= 2:
                 for last in range(symbols):
                     codon = codons[codes[boundary - 2], codes[boundary - 1], last]
                     what |= codon << (SYMBOL_BITS + CODON_BITS * last)
-            n = _put(operations, n, kind, to, exit, bonus)
+            else:
+                what |= NO_CODONS
+            n = _put(operations, n, TAKE, to, exit, bonus)
             operations[n - 1, 2] = what
     return n
 
@@ -206,21 +209,21 @@ def _take_exits(lists, codons, symbols, reach, counts, operations, n):
 @njit
 def _wait(lists, codons, symbols, boundary, k, bonus, waits, operations, n):
     """Let exons that begin with the rest of a split codon wait for its end."""
-    codes, row = lists.codes, BEFORE + k * (1 + 2 * symbols)
-    left = len(codes) - boundary
+    codes, place = lists.codes, (boundary + 1) % WAITS
+    left, what = len(codes) - boundary, NO_SYMBOL | NO_CODONS
+    kind = WAIT | (0 if waits[place] else FRESH)
+    kind |= 0 if waits[(place + 1) % WAITS] else FRESH_NEXT
     if left >= 1:
-        place = (boundary + 1) % WAITS
-        source = row + 1 + symbols + np.int64(codes[boundary])
-        fresh = 0 if waits[place] else FRESH
-        n = _put(operations, n, PLAIN | fresh, WAITING + place, source, bonus)
+        what = np.int64(codes[boundary]) | NO_CODONS
         waits[place] = True
     if left >= 2:
-        place = (boundary + 2) % WAITS
+        what = np.int64(codes[boundary])
         for one in range(symbols):
             codon = codons[one, codes[boundary], codes[boundary + 1]]
-            kind = PAIR | (0 if waits[place] else FRESH) | codon << CODON_AT
-            n = _put(operations, n, kind, WAITING + place, row + 1 + one, bonus)
-            waits[place] = True
+            what |= codon << (SYMBOL_BITS + CODON_BITS * one)
+        waits[(place + 1) % WAITS] = True
+    n = _put(operations, n, kind, WAITING + place, BEFORE + k * (1 + 2 * symbols), bonus)
+    operations[n - 1, 2] = what
     return n
 
 
@@ -262,19 +265,19 @@ def _at(boundaries, k):
 
 
 @njit(error_model="numpy")
-def _write(lists, codons, stops, symbols, every, made, plain):
-    """Write words, operands and operations; return how many of the latter two there are."""
-    words, operands, operations = made
+def _write(lists, codons, stops, symbols, every, boundaries, operations, plain):
+    """Write boundaries and operations; return how many of the latter there are."""
     codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
-    _, firsts, first_scores = lists.first
+    first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, donors = lists.acceptors[0], lists.donors[0]
     counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
-    first = last = acceptor = n_operands = n = 0
+    first = last = acceptor = n = 0
     border = next_border(rising, 0)
-    for i in range(len(words) - 1):
+    for i in range(len(boundaries)):
+        boundaries[i, 2] = _twice(first_usual)
         if i > len(codes):
-            words[i] = CLOSED | SPECIAL
+            boundaries[i, 0] = CLOSED | SPECIAL
             continue
         before, word = n, CLOSED | SPECIAL if i == 0 else 0
         if i >= FRAMES:
@@ -291,27 +294,24 @@ def _write(lists, codons, stops, symbols, every, made, plain):
             word |= SPECIAL | JOIN
             waits[i % WAITS] = False
         if i == _at(lasts, last):
-            if i > 0:
-                word |= SPECIAL | FINAL
-                operands[n_operands] = _twice(np.int64(last_scores[last]) - last_usual)
-                n_operands += 1
+            word |= SPECIAL | FINAL
+            boundaries[i, 1] = _twice(np.int64(last_scores[last]) - last_usual)
             last += 1
         if leaves:
             word |= SPECIAL | EXIT
             counts[0] += 1
         if i == _at(firsts, first):
-            word |= SPECIAL | BEGIN
-            operands[n_operands] = _twice(first_scores[first])
-            first, n_operands = first + 1, n_operands + 1
+            word |= SPECIAL
+            boundaries[i, 2] = _twice(first_scores[first])
+            first += 1
         if enters:
             n, operand, found = _enter(lists, codons, symbols, acceptor, waits, operations, n)
             acceptor += 1
             if found:
                 word |= SPECIAL | ENTER
-                operands[n_operands] = operand
-                n_operands += 1
+                boundaries[i, 3] = operand
         if n > before:
             word |= HAS_OPERATIONS
             operations[n - 1, 0] |= LAST
-        words[i] = word
-    return n_operands, n
+        boundaries[i, 0] = word
+    return n

@@ -135,7 +135,7 @@ class ProteinJob:
         strand, scoring = self.strand, self.strand.scoring
         return ProteinJobNumbers(
             steps=self.steps, strips=len(self.sizes), size=self.sizes[0], last_size=self.sizes[-1],
-            words=0, operands=0, operations=0, columns=0, cells=0, borders=0, ends=0,
+            boundaries=0, operations=0, columns=0, cells=0, borders=0, ends=0,
             checkpoints=0, column_stride=self._column_stride, cell_stride=self._cell_stride,
             checkpoint_stride=self.checkpoint_stride, residues=len(self.target),
             final=0 if scoring.free else len(self.target), codons=len(strand.numbers),

@@ -16,7 +16,9 @@ from gpu_tools.hardware.gpu.intrinsics.rows import (
     at_least,
     filled,
     further,
+    load_quads,
     load_row,
+    place_of,
     raised,
     store_row,
 )
@@ -50,14 +52,15 @@ from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
 from gpu_tools.sites.gpu.strips import begin_strip
 from gpu_tools.sites.proteins.gpu.cells import (
     advanced,
+    begun,
     first_at_least,
     left_out,
     residues_left_out,
 )
 from gpu_tools.sites.proteins.gpu.checkpoints import make_save
 from gpu_tools.sites.proteins.gpu.job_table import (
-    BEGUN,
     BORDERS,
+    BOUNDARIES,
     CELL_STRIDE,
     CELLS,
     CHECKPOINT_STRIDE,
@@ -70,7 +73,6 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     FINAL_COLUMN,
     LAST_SIZE,
     NONE,
-    OPERANDS,
     OPERATIONS,
     RESIDUES,
     RING,
@@ -79,7 +81,6 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     STEPS,
     STRIPS,
     SYMBOLS,
-    WORDS,
 )
 from gpu_tools.sites.proteins.gpu.operations import (
     HOT_SLOTS,
@@ -91,12 +92,10 @@ from gpu_tools.sites.proteins.gpu.operations import (
     make_slot_place,
 )
 from gpu_tools.sites.proteins.gpu.plan import (
-    BEGIN,
     CLOSED,
     CODON_MASK,
     ENTER,
     EXIT,
-    FINAL,
     FRAMES,
     HAS_OPERATIONS,
     JOIN,
@@ -113,13 +112,13 @@ _LOWEST = -(2**31)
 
 @cuda.jit(device=True)
 def _parts_of(job, strip, buffers):
-    """Return a strip's words, operands, operations, columns and cells, and its two borders."""
-    words, operands, operations, columns, cells, borders = buffers
+    """Return a strip's boundaries, operations, columns and cells, and its two borders."""
+    boundaries, operations, columns, cells, borders = buffers
     advances = -(-FRAMES * job[STEPS] // WARP) * WARP
     before = job[BORDERS] + max(strip - 1, 0) * advances
     leaving = job[BORDERS] + strip * advances
     return (
-        words[job[WORDS] :], operands[job[OPERANDS] :], operations[job[OPERATIONS] :],
+        boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :],
         columns[job[COLUMNS] + strip * job[COLUMN_STRIDE] :],
         cells[job[CELLS] + strip * job[CELL_STRIDE] :],
         borders[before : before + advances], borders[leaving : leaving + advances],
@@ -134,67 +133,78 @@ def _twice(value):
 
 def _make_happen(size: int):
     """Return the device function that does the events of a boundary."""
-    load = load_row(size)
-    slot_place, exit_place = make_slot_place(size), make_exit_place(size)
+    load, load_start, exit_place = load_row(size), load_quads(size), make_exit_place(size)
+    slot_place = make_slot_place(size)
 
     @cuda.jit(device=True)
-    def happen(word, row, one, two, notes, halo, strip):
-        """Return the row behind them, and the notes: next operand, its number, exits so far."""
-        places, operands, begin = strip[2], strip[6], strip[7][5]
-        operand, at, exits = notes
+    def happen(boundary, row, one, two, exits, halo, strip):
+        """Return the row behind them, and how many exits there are so far."""
+        (shared, _), places = strip[1], strip[2]
+        word, _, begins, entered = boundary
         if word & int32(EXIT):
             store_row(exit_place(exits, int32(0), places), row)
             store_row(exit_place(exits, int32(1), places), one)
             store_row(exit_place(exits, int32(2), places), two)
             exits = int32(exits + 1)
-        if word & int32(BEGIN):
-            begin, at = operand, int32(at + 1)
-            operand = operands[at]
-        row = raised(row, load(slot_place(int32(START), places)), begin)
+        row = raised(row, load_start(shared, strip[8]), begins)
         if word & int32(ENTER):
-            slot = int32(operand & int32((1 << OPERAND_SLOT_BITS) - 1))
-            bonus = permute(operand, operand, int32(HIGH_TWICE))
-            row, at = raised(row, load(slot_place(slot, places)), bonus), int32(at + 1)
-            operand = operands[at]
-        return first_at_least(row, halo), (operand, at, exits)
+            slot = int32(entered & int32((1 << OPERAND_SLOT_BITS) - 1))
+            bonus = permute(entered, entered, int32(HIGH_TWICE))
+            row = raised(row, load(slot_place(slot, places)), bonus)
+        return first_at_least(row, halo), exits
 
     return happen
+
+
+def _make_ahead(size: int):
+    """Return the device function that begins the row of a boundary, before the one in front is."""
+    load_hot, profile_of, stride = load_quads(size), make_profile_of(size), 4 * size * WARP
+
+    @cuda.jit(device=True)
+    def ahead(boundary, number, three, gaps, diagonal, strip):
+        """Return that part of the row, and the row of chains that leave a codon out."""
+        (lane, _, _), (shared, _), weights = strip[0], strip[1], strip[6]
+        word, _, bonus, _ = boundary
+        place = strip[8]
+        if word & int32(SPECIAL):
+            bonus = strip[3]
+            if word & int32(JOIN):
+                bonus = int32(0)
+                place = int32(place + stride * int32(WAITING + (number & int32(WAITS - 1))))
+        leaving = weights[1]
+        if word & int32(STOP):
+            leaving = weights[2]
+        gap = left_out(gaps, three, weights[0], leaving)
+        profile = profile_of(shared, int32(word & int32(CODON_MASK)), lane)
+        return begun(three, gap, load_hot(shared, place), profile, diagonal, bonus), gap
+
+    return ahead
 
 
 def _make_cross(size: int):
     """Return the device function that goes on by a boundary.
 
-    The state is the latest three rows, the last one first; those of chains that leave a codon out;
-    what stands before them; the best ends; the cursor of border words; the next operation and its
-    number; and what `happen` notes.
+    The state is the row that `ahead` has begun; the three rows before it, the last one first; those
+    of chains that leave a codon out, that of the boundary first; what stands before the rows; the
+    best ends; the cursor of border words; and the next operation, its number, and the exits so far.
     """
-    load, profile_of, slot_place = load_row(size), make_profile_of(size), make_slot_place(size)
-    operate, happen = make_operate(size), _make_happen(size)
+    operate, happen, ahead = make_operate(size), _make_happen(size), _make_ahead(size)
 
     @cuda.jit(device=True)
-    def cross(word, boundary, state, strip):
-        (one, two, three), gaps, edges, ends, cursor, (following, n), notes = state
-        (lane, is_first, is_last), (shared, scratch), places, none = strip[:4]
-        borders, weights = strip[5], strip[7]
-        opening, leaving, stopping, shifts, shifts_on, begun = weights
+    def cross(here, following, number, state, strip):
+        """Cross a boundary; `here` and `following` are it and the next one."""
+        row, (one, two, _), gaps, edges, ends, cursor, (operation, n, exits) = state
+        (lane, is_first, is_last), (shared, scratch) = strip[0], strip[1]
+        none, borders, weights, word = strip[3], strip[5], strip[6], here[0]
         if word & int32(HAS_OPERATIONS):
-            following, n = operate(following, n, strip[8], strip)
+            operation, n = operate(operation, n, strip[7], strip)
         words, place, cursor = next_words(cursor, borders, shared, lane)
-        slot, bonus = int32(START), begun
-        if word & int32(SPECIAL):
-            bonus = none
-            if word & int32(JOIN):
-                slot, bonus = int32(WAITING + (boundary & int32(WAITS - 1))), int32(0)
-        joined, codon = load(slot_place(slot, places)), int32(word & int32(CODON_MASK))
-        if word & int32(STOP):
-            leaving = stopping
-        gap = left_out(gaps[2], three, opening, leaving)
-        made = advanced(
-            (one, two, three), gap, joined, profile_of(shared, codon, lane),
-            (edges[2], max2(edges[0], edges[1])), (opening, shifts, shifts_on, bonus), none,
-        )  # fmt: skip
+        few = max2(edges[0], edges[1])
+        made = advanced(row, one, two, few, (weights[0], weights[3], weights[4]), none)
+        # the next row is begun here: exchanges between lanes take long
+        next_row, next_gap = ahead(following, int32(number + 1), two, gaps[2], edges[1], strip)
         before = permute(words[0], words[0], int32(HIGH_TWICE))
-        carry, most = residues_left_out(made[size], before, is_first, opening, scratch)
+        carry, most = residues_left_out(made[size], before, is_first, weights[0], scratch)
         inside, whole = none, none
         if is_first:
             inside = permute(words[0], none, int32(LOWS))
@@ -202,18 +212,14 @@ def _make_cross(size: int):
         row = first_at_least(at_least(made[:size], carry), inside)
         leaves = permute(row[-1], most, int32(HIGH_THEN_LOW))
         if word & int32(CLOSED) == 0:
-            added = int32(0)
-            if word & int32(FINAL):
-                added, at = notes[0], int32(notes[1] + 1)
-                notes = strip[6][at], at, notes[2]
-            ends = raised(ends, row, added)
+            ends = raised(ends, row, here[1])
         if word & int32(SPECIAL):
-            row, notes = happen(word, row, one, two, notes, whole, strip)
+            row, exits = happen(here, row, one, two, exits, whole, strip)
         put_words(shared, place, (leaves, permute(row[-1], row[-1], int32(HIGH_TWICE))), is_last)
         edge = settled_carry(row[-1], none, is_first, scratch)
         return (
-            (row, one, two), (gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]), ends, cursor,
-            (following, n), notes,
+            next_row, (row, one, two), (next_gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]),
+            ends, cursor, (operation, n, exits),
         )  # fmt: skip
 
     return cross
@@ -226,7 +232,7 @@ def _make_prepare(size: int):
     @cuda.jit(device=True)
     def prepare(job, strip, parts, scoring, shared, scratch):
         """Return what all boundaries need."""
-        _, operands, todo, columns, cells, arriving, leaving = parts
+        _, todo, columns, cells, arriving, leaving = parts
         lane, none = int32(cuda.threadIdx.x), _twice(job[NONE])
         profile = int32(job[CODONS]) * int32(stride // 2)
         for k in range(lane, profile, WARP):
@@ -242,12 +248,12 @@ def _make_prepare(size: int):
             address(shared[uint32(SHARED_SLOTS_AT + 4 * lane) :]), first,
             further(first, in_memory), int32(job[RING] - 1),
         )  # fmt: skip
-        weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], _twice(job[BEGUN])
+        weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4]
         lanes = lane, lane == 0, lane == int32(WARP - 1)
         borders = arriving, leaving, strip == 0, int32(0), none
         return (
-            lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, operands,
-            weights, todo,
+            lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
+            place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane)),
         )  # fmt: skip
 
     return prepare
@@ -278,56 +284,56 @@ def _make_note(size: int):
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
     stride, slot_place = size * WARP, make_slot_place(size)
-    cross, prepare = _make_cross(size), _make_prepare(size)
-    note, save = _make_note(size), make_save(size)
+    ahead, cross, prepare = _make_ahead(size), _make_cross(size), _make_prepare(size)
+    note, save, load = _make_note(size), make_save(size), load_row(size)
 
     @cuda.jit(device=True)
     def begin(parts, fixed, model):
-        """Return the state before the first boundary; slots but the first are cleared."""
+        """Return the state before the first boundary."""
         none = fixed[3]
         low = filled(model, none)
         cursor = int32(0), peek_pair(int32(0), fixed[5], fixed[0][0])
+        row, gap = ahead(load4(parts[0], int64(0)), int32(0), low, low, none, fixed)
         return (
-            (low, low, low), (low, low, low), (none, none, none), low, cursor,
-            (load4(parts[2], int64(0)), int32(0)), (parts[1][0], int32(0), int32(0)),
+            row, (low, low, low), (gap, low, low), (none, none, none), low, cursor,
+            (load4(parts[1], int64(0)), int32(0), int32(0)),
         )  # fmt: skip
 
     @cuda.jit(device=True)
     def sweep(job, strip, parts, buffers, scoring, shared, scratch):
         """Sweep a strip; `buffers` are checkpoints and best ends."""
-        fixed, words, cells = (
-            prepare(job, strip, parts, scoring, shared, scratch),
-            parts[0],
-            parts[4],
-        )
+        fixed = prepare(job, strip, parts, scoring, shared, scratch)
+        plan, cells = parts[0], parts[3]
         lane, end, every = int32(cuda.threadIdx.x), int32(job[STEPS]), int32(job[EVERY])
-        model = load_row(size)(slot_place(int32(START), fixed[2]))
-        state = begin(parts, fixed, model)
+        model = load(slot_place(int32(START), fixed[2]))
         for slot in range(1, job[SLOTS]):
-            store_row(slot_place(int32(slot), fixed[2]), state[3])
+            store_row(slot_place(int32(slot), fixed[2]), filled(model, fixed[3]))
+        state = begin(parts, fixed, model)
         step, number, next_note = int32(0), int32(0), every
         scratch_row = cells[job[CELL_STRIDE] - stride :]
         counts, saved = (int32(job[SLOTS]), int32(job[RING])), job[CHECKPOINTS]
         saved += strip * job[CHECKPOINT_STRIDE]
-        first, second, third = words[0], words[1], words[2]
+        first, second = load4(plan, int64(0)), load4(plan, int64(4))
         while step < end:
-            at, boundary = uint32(FRAMES * (step + 1)), int32(FRAMES * step)
-            here, following, last = first, second, third
-            first, second, third = words[at], words[at + uint32(1)], words[at + uint32(2)]
+            at, boundary = int64(4 * FRAMES) * int64(step), int32(FRAMES * step)
             if boundary == next_note:
-                note(job, strip, number, state[3], buffers[1], scoring[5], scratch_row, lane)
-                save(buffers[0][saved:], state[0], state[1], counts, lane, fixed[2])
+                note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
+                save(buffers[0][saved:], state[1], state[2], counts, lane, fixed[2])
                 saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
                 number, next_note = int32(number + 1), int32(next_note + every)
-                state = (*state[:3], filled(model, fixed[3]), *state[4:])
-            state = cross(here, boundary, state, fixed)
-            state = cross(following, int32(boundary + 1), state, fixed)
-            state = cross(last, int32(boundary + 2), state, fixed)
+                low = filled(model, fixed[3])
+                state = state[0], state[1], state[2], state[3], low, state[5], state[6]
+            third = load4(plan, int64(at + 8))
+            state = cross(first, second, boundary, state, fixed)
+            first = load4(plan, int64(at + 12))
+            state = cross(second, third, int32(boundary + 1), state, fixed)
+            second = load4(plan, int64(at + 16))
+            state = cross(third, first, int32(boundary + 2), state, fixed)
             step = int32(step + 1)
         sync_lanes()
-        reached = int32((state[4][0] + WARP - 1) & ~int32(WARP - 1))
+        reached = int32((state[5][0] + WARP - 1) & ~int32(WARP - 1))
         leave_group(reached, fixed[5], shared, lane)
-        note(job, strip, number, state[3], buffers[1], scoring[5], scratch_row, lane)
+        note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
         sync_lanes()
 
     return sweep
@@ -338,7 +344,7 @@ _sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
 
 @kernel()
 def sweep_proteins_warp(
-    jobs, strips, words, operands, operations, columns, cells, borders, checkpoints, ends, scoring
+    jobs, strips, boundaries, operations, columns, cells, borders, checkpoints, ends, scoring
 ):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
@@ -347,11 +353,11 @@ def sweep_proteins_warp(
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 24)
+    jobs : int64 array, shape (J, 23)
         See `gpu_tools.sites.proteins.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
-    words, operands, operations : int32 array
+    boundaries, operations : int32 array
         The jobs' `ProteinPlan`.
     columns : int32 array
         Of each strip the profile, four scores a word, and the row of chains that begin.
@@ -375,7 +381,7 @@ def sweep_proteins_warp(
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
-        parts = _parts_of(job, strip, (words, operands, operations, columns, cells, borders))
+        parts = _parts_of(job, strip, (boundaries, operations, columns, cells, borders))
         is_last, buffers = strip == job[STRIPS] - 1, (checkpoints, ends)
         if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
             _sweep_wide(job, strip, parts, buffers, scoring, shared, scratch)
