@@ -30,12 +30,15 @@ from gpu_tools.sites.proteins.gpu.plan import (
     WAITS,
 )
 
-HOT_SLOTS = 7 if simulated() else BEFORE + 9
+HOT_SLOTS = 6 if simulated() else BEFORE + 9
 """The first so many slots lie in shared memory, the others in device memory."""
 MOST_CODONS = 23
 """Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
 PROFILE_AT = SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
-SHARED_WORDS = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
+PLAN_AT = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
+PLAN_RING = 2 * WARP
+"""Boundaries in shared memory: a group that is crossed, and the next one."""
+SHARED_WORDS = PLAN_AT + 4 * PLAN_RING
 
 
 def make_slot_place(size: int):
@@ -81,18 +84,46 @@ def make_profile_of(size: int):
 
 
 def make_put(size: int):
-    """Return the device function that raises a slot to another one."""
+    """Return the device function that raises slots to others."""
     load, slot_place = load_row(size), make_slot_place(size)
 
     @cuda.jit(device=True)
-    def put(what, source, bonus, strip):
+    def put_one(to, source, fresh, bonus, strip):
+        place, row = slot_place(to, strip[2]), load(slot_place(source, strip[2]))
+        low = filled(row, strip[3])
+        if fresh == 0:
+            low = load(place)
+        store_row(place, raised(low, row, bonus))
+
+    @cuda.jit(device=True)
+    def put_three(to, source, fresh, bonus, strip):
         places = strip[2]
-        row = load(slot_place(source, places))
-        place = slot_place(int32(what >> int32(TO_AT)), places)
-        if what & int32(FRESH):
-            store_row(place, raised(filled(row, strip[3]), row, bonus))
+        one, two = slot_place(to, places), slot_place(int32(to + 1), places)
+        three = slot_place(int32(to + 2), places)
+        # all are waited for at once
+        first = load(slot_place(source, places))
+        second = load(slot_place(int32(source + 1), places))
+        third = load(slot_place(int32(source + 2), places))
+        low = filled(first, strip[3])
+        if fresh:
+            store_row(one, raised(low, first, bonus))
+            store_row(two, raised(low, second, bonus))
+            store_row(three, raised(low, third, bonus))
         else:
-            store_row(place, raised(load(place), row, bonus))
+            low, middle, high = load(one), load(two), load(three)
+            store_row(one, raised(low, first, bonus))
+            store_row(two, raised(middle, second, bonus))
+            store_row(three, raised(high, third, bonus))
+
+    @cuda.jit(device=True)
+    def put(what, source, count, bonus, strip):
+        to, fresh = int32(what >> int32(TO_AT)), int32(what & int32(FRESH))
+        while count >= 3:
+            put_three(to, source, fresh, bonus, strip)
+            to, source, count = int32(to + 3), int32(source + 3), int32(count - 3)
+        while count > 0:
+            put_one(to, source, fresh, bonus, strip)
+            to, source, count = int32(to + 1), int32(source + 1), int32(count - 1)
 
     return put
 
@@ -186,7 +217,7 @@ def make_operate(size: int):
             elif kind == WAIT:
                 wait(what, source, codons, bonus, strip)
             else:
-                put(what, source, bonus, strip)
+                put(what, source, codons, bonus, strip)
             n, more = int32(n + 1), what & int32(LAST) == 0
             # the next one is some boundaries away, mostly, and memory is too
             following = load4(todo, int64(4) * int64(n))

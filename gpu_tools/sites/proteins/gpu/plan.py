@@ -30,17 +30,18 @@ happens; rows that wait join; the end of a chain has other points than usual; an
 is entered; there are operations; no chain ends here.
 """
 CODON_MASK = 31
-START, ENTERED, WAITING, WAITS = 0, 1, 2, 4
+START, WAITING, WAITS = 0, 1, 4
 BEFORE = WAITING + WAITS
-"""Slots: of chains that begin; of what is entered where several classes may be; of rows that wait,
-by boundary modulo `WAITS`; and of the maxima before entries, as in `ProteinState`, without rows for
-symbols that the strand lacks.
+"""Slots: of chains that begin; of rows that wait, by boundary modulo `WAITS`; of the maxima before
+entries, as in `ProteinState`, without rows for symbols that the strand lacks; and of what is
+entered where several classes may be.
 """
 PLAIN, TAKE, WAIT = range(3)
 KIND_MASK, LAST, FRESH, FRESH_NEXT, TO_AT = 3, 4, 8, 16, 5
-"""An operation's first word. `PLAIN` raises slot `to` to a source, a slot, plus a bonus; `FRESH`
-raises the lowest row instead of the slot. `LAST` is the last operation before a boundary. The
-second word is the source, the fourth one the bonus, in both halves.
+"""An operation's first word. `PLAIN` raises slots from `to` on to as many others, from a source on,
+plus a bonus; `FRESH` raises the lowest row instead of these slots. `LAST` is the last operation
+before a boundary. The second word is the source, the third one how many slots there are, the fourth
+one the bonus, in both halves.
 
 `TAKE` raises the maxima of an intron class, from slot `to` on, to the rows of an exit, the source.
 The third word has the nucleotide before the exit, `NO_SYMBOL` for none, and above that the codons
@@ -55,6 +56,8 @@ where the strand ends. `FRESH` and `FRESH_NEXT` are for these two slots.
 NO_SYMBOL, SYMBOL_BITS, NO_CODONS = 7, 3, 1 << 30
 CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
+AHEAD = 100
+"""Boundaries that the kernel may read behind the last one."""
 _BLOCKS, _CHECKPOINTS = 4, 512
 """Blocks between checkpoints, at least, and checkpoints of a strand, about, at most."""
 
@@ -64,10 +67,10 @@ class ProteinPlan(NamedTuple):
 
     Attributes
     ----------
-    boundaries : ndarray of int32, shape (3 S, 4)
-        S steps of three boundaries. A boundary's word, and points in both halves: what the end of a
-        chain has more than usual, and what a chain that begins has; then the slot that is entered,
-        and in the upper half the points of that.
+    boundaries : ndarray of int32, shape (B, 4)
+        A row a boundary, and `AHEAD` more. A boundary's word, and points in both halves: what the
+        end of a chain has more than usual, and what a chain that begins has; then the slot that is
+        entered, and in the upper half the points of that.
     operations : ndarray of int32, shape (n, 4)
     """
 
@@ -120,7 +123,7 @@ class ProteinStrand:
     @property
     def n_slots(self) -> int:
         """Slots of a strip."""
-        return BEFORE + self.n_maxima
+        return BEFORE + self.n_maxima + 1
 
     @property
     def possible(self) -> bool:
@@ -148,12 +151,12 @@ class ProteinStrand:
 def _compiled(lists, codons, stops, symbols, every):
     """Return boundaries and operations."""
     donors, acceptors, rising = lists.donors[0], lists.acceptors[0], lists.rising
-    classes, splits, rows = len(lists.kinds), 1 + 2 * symbols, len(lists.codes) + 1
-    boundaries = np.zeros((-(-rows // FRAMES) * FRAMES, 4), np.int32)
+    classes, rows = len(lists.kinds), len(lists.codes) + 1
+    boundaries = np.zeros((rows + AHEAD, 4), np.int32)
     borders, border = 0, next_border(rising, 0)
     while border < rows:
         borders, border = borders + 1, next_border(rising, border + 1)
-    plain = np.empty((splits * most_operations(rising) + 1, 4), np.int64)
+    plain = np.empty((most_operations(rising) + 1, 4), np.int64)
     most = len(donors) * classes + 3 * len(acceptors) * classes + borders * len(plain)
     operations = np.empty((most + 1, 4), np.int32)
     n = _write(lists, codons, stops, symbols, every, boundaries, operations, plain)
@@ -163,7 +166,7 @@ def _compiled(lists, codons, stops, symbols, every):
 @njit(inline="always")
 def _put(operations, n, kind, to, source, bonus):
     """Append an operation; return how many there are."""
-    operations[n, 0], operations[n, 1], operations[n, 2] = kind | to << TO_AT, source, 0
+    operations[n, 0], operations[n, 1], operations[n, 2] = kind | to << TO_AT, source, 1
     operations[n, 3] = _twice(bonus)
     return n + 1
 
@@ -233,6 +236,8 @@ def _enter(lists, codons, symbols, acceptor, waits, operations, n):
     boundaries, scores, entry_kinds = lists.acceptors
     boundary, bonus = np.int64(boundaries[acceptor]), np.int64(scores[acceptor])
     found, operand = 0, np.int64(-1)
+    maxima = len(lists.kinds) + len(lists.rising.far_class)
+    entered = BEFORE + maxima * (1 + 2 * symbols)
     for k in range(len(lists.kinds)):
         if lists.kinds[k] != entry_kinds[acceptor]:
             continue
@@ -242,9 +247,9 @@ def _enter(lists, codons, symbols, acceptor, waits, operations, n):
             operand, first = source | (bonus & 0xFFFF) << OPERAND_SLOT_BITS, source
         else:
             if found == 1:
-                n = _put(operations, n, PLAIN | FRESH, ENTERED, first, bonus)
-                operand = ENTERED
-            n = _put(operations, n, PLAIN, ENTERED, source, bonus)
+                n = _put(operations, n, PLAIN | FRESH, entered, first, bonus)
+                operand = entered
+            n = _put(operations, n, PLAIN, entered, source, bonus)
         found += 1
     return n, operand, found
 
@@ -252,9 +257,12 @@ def _enter(lists, codons, symbols, acceptor, waits, operations, n):
 @njit
 def _cross_border(rising, boundary, splits, operations, n, plain):
     """Write the operations of a border."""
-    for k in range(write_border(rising, boundary, splits, BEFORE, plain, 0)):
+    # of one row a class or line; all its rows have the same
+    for k in range(write_border(rising, boundary, 1, 0, plain, 0)):
         fresh = 0 if plain[k, 0] == RAISE else FRESH
-        n = _put(operations, n, PLAIN | fresh, plain[k, 1], plain[k, 2], plain[k, 3])
+        to, source = BEFORE + splits * plain[k, 1], BEFORE + splits * plain[k, 2]
+        n = _put(operations, n, PLAIN | fresh, to, source, plain[k, 3])
+        operations[n - 1, 2] = splits
     return n
 
 

@@ -31,6 +31,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     load4,
     max2,
     permute,
+    store4,
     sync_lanes,
 )
 from gpu_tools.sites.gpu.codon_borders import (
@@ -84,6 +85,8 @@ from gpu_tools.sites.proteins.gpu.job_table import (
 )
 from gpu_tools.sites.proteins.gpu.operations import (
     HOT_SLOTS,
+    PLAN_AT,
+    PLAN_RING,
     PROFILE_AT,
     SHARED_WORDS,
     make_exit_place,
@@ -129,6 +132,24 @@ def _parts_of(job, strip, buffers):
 def _twice(value):
     """Return a value in both halves of a word."""
     return permute(int32(value), int32(value), int32(LOW_TWICE))
+
+
+@cuda.jit(device=True)
+def _next_boundary(number, ahead, plan, shared, lane):
+    """Return a boundary, the next one, and what is ahead then.
+
+    A group of boundaries is read while the one before is crossed.
+    """
+    here, seen = ahead
+    if number & int32(WARP - 1) == 0:
+        sync_lanes()
+        at = int32((number + WARP + lane) & int32(PLAN_RING - 1))
+        store4(shared, int64(PLAN_AT + 4 * at), seen)
+        sync_lanes()
+        seen = load4(plan, int64(4) * int64(number + 2 * WARP + lane))
+    at = int32((number + 1) & int32(PLAN_RING - 1))
+    following = load4(shared, int64(PLAN_AT + 4 * at))
+    return here, following, (following, seen)
 
 
 def _make_happen(size: int):
@@ -186,16 +207,18 @@ def _make_cross(size: int):
 
     The state is the row that `ahead` has begun; the three rows before it, the last one first; those
     of chains that leave a codon out, that of the boundary first; what stands before the rows; the
-    best ends; the cursor of border words; and the next operation, its number, and the exits so far.
+    best ends; the cursor of border words; the next operation, its number, and the exits so far; and
+    the boundary, with one of those that a lane has read ahead.
     """
     operate, happen, ahead = make_operate(size), _make_happen(size), _make_ahead(size)
 
     @cuda.jit(device=True)
-    def cross(here, following, number, state, strip):
-        """Cross a boundary; `here` and `following` are it and the next one."""
-        row, (one, two, _), gaps, edges, ends, cursor, (operation, n, exits) = state
+    def cross(number, state, strip):
+        row, (one, two, _), gaps, edges, ends, cursor, (operation, n, exits), plan = state
         (lane, is_first, is_last), (shared, scratch) = strip[0], strip[1]
-        none, borders, weights, word = strip[3], strip[5], strip[6], here[0]
+        none, borders, weights = strip[3], strip[5], strip[6]
+        here, following, plan = _next_boundary(number, plan, strip[9], shared, lane)
+        word = here[0]
         if word & int32(HAS_OPERATIONS):
             operation, n = operate(operation, n, strip[7], strip)
         words, place, cursor = next_words(cursor, borders, shared, lane)
@@ -219,7 +242,7 @@ def _make_cross(size: int):
         edge = settled_carry(row[-1], none, is_first, scratch)
         return (
             next_row, (row, one, two), (next_gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]),
-            ends, cursor, (operation, n, exits),
+            ends, cursor, (operation, n, exits), plan,
         )  # fmt: skip
 
     return cross
@@ -232,7 +255,7 @@ def _make_prepare(size: int):
     @cuda.jit(device=True)
     def prepare(job, strip, parts, scoring, shared, scratch):
         """Return what all boundaries need."""
-        _, todo, columns, cells, arriving, leaving = parts
+        plan, todo, columns, cells, arriving, leaving = parts
         lane, none = int32(cuda.threadIdx.x), _twice(job[NONE])
         profile = int32(job[CODONS]) * int32(stride // 2)
         for k in range(lane, profile, WARP):
@@ -241,6 +264,7 @@ def _make_prepare(size: int):
             shared[uint32(SHARED_SLOTS_AT + k)] = columns[profile + k]
         at = uint32(SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = none, none
+        store4(shared, int64(PLAN_AT + 4 * lane), load4(plan, int64(4 * lane)))
         sync_lanes()
         in_memory = int64(max(job[SLOTS] - HOT_SLOTS, 0)) * int64(stride)
         first = address(cells[4 * lane :])
@@ -253,7 +277,7 @@ def _make_prepare(size: int):
         borders = arriving, leaving, strip == 0, int32(0), none
         return (
             lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
-            place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane)),
+            place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane)), plan,
         )  # fmt: skip
 
     return prepare
@@ -293,17 +317,19 @@ def _make_sweep(size: int):
         none = fixed[3]
         low = filled(model, none)
         cursor = int32(0), peek_pair(int32(0), fixed[5], fixed[0][0])
-        row, gap = ahead(load4(parts[0], int64(0)), int32(0), low, low, none, fixed)
+        first = load4(parts[0], int64(0))
+        row, gap = ahead(first, int32(0), low, low, none, fixed)
+        seen = load4(parts[0], int64(4) * int64(WARP + fixed[0][0]))
         return (
             row, (low, low, low), (gap, low, low), (none, none, none), low, cursor,
-            (load4(parts[1], int64(0)), int32(0), int32(0)),
+            (load4(parts[1], int64(0)), int32(0), int32(0)), (first, seen),
         )  # fmt: skip
 
     @cuda.jit(device=True)
     def sweep(job, strip, parts, buffers, scoring, shared, scratch):
         """Sweep a strip; `buffers` are checkpoints and best ends."""
         fixed = prepare(job, strip, parts, scoring, shared, scratch)
-        plan, cells = parts[0], parts[3]
+        cells = parts[3]
         lane, end, every = int32(cuda.threadIdx.x), int32(job[STEPS]), int32(job[EVERY])
         model = load(slot_place(int32(START), fixed[2]))
         for slot in range(1, job[SLOTS]):
@@ -313,22 +339,18 @@ def _make_sweep(size: int):
         scratch_row = cells[job[CELL_STRIDE] - stride :]
         counts, saved = (int32(job[SLOTS]), int32(job[RING])), job[CHECKPOINTS]
         saved += strip * job[CHECKPOINT_STRIDE]
-        first, second = load4(plan, int64(0)), load4(plan, int64(4))
         while step < end:
-            at, boundary = int64(4 * FRAMES) * int64(step), int32(FRAMES * step)
+            boundary = int32(FRAMES * step)
             if boundary == next_note:
                 note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
                 save(buffers[0][saved:], state[1], state[2], counts, lane, fixed[2])
                 saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
                 number, next_note = int32(number + 1), int32(next_note + every)
                 low = filled(model, fixed[3])
-                state = state[0], state[1], state[2], state[3], low, state[5], state[6]
-            third = load4(plan, int64(at + 8))
-            state = cross(first, second, boundary, state, fixed)
-            first = load4(plan, int64(at + 12))
-            state = cross(second, third, int32(boundary + 1), state, fixed)
-            second = load4(plan, int64(at + 16))
-            state = cross(third, first, int32(boundary + 2), state, fixed)
+                state = (state[0], state[1], state[2], state[3], low, state[5], state[6], state[7])
+            state = cross(boundary, state, fixed)
+            state = cross(int32(boundary + 1), state, fixed)
+            state = cross(int32(boundary + 2), state, fixed)
             step = int32(step + 1)
         sync_lanes()
         reached = int32((state[5][0] + WARP - 1) & ~int32(WARP - 1))
