@@ -80,7 +80,7 @@ def state_of(
     # the kernel is ahead of the boundary: what the codon costs is added again
     state.codon_gaps[boundary % FRAMES] += _codon_cost(boundary, strand)
     _wait(state, slots, boundary, strand)
-    state.before[_places(strand)] = slots[BEFORE:]
+    state.before[_places(strand)] = slots[BEFORE : BEFORE + strand.n_maxima]
     _pend(state, exits, boundary, strand)
     return ProteinState(*(aligned(part) if part.ndim == 2 else part for part in state))
 
