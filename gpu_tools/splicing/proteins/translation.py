@@ -73,7 +73,7 @@ def _columns(traced: TracedProtein, question: StrandAndProtein):
         word = tuple(sequence[at : at + _CODON])
         codons.append(decode_protein(acids[word][None]))
         residues.append(target[j])
-        positives += scoring.substitution[scoring.codons[word], question.target[j]] > 0
+        positives += int(scoring.substitution[scoring.codons[word], question.target[j]] > 0)
         at, j = at + _CODON, j + 1
 
     for letter, length in traced.runs:
