@@ -17,6 +17,8 @@ _STOP, _U, _C = encode_protein(b"*UC")
 TGA_CODON = len(AMINO_ACIDS)
 """Number of the codon TGA where it is a stop; codons else have the numbers of amino acids."""
 N_CODONS = TGA_CODON + 1
+CANDIDATE_WEIGHTS = {"exon_weight": 1.0, "intron_penalty": 20}
+"""The command's weights of listed candidates with scores in bits, as `exons predict` gives them."""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ NO_PROTEINS = (".sam", ".bam")
 protein_options = added(
     click.option(
         "--proteins", metavar="FASTA",
-        help="Instead of --targets: proteins of homologous genes, aligned codon by codon. Needs "
-        "--site-model.",
+        help="Instead of --targets: proteins of homologous genes, aligned codon by codon.",
     ),
     click.option(
         "--matrix", metavar="NAME|FILE", default="BLOSUM62", show_default=True,
@@ -90,12 +89,12 @@ class ProteinOptions:
         """The files to be written."""
         return [path for path in (self.protein_sequences, self.cds_sequences) if path]
 
-    def scoring(self, ends: str) -> ProteinScoring:
-        """Return the scoring that the options stand for."""
+    def scoring(self, ends: str, **weights) -> ProteinScoring:
+        """Return the scoring that the options stand for; `weights` are those of candidates."""
         try:
             return ProteinScoring(
                 load_matrix(self.matrix), self.gap_open, self.gap_extend, self.frameshift,
-                self.stop, ends, self.genetic_code,
+                self.stop, ends, self.genetic_code, **weights,
             )  # fmt: skip
         except ScoringError as error:
             raise click.UsageError(str(error)) from None
@@ -111,12 +110,14 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     if (options["proteins"] is None) == (options["targets"] is None):
         raise click.UsageError("give either --targets or --proteins")
     own = set(ProteinOptions.__dataclass_fields__) - {"proteins"}
-    others = {"match", "mismatch", "gap", "coding", "incomplete", "exons"}
+    others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
     if wrong:
         name = wrong[0].replace("_", "-")
         does = "does not go with" if options["proteins"] else "needs"
         raise click.UsageError(f"--{name} {does} --proteins")
+    if options["proteins"] and options["exons"] and options["ends"] == "free":
+        raise click.UsageError("--proteins with --exons needs whole candidates, not --ends free")
     for path in alignments:
         if options["proteins"] and path.lower().endswith(NO_PROTEINS):
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")

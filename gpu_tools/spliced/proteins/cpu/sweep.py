@@ -60,15 +60,14 @@ def sweep_tracks(codes, tracks, only, columns, codons, penalty, exits, entries, 
         the row of the track's first boundary.
     """
     before, rows, gaps = work[:SPLITS], work[SPLITS : SPLITS + RECENT], work[SPLITS + RECENT :]
-    if only >= 0:
-        _sweep_track(codes, tracks, only, columns, codons, entries, rows, gaps, exits, record)
-        return
+    first, past = (0, len(tracks.starts)) if only < 0 else (only, only + 1)
     taken = 0
-    for track in range(len(tracks.starts)):
-        while taken < tracks.before[track]:
+    for track in range(first, past):
+        while only < 0 and taken < tracks.before[track]:
             _take(before, exits, taken, tracks.ends[taken], codes, codons, columns, -penalty)
             taken += 1
-        _enter(entries, track, before, codes, codons, tracks, columns)
+        if only < 0:
+            _enter(entries, track, before, codes, codons, tracks, columns)
         _sweep_track(codes, tracks, track, columns, codons, entries, rows, gaps, exits, record)
 
 
@@ -169,13 +168,11 @@ def _begin(rows, gaps, start, entries, track, gap_open, none, lanes):
 def _leave(exits, end, rows, boundary, start, stop, bonus, lanes):
     """Raise the rows of an end to those of a candidate."""
     width = rows.shape[1]
-    for back in range(EXITS):
-        if boundary - back < start or (
-            back == BEFORE_STOP and not (stop and boundary - back > start)
-        ):
-            continue
-        row = (boundary - back) % RECENT
-        raise_to(exits, end * EXITS + back, rows, row, width, lanes, bonus)
+    for back in range(EXITS if stop else PHASES):
+        # in front of a stop codon the exon has nucleotides
+        if boundary - back >= start + (back == BEFORE_STOP):
+            row = (boundary - back) % RECENT
+            raise_to(exits, end * EXITS + back, rows, row, width, lanes, bonus)
 
 
 @njit(cache=True, nogil=True)
