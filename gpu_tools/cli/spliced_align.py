@@ -26,7 +26,7 @@ from gpu_tools.cli.common.proteins import (
     ProteinOptions,
     check_protein_usage,
     protein_options,
-    write_sequences,
+    write_proteins,
 )
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
@@ -187,8 +187,11 @@ def command(
     written = [r for r in results if all_alignments or wanted.accepts(r)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets)
-    found = [pair for pair in zip(unmoved, results, strict=True) if wanted.accepts(pair[1])]
-    write_sequences(proteins, found, inputs.bases)
+    found = [
+        pair for pair in zip(unmoved, results, strict=True)
+        if pair[1].chain and (all_alignments or wanted.accepts(pair[1]))
+    ]  # fmt: skip
+    write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
     accepted = sum(map(wanted.accepts, results))
     summary.note(summary.counted(len(results), "case"), f"{accepted:,} accepted")

@@ -60,8 +60,9 @@ def test_table(files):
 
 def test_files(files):
     names = ["x.gff3", "x.gtf", "x.bed", "x.paf"]
-    more = ("--protein-sequences", "p.fa", "--cds-sequences", "c.fa")
+    more = ("--protein-sequences", "p.fa", "--cds-sequences", "c.fa", "--show", "x.txt")
     assert run(*(word for name in names for word in ("--alignments", name)), *more) == 0
+    assert f"<{len(INTRON)} nt, phase 1>" in text("x.txt")
     assert text("p.fa") == f">p chr:{chain(files)}(+)\n{PROTEIN}\n"
     lines = text("c.fa").splitlines()
     assert "".join(lines[1:]) == "".join(EXONS)

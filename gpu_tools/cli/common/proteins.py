@@ -11,6 +11,7 @@ import click
 from gpu_tools.cli.common.options import added
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
+from gpu_tools.formats.alignments.show import write_shown
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
@@ -66,6 +67,11 @@ protein_options = added(
         "--cds-sequences", metavar="FASTA",
         help="With --proteins: also write the coding sequences of the accepted chains.",
     ),
+    click.option(
+        "--show", metavar="FILE",
+        help="With --proteins: also write the accepted alignments as text to be read: residues, "
+        "translation, nucleotides and splice sites.",
+    ),
 )  # fmt: skip
 """Adds the options of protein targets to a command; `ProteinOptions` takes them by name."""
 
@@ -83,11 +89,13 @@ class ProteinOptions:
     genetic_code: int
     protein_sequences: str | None
     cds_sequences: str | None
+    show: str | None
 
     @property
     def outputs(self) -> list[str]:
         """The files to be written."""
-        return [path for path in (self.protein_sequences, self.cds_sequences) if path]
+        paths = self.protein_sequences, self.cds_sequences, self.show
+        return [path for path in paths if path]
 
     def scoring(self, ends: str, **weights) -> ProteinScoring:
         """Return the scoring that the options stand for; `weights` are those of candidates."""
@@ -146,12 +154,13 @@ def read_proteins(path: str) -> dict[str, ProteinSequence]:
     return found
 
 
-def write_sequences(
+def write_proteins(
     options: ProteinOptions,
     found: Sequence[tuple[ProteinAlignment, ProteinAlignment]],
     bases: dict,
+    scoring: ProteinScoring,
 ) -> None:
-    """Write proteins and coding sequences of chains: as they are, and in their record's place."""
+    """Write what the options ask for of chains: as they are, and in their record's place."""
     if options.protein_sequences:
         write_fasta(options.protein_sequences, [translated(moved) for _, moved in found])
     if options.cds_sequences:
@@ -159,3 +168,6 @@ def write_sequences(
             options.cds_sequences,
             [coding_sequence(own, bases[own.base], place_of(moved)) for own, moved in found],
         )
+    if options.show:
+        shown = [(own, moved, bases[own.base]) for own, moved in found]
+        write_shown(options.show, shown, scoring)
