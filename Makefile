@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 .PHONY: help demo test fuzz slurm lint bench tables clean
 
 help:
-	@echo "make demo   align ten human loci with ten mouse mRNAs and show the best chains"
+	@echo "make demo   align ten human loci with ten mouse mRNAs and their proteins and show the best chains"
 	@echo "make test   run all tests"
 	@echo "make fuzz   try damaged files and hostile options: N=200 inputs a reader and a command"
 	@echo "make slurm  run the tests that need SLURM (as root, tests/slurm/one_node.sh start)"
@@ -24,7 +24,7 @@ demo: $(VENV)/.installed
 	@mkdir -p logs
 	@$(BIN)/gpu-tools warm-up exons spliced-align
 	@echo "running the workflow; its log is logs/demo.log"
-	@$(SNAKEMAKE) >logs/demo.log 2>&1 || { cat logs/demo.log >&2; exit 1; }
+	@$(SNAKEMAKE) --configfile config/demo.yaml >logs/demo.log 2>&1 || { cat logs/demo.log >&2; exit 1; }
 	@$(BIN)/python workflow/report/best_chains.py results
 
 test: $(VENV)/.tests

@@ -66,6 +66,7 @@ _PUBLIC = {
     ),
     "gpu_tools.sites.proteins.sites": ("protein_sites",),
     "gpu_tools.splicing.shuffles": ("shuffled_laws",),
+    "gpu_tools.spliced.proteins.api": ("ListedProteinCase", "protein_spliced_align"),
     "gpu_tools.spliced": (
         "Case",
         "CaseColumns",

@@ -16,6 +16,7 @@ from gpu_tools.cli.common.cases import (
     CaseFiles,
     CaseInputs,
     read_cases,
+    read_listed_protein_cases,
     read_protein_cases,
     read_site_cases,
 )
@@ -25,13 +26,14 @@ from gpu_tools.cli.common.proteins import (
     ProteinOptions,
     check_protein_usage,
     protein_options,
-    write_sequences,
+    write_proteins,
 )
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
 from gpu_tools.model.calibration import null_model, with_evalues
+from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
 from gpu_tools.model.significance import NullModel
@@ -164,7 +166,10 @@ def command(
     if proteins.proteins:
         default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
         scores["ends"] = "global" if default else scores["ends"]
-        work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
+        if site_model:
+            work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
+        else:
+            work = _with_listed_proteins(files, scores, proteins)
     elif site_model:
         more = {"reading": reading, "threads": threads}
         work = _with_sites(files, site_model, sites | more, scores)
@@ -182,8 +187,11 @@ def command(
     written = [r for r in results if all_alignments or wanted.accepts(r)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets)
-    found = [pair for pair in zip(unmoved, results, strict=True) if wanted.accepts(pair[1])]
-    write_sequences(proteins, found, inputs.bases)
+    found = [
+        pair for pair in zip(unmoved, results, strict=True)
+        if pair[1].chain and (all_alignments or wanted.accepts(pair[1]))
+    ]  # fmt: skip
+    write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(results, wanted))
     accepted = sum(map(wanted.accepts, results))
     summary.note(summary.counted(len(results), "case"), f"{accepted:,} accepted")
@@ -232,6 +240,16 @@ def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     align = partial(spliced_align, reading=reading)
     null = null_model(scoring, reading)
     return _Work(read_cases(files), scoring, align, null, lambda results: None)
+
+
+def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: ProteinOptions) -> _Work:
+    """Return the work on proteins and listed candidates."""
+    from gpu_tools.spliced.proteins.api import protein_spliced_align
+
+    weights = CANDIDATE_WEIGHTS | {name: n for name, n in scores.items() if n is not None}
+    scoring = proteins.scoring(**{name: weights[name] for name in ("ends", *CANDIDATE_WEIGHTS)})
+    inputs, null = read_listed_protein_cases(files), null_model(scoring)
+    return _Work(inputs, scoring, protein_spliced_align, null, lambda results: None)
 
 
 def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) -> _Work:

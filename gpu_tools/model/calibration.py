@@ -58,7 +58,9 @@ def setting_of(
     if isinstance(scoring, ProteinScoring):
         costs = {name: getattr(scoring, name) for name in ("gap_open", "gap_extend", "frameshift")}
         pairs = sha256(scoring.substitution.tobytes() + scoring.codons.tobytes()).hexdigest()[:16]
-        return {"sites": sites, "pairs": pairs, **costs, "ends": scoring.ends}
+        found = {"sites": sites, "pairs": pairs, **costs, "ends": scoring.ends}
+        weights = {"exon_weight": scoring.exon_weight, "intron_penalty": scoring.intron_penalty}
+        return found if sites else found | weights
     scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
     own = (0.0, 0) if sites else (float(scoring.exon_weight), scoring.intron_penalty)
     weights = dict(zip(("exon_weight", "intron_penalty"), own, strict=True))

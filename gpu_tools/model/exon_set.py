@@ -13,6 +13,8 @@ from gpu_tools.errors import InputError
 
 EXON_TYPES = ("", "Init", "Intr", "Term", "Sngl")
 """Names of the exon types by code; code 0 means that the type is not known."""
+ANY_PHASE = -1
+"""The phase of a candidate that is listed without one."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,9 @@ class ExonSet:
         Index into `EXON_TYPES`.
     probabilities : ndarray of float64, shape (B,)
         The source's probability of each candidate, NaN where it gives none.
+    phases : ndarray of int8, shape (B,)
+        Nucleotides at each candidate's beginning that complete a codon split by the intron before
+        it, 0 to 2 as in GFF3, `ANY_PHASE` where the source gives none. Proteins alone regard them.
     """
 
     starts: NDArray[np.int64]
@@ -39,10 +44,12 @@ class ExonSet:
     scores: NDArray[np.float64] = field(default=None)
     types: NDArray[np.uint8] = field(default=None)
     probabilities: NDArray[np.float64] = field(default=None)
+    phases: NDArray[np.int8] = field(default=None)
 
     def __post_init__(self):
         n = len(self.starts)
-        missing = {"scores": 0.0, "types": np.uint8(0), "probabilities": np.nan}
+        missing = {"scores": 0.0, "types": np.uint8(0), "probabilities": np.nan,
+                   "phases": np.int8(ANY_PHASE)}  # fmt: skip
         for name, value in missing.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.full(n, value))
@@ -51,7 +58,7 @@ class ExonSet:
 
     @staticmethod
     def _columns() -> tuple[str, ...]:
-        return ("starts", "ends", "reverse", "scores", "types", "probabilities")
+        return ("starts", "ends", "reverse", "scores", "types", "probabilities", "phases")
 
     @classmethod
     def from_intervals(

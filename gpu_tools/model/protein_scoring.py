@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.genetic_codes import STANDARD, amino_acids
-from gpu_tools.model.scoring import ENDS, LIMIT_INT32, SubstitutionMatrix
+from gpu_tools.model.scoring import ENDS, LIMIT_INT32, SubstitutionMatrix, exon_bonus
 from gpu_tools.model.sequences import AMINO_ACIDS, encode_protein
 
 _STOP, _U, _C = encode_protein(b"*UC")
 TGA_CODON = len(AMINO_ACIDS)
 """Number of the codon TGA where it is a stop; codons else have the numbers of amino acids."""
 N_CODONS = TGA_CODON + 1
+CANDIDATE_WEIGHTS = {"exon_weight": 1.0, "intron_penalty": 20}
+"""The command's weights of listed candidates with scores in bits, as `exons predict` gives them."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class ProteinScoring:
         one cost nothing.
     genetic_code : int
         Number of the code at NCBI.
+    exon_weight : float
+        Of listed candidates alone: round(`exon_weight` * candidate's score) is added once for each
+        exon of the chain.
+    intron_penalty : int
+        Of listed candidates alone: subtracted for each exon after the chain's first.
 
     Notes
     -----
@@ -52,6 +59,8 @@ class ProteinScoring:
     stop: int = 23
     ends: str = "global"
     genetic_code: int = STANDARD
+    exon_weight: float = 0.0
+    intron_penalty: int = 0
 
     def __post_init__(self):
         penalties = self.gap_open, self.gap_extend, self.frameshift, self.stop
@@ -59,6 +68,11 @@ class ProteinScoring:
             raise ScoringError(f"penalties {penalties}; expected integers from 0 to 2^30 - 1")
         if self.ends not in ENDS:
             raise ScoringError(f"ends {self.ends!r}; expected one of {ENDS}")
+        if not np.isfinite(self.exon_weight) or abs(self.intron_penalty) >= LIMIT_INT32:
+            raise ScoringError(
+                f"exon weight {self.exon_weight} and intron penalty {self.intron_penalty}; "
+                "expected finite numbers, the latter below 2^30"
+            )
         amino_acids(self.genetic_code)
 
     @cached_property
@@ -85,6 +99,10 @@ class ProteinScoring:
         costs = np.full(N_CODONS, self.gap_extend, dtype=np.int64)
         costs[[_STOP, TGA_CODON]] = self.stop
         return costs
+
+    def exon_bonus(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the integer that each candidate's own score adds to a chain, halves to even."""
+        return exon_bonus(self.exon_weight, scores)
 
     @property
     def free(self) -> bool:

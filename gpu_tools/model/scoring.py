@@ -79,10 +79,15 @@ class SplicedScoring:
 
     def exon_bonus(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the integer that each candidate's own score adds to a chain, halves to even."""
-        bonus = np.rint(self.exon_weight * np.asarray(scores, dtype=np.float64))
-        if bonus.size and not np.abs(bonus).max() < LIMIT_INT32:
-            raise ScoringError("exon weight times a candidate's score is too large or not a number")
-        return bonus.astype(np.int64)
+        return exon_bonus(self.exon_weight, scores)
+
+
+def exon_bonus(weight: float, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return round(weight * score) of candidates, halves to even."""
+    bonus = np.rint(weight * np.asarray(scores, dtype=np.float64))
+    if bonus.size and not np.abs(bonus).max() < LIMIT_INT32:
+        raise ScoringError("exon weight times a candidate's score is too large or not a number")
+    return bonus.astype(np.int64)
 
 
 GENE_SCORING = SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")

@@ -251,7 +251,7 @@ def _ratios(findings: Findings) -> list[dict]:
 
 def _accuracy_chart(values: list[dict]):
     methods = list(dict.fromkeys(value["method"] for value in values))
-    shades = {"chains of sites": COLOURS["sites"], "chains of candidates": COLOURS["candidates"]}
+    shades = {f"chains of {name}": COLOURS[name] for name in ("sites", "candidates", "proteins")}
     y = alt.Y("method:N", sort=methods, title=None)
     source = alt.Chart(alt.Data(values=values))
     colour = alt.Color("method:N", legend=None, scale=alt.Scale(

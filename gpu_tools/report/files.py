@@ -17,12 +17,16 @@ _MEANINGS = {
     "best_loci.tsv": "accepted chains of each target, ranked",
     "best.gff3": "gene models of the best targets, from candidate exons",
     "site_best.gff3": "gene models of the best targets, from splice sites",
+    "protein_best.gff3": "gene models of the best targets, from proteins",
     "alignments.gff3": "chains of candidate exons, gene models",
     "alignments.bed": "chains of candidate exons, BED12",
     "alignments.bam": "chains of candidate exons, alignments",
     "site_alignments.gff3": "chains of site mode, gene models",
     "site_alignments.bed": "chains of site mode, BED12",
     "site_alignments.bam": "chains of site mode, alignments",
+    "protein_alignments.gff3": "chains of proteins, gene models",
+    "protein_alignments.bed": "chains of proteins, BED12",
+    "protein_alignments.txt": "alignments of proteins, to be read",
     "structures.svg": "figure of the best chains",
     "accuracy.tsv": "candidates and chains against the annotation",
     "provenance.tsv": "where sequences were fetched from",
@@ -30,7 +34,9 @@ _MEANINGS = {
 _FOLDERS = ("segments", "local", "matches")
 _LARGEST_PICTURE = 2_000_000
 _MOST_PICTURES = 40
-_SESSION_TRACKS = ("best.gff3", "site_best.gff3", "alignments.bam", "site_alignments.bam")
+_SESSION_TRACKS = (
+    "best.gff3", "site_best.gff3", "protein_best.gff3", "alignments.bam", "site_alignments.bam",
+)  # fmt: skip
 
 
 class LinkedFile(NamedTuple):

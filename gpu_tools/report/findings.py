@@ -26,7 +26,11 @@ from gpu_tools.report.splice_sites import SequenceFile
 SCORES = "scores.tsv"
 ALONE = "chain"
 """Name of the method in a table without a column ``method``."""
-JOBS = {"spliced_align": "scores.tsv", "site_align": "site_scores.tsv"}
+JOBS = {
+    "spliced_align": "scores.tsv",
+    "site_align": "site_scores.tsv",
+    "protein_align": "protein_scores.tsv",
+}
 """Rules that align, and each one's table of scores in the folder of a batch."""
 _CANDIDATES = ("predicted.gff3", "given.gff3")
 _UNKNOWN = ("-", "NA")
@@ -109,7 +113,7 @@ NO_FILES = Extra()
 
 
 def method_of(row: ScoredRow) -> str:
-    """Return the method of a row: ``candidates`` or ``sites`` of the workflow."""
+    """Return the method of a row: ``candidates``, ``sites`` or ``proteins`` of the workflow."""
     return row.fields.get("method", ALONE)
 
 
@@ -245,7 +249,7 @@ def _sequences(
 
 
 def _gene_models(folder: Path, others: Iterable[PathLike]) -> list[Path]:
-    own = (folder / f"{prefix}alignments.gff3" for prefix in ("", "site_"))
+    own = (folder / f"{prefix}alignments.gff3" for prefix in ("", "site_", "protein_"))
     others = (Path(path) for path in others if str(path).lower().endswith(".gff3"))
     return list(dict.fromkeys([*(path for path in own if path.exists()), *others]))
 

@@ -15,7 +15,7 @@ SESSION_VERSION = "8"
 TRACKS = (".gff3", ".gtf", ".bed", ".bam")
 """Suffixes of files that IGV shows."""
 _OF_BAM = "org.broad.igv.sam.AlignmentTrack"
-_COLOURS = {"site_": "213,94,0", "best": "0,114,178", "": "74,85,96"}
+_COLOURS = {"site_": "213,94,0", "protein_": "0,158,115", "best": "0,114,178", "": "74,85,96"}
 """Of tracks, by how their names begin; those that this project does not make are grey."""
 
 

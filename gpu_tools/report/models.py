@@ -29,6 +29,7 @@ _TITLES = {
     "annotation": "annotation",
     "candidates": "chains of candidate exons",
     "sites": "chains of any exons that splice sites allow",
+    "proteins": "chains of proteins",
     "chain": "chains",
 }
 

@@ -9,6 +9,7 @@ COLOURS = {
     "annotation": "#4a5560",
     "candidates": "#0072b2",
     "sites": "#d55e00",
+    "proteins": "#009e73",
     "chain": "#0072b2",
 }
 """Of annotation and methods; they stay apart for colour-blind readers."""

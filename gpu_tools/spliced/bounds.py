@@ -15,7 +15,7 @@ from gpu_tools.splicing.bounds import Bounds, Costs, costs_of
 
 def bounds(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> Bounds:
     """Bound every value of a graph's sweep over `columns` target columns, padding included."""
-    chain = _best_bonus(
+    chain = largest_bonus(
         graph.track_commits, graph.exit_tracks, graph.exit_ends, graph.exit_bonus,
         len(graph.ends), scoring.intron_penalty,
     )  # fmt: skip
@@ -57,8 +57,8 @@ def bound_cells(extent: Extent, columns, costs: Costs):
 
 
 @njit(cache=True, nogil=True)
-def _best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
-    # what Python calls must not be called from a compiled function
+def largest_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
+    """Return what `best_bonus` does; what Python calls, no compiled function may call."""
     return best_bonus(
         track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty
     )  # fmt: skip

@@ -78,6 +78,13 @@ def aligned(rows: NDArray) -> NDArray:
     return made
 
 
+def aligned_full(shape: tuple[int, int], value: np.integer) -> NDArray:
+    """Return rows of whole vectors that hold a value, each beginning at a cache line."""
+    made = simd.aligned_zeros(shape[0] * shape[1], value.dtype).reshape(shape)
+    made[:] = value
+    return made
+
+
 def _span(final, lanes: int) -> tuple[int, int]:
     """Return the elements, in whole vectors, between which the final columns lie."""
     of_lane = np.flatnonzero(final) % (len(final) // lanes)

@@ -60,8 +60,9 @@ def test_table(files):
 
 def test_files(files):
     names = ["x.gff3", "x.gtf", "x.bed", "x.paf"]
-    more = ("--protein-sequences", "p.fa", "--cds-sequences", "c.fa")
+    more = ("--protein-sequences", "p.fa", "--cds-sequences", "c.fa", "--show", "x.txt")
     assert run(*(word for name in names for word in ("--alignments", name)), *more) == 0
+    assert f"<{len(INTRON)} nt, phase 1>" in text("x.txt")
     assert text("p.fa") == f">p chr:{chain(files)}(+)\n{PROTEIN}\n"
     lines = text("c.fa").splitlines()
     assert "".join(lines[1:]) == "".join(EXONS)
@@ -87,6 +88,38 @@ def test_files(files):
     assert text("x.bed").split("\t")[9] == "2"
     if shutil.which("gt"):
         subprocess.run(["gt", "gff3validator", "x.gff3"], check=True, capture_output=True)
+
+
+def run_listed(flank, *arguments, phases=(0, 2)):
+    """Align to candidates with phases, in GFF3, and to another one without."""
+    spans = [part.split("-") for part in chain(flank).split(",")]
+    lines = [
+        f"chr\tx\tCDS\t{start}\t{end}\t2.5\t+\t{phase}\t.\n"
+        for (start, end), phase in zip(spans, phases, strict=True)
+    ]
+    lines.append(f"chr\tx\texon\t{int(spans[0][0]) + 7}\t{spans[0][1]}\t9\t+\t.\t.\n")
+    Path("exons.gff3").write_text("".join(lines))
+    return main([
+        "spliced-align", "--base", "base.fa", "--proteins", "protein.fa", "--exons", "exons.gff3",
+        "--quiet", "--device", "cpu", "--output", "out.tsv", *arguments,
+    ])  # fmt: skip
+
+
+def test_listed_candidates(files, capsys):
+    assert run_listed(files, "--alignments", "x.gff3") == 0
+    assert "no E-values" in capsys.readouterr().err
+    (row,) = rows()
+    expected = ["+", "2", chain(files), "1.0000", "1.0000", "yes"]
+    assert [row[name] for name in COLUMNS] == expected
+    assert (row["n_exons"], row["evalue"]) == ("3", ".")
+    features = [line.split("\t") for line in text("x.gff3").splitlines() if "\tCDS\t" in line]
+    assert [f[7] for f in features] == ["0", "2"]
+    assert run_listed(files, "--frameshift", "99", phases=(0, 1)) == 0
+    assert rows()[0]["n_chain"] == "1"
+    weights = ("--exon-weight", "0", "--intron-penalty", "0")
+    assert run_listed(files, "--shuffles", "20", *weights) == 0
+    assert float(rows()[0]["evalue"]) < 1e-3
+    assert rows()[0]["score"] == str(int(row["score"]) + 20 - 2 * 2)
 
 
 def test_region_gives_the_records_coordinates(files):
@@ -115,8 +148,8 @@ def test_wrong_usage(files, capsys):
     assert "give either --targets or --proteins" in complaint(capsys, *model, code=2)
     gap = (*model, "--proteins", "protein.fa", "--gap", "-3")
     assert "--gap does not go with --proteins" in complaint(capsys, *gap, code=2)
-    listed = ("--proteins", "protein.fa", "--exons", "x.bed")
-    assert "--exons does not go with --proteins" in complaint(capsys, *listed, code=2)
+    listed = ("--proteins", "protein.fa", "--exons", "x.bed", "--ends", "free")
+    assert "needs whole candidates, not --ends free" in complaint(capsys, *listed, code=2)
     stop = (*model, "--targets", "protein.fa", "--stop", "3")
     assert "--stop needs --proteins" in complaint(capsys, *stop, code=2)
     sam = (*model, "--proteins", "protein.fa", "--alignments", "x.sam")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 from tests.oracles.sites import intron_penalty
 
@@ -97,9 +98,18 @@ def rescore(base, target, chain, runs, sites, scoring):
     `base` and `chain`, without the stop codon behind it, run in reading direction; `runs` are
     letters and lengths from the first aligned residue on.
     """
+    total = aligned_score(base, target, chain, runs, scoring)
+    total += sites["first_entry"][chain[0][0]] + sites["last_exit"][chain[-1][1]]
+    for (_, end), (start, _) in pairwise(chain):
+        total += sites["inner_exit"][end] + sites["inner_entry"][start]
+        total -= intron_penalty(sites, end, start)
+    return total
+
+
+def aligned_score(base, target, chain, runs, scoring):
+    """Sum of the scores of codons, gaps and frameshifts; checks that runs fit the chain."""
     text = "".join(base[start:end] for start, end in chain)
-    total = sites["first_entry"][chain[0][0]] + sites["last_exit"][chain[-1][1]]
-    at, j, k = 0, 0, 0
+    total, at, j, k = 0, 0, 0, 0
     for letter, length in runs:
         if letter == "M":
             for _ in range(length):
@@ -118,15 +128,12 @@ def rescore(base, target, chain, runs, sites, scoring):
             total -= scoring["shift"]
             at, j = at + length, j + (letter == "G")
         else:
-            end, start = chain[k][1], chain[k + 1][0]
-            assert length == start - end
-            total += sites["inner_exit"][end] + sites["inner_entry"][start]
-            total -= intron_penalty(sites, end, start)
+            assert length == chain[k + 1][0] - chain[k][1]
+            assert "NUV".index(letter) == sum(b - a for a, b in chain[: k + 1]) - at
             k += 1
             if letter != "N":
                 total += scoring["pair"](text[at : at + 3], target[j])
                 at, j = at + 3, j + 1
-        spliced = sum(b - a for a, b in chain[: k + 1])
-        assert at <= spliced
+        assert at <= sum(b - a for a, b in chain[: k + 1])
     assert (at, j, k) == (len(text), len(target), len(chain) - 1)
     return total

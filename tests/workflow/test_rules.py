@@ -34,6 +34,12 @@ def test_mode_sites_needs_no_candidates(folder):
     assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
 
 
+def test_proteins_are_a_further_method(folder):
+    counts = folder.counts("--config", "proteins={source: translated}", "mode=sites")
+    once = ("proteins_cut", "protein_align", "protein_alignments_merge", "site_align")
+    assert {name: counts[name] for name in once} == dict.fromkeys(once, 1)
+
+
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
 def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
     plan = folder.run("--dry-run", "--resources", "gpu=8", "--config", f"device={device}")
@@ -64,6 +70,8 @@ def test_the_schemas_scoring_is_that_of_the_command():
     assert {name: of_command[name] for name in scoring} == scoring | weights
     of_sites = {k: v for k, v in defaults(schema)["sites"].items() if k != "model"}
     assert {name: of_command[name] for name in of_sites} == of_sites
+    own = {k: v for k, v in defaults(schema)["proteins"].items() if k not in ("source", "ends")}
+    assert {name: of_command[name] for name in own} == own
 
 
 def defaults(schema):
@@ -106,3 +114,26 @@ def by_hand(script, words):
         [sys.executable, ROOT / "workflow" / "scripts" / f"{script}.py", *map(str, words)],
         env=os.environ | ENVIRONMENT, capture_output=True, text=True,
     )  # fmt: skip
+
+
+def test_proteins_are_cut_by_hand(tmp_path):
+    """Translated, or taken from a file; a target without a reading frame has one residue."""
+    cdna = "CC" + "ATGGCTTGGTAA"
+    files = {
+        "t.fa": f">a\n{cdna}\n>b\nCCCCCC\n",
+        "a.fa": f">a\n{cdna}\n",
+        "p.fa": ">x\nMM\n>a\nMKV*\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    output = tmp_path / "out.fa"
+    words = ["--output", output, "--targets", tmp_path / "t.fa"]
+    done = by_hand("proteins_cut", words)
+    assert "target b has no ATG: X stands for its protein" in done.stderr
+    assert output.read_text() == ">a\nMAW\n>b\nX\n"
+    wrong = by_hand("proteins_cut", [*words, "--proteins", tmp_path / "p.fa"])
+    assert wrong.returncode == 1
+    assert "p.fa: no record b; expected a protein of each target" in wrong.stderr
+    words[-1] = tmp_path / "a.fa"
+    assert by_hand("proteins_cut", [*words, "--proteins", tmp_path / "p.fa"]).returncode == 0
+    assert output.read_text() == ">a\nMKV\n"

@@ -16,6 +16,7 @@ TABLES = {
     "structures.svg": "these chains, drawn",
     "alignments.gff3": "gene models from candidate exons (also .bed and .bam)",
     "site_alignments.gff3": "gene models from all exons that sites allow (also .bed and .bam)",
+    "protein_alignments.gff3": "gene models from proteins (also .bed, and .txt to be read)",
 }
 WIDTH = 100
 

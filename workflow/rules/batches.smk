@@ -240,7 +240,9 @@ def tables():
     """Return the workflow's tables, alignments and figure of structures."""
     names = ["scores.tsv", "best.tsv", "structures.svg", "best_loci.tsv", "best_targets.tsv"]
     names += expand("{prefix}best.gff3", prefix=prefixes())
-    names += expand("{prefix}alignments.{format}", prefix=prefixes(), format=FORMATS)
+    for method in methods():
+        formats = PROTEIN_FORMATS if method == "proteins" else FORMATS
+        names += expand("{prefix}alignments.{format}", prefix=PREFIXES[method], format=formats)
     names += ["accuracy.tsv"] if ANNOTATED else []
     names += ["provenance.tsv"] if FETCHED_SOURCES else []
     return expand("<results>/{name}", name=names)
@@ -263,7 +265,7 @@ FETCHED_SOURCES = fetched_sources()
 
 wildcard_constraints:
     batch="[0-9a-f]{12}",
-    prefix="|".join(PREFIXES.values()),
+    prefix="|".join(PREFIXES[method] for method in METHODS["both"]),
     fetched="[0-9A-Za-z._-]+",
     segments="|".join(SEGMENTS),
     source="given|annotation",

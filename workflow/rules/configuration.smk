@@ -12,8 +12,11 @@ METHODS = {
     "sites": ["sites"],
     "both": ["candidates", "sites"],
 }
-PREFIXES = {"candidates": "", "sites": "site_"}
+PREFIXES = {"candidates": "", "sites": "site_", "proteins": "protein_"}
 FORMATS = ["gff3", "bed", "bam"]
+# SAM and BAM hold no proteins; the text shows the alignments
+PROTEIN_FORMATS = ["gff3", "bed", "txt"]
+TRANSLATED = "translated"
 # keys of the configuration that go with a provider; those without take the sheet's files
 PROVIDER_KEYS = {
     "builtin": ("model", "min_score", "min_probability"),
@@ -88,7 +91,8 @@ def installed_version():
 
 def methods():
     """Return the configured methods."""
-    return METHODS[config["mode"]]
+    proteins = ["proteins"] if config["proteins"]["source"] else []
+    return METHODS[config["mode"]] + proteins
 
 
 def prefixes():
@@ -102,6 +106,19 @@ def site_options():
     shared = ("match", "mismatch", "gap", "ends")
     options = {"site_model": own.pop("model"), **own}
     return options | {name: config["scoring"][name] for name in shared}
+
+
+def protein_options():
+    """Return the options of proteins: their own, and the model of the sites."""
+    own = {key: value for key, value in config["proteins"].items() if key != "source"}
+    shared = {key: config["sites"][key] for key in ("model", "min_intron")}
+    return own | {"site_model": shared.pop("model")} | shared
+
+
+def protein_files():
+    """Return the FASTA file of the targets' proteins, none if the targets are translated."""
+    source = config["proteins"]["source"]
+    return [] if source in (None, TRANSLATED) else [source]
 
 
 def n_gpus():

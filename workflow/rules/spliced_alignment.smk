@@ -58,3 +58,48 @@ rule site_align:
         device=config["device"],
     script:
         "../scripts/site_align.py"
+
+
+rule proteins_cut:
+    """Translate the longest open reading frame of a batch's targets, or take their proteins."""
+    input:
+        proteins=protein_files(),
+        targets="<results>/batches/{batch}/targets.fa.gz",
+    output:
+        output="<results>/batches/{batch}/proteins.fa",
+    log:
+        "<logs>/proteins_cut/{batch}.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/proteins_cut.py"
+
+
+rule protein_align:
+    """Align the proteins of a batch's targets exactly to all exons that sites allow."""
+    input:
+        base="<results>/batches/{batch}/bases.fa.gz",
+        proteins="<results>/batches/{batch}/proteins.fa",
+        pairs="<results>/batches/{batch}/pairs.tsv",
+    output:
+        output="<results>/batches/{batch}/protein_scores.tsv",
+        alignments=expand(
+            "<results>/batches/{{batch}}/protein_alignments.{format}",
+            format=PROTEIN_FORMATS[:2],
+        ),
+        show="<results>/batches/{batch}/protein_alignments.txt",
+    log:
+        "<logs>/protein_align/{batch}.log",
+    benchmark:
+        "<benchmarks>/protein_align/{batch}.tsv"
+    conda:
+        "../envs/gpu_tools.yaml"
+    threads: 8
+    params:
+        **protein_options(),
+        version=VERSION,
+        device="cpu",
+    script:
+        "../scripts/site_align.py"

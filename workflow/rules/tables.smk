@@ -35,6 +35,24 @@ rule alignments_merge:
         "../scripts/alignments_merge.py"
 
 
+rule protein_alignments_merge:
+    """Join the alignments of the proteins of all batches, in the order of the sheet."""
+    input:
+        gff3=batch_files("protein_alignments.gff3"),
+        bed=batch_files("protein_alignments.bed"),
+        txt=batch_files("protein_alignments.txt"),
+    output:
+        alignments=expand("<results>/protein_alignments.{format}", format=PROTEIN_FORMATS),
+    log:
+        "<logs>/alignments_merge/protein_alignments.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+    script:
+        "../scripts/alignments_merge.py"
+
+
 rule results_best:
     """Keep the best target of each locus, for each method."""
     input:

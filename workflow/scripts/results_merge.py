@@ -6,7 +6,7 @@ from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.merge import merge_methods
 
-METHODS = ("candidates", "sites")
+METHODS = ("candidates", "sites", "proteins")
 
 
 @click.command("results_merge")

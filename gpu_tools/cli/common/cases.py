@@ -55,10 +55,7 @@ def read_cases(files: CaseFiles) -> CaseInputs:
         If a file is bad, an exon lies on an unknown base or outside of it, or a pair names an
         unknown sequence.
     """
-    bases, targets, pairs = _sequences_and_pairs(files)
-    exons = _exons_by_base(files, bases)
-    cases = [Case(bases[b], targets[t], exons.get(b, ExonSet.empty())) for b, t in pairs]
-    return CaseInputs(cases, bases, targets)
+    return _with_candidates(files, Case)
 
 
 def read_site_cases(
@@ -102,6 +99,14 @@ def read_protein_cases(
                       bases, targets)  # fmt: skip
 
 
+def read_listed_protein_cases(files: CaseFiles) -> CaseInputs:
+    """Read the cases of proteins in list mode, as `read_cases`; the files' targets are proteins."""
+    from gpu_tools.cli.common.proteins import read_proteins
+    from gpu_tools.spliced.proteins.api import ListedProteinCase
+
+    return _with_candidates(files, ListedProteinCase, read_proteins)
+
+
 def _read_targets(path: str) -> dict[str, Sequence]:
     """Read cDNAs by name; an error about a letter says where proteins go."""
     try:
@@ -114,6 +119,13 @@ def _read_targets(path: str) -> dict[str, Sequence]:
             error.problem, path=error.path, record=error.record, line=error.line,
             position=error.position, expected=expected,
         ) from None  # fmt: skip
+
+
+def _with_candidates(files: CaseFiles, kind: type[Case], read_targets=_read_targets) -> CaseInputs:
+    bases, targets, pairs = _sequences_and_pairs(files, read_targets)
+    exons = _exons_by_base(files, bases)
+    known = {base: exons.get(base, ExonSet.empty()) for base in bases}
+    return CaseInputs([kind(bases[b], targets[t], known[b]) for b, t in pairs], bases, targets)
 
 
 def _sequences_and_pairs(files: CaseFiles, read_targets=_read_targets):

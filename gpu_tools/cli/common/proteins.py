@@ -11,6 +11,7 @@ import click
 from gpu_tools.cli.common.options import added
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
+from gpu_tools.formats.alignments.show import write_shown
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
@@ -31,8 +32,7 @@ NO_PROTEINS = (".sam", ".bam")
 protein_options = added(
     click.option(
         "--proteins", metavar="FASTA",
-        help="Instead of --targets: proteins of homologous genes, aligned codon by codon. Needs "
-        "--site-model.",
+        help="Instead of --targets: proteins of homologous genes, aligned codon by codon.",
     ),
     click.option(
         "--matrix", metavar="NAME|FILE", default="BLOSUM62", show_default=True,
@@ -67,6 +67,11 @@ protein_options = added(
         "--cds-sequences", metavar="FASTA",
         help="With --proteins: also write the coding sequences of the accepted chains.",
     ),
+    click.option(
+        "--show", metavar="FILE",
+        help="With --proteins: also write the accepted alignments as text to be read: residues, "
+        "translation, nucleotides and splice sites.",
+    ),
 )  # fmt: skip
 """Adds the options of protein targets to a command; `ProteinOptions` takes them by name."""
 
@@ -84,18 +89,20 @@ class ProteinOptions:
     genetic_code: int
     protein_sequences: str | None
     cds_sequences: str | None
+    show: str | None
 
     @property
     def outputs(self) -> list[str]:
         """The files to be written."""
-        return [path for path in (self.protein_sequences, self.cds_sequences) if path]
+        paths = self.protein_sequences, self.cds_sequences, self.show
+        return [path for path in paths if path]
 
-    def scoring(self, ends: str) -> ProteinScoring:
-        """Return the scoring that the options stand for."""
+    def scoring(self, ends: str, **weights) -> ProteinScoring:
+        """Return the scoring that the options stand for; `weights` are those of candidates."""
         try:
             return ProteinScoring(
                 load_matrix(self.matrix), self.gap_open, self.gap_extend, self.frameshift,
-                self.stop, ends, self.genetic_code,
+                self.stop, ends, self.genetic_code, **weights,
             )  # fmt: skip
         except ScoringError as error:
             raise click.UsageError(str(error)) from None
@@ -111,12 +118,14 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     if (options["proteins"] is None) == (options["targets"] is None):
         raise click.UsageError("give either --targets or --proteins")
     own = set(ProteinOptions.__dataclass_fields__) - {"proteins"}
-    others = {"match", "mismatch", "gap", "coding", "incomplete", "exons"}
+    others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
     if wrong:
         name = wrong[0].replace("_", "-")
         does = "does not go with" if options["proteins"] else "needs"
         raise click.UsageError(f"--{name} {does} --proteins")
+    if options["proteins"] and options["exons"] and options["ends"] == "free":
+        raise click.UsageError("--proteins with --exons needs whole candidates, not --ends free")
     for path in alignments:
         if options["proteins"] and path.lower().endswith(NO_PROTEINS):
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
@@ -145,12 +154,13 @@ def read_proteins(path: str) -> dict[str, ProteinSequence]:
     return found
 
 
-def write_sequences(
+def write_proteins(
     options: ProteinOptions,
     found: Sequence[tuple[ProteinAlignment, ProteinAlignment]],
     bases: dict,
+    scoring: ProteinScoring,
 ) -> None:
-    """Write proteins and coding sequences of chains: as they are, and in their record's place."""
+    """Write what the options ask for of chains: as they are, and in their record's place."""
     if options.protein_sequences:
         write_fasta(options.protein_sequences, [translated(moved) for _, moved in found])
     if options.cds_sequences:
@@ -158,3 +168,6 @@ def write_sequences(
             options.cds_sequences,
             [coding_sequence(own, bases[own.base], place_of(moved)) for own, moved in found],
         )
+    if options.show:
+        shown = [(own, moved, bases[own.base]) for own, moved in found]
+        write_shown(options.show, shown, scoring)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+from gpu_tools.model.exon_set import ANY_PHASE, EXON_TYPES, ExonSet
 
-_DTYPES = (np.int64, np.int64, np.bool_, np.float64, np.uint8, np.float64)
+_DTYPES = (np.int64, np.int64, np.bool_, np.float64, np.uint8, np.float64, np.int8)
 
 
 def exon_type_code(name: str | None) -> int:
@@ -51,9 +51,10 @@ class ExonCollector:
         score: float = 0.0,
         exon_type: int = 0,
         probability: float = math.nan,
+        phase: int = ANY_PHASE,
     ) -> None:
         """Add an exon, 0-based half-open, to the sequence `name`."""
-        row = (*interval, reverse, score, exon_type, probability)
+        row = (*interval, reverse, score, exon_type, probability, phase)
         self._rows.setdefault(name, []).append(row)
 
     def sets(self) -> dict[str, ExonSet]:

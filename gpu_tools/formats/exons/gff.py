@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.fields import Location
-from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.exon_set import ANY_PHASE, ExonSet
 
 SOURCE = "gpu-tools"
 CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
@@ -131,8 +131,15 @@ def parse_features(
                 feature.location.score(feature.score),
                 exon_type_code(feature.attribute("exon_type")),
                 feature.location.probability(feature.attribute("probability")),
+                _phase_of(feature),
             )
     return exons.sets()
+
+
+def _phase_of(feature: Feature) -> int:
+    """Return the phase of a coding feature; other features, and those without it, have none."""
+    known = feature.type in CODING_FEATURES and feature.phase in ("0", "1", "2")
+    return int(feature.phase) if known else ANY_PHASE
 
 
 def write_gff3(

@@ -17,8 +17,8 @@ from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
 from gpu_tools.sites.proteins.cpu.traceback import trace
 from gpu_tools.sites.proteins.sites import protein_table
-from gpu_tools.sites.proteins.translation import shown
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.proteins.translation import StrandAndProtein, shown, stop_behind, with_stop
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def protein_align(
     Notes
     -----
     Ties: ``+`` goes before ``-``; then the chain that ends first in reading direction, with the
-    fewest residues; `gpu_tools.sites.proteins.cpu.traceback` has the order of moves.
+    fewest residues; `gpu_tools.splicing.proteins.walk` has the order of moves.
     """
     cases, threads = list(cases), cpu_threads(threads)
     for case in cases:
@@ -178,9 +178,8 @@ def _result(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None) -
     if sweep is None:
         return ProteinAlignment(**common)
     traced, length = trace(sweep), len(case.base)
-    intervals, parts = shown(traced, sweep)
+    stop = stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
+    parts = shown(traced, StrandAndProtein(sweep.codes, sweep.target, sweep.scoring), stop)
+    intervals = with_stop(traced.intervals) if stop else traced.intervals
     chain = tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals)
-    return ProteinAlignment(
-        **common, strand=strand, score=sweep.score, chain=chain, target_start=traced.first,
-        target_end=traced.last, cigar=tuple(traced.runs), **parts,
-    )  # fmt: skip
+    return ProteinAlignment(**common, strand=strand, score=sweep.score, chain=chain, **parts)

@@ -1,13 +1,10 @@
 """Bounds on the cells of a protein's sweep, and the value that stands for `no chain`.
 
-Cells are lifted: H' = H + extend * j, so that a residue left out costs nothing more. A chain may
-begin at every boundary for the usual points of a first entry. So no cell is below what such a chain
-has there, and what lies below that value, a gap's opening included, is of no use.
+A chain may begin at every boundary for the usual points of a first entry. So no cell is below what
+such a chain has there, and what lies below that value, a gap's opening included, is of no use.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +15,7 @@ from gpu_tools.sites.bounds import best_sites
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import Bounds, fit_int16
-
-
-class ProteinLimits(NamedTuple):
-    """The type of a sweep's cells, and the value of a cell that no chain has reached.
-
-    No cell and no intermediate value has a larger magnitude.
-    """
-
-    dtype: np.dtype
-    none: int
-    magnitude: int
+from gpu_tools.splicing.proteins.columns import ProteinLimits, lifted_pairs
 
 
 def protein_limits(
@@ -53,7 +40,7 @@ def protein_limits(
     """
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
-    pairs = scoring.substitution[:, target] + scoring.gap_extend
+    pairs = lifted_pairs(target, scoring)
     step, pair = sum(table.largest_scores()), int(np.abs(pairs).max(initial=0))
     once = scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
     none = table.first.usual - once - step - pair - 1

@@ -7,19 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.cpu.state import most_pending, power_of_two
-from gpu_tools.sites.proteins.columns import ProteinColumns
 from gpu_tools.sites.rising import rising_of
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.proteins.columns import ProteinColumns
+from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
 from gpu_tools.splicing.strip import aligned
-
-SPLITS = 1 + N_SYMBOLS + N_SYMBOLS
-"""Rows of an intron class: for introns before a codon; behind its first nucleotide, by that; behind
-its second one, by the third nucleotide, with which the codon is already paired."""
-RECENT = 4
-"""Rows that are held at a time, boundary i in row i modulo this."""
-PHASES = 3
 
 
 class ProteinState(NamedTuple):

@@ -1,10 +1,7 @@
 """The sweep of a protein: rows of H from boundary to boundary.
 
-A row is computed from the three before it, see docs/design/proteins.md. Lanes of a vector own
-neighbouring columns. A residue left out costs the same in every column, lifted as cells are. So
-what a lane's residues left out bring to the lanes on its right is one number for all their columns,
-the *carry*, which joins the row when the next one is computed. At a boundary with a site, or where
-a split codon ends, the row is settled first, and the carry found again behind the entries.
+Rows and the carry are those of `gpu_tools.splicing.proteins.rows`. At a boundary with a site, or
+where a split codon ends, the row is settled first, and the carry found again behind the entries.
 """
 
 from __future__ import annotations
@@ -13,96 +10,24 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.cpu.block import listed
 from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.state import first_from
-from gpu_tools.sites.proteins.cpu.state import PHASES, RECENT, SPLITS
 from gpu_tools.sites.rising import next_border
+from gpu_tools.splicing.proteins.rows import (
+    ONE,
+    PHASES,
+    RECENT,
+    SPLITS,
+    TWO,
+    carried,
+    leave_residues_out,
+    next_codon_row,
+    raise_ends,
+    raise_paired,
+    settle_row,
+)
 from gpu_tools.splicing.rows import clear, put, raise_to
-
-_ONE, _TWO = 1, 1 + N_SYMBOLS
-"""The first row of an intron class whose introns split a codon behind one nucleotide, or two."""
-
-
-@njit(nogil=True, inline="always")
-def _pass(
-    free, rows, now, one, two, three, codon_gaps, gaps, carry, left, profile, pairs, start, begun,
-    gap_open, codon_cost, shift, shift_on, none, lanes,
-):  # fmt: skip
-    """Compute the row at element `now` from those at `one`, `two` and `three`, carry left over.
-
-    `free` is a constant where this is compiled in. It returns the lanes' largest cells.
-    """
-    width = len(start)
-    opening, leaving = simd.splat(gap_open), simd.splat(codon_cost)
-    shifts, shifts_on, begins = simd.splat(shift), simd.splat(shift_on), simd.splat(begun)
-    tail = width - lanes
-    diagonal = simd.shift_in(simd.load(rows, three + tail), none)
-    recent = simd.maximum(simd.load(rows, one + tail), carry)
-    few = simd.shift_in(simd.maximum(recent, simd.load(rows, two + tail)), none)
-    for k in range(0, width, lanes):
-        up = simd.maximum(simd.load(rows, one + k), carry)
-        simd.store(rows, one + k, up)
-        either = simd.maximum(up, simd.load(rows, two + k))
-        before = simd.load(rows, three + k)
-        gap = simd.maximum(simd.subtract(before, opening), simd.load(codon_gaps, gaps + k))
-        gap = simd.subtract(gap, leaving)
-        simd.store(codon_gaps, gaps + k, gap)
-        cell = simd.maximum(simd.add(diagonal, simd.load(profile, pairs + k)), gap)
-        cell = simd.maximum(cell, simd.subtract(either, shifts))
-        cell = simd.maximum(cell, simd.subtract(few, shifts_on))
-        if free:
-            cell = simd.maximum(cell, simd.add(simd.load(start, k), begins))
-        simd.store(rows, now + k, simd.maximum(cell, simd.subtract(left, opening)))
-        left = simd.maximum(left, cell)
-        diagonal, few = before, either
-    return left
-
-
-@njit(nogil=True)
-def _left_out(rows, now, gap_open, none, lanes, width):
-    """Let the cells of a row leave residues out behind them; the row is settled."""
-    opening, left = simd.splat(gap_open), simd.splat(none)
-    for k in range(now, now + width, lanes):
-        cell = simd.load(rows, k)
-        simd.store(rows, k, simd.maximum(cell, simd.subtract(left, opening)))
-        left = simd.maximum(left, cell)
-    _settle(rows, now, _carried(left, gap_open, none), lanes, width)
-
-
-@njit(nogil=True, inline="always")
-def _carried(left, gap_open, none):
-    """Return what the lanes' largest cells bring to the lanes on their right."""
-    carry = simd.prefix_maximum(simd.shift_in(left, none))
-    return simd.subtract(simd.maximum(carry, simd.splat(none)), simd.splat(gap_open))
-
-
-@njit(nogil=True)
-def _settle(rows, now, carry, lanes, width):
-    for k in range(now, now + width, lanes):
-        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
-
-
-@njit(nogil=True)
-def _raise_ends(ends, rows, now, bonus, span, lanes):
-    """Raise the best ends of the block to those of a row, between the elements of `span`."""
-    added = simd.splat(ends.dtype.type(bonus))
-    for k in range(span[0], span[1], lanes):
-        here = simd.add(simd.load(rows, now + k), added)
-        simd.store(ends, k, simd.maximum(simd.load(ends, k), here))
-
-
-@njit(nogil=True)
-def _raise_paired(to, to_row, source, source_row, profile, pairs, bonus, none, lanes, width):
-    """Raise a row to another one with a codon paired behind it, whose scores begin at `pairs`."""
-    added, first = simd.splat(to.dtype.type(bonus)), source_row * width
-    diagonal = simd.shift_in(simd.load(source, first + width - lanes), none)
-    for k in range(0, width, lanes):
-        here = simd.add(simd.add(diagonal, simd.load(profile, pairs + k)), added)
-        place = to_row * width + k
-        simd.store(to, place, simd.maximum(simd.load(to, place), here))
-        diagonal = simd.load(source, first + k)
 
 
 @njit(nogil=True)
@@ -115,15 +40,15 @@ def _enter_splits(
     """
     width, left = before.shape[1], len(codes) - boundary
     if left >= 1:
-        slot, source = (boundary + 1) % RECENT, row + _TWO + np.int64(codes[boundary])
+        slot, source = (boundary + 1) % RECENT, row + TWO + np.int64(codes[boundary])
         raise_to(waiting, slot, before, source, width, lanes, bonus)
         waits[slot] = True
     if left >= 2:
         slot = (boundary + 2) % RECENT
         for one in range(symbols):
             pairs = np.int64(codons[one, codes[boundary], codes[boundary + 1]]) * width
-            _raise_paired(
-                waiting, slot, before, row + _ONE + one, profile, pairs, bonus, none, lanes, width
+            raise_paired(
+                waiting, slot, before, row + ONE + one, profile, pairs, bonus, none, lanes, width
             )  # fmt: skip
         waits[slot] = True
 
@@ -160,13 +85,13 @@ def _take_exits(
                 continue
             raise_to(before, to, exits, source, width, lanes, bonus)
             if boundary >= 1:
-                row = to + _ONE + np.int64(codes[boundary - 1])
+                row = to + ONE + np.int64(codes[boundary - 1])
                 raise_to(before, row, exits, source + 1, width, lanes, bonus)
             if boundary >= 2:
                 one, two = codes[boundary - 2], codes[boundary - 1]
                 for last in range(symbols):
-                    _raise_paired(
-                        before, to + _TWO + last, exits, source + 2, profile,
+                    raise_paired(
+                        before, to + TWO + last, exits, source + 2, profile,
                         np.int64(codons[one, two, last]) * width, bonus, none, lanes, width,
                     )  # fmt: skip
 
@@ -231,30 +156,30 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
             cost = costs[0]
         left = nothing if free or special else simd.splat(begun)
         if free and not special:
-            left = _pass(
+            left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
                 i % PHASES * width, carry, left, profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
         else:
-            left = _pass(
+            left = next_codon_row(
                 False, rows, now * width, one * width, two * width, three * width, codon_gaps,
                 i % PHASES * width, carry, left, profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
         if not settled:
-            _raise_ends(best_ends, rows, one * width, 0, span, lanes)
-        carry = _carried(left, gap_open, none)
+            raise_ends(best_ends, rows, one * width, 0, span, lanes)
+        carry = carried(left, gap_open, none)
         settled = special or recorded or i == high - 1
         if settled:
-            _settle(rows, now * width, carry, lanes, width)
+            settle_row(rows, now * width, carry, lanes, width)
             carry = nothing
         if not special:
             if not free:
                 corner = simd.element(rows, now * width)
                 simd.set_element(rows, now * width, max(corner, begun))
             if settled:
-                _raise_ends(best_ends, rows, now * width, 0, span, lanes)
+                raise_ends(best_ends, rows, now * width, 0, span, lanes)
             if recorded:
                 _keep(inside, whole, kept_gaps, i - low, rows, now, codon_gaps, i % PHASES, lanes)
             continue
@@ -264,13 +189,13 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
             raise_to(rows, now, waiting, now, width, lanes, 0)
             clear(waiting, now, none, lanes)
             waits[now] = False
-            _left_out(rows, now * width, gap_open, none, lanes, width)
+            leave_residues_out(rows, now * width, gap_open, none, lanes, width)
         begin_score, bonus = np.int64(first_usual), 0
         if i == next_last:
             bonus, last = np.int64(last_scores[last]) - last_usual, last + 1
             next_last = listed(lasts, last)
         if i > 0:
-            _raise_ends(best_ends, rows, now * width, bonus, span, lanes)
+            raise_ends(best_ends, rows, now * width, bonus, span, lanes)
         if recorded:
             put(inside, PHASES + i - low, rows, now, width, lanes, 0)
         if i == next_donor:
@@ -304,7 +229,7 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
                     )  # fmt: skip
             acceptor += 1
             next_acceptor = listed(acceptors, acceptor)
-        _left_out(rows, now * width, gap_open, none, lanes, width)
+        leave_residues_out(rows, now * width, gap_open, none, lanes, width)
         if recorded:
             put(whole, PHASES + i - low, rows, now, width, lanes, 0)
             put(kept_gaps, PHASES + i - low, codon_gaps, i % PHASES, width, lanes, 0)

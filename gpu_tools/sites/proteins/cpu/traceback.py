@@ -9,50 +9,26 @@ begin; an intron, the shortest, and of these the one that splits the codon behin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.sites.proteins.cpu.state import PHASES, BlockRows
+from gpu_tools.sites.proteins.cpu.state import BlockRows
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
+from gpu_tools.splicing.proteins.columns import begun, lifted_pairs
+from gpu_tools.splicing.proteins.rows import PHASES
+from gpu_tools.splicing.proteins.walk import (
+    BEFORE,
+    BEGIN,
+    INTRON,
+    Cell,
+    TracedProtein,
+    merged,
+    run_of,
+    walk,
+)
 
-(
-    _PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2, _LEFT_OUT, _SHIFT_1, _SHIFT_2, _RESIDUES, _BEGIN, _INTRON,
-    _BEFORE,
-) = range(10)  # fmt: skip
 _ROWS_AT_A_TIME = 4096
-CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
-"""Letters of runs, those of miniprot's CIGAR: codons with residues, residues left out, codons left
-out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
-
-
-class TracedProtein(NamedTuple):
-    """A chain and its alignment, in reading direction of the strand.
-
-    `intervals` are the exons, `first` the residues before the alignment, and `runs` letters and
-    lengths: codons, residues, nucleotides of frameshifts and introns.
-    """
-
-    intervals: list[tuple[int, int]]
-    first: int
-    last: int
-    runs: list[tuple[str, int]]
-
-
-class Cell(NamedTuple):
-    """A cell on the path: boundary, residues, and H'.
-
-    `inside` tells whether its exon must have nucleotides, `gap` whether the path leaves the codon
-    out that ends there.
-    """
-
-    boundary: int
-    column: int
-    value: int
-    inside: bool
-    gap: bool = False
 
 
 def trace(sweep: ProteinSweep) -> TracedProtein:
@@ -63,26 +39,14 @@ def trace(sweep: ProteinSweep) -> TracedProtein:
     while True:
         cell, steps, move = tracer.walked(cell)
         runs += steps
-        if move == _BEGIN:
+        if move == BEGIN:
             intervals.append((cell.boundary, end))
             break
         cell, exit_, start, letter = tracer.intron_before(cell)
         runs.append((letter, start - exit_))
         intervals.append((start, end))
         end = exit_
-    return TracedProtein(intervals[::-1], cell.column, last, list(_merged(runs[::-1])))
-
-
-def _merged(runs: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Join runs of codons with residues, and of what is left out in one gap."""
-    letter, length = runs[0]
-    for following, count in runs[1:]:
-        if following == letter and letter in (CODON, MISSING):
-            length += count
-        else:
-            yield letter, length
-            letter, length = following, count
-    yield letter, length
+    return TracedProtein(intervals[::-1], cell.column, last, list(merged(runs[::-1])))
 
 
 class _ProteinTracer:
@@ -91,12 +55,10 @@ class _ProteinTracer:
     def __init__(self, sweep: ProteinSweep):
         self.sweep, self.number, self.rows = sweep, -1, None
         scoring, table = sweep.scoring, sweep.table
-        self.pairs = scoring.substitution[:, sweep.target] + scoring.gap_extend
+        self.pairs = lifted_pairs(sweep.target, scoring)
         self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
         self.first = table.first.between(0, table.length + 1)
-        self.start = np.arange(len(sweep.target) + 1) * scoring.gap_extend
-        if not scoring.free:
-            self.start[:] = np.where(self.start + np.arange(len(self.start)), -scoring.gap_open, 0)
+        self.start = begun(len(sweep.target), scoring)
 
     def block(self, number: int) -> BlockRows:
         """Return the rows of a block; the latest one is there already."""
@@ -132,14 +94,14 @@ class _ProteinTracer:
         while True:
             rows = self.block(self.number_of(cell.boundary))
             found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
-            *numbers, inside, gap, count, move = _walk(
+            *numbers, inside, gap, count, move = walk(
                 rows.inside, rows.whole, rows.codon_gaps, rows.low, sweep.codes,
                 sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights,
                 self.first, self.start, *cell, found,
             )  # fmt: skip
-            steps += [_run(int(kind), int(length)) for kind, length in found[:count]]
+            steps += [run_of(int(kind), int(length)) for kind, length in found[:count]]
             cell = Cell(*map(int, numbers), bool(inside), bool(gap))
-            if move != _BEFORE:
+            if move != BEFORE:
                 return cell, steps, move
 
     def intron_before(self, cell: Cell) -> tuple[Cell, int, int, str]:
@@ -211,81 +173,3 @@ class _ProteinTracer:
         stored = rows.whole if phase else rows.inside
         value = int(stored[PHASES + end - phase - rows.low, column])
         return Cell(end - phase, column, value, phase == 0), end, start, INTRON[phase]
-
-
-def _run(kind: int, length: int) -> tuple[str, int]:
-    """Return letter and length of a move."""
-    if kind == _RESIDUES:
-        return RESIDUE, length
-    return {
-        _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
-        _SHIFT_PAIR_1: (SHIFTED, 1), _SHIFT_PAIR_2: (SHIFTED, 2),
-    }[kind]  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _walk(
-    inside_rows, whole, gap_rows, low, codes, codons, pairs, codon_costs, weights, first, start,
-    i, j, value, inside, gap, found,
-):  # fmt: skip
-    """Follow a path through the rows of a block; return where it leaves them, and why.
-
-    Moves and lengths are written to `found`; the result is a `Cell`'s fields, the number of moves,
-    and what follows: the block before, a chain's begin, or an intron.
-    """
-    count = 0
-    gap_open, shift, extend = weights[0], weights[1], weights[2]
-    while i >= low:
-        k = i - low + PHASES
-        codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]]) if i >= 3 else -1
-        if gap:
-            found[count, 0], found[count, 1] = _LEFT_OUT, 1
-            value += codon_costs[codon]
-            gap = whole[k - 3, j] - gap_open != value
-            i, count = i - 3, count + 1
-            if not gap:
-                value, inside = np.int64(whole[k - 3, j]), False
-            continue
-        move, length = _move(
-            inside_rows if inside else whole, whole, gap_rows, k, i, j, value, codon, pairs,
-            gap_open, shift, extend,
-        )  # fmt: skip
-        if move == _LEFT_OUT:
-            gap = True
-            continue
-        if move == _INTRON:
-            if not inside and value == first[i] + start[j]:
-                move = _BEGIN
-            return i, j, value, inside, gap, count, move
-        found[count, 0], found[count, 1] = move, length
-        count += 1
-        if move == _RESIDUES:
-            j -= length
-            value = np.int64((inside_rows if inside else whole)[k, j])
-            continue
-        if move in (_PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2):
-            j -= 1
-        i -= 3 if move == _PAIR else (1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2)
-        value, inside = np.int64(whole[i - low + PHASES, j]), False
-    return i, j, value, inside, gap, count, _BEFORE
-
-
-@njit(nogil=True)
-def _move(here, whole, gap_rows, k, i, j, value, codon, pairs, gap_open, shift, extend):
-    """Return the first move that explains a cell, and its length; `_INTRON` if none does."""
-    if i >= 3 and j and whole[k - 3, j - 1] + pairs[codon, j - 1] == value:
-        return _PAIR, 1
-    if j and i >= 1 and whole[k - 1, j - 1] - shift + extend == value:
-        return _SHIFT_PAIR_1, 1
-    if j and i >= 2 and whole[k - 2, j - 1] - shift + extend == value:
-        return _SHIFT_PAIR_2, 1
-    if i >= 3 and gap_rows[k, j] == value:
-        return _LEFT_OUT, 1
-    if i >= 1 and whole[k - 1, j] - shift == value:
-        return _SHIFT_1, 1
-    if i >= 2 and whole[k - 2, j] - shift == value:
-        return _SHIFT_2, 1
-    for length in range(1, j + 1):
-        if here[k, j - length] - gap_open == value:
-            return _RESIDUES, length
-    return _INTRON, 0

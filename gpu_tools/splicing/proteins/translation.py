@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.model.genetic_codes import amino_acids
+from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import decode_protein, encode_protein
-from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
-from gpu_tools.sites.proteins.cpu.traceback import (
+from gpu_tools.splicing.proteins.walk import (
     CODON,
     INTRON,
     MISSING,
@@ -20,35 +23,49 @@ _CODON = 3
 _STOP = encode_protein(b"*")[0]
 
 
-def shown(traced: TracedProtein, sweep: ProteinSweep) -> tuple[list[tuple[int, int]], dict]:
-    """Return a chain's exons, the stop codon at its end included, and what a result shows of it.
+class StrandAndProtein(NamedTuple):
+    """A strand's nucleotides in reading direction, residues, and their scoring."""
+
+    codes: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    scoring: ProteinScoring
+
+
+def stop_behind(codes: NDArray[np.uint8], end: int, scoring: ProteinScoring) -> bool:
+    """Tell whether a stop codon begins at a boundary."""
+    word = tuple(codes[end : end + _CODON])
+    return len(word) == _CODON and bool(amino_acids(scoring.genetic_code)[word] == _STOP)
+
+
+def with_stop(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return exons with the stop codon behind the last one."""
+    start, end = intervals[-1]
+    return [*intervals[:-1], (start, end + _CODON)]
+
+
+def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict:
+    """Return what a result shows of a chain; `stop` tells whether a stop codon is its end.
 
     Returns
     -------
-    list of (int, int)
-        Exons in reading direction.
     dict
         Fields of `gpu_tools.model.protein_alignment.ProteinAlignment`.
     """
-    intervals, end = list(traced.intervals), traced.intervals[-1][1]
-    codes, table = sweep.codes, amino_acids(sweep.scoring.genetic_code)
-    stop = end + _CODON <= len(codes) and table[tuple(codes[end : end + _CODON])] == _STOP
-    if stop:
-        intervals[-1] = intervals[-1][0], end + _CODON
-    start = intervals[0][0]
-    codons, residues, phases, positives = _columns(traced, sweep)
-    return intervals, {
+    start, codes = traced.intervals[0][0], question.codes
+    codons, residues, phases, positives = _columns(traced, question)
+    return {
+        "target_start": traced.first, "target_end": traced.last, "cigar": tuple(traced.runs),
         "translation": codons, "residues": residues, "positives": positives, "phases": phases,
         "start_codon": codes[start : start + _CODON].tolist() == [0, 3, 2],
-        "stop_codon": bool(stop),
+        "stop_codon": stop,
     }  # fmt: skip
 
 
-def _columns(traced: TracedProtein, sweep: ProteinSweep):
+def _columns(traced: TracedProtein, question: StrandAndProtein):
     """Return both lines of the alignment, the exons' phases, and the number of positive pairs."""
-    sequence = np.concatenate([sweep.codes[s:e] for s, e in traced.intervals])
-    acids, scoring = amino_acids(sweep.scoring.genetic_code), sweep.scoring
-    target, at, j = decode_protein(sweep.target), 0, traced.first
+    sequence = np.concatenate([question.codes[s:e] for s, e in traced.intervals])
+    acids, scoring = amino_acids(question.scoring.genetic_code), question.scoring
+    target, at, j = decode_protein(question.target), 0, traced.first
     codons, residues, phases, positives = [], [], [0], 0
 
     def pair() -> None:
@@ -56,7 +73,7 @@ def _columns(traced: TracedProtein, sweep: ProteinSweep):
         word = tuple(sequence[at : at + _CODON])
         codons.append(decode_protein(acids[word][None]))
         residues.append(target[j])
-        positives += scoring.substitution[scoring.codons[word], sweep.target[j]] > 0
+        positives += int(scoring.substitution[scoring.codons[word], question.target[j]] > 0)
         at, j = at + _CODON, j + 1
 
     for letter, length in traced.runs:

@@ -1,0 +1,175 @@
+"""The public function of list mode for proteins, and its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from threading import Lock
+
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.sequences import ProteinSequence, reverse_complement
+from gpu_tools.spliced.case import Case
+from gpu_tools.spliced.proteins.cpu.strand import CandidateSweep
+from gpu_tools.spliced.proteins.cpu.traceback import trace
+from gpu_tools.spliced.proteins.limits import may_begin
+from gpu_tools.spliced.proteins.tracks import Candidates, candidates_of
+from gpu_tools.splicing.proteins.translation import StrandAndProtein, shown, with_stop
+
+
+@dataclass(frozen=True)
+class ListedProteinCase(Case):
+    """A base sequence, its candidate exons and the protein that a chain of them is aligned with.
+
+    Parameters
+    ----------
+    base : Sequence
+        Genomic sequence.
+    target : ProteinSequence
+        Protein of a homologous gene, at least one residue, without a stop at its end.
+    exons : ExonSet
+        Candidate exons of `base`; equal intervals of a strand and phase count once, with the best
+        score.
+    """
+
+    target: ProteinSequence
+
+    def check(self) -> None:
+        """Raise `InputError` if the target is empty or an exon does not lie within the base."""
+        if not len(self.target):
+            raise InputError("empty target", record=self.target.name, expected="amino acids")
+        self.exons.check_within(len(self.base), self.base.name)
+
+
+def protein_spliced_align(
+    cases: Iterable[ListedProteinCase],
+    scoring: ProteinScoring,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[ProteinAlignment]:
+    """Align each case's protein to the best chain of its candidate exons.
+
+    A chain is a non-empty list of candidates of one strand, between which lies at least one
+    nucleotide. Its score is the sum of the scores of codons against residues, less the costs of
+    gaps, frameshifts and stop codons inside, plus the candidates' weighted scores, less the intron
+    penalties. A codon that an intron splits is scored as the codon that its parts form, and is
+    aligned to a residue. A stop codon at the end of the chain's last exon costs nothing and is
+    aligned to no residue. A candidate that is listed with a phase follows introns of this phase
+    alone, and is a chain's first with phase 0 alone.
+
+    Parameters
+    ----------
+    cases : iterable of ListedProteinCase
+    scoring : ProteinScoring
+        Its ends are ``global`` or ``free-target``.
+    device : str
+        ``auto``, ``cpu`` or ``cuda``; proteins are aligned on the CPU, whatever the device.
+    threads : int, optional
+        Threads, by default all.
+    progress : callable, optional
+        Called with the number of nominal cells of a case when it is done.
+
+    Returns
+    -------
+    list of ProteinAlignment
+        In the order of the cases; without a chain where there is no candidate that may be a
+        chain's first.
+
+    Raises
+    ------
+    InputError
+        If a protein is empty, or an exon does not lie within its base.
+    ScoringError
+        If a score could leave 32 bits, or the chain's ends are free.
+
+    Notes
+    -----
+    Ties: ``+`` goes before ``-``; then the chain whose last candidate ends first, in front of its
+    stop codon, with the fewest residues; then, walking back, the shortest candidate with that end,
+    without predecessor if that is as good, else with the nearest one;
+    `gpu_tools.splicing.proteins.walk` has the order of moves.
+
+    References
+    ----------
+    .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
+       alignment", PNAS 93 (1996) 9061-9066, doi:10.1073/pnas.93.17.9061.
+    """
+    cases = list(cases)
+    for case in cases:
+        case.check()
+    if scoring.ends == "free":
+        raise ScoringError("listed candidates of proteins with free ends; expected whole ones")
+    resolve(device)
+    known, threads = _KnownCandidates(scoring), cpu_threads(threads)
+    aside = max(threads // max(len(cases), 1), 1)
+
+    def align(k: int) -> ProteinAlignment:
+        result = _aligned(cases[k], known, scoring, aside)
+        if progress:
+            progress(result.cells)
+        return result
+
+    order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
+    found = dict(zip(order, map_on_threads(threads, align, order), strict=True))
+    return [found[k] for k in range(len(cases))]
+
+
+class _KnownCandidates:
+    """The candidates of strands: what cases have in common is laid out once."""
+
+    def __init__(self, scoring: ProteinScoring):
+        self.scoring, self.known, self.lock = scoring, {}, Lock()
+
+    def of(self, case: ListedProteinCase) -> dict[str, Candidates]:
+        """Return the candidates of the strands on which a chain may begin."""
+        key = id(case.base), id(case.exons)
+        with self.lock:
+            if key not in self.known:
+                found = {name: self._on(case, name) for name in "+-"}
+                self.known[key] = {name: each for name, each in found.items() if each}
+            return self.known[key]
+
+    def _on(self, case: ListedProteinCase, strand: str) -> Candidates | None:
+        exons, reverse = case.exons.on_strand(strand), strand == "-"
+        if not len(exons):
+            return None
+        codes = reverse_complement(case.base.codes) if reverse else case.base.codes
+        found = candidates_of(codes, exons, self.scoring, reverse)
+        return found if may_begin(found.tracks).any() else None
+
+
+def _aligned(
+    case: ListedProteinCase, known: _KnownCandidates, scoring: ProteinScoring, threads: int
+) -> ProteinAlignment:
+    strands = known.of(case)
+
+    def swept(strand: str) -> CandidateSweep:
+        return CandidateSweep(strands[strand], case.target.codes, scoring)
+
+    sweeps = dict(zip(strands, map_on_threads(threads, swept, strands), strict=True))
+    # the first of equals: + before -
+    best = max(sweeps, key=lambda name: sweeps[name].best.score, default=None)
+    common = {
+        "base": case.base.name, "target": case.target.name, "base_length": len(case.base),
+        "target_length": len(case.target), "cells": case.cells,
+    }  # fmt: skip
+    if best is None:
+        return ProteinAlignment(**common)
+    return ProteinAlignment(**common, strand=best, **_found(best, sweeps[best]))
+
+
+def _found(strand: str, sweep: CandidateSweep) -> dict:
+    candidates, (traced, exons, stop) = sweep.candidates, trace(sweep)
+    parts = shown(traced, StrandAndProtein(candidates.codes, sweep.target, sweep.scoring), stop)
+    intervals = with_stop(traced.intervals) if stop else traced.intervals
+    length = len(candidates.codes)
+    return parts | {
+        "score": sweep.best.score, "n_exons": candidates.count,
+        "chain": tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals),
+        "exon_scores": tuple(float(candidates.scores[k]) for k in exons),
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""List mode for proteins on a CPU."""

@@ -1,0 +1,138 @@
+"""The traceback of a protein in list mode: from a sweep to the best chain and its alignment.
+
+The chain whose last candidate ends first is taken, in front of its stop codon if that is as good,
+with the fewest residues; then, walking back, the shortest candidate with that end, of equal ones
+that of the least phase, listed without one before all others. Within a candidate moves are those of
+`gpu_tools.splicing.proteins.walk`. A chain begins where it can; else the nearest exit precedes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpu_tools.spliced.proteins.cpu.strand import CandidateSweep, TrackRows
+from gpu_tools.spliced.proteins.limits import may_begin
+from gpu_tools.splicing.proteins.columns import begun, lifted_pairs
+from gpu_tools.splicing.proteins.rows import PHASES
+from gpu_tools.splicing.proteins.walk import (
+    BEGIN,
+    INTRON,
+    Cell,
+    TracedProtein,
+    merged,
+    run_of,
+    walk,
+)
+
+_CLOSED = -(2**62)
+
+
+class TracedCandidates(NamedTuple):
+    """A chain, its alignment in front of the stop codon, its candidates, and its stop codon.
+
+    `exons` are their numbers in order of the tracks.
+    """
+
+    traced: TracedProtein
+    exons: list[int]
+    stop: bool
+
+
+class _Exit(NamedTuple):
+    """An exit on the path: its end, how far before it the path goes on, residues, and H'."""
+
+    end: int
+    back: int
+    column: int
+    value: int
+
+
+class _Exon(NamedTuple):
+    """A candidate on the path: its number, its track and that one's rows, and where it is left."""
+
+    number: int
+    track: int
+    rows: TrackRows
+    cell: Cell
+
+
+def trace(sweep: CandidateSweep) -> TracedCandidates:
+    """Recover the best chain of a sweep."""
+    tracer, best = _Tracer(sweep), sweep.best
+    tracks, exit_ = sweep.candidates.tracks, _Exit(*best[1:])
+    exons, runs, intervals = [], [], []
+    while True:
+        exon = tracer.exon_before(exit_)
+        cell, steps, move = tracer.walked(exon)
+        start, end = int(tracks.starts[exon.track]), int(tracks.ends[exit_.end])
+        intervals.append((start, end if intervals else end - best.back))
+        exons.append(exon.number)
+        runs += steps
+        if move == BEGIN:
+            break
+        exit_, letter = tracer.exit_before(exon, cell)
+        runs.append((letter, start - int(tracks.ends[exit_.end])))
+    traced = TracedProtein(intervals[::-1], cell.column, best.column, list(merged(runs[::-1])))
+    return TracedCandidates(traced, exons[::-1], best.back > 0)
+
+
+class _Tracer:
+    """Walks through the candidates of a sweep."""
+
+    def __init__(self, sweep: CandidateSweep):
+        self.sweep, scoring = sweep, sweep.scoring
+        self.tracks, self.codes = sweep.candidates.tracks, sweep.candidates.codes
+        self.pairs = lifted_pairs(sweep.target, scoring)
+        self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
+        self.start = begun(len(sweep.target), scoring)
+
+    def exon_before(self, exit_: _Exit) -> _Exon:
+        """Return the shortest candidate that explains an exit."""
+        tracks, end = self.tracks, int(self.tracks.ends[exit_.end])
+        numbers = np.flatnonzero(tracks.exon_ends == exit_.end)
+        of_track = np.searchsorted(tracks.first_exons, numbers, side="right") - 1
+        order = np.lexsort((tracks.phases[of_track], -tracks.starts[of_track]))
+        boundary, inside = end - exit_.back, exit_.back in (0, PHASES)
+        for number, track in zip(numbers[order].tolist(), of_track[order].tolist(), strict=True):
+            row = boundary - int(tracks.starts[track])
+            if row < inside:
+                continue
+            rows = self.sweep.rows_of(track)
+            value = int(rows.whole[PHASES + row, exit_.column])
+            if value + int(tracks.bonuses[number]) == exit_.value:
+                return _Exon(number, track, rows, Cell(boundary, exit_.column, value, inside))
+        raise ValueError("no candidate explains the value of an exit: the sweep is wrong")
+
+    def walked(self, exon: _Exon) -> tuple[Cell, list[tuple[str, int]], int]:
+        """Follow a path through a candidate, to its begin or to the codon an intron precedes."""
+        sweep, rows, start = self.sweep, exon.rows, int(self.tracks.starts[exon.track])
+        first = np.full(exon.cell.boundary + 1, _CLOSED)
+        first[start] = 0 if may_begin(self.tracks)[exon.track] else _CLOSED
+        found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
+        *numbers, inside, gap, count, move = walk(
+            rows.inside, rows.whole, rows.codon_gaps, start, self.codes, sweep.scoring.codons,
+            self.pairs, sweep.scoring.codon_gaps, self.weights, first, self.start, *exon.cell,
+            found,
+        )  # fmt: skip
+        steps = [run_of(int(kind), int(length)) for kind, length in found[:count]]
+        return Cell(*map(int, numbers), bool(inside), bool(gap)), steps, move
+
+    def exit_before(self, exon: _Exon, cell: Cell) -> tuple[_Exit, str]:
+        """Return the nearest exit that explains an entry, and the letter of its intron."""
+        sweep, scoring = self.sweep, self.sweep.scoring
+        start, ends = int(self.tracks.starts[exon.track]), self.tracks.ends
+        phase = (start - cell.boundary) % PHASES
+        before, column = int(self.tracks.before[exon.track]), cell.column - (phase > 0)
+        values = sweep.exit_values(slice(before), phase, column)
+        wanted = np.full(before, cell.value + scoring.intron_penalty)
+        if phase:
+            split = tuple(self.codes[ends[:before] - back] for back in range(phase, 0, -1))
+            codons = scoring.codons[(*split, *self.codes[start : cell.boundary])]
+            wanted = wanted - self.pairs[codons, column]
+        found = np.flatnonzero(values == wanted)
+        if not len(found):
+            raise ValueError("no exit explains the value of an entry: the sweep is wrong")
+        end = int(found[-1])
+        return _Exit(end, phase, column, int(values[end])), INTRON[phase]

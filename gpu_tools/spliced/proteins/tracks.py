@@ -1,0 +1,118 @@
+"""The candidates of a strand, laid out for the sweep of a protein.
+
+Candidates of one start and one phase share their rows: a *track*, as long as the longest of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.exon_set import ANY_PHASE, ExonSet
+from gpu_tools.model.genetic_codes import amino_acids
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.sequences import encode_protein
+
+_CODON = 3
+_STOP = encode_protein(b"*")[0]
+
+
+class ProteinTracks(NamedTuple):
+    """Tracks of a strand in reading direction, by start and phase, and what leaves them.
+
+    Attributes
+    ----------
+    starts, lasts, phases : ndarray of int64, shape (T,)
+        Where each track begins, where its longest candidate ends, and its phase.
+    before : ndarray of int64, shape (T,)
+        How many of `ends` lie before each track, at least one nucleotide between.
+    first_exons : ndarray of int64, shape (T + 1,)
+        Where the candidates of each track begin in the next two, which are ordered by end.
+    exon_ends, bonuses : ndarray of int64, shape (B,)
+        Index into `ends`, and the score added once if the candidate is part of a chain.
+    ends : ndarray of int64, shape (D,)
+        Distinct ends, rising.
+    stops : ndarray of bool, shape (D,)
+        Whether a stop codon lies before each end.
+    """
+
+    starts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
+    phases: NDArray[np.int64]
+    before: NDArray[np.int64]
+    first_exons: NDArray[np.int64]
+    exon_ends: NDArray[np.int64]
+    bonuses: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    stops: NDArray[np.bool_]
+
+
+class Candidates(NamedTuple):
+    """The candidates of a strand: their tracks, and the scores of the candidates there.
+
+    `count` is the number of distinct intervals, `codes` the strand's nucleotides.
+    """
+
+    codes: NDArray[np.uint8]
+    tracks: ProteinTracks
+    scores: NDArray[np.float64]
+    count: int
+
+
+def candidates_of(
+    codes: NDArray[np.uint8], exons: ExonSet, scoring: ProteinScoring, reverse: bool
+) -> Candidates:
+    """Lay the candidates of a strand out.
+
+    Equal intervals have the best of their scores. An interval that is listed with a phase has that
+    phase, and each of them if there are several, though it is also listed without.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (m,)
+        The strand's nucleotides in reading direction.
+    exons : ExonSet
+        At least one candidate, all of the strand.
+    scoring : ProteinScoring
+    reverse : bool
+        Whether the strand is ``-``.
+    """
+    size = len(codes)
+    left, right = (
+        (size - exons.ends, size - exons.starts) if reverse else (exons.starts, exons.ends)
+    )
+    left, right, phases, scores, count = _distinct(left, right, exons.phases, exons.scores)
+    order = np.lexsort((right, phases, left))
+    left, right, phases, scores = left[order], right[order], phases[order], scores[order]
+    new = _changes(left, phases)
+    firsts = np.flatnonzero(new)
+    ends, exon_ends = np.unique(right, return_inverse=True)
+    words = (codes[np.maximum(ends - back, 0)] for back in (3, 2, 1))
+    stops = (ends > _CODON) & (amino_acids(scoring.genetic_code)[tuple(words)] == _STOP)
+    tracks = ProteinTracks(
+        left[firsts], np.maximum.reduceat(right, firsts), phases[firsts],
+        np.searchsorted(ends, left[firsts]), np.append(firsts, len(left)), exon_ends,
+        scoring.exon_bonus(scores), ends, stops,
+    )  # fmt: skip
+    return Candidates(codes, tracks, scores, count)
+
+
+def _distinct(left, right, phases, scores):
+    """Return the distinct candidates, and how many intervals they are."""
+    order = np.lexsort((phases, right, left))
+    left, right, phases, scores = left[order], right[order], phases[order], scores[order]
+    new = _changes(left, right)
+    interval = np.cumsum(new) - 1
+    best = np.maximum.reduceat(scores, np.flatnonzero(new))[interval]
+    phased = np.bincount(interval, phases != ANY_PHASE)[interval] > 0
+    stay = (new | _changes(interval, phases)) & ((phases != ANY_PHASE) | ~phased)
+    return left[stay], right[stay], phases[stay].astype(np.int64), best[stay], int(interval[-1]) + 1
+
+
+def _changes(*columns) -> NDArray[np.bool_]:
+    """Return which elements differ from those before them in some column."""
+    found = np.ones(len(columns[0]), dtype=bool)
+    found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return found

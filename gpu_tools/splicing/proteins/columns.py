@@ -1,0 +1,90 @@
+"""The columns of a protein's sweep in vectors: column c of lane l is element c * lanes + l.
+
+Column j stands for the first j residues. Columns beyond the protein's last residue are padding.
+Cells are lifted: H' = H + extend * j, so that a residue left out costs nothing more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.protein_scoring import N_CODONS, ProteinScoring
+from gpu_tools.splicing.strip import aligned, by_lane, lanes_of, padded
+
+
+class ProteinLimits(NamedTuple):
+    """The type of a sweep's cells, and the value of a cell that no chain has reached.
+
+    No cell and no intermediate value has a larger magnitude.
+    """
+
+    dtype: np.dtype
+    none: int
+    magnitude: int
+
+
+class ProteinColumns(NamedTuple):
+    """What a sweep reads of a protein and its scoring.
+
+    `profile` holds the lifted scores of codons, row by row of `ProteinScoring.substitution`;
+    `start` H' of a chain that begins, its points left out; `span` the elements, in whole vectors,
+    between which columns lie in which a chain may end; `none` is the value of a cell that no chain
+    has reached; `costs` are `ProteinScoring.codon_gaps`; `weights` are gap open, frameshift, and
+    frameshift less gap extend. `symbols` are the codes of nucleotides that the strand has: 5 with
+    ambiguity codes, else 4.
+    """
+
+    profile: NDArray
+    start: NDArray
+    span: tuple[int, int]
+    none: np.integer
+    costs: NDArray
+    weights: NDArray
+    lanes: int
+    symbols: int
+
+    @property
+    def width(self) -> int:
+        """Elements of a row."""
+        return len(self.start)
+
+    def place(self, column: int) -> int:
+        """Return the element of a column."""
+        each = self.width // self.lanes
+        return column % each * self.lanes + column // each
+
+
+def begun(residues: int, scoring: ProteinScoring) -> NDArray[np.int64]:
+    """Return H' of a chain that begins with some residues left out, 0 to `residues`."""
+    left_out = np.arange(residues + 1)
+    if scoring.free:
+        return left_out * scoring.gap_extend
+    return np.where(left_out, -scoring.gap_open, 0)
+
+
+def lay_out(
+    target: NDArray[np.uint8], scoring: ProteinScoring, symbols: int, limits: ProteinLimits
+) -> ProteinColumns:
+    """Lay a protein's columns out for sweeps of strands with so many symbols."""
+    count, dtype, lanes = len(target) + 1, limits.dtype, lanes_of(limits.dtype)
+    width = int(padded(count, 1, dtype.itemsize))
+    profile = np.zeros((N_CODONS, width), dtype=np.int64)
+    profile[:, 1:count] = lifted_pairs(target, scoring)
+    start = np.pad(begun(len(target), scoring), (0, width - count), "edge")
+    laid_out = aligned(by_lane(np.vstack([profile, start]), lanes, dtype))
+    each = width // lanes
+    last = len(target) % each * lanes
+    shift = scoring.frameshift
+    return ProteinColumns(
+        laid_out[:-1].ravel(), laid_out[-1], (0, width) if scoring.free else (last, last + lanes),
+        dtype.type(limits.none), scoring.codon_gaps.astype(dtype),
+        np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
+    )  # fmt: skip
+
+
+def lifted_pairs(target: NDArray[np.uint8], scoring: ProteinScoring) -> NDArray[np.int64]:
+    """Return what pairs add to H', by codon and residue."""
+    return scoring.substitution[:, target] + scoring.gap_extend

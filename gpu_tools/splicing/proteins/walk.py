@@ -1,0 +1,141 @@
+"""The walk back through the cells of an exon: which moves explain them.
+
+Of moves that explain a cell the first of these is taken: a codon with a residue; a frameshift with
+a residue; a codon left out; a frameshift; residues left out, as few as can be; the first exon's
+begin; an intron.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from gpu_tools.splicing.proteins.rows import PHASES
+
+(
+    _PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2, _LEFT_OUT, _SHIFT_1, _SHIFT_2, _RESIDUES, BEGIN, AT_INTRON,
+    BEFORE,
+) = range(10)  # fmt: skip
+CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
+"""Letters of runs, those of miniprot's CIGAR: codons with residues, residues left out, codons left
+out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
+
+
+class TracedProtein(NamedTuple):
+    """A chain and its alignment, in reading direction of the strand.
+
+    `intervals` are the exons, `first` the residues before the alignment, and `runs` letters and
+    lengths: codons, residues, nucleotides of frameshifts and introns.
+    """
+
+    intervals: list[tuple[int, int]]
+    first: int
+    last: int
+    runs: list[tuple[str, int]]
+
+
+class Cell(NamedTuple):
+    """A cell on the path: boundary, residues, and H'.
+
+    `inside` tells whether its exon must have nucleotides, `gap` whether the path leaves the codon
+    out that ends there.
+    """
+
+    boundary: int
+    column: int
+    value: int
+    inside: bool
+    gap: bool = False
+
+
+def merged(runs: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Join runs of codons with residues, and of what is left out in one gap."""
+    letter, length = runs[0]
+    for following, count in runs[1:]:
+        if following == letter and letter in (CODON, MISSING):
+            length += count
+        else:
+            yield letter, length
+            letter, length = following, count
+    yield letter, length
+
+
+def run_of(kind: int, length: int) -> tuple[str, int]:
+    """Return letter and length of a move."""
+    if kind == _RESIDUES:
+        return RESIDUE, length
+    return {
+        _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
+        _SHIFT_PAIR_1: (SHIFTED, 1), _SHIFT_PAIR_2: (SHIFTED, 2),
+    }[kind]  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def walk(
+    inside_rows, whole, gap_rows, low, codes, codons, pairs, codon_costs, weights, first, start,
+    i, j, value, inside, gap, found,
+):  # fmt: skip
+    """Follow a path through the rows of a block; return where it leaves them, and why.
+
+    Moves and lengths are written to `found`; the result is a `Cell`'s fields, the number of moves,
+    and what follows: the block before, a chain's begin, or an intron.
+    """
+    count = 0
+    gap_open, shift, extend = weights[0], weights[1], weights[2]
+    while i >= low:
+        k = i - low + PHASES
+        codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]]) if i >= 3 else -1
+        if gap:
+            found[count, 0], found[count, 1] = _LEFT_OUT, 1
+            value += codon_costs[codon]
+            gap = whole[k - 3, j] - gap_open != value
+            i, count = i - 3, count + 1
+            if not gap:
+                value, inside = np.int64(whole[k - 3, j]), False
+            continue
+        move, length = _move(
+            inside_rows if inside else whole, whole, gap_rows, k, i, j, value, codon, pairs,
+            gap_open, shift, extend,
+        )  # fmt: skip
+        if move == _LEFT_OUT:
+            gap = True
+            continue
+        if move == AT_INTRON:
+            if not inside and value == first[i] + start[j]:
+                move = BEGIN
+            return i, j, value, inside, gap, count, move
+        found[count, 0], found[count, 1] = move, length
+        count += 1
+        if move == _RESIDUES:
+            j -= length
+            value = np.int64((inside_rows if inside else whole)[k, j])
+            continue
+        if move in (_PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2):
+            j -= 1
+        i -= 3 if move == _PAIR else (1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2)
+        value, inside = np.int64(whole[i - low + PHASES, j]), False
+    return i, j, value, inside, gap, count, BEFORE
+
+
+@njit(nogil=True)
+def _move(here, whole, gap_rows, k, i, j, value, codon, pairs, gap_open, shift, extend):
+    """Return the first move that explains a cell, and its length; `AT_INTRON` if none does."""
+    if i >= 3 and j and whole[k - 3, j - 1] + pairs[codon, j - 1] == value:
+        return _PAIR, 1
+    if j and i >= 1 and whole[k - 1, j - 1] - shift + extend == value:
+        return _SHIFT_PAIR_1, 1
+    if j and i >= 2 and whole[k - 2, j - 1] - shift + extend == value:
+        return _SHIFT_PAIR_2, 1
+    if i >= 3 and gap_rows[k, j] == value:
+        return _LEFT_OUT, 1
+    if i >= 1 and whole[k - 1, j] - shift == value:
+        return _SHIFT_1, 1
+    if i >= 2 and whole[k - 2, j] - shift == value:
+        return _SHIFT_2, 1
+    for length in range(1, j + 1):
+        if here[k, j - length] - gap_open == value:
+            return _RESIDUES, length
+    return AT_INTRON, 0
