@@ -73,14 +73,19 @@ def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> 
 
 def aligned(rows: NDArray) -> NDArray:
     """Return rows of whole vectors in memory where each begins at a cache line."""
-    made = simd.aligned_zeros(rows.size, rows.dtype).reshape(rows.shape)
+    made = aligned_zeros(rows.shape, rows.dtype)
     made[:] = rows
     return made
 
 
+def aligned_zeros(shape: tuple[int, int], dtype) -> NDArray:
+    """Return rows of whole vectors, all 0, each beginning at a cache line."""
+    return simd.aligned_zeros(shape[0] * shape[1], dtype).reshape(shape)
+
+
 def aligned_full(shape: tuple[int, int], value: np.integer) -> NDArray:
     """Return rows of whole vectors that hold a value, each beginning at a cache line."""
-    made = simd.aligned_zeros(shape[0] * shape[1], value.dtype).reshape(shape)
+    made = aligned_zeros(shape, value.dtype)
     made[:] = value
     return made
 

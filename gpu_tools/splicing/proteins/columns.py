@@ -51,8 +51,8 @@ class ProteinColumns(NamedTuple):
         """Elements of a row."""
         return len(self.start)
 
-    def place(self, column: int) -> int:
-        """Return the element of a column."""
+    def place(self, column):
+        """Return the element of a column, or those of an array of columns."""
         each = self.width // self.lanes
         return column % each * self.lanes + column // each
 

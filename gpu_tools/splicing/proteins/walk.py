@@ -24,6 +24,12 @@ CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
 out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
 
 
+_RUNS = {
+    _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
+    _SHIFT_PAIR_1: (SHIFTED, 1), _SHIFT_PAIR_2: (SHIFTED, 2),
+}  # fmt: skip
+
+
 class TracedProtein(NamedTuple):
     """A chain and its alignment, in reading direction of the strand.
 
@@ -67,21 +73,19 @@ def run_of(kind: int, length: int) -> tuple[str, int]:
     """Return letter and length of a move."""
     if kind == _RESIDUES:
         return RESIDUE, length
-    return {
-        _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
-        _SHIFT_PAIR_1: (SHIFTED, 1), _SHIFT_PAIR_2: (SHIFTED, 2),
-    }[kind]  # fmt: skip
+    return _RUNS[kind]
 
 
 @njit(cache=True, nogil=True)
 def walk(
-    inside_rows, whole, gap_rows, low, codes, codons, pairs, codon_costs, weights, first, start,
-    i, j, value, inside, gap, found,
+    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, codon_costs, weights, first,
+    start, i, j, value, inside, gap, found,
 ):  # fmt: skip
     """Follow a path through the rows of a block; return where it leaves them, and why.
 
-    Moves and lengths are written to `found`; the result is a `Cell`'s fields, the number of moves,
-    and what follows: the block before, a chain's begin, or an intron.
+    `places` are the elements of columns. Moves and lengths are written to `found`; the result is a
+    `Cell`'s fields, the number of moves, and what follows: the block before, a chain's begin, or an
+    intron.
     """
     count = 0
     gap_open, shift, extend = weights[0], weights[1], weights[2]
@@ -91,14 +95,14 @@ def walk(
         if gap:
             found[count, 0], found[count, 1] = _LEFT_OUT, 1
             value += codon_costs[codon]
-            gap = whole[k - 3, j] - gap_open != value
+            gap = whole[k - 3, places[j]] - gap_open != value
             i, count = i - 3, count + 1
             if not gap:
-                value, inside = np.int64(whole[k - 3, j]), False
+                value, inside = np.int64(whole[k - 3, places[j]]), False
             continue
         move, length = _move(
-            inside_rows if inside else whole, whole, gap_rows, k, i, j, value, codon, pairs,
-            gap_open, shift, extend,
+            inside_rows if inside else whole, whole, gap_rows, places, k, i, j, value, codon,
+            pairs, gap_open, shift, extend,
         )  # fmt: skip
         if move == _LEFT_OUT:
             gap = True
@@ -111,31 +115,32 @@ def walk(
         count += 1
         if move == _RESIDUES:
             j -= length
-            value = np.int64((inside_rows if inside else whole)[k, j])
+            value = np.int64((inside_rows if inside else whole)[k, places[j]])
             continue
         if move in (_PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2):
             j -= 1
         i -= 3 if move == _PAIR else (1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2)
-        value, inside = np.int64(whole[i - low + PHASES, j]), False
+        value, inside = np.int64(whole[i - low + PHASES, places[j]]), False
     return i, j, value, inside, gap, count, BEFORE
 
 
 @njit(nogil=True)
-def _move(here, whole, gap_rows, k, i, j, value, codon, pairs, gap_open, shift, extend):
+def _move(here, whole, gap_rows, places, k, i, j, value, codon, pairs, gap_open, shift, extend):
     """Return the first move that explains a cell, and its length; `AT_INTRON` if none does."""
-    if i >= 3 and j and whole[k - 3, j - 1] + pairs[codon, j - 1] == value:
+    at, before = places[j], places[max(j - 1, 0)]
+    if i >= 3 and j and whole[k - 3, before] + pairs[codon, j - 1] == value:
         return _PAIR, 1
-    if j and i >= 1 and whole[k - 1, j - 1] - shift + extend == value:
+    if j and i >= 1 and whole[k - 1, before] - shift + extend == value:
         return _SHIFT_PAIR_1, 1
-    if j and i >= 2 and whole[k - 2, j - 1] - shift + extend == value:
+    if j and i >= 2 and whole[k - 2, before] - shift + extend == value:
         return _SHIFT_PAIR_2, 1
-    if i >= 3 and gap_rows[k, j] == value:
+    if i >= 3 and gap_rows[k, at] == value:
         return _LEFT_OUT, 1
-    if i >= 1 and whole[k - 1, j] - shift == value:
+    if i >= 1 and whole[k - 1, at] - shift == value:
         return _SHIFT_1, 1
-    if i >= 2 and whole[k - 2, j] - shift == value:
+    if i >= 2 and whole[k - 2, at] - shift == value:
         return _SHIFT_2, 1
     for length in range(1, j + 1):
-        if here[k, j - length] - gap_open == value:
+        if here[k, places[j - length]] - gap_open == value:
             return _RESIDUES, length
     return AT_INTRON, 0

@@ -95,13 +95,17 @@ class ProteinSweep:
         """The columns in which a chain may end."""
         return slice(0 if self.scoring.free else len(self.target), len(self.target) + 1)
 
-    def rows_of(self, number: int) -> BlockRows:
-        """Return all rows of a block, computed again, column by column."""
+    def rows_of(self, number: int, last: int, memory: BlockRows | None = None) -> BlockRows:
+        """Return the rows of a block up to a boundary, computed again.
+
+        They lie in `memory` if it is large enough, which is of no more use.
+        """
         low, high = self.blocks[number]
+        high = min(high, last + 1)
         state = self.states[number].copy()
-        rows = block_rows(state, low, high)
+        rows = block_rows(state, low, high, memory)
         self._swept(state, low, high, rows)
-        return BlockRows(low, *(by_column(each, self.columns.lanes) for each in rows[1:]))
+        return rows
 
     def _swept(self, state: ProteinState, low: int, high: int, rows: BlockRows | None = None):
         """Carry a state over a block; return the largest ends and exits, column by column."""

@@ -54,16 +54,20 @@ class _ProteinTracer:
 
     def __init__(self, sweep: ProteinSweep):
         self.sweep, self.number, self.rows = sweep, -1, None
+        self.places = sweep.columns.place(np.arange(len(sweep.target) + 1))
         scoring, table = sweep.scoring, sweep.table
         self.pairs = lifted_pairs(sweep.target, scoring)
         self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
         self.first = table.first.between(0, table.length + 1)
         self.start = begun(len(sweep.target), scoring)
 
-    def block(self, number: int) -> BlockRows:
-        """Return the rows of a block; the latest one is there already."""
+    def block(self, number: int, last: int) -> BlockRows:
+        """Return the rows of a block up to a boundary at least; the latest one is there already.
+
+        A path goes back, so that no later boundary is asked for behind an earlier one.
+        """
         if number != self.number:
-            self.number, self.rows = number, self.sweep.rows_of(number)
+            self.number, self.rows = number, self.sweep.rows_of(number, last, self.rows)
         return self.rows
 
     def number_of(self, boundary: int) -> int:
@@ -73,12 +77,12 @@ class _ProteinTracer:
     def last_cell(self) -> Cell:
         """Return the cell in which the best chain ends: the first such boundary, then column."""
         sweep, columns = self.sweep, self.sweep.final
-        rows, (low, high) = self.block(sweep.block), sweep.blocks[sweep.block]
+        rows, (low, high) = self.block(sweep.block, len(sweep.codes)), sweep.blocks[sweep.block]
         # a chain has nucleotides, so that none ends at boundary 0
         for first in range(max(low, 1), high, _ROWS_AT_A_TIME):
             past = min(first + _ROWS_AT_A_TIME, high)
             part = slice(PHASES + first - low, PHASES + past - low)
-            values = rows.inside[part, columns].astype(np.int64)
+            values = rows.inside[part, self.places[columns]].astype(np.int64)
             scores = (
                 values - sweep.unlifting[columns] + sweep.table.last.between(first, past)[:, None]
             )
@@ -92,10 +96,10 @@ class _ProteinTracer:
         """Follow a path within an exon, to its begin or to the codon that an intron precedes."""
         sweep, steps = self.sweep, []
         while True:
-            rows = self.block(self.number_of(cell.boundary))
+            rows = self.block(self.number_of(cell.boundary), cell.boundary)
             found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
             *numbers, inside, gap, count, move = walk(
-                rows.inside, rows.whole, rows.codon_gaps, rows.low, sweep.codes,
+                rows.inside, rows.whole, rows.codon_gaps, self.places, rows.low, sweep.codes,
                 sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights,
                 self.first, self.start, *cell, found,
             )  # fmt: skip
@@ -110,7 +114,10 @@ class _ProteinTracer:
         entries = list(self._entries(cell))
         while number >= 0:
             if any(self._may_hold(number, entry) for entry in entries):
-                found = [self._exit_in(number, phase, entry) for phase, entry in enumerate(entries)]
+                rows = self.block(number, cell.boundary)
+                found = [
+                    self._exit_in(number, rows, phase, entry) for phase, entry in enumerate(entries)
+                ]
                 best = max((end, -phase) for phase, end in enumerate(found))
                 if best[0] >= 0:
                     return self._before(best[0], -best[1], entries[-best[1]])
@@ -145,15 +152,15 @@ class _ProteinTracer:
         least = min(intron.penalty for intron in self.sweep.table.introns)
         return int(self.sweep.best_exits[number][column]) - least >= wanted.min()
 
-    def _exit_in(self, number: int, phase: int, entry) -> int:
+    def _exit_in(self, number: int, rows: BlockRows, phase: int, entry) -> int:
         """Return the last exit of a block that explains an entry, -1 if there is none."""
         (start, column, wanted), table = entry, self.sweep.table
         if wanted is None:
             return -1
         low, high = self.sweep.blocks[number]
         ends = table.donors.open_between(max(low, phase), min(high, start + 1))
-        rows = self.block(number)
-        values = (rows.whole if phase else rows.inside)[PHASES + ends - phase - low, column]
+        stored = rows.whole if phase else rows.inside
+        values = stored[PHASES + ends - phase - low, self.places[column]]
         values = values.astype(np.int64) + table.donors.between(low, high)[ends - low]
         left = tuple(self.sweep.codes[ends - back] for back in range(phase, 0, -1))
         surplus = values - (wanted[left] if phase else wanted)
@@ -169,7 +176,7 @@ class _ProteinTracer:
 
     def _before(self, end: int, phase: int, entry) -> tuple[Cell, int, int, str]:
         start, column, _ = entry
-        rows = self.block(self.number_of(end))
+        rows = self.rows
         stored = rows.whole if phase else rows.inside
-        value = int(stored[PHASES + end - phase - rows.low, column])
+        value = int(stored[PHASES + end - phase - rows.low, self.places[column]])
         return Cell(end - phase, column, value, phase == 0), end, start, INTRON[phase]

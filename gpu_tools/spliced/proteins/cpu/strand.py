@@ -38,7 +38,7 @@ class ChainEnd(NamedTuple):
 
 
 class TrackRows(NamedTuple):
-    """All rows of a track, column by column: row 3 + k is that of its boundary k.
+    """All rows of a track, laid out as `ProteinColumns`: row 3 + k is that of its boundary k.
 
     `inside` are rows of H before the track is entered, `whole` those behind, and `codon_gaps` those
     of chains that leave out the codon that ends there.
@@ -108,7 +108,6 @@ class CandidateSweep:
         count = PHASES + int(tracks.lasts[track] - tracks.starts[track]) + 1
         whole, gaps = self._rows(count), self._rows(count)
         self._sweep(track, (whole, gaps))
-        whole, gaps = (by_column(rows, self.columns.lanes) for rows in (whole, gaps))
         inside = whole.copy()
         inside[PHASES] = self.columns.none
         return TrackRows(inside, whole, gaps)

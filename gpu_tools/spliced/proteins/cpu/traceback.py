@@ -84,6 +84,7 @@ class _Tracer:
     def __init__(self, sweep: CandidateSweep):
         self.sweep, scoring = sweep, sweep.scoring
         self.tracks, self.codes = sweep.candidates.tracks, sweep.candidates.codes
+        self.places = sweep.columns.place(np.arange(len(sweep.target) + 1))
         self.pairs = lifted_pairs(sweep.target, scoring)
         self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
         self.start = begun(len(sweep.target), scoring)
@@ -100,7 +101,7 @@ class _Tracer:
             if row < inside:
                 continue
             rows = self.sweep.rows_of(track)
-            value = int(rows.whole[PHASES + row, exit_.column])
+            value = int(rows.whole[PHASES + row, self.places[exit_.column]])
             if value + int(tracks.bonuses[number]) == exit_.value:
                 return _Exon(number, track, rows, Cell(boundary, exit_.column, value, inside))
         raise ValueError("no candidate explains the value of an exit: the sweep is wrong")
@@ -112,9 +113,9 @@ class _Tracer:
         first[start] = 0 if may_begin(self.tracks)[exon.track] else _CLOSED
         found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
         *numbers, inside, gap, count, move = walk(
-            rows.inside, rows.whole, rows.codon_gaps, start, self.codes, sweep.scoring.codons,
-            self.pairs, sweep.scoring.codon_gaps, self.weights, first, self.start, *exon.cell,
-            found,
+            rows.inside, rows.whole, rows.codon_gaps, self.places, start, self.codes,
+            sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights, first,
+            self.start, *exon.cell, found,
         )  # fmt: skip
         steps = [run_of(int(kind), int(length)) for kind, length in found[:count]]
         return Cell(*map(int, numbers), bool(inside), bool(gap)), steps, move
