@@ -19,7 +19,7 @@ from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
 from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
 from gpu_tools.sites.proteins.gpu.resumed import ResumedSweep
 from gpu_tools.sites.proteins.gpu.strips import (
-    BLOCK,
+    ROWS_AGAIN,
     ProteinJob,
     columns_of_strip,
 )
@@ -40,7 +40,7 @@ class ProteinGpuOptions(NamedTuple):
         more are for the CPU.
     """
 
-    block: int = BLOCK
+    block: int = ROWS_AGAIN
     registers: int | None = None
     memory: int | None = None
 

@@ -19,7 +19,7 @@ from gpu_tools.sites.proteins.limits import ProteinLimits, protein_limits
 _MOST = 32_000
 """Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""
 _LEAST_SCORE, _MOST_SCORE = -128, 127
-BLOCK = 1032
+ROWS_AGAIN = 1032
 """Boundaries of a block that the CPU computes again; a multiple of four and of three."""
 
 
