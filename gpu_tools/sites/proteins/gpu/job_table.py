@@ -13,8 +13,6 @@ class ProteinJobNumbers(NamedTuple):
     steps : int
         Steps of three boundaries.
     strips : int
-    size, last_size : int
-        Registers a lane of a row: of all strips but the last one, and of the last one.
     boundaries, operations, columns, cells, borders, ends, checkpoints : int
         Where the job's part begins in the buffer of that name.
     column_stride, cell_stride, checkpoint_stride : int
@@ -33,8 +31,6 @@ class ProteinJobNumbers(NamedTuple):
 
     steps: int
     strips: int
-    size: int
-    last_size: int
     boundaries: int
     operations: int
     columns: int
@@ -57,7 +53,7 @@ class ProteinJobNumbers(NamedTuple):
 
 
 (
-    STEPS, STRIPS, SIZE, LAST_SIZE, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
+    STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
     CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
     SYMBOLS, SLOTS, RING, EVERY, NONE, BEGUN,
-) = range(23)  # fmt: skip
+) = range(21)  # fmt: skip

@@ -39,7 +39,7 @@ from gpu_tools.sites.gpu.codon_borders import (
 from gpu_tools.sites.gpu.codon_rows import (
     LOW_TWICE,
 )
-from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
+from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.gpu.strips import begin_strip
 from gpu_tools.sites.proteins.gpu.checkpoints import make_save
 from gpu_tools.sites.proteins.gpu.job_table import (
@@ -55,12 +55,10 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     ENDS,
     EVERY,
     FINAL_COLUMN,
-    LAST_SIZE,
     NONE,
     OPERATIONS,
     RESIDUES,
     RING,
-    SIZE,
     SLOTS,
     STEPS,
     STRIPS,
@@ -146,7 +144,7 @@ def _make_note(size: int):
         """`scratch_row` are words of the strip's cells that nobody else uses."""
         store_row(address(scratch_row[4 * lane :]), row)
         best, first = int32(_LOWEST), int32(2 * size * lane - 1)
-        before = int32(strip) * int32(2 * int32(job[SIZE]) * WARP - 1)
+        before = int32(strip) * int32(2 * size * WARP - 1)
         for half in range(2):
             for k in range(size):
                 word = scratch_row[uint32((k // 4) * 4 * WARP + 4 * lane + k % 4)]
@@ -216,7 +214,7 @@ def _make_sweep(size: int):
     return sweep
 
 
-_sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
+_sweep = _make_sweep(WIDE)
 
 
 @kernel()
@@ -230,7 +228,7 @@ def sweep_proteins_warp(
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 23)
+    jobs : int64 array, shape (J, 21)
         See `gpu_tools.sites.proteins.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
@@ -259,8 +257,4 @@ def sweep_proteins_warp(
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         parts = _parts_of(job, strip, (boundaries, operations, columns, cells, borders))
-        is_last, buffers = strip == job[STRIPS] - 1, (checkpoints, ends)
-        if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
-            _sweep_wide(job, strip, parts, buffers, scoring, shared, scratch)
-        else:
-            _sweep_narrow(job, strip, parts, buffers, scoring, shared, scratch)
+        _sweep(job, strip, parts, (checkpoints, ends), scoring, shared, scratch)

@@ -62,7 +62,7 @@ def random_case(rng) -> ProteinCase:
 def test_random_cases(seed):
     rng = np.random.default_rng(seed)
     case, scoring = random_case(rng), random_scoring(rng)
-    found, left = on_gpu([case], scoring, block=BLOCK, registers=4 + 4 * (seed % 2))
+    found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left
     assert found == protein_align([case], scoring, device="cpu")
 
@@ -70,7 +70,7 @@ def test_random_cases(seed):
 def test_a_protein_longer_than_a_strip():
     """It has columns in several strips, which hand their borders on."""
     rng = np.random.default_rng(9)
-    letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 34 if simulated() else 1100)
+    letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 70 if simulated() else 1100)
     base = cases.random_text(rng, 20 if simulated() else 600).replace("N", "A")
     case = ProteinCase(
         Sequence.from_text("b", base), ProteinSequence.from_text("t", "".join(letters)),
@@ -79,7 +79,7 @@ def test_a_protein_longer_than_a_strip():
     introns = tuple(each._replace(min_length=2) for each in case.tables["+"].introns)
     case.tables["+"].introns = introns
     scoring = random_scoring(rng)
-    found, left = on_gpu([case], scoring, block=BLOCK, registers=4)
+    found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left
     assert found == protein_align([case], scoring, device="cpu")
 
