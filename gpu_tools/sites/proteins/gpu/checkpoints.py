@@ -56,14 +56,14 @@ def columns_of_rows(words: NDArray[np.int32]) -> NDArray[np.int16]:
 
 
 def state_of(
-    rows: NDArray[np.int16], boundary: int, strand: ProteinStrand, columns: ProteinColumns
+    rows: NDArray[np.integer], boundary: int, strand: ProteinStrand, columns: ProteinColumns
 ) -> ProteinState:
     """Return the state before a boundary, from the rows of a checkpoint there.
 
     Parameters
     ----------
-    rows : ndarray of int16, shape (rows, columns)
-        Column by column.
+    rows : ndarray of int, shape (rows, columns)
+        Cells, column by column.
     boundary : int
         A multiple of `RECENT` and `FRAMES`.
     strand : ProteinStrand
@@ -86,10 +86,10 @@ def state_of(
     return ProteinState(*(aligned(part) if part.ndim == 2 else part for part in state))
 
 
-def _codon_cost(boundary: int, strand: ProteinStrand) -> np.int16:
+def _codon_cost(boundary: int, strand: ProteinStrand) -> int:
     """Return what it costs to leave out the codon that ends at a boundary."""
     codon = strand.scoring.codons[tuple(strand.codes[boundary - FRAMES : boundary])]
-    return np.int16(strand.scoring.codon_gaps[codon])
+    return int(strand.scoring.codon_gaps[codon])
 
 
 def _places(strand: ProteinStrand) -> NDArray[np.int64]:

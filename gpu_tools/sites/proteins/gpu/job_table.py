@@ -25,8 +25,8 @@ class ProteinJobNumbers(NamedTuple):
         Rows of the profile, symbols of the strand, slots, and exits whose rows there are.
     every : int
         Boundaries between checkpoints.
-    none, begun : int
-        The lowest cell, and the usual points of a chain that begins.
+    none, never : int
+        The lowest cell, and what is added to a chain that may not begin.
     """
 
     steps: int
@@ -49,11 +49,11 @@ class ProteinJobNumbers(NamedTuple):
     ring: int
     every: int
     none: int
-    begun: int
+    never: int
 
 
 (
     STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
     CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
-    SYMBOLS, SLOTS, RING, EVERY, NONE, BEGUN,
+    SYMBOLS, SLOTS, RING, EVERY, NONE, NEVER_BEGUN,
 ) = range(21)  # fmt: skip

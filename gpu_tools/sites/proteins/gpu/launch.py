@@ -88,7 +88,7 @@ class ProteinLaunch:
         ends, made = self.ends.copy_to_host().astype(np.int64), []
         for job, first in zip(self.jobs, self.table[:, ENDS].tolist(), strict=True):
             own = ends[first : first + job.ends].reshape(-1, job.strips).max(axis=1)
-            made.append(own + job.strand.table.last.usual)
+            made.append(own + job.bias + job.strand.table.last.usual)
         return made
 
     def checkpoint(self, k: int, number: int) -> NDArray[np.int16]:

@@ -85,4 +85,5 @@ class ResumedSweep(ProteinSweep):
         if part == 0:
             return fresh_state(self.table, self.columns)
         boundary = part * self._job.strand.every
-        return state_of(self._checkpoint(part), boundary, self._job.strand, self.columns)
+        rows = self._checkpoint(part).astype(np.int64) + self._job.bias
+        return state_of(rows, boundary, self._job.strand, self.columns)

@@ -113,7 +113,7 @@ def make_ahead(size: int):
         word, _, bonus, _ = boundary
         place = strip[8]
         if word & int32(SPECIAL):
-            bonus = strip[3]
+            bonus = weights[5]
             if word & int32(JOIN):
                 bonus = int32(0)
                 place = int32(place + stride * int32(WAITING + (number & int32(WAITS - 1))))

@@ -56,14 +56,20 @@ class ProteinJob:
         strand = self.strand
         return protein_limits(strand.table, self.target, strand.scoring, self.columns)
 
+    @cached_property
+    def bias(self) -> int:
+        """What is taken off all cells of a long protein, so that 16 bits hold them."""
+        bounds = self.limits.bounds
+        return (bounds.lowest + bounds.highest) // 2 if bounds.magnitude >= _MOST else 0
+
     @property
     def fits(self) -> bool:
         """Whether the packed kernel takes the job."""
-        scores = self._scores
+        scores, bounds = self._scores, self.limits.bounds
         narrow = scores.min() >= _LEAST_SCORE and scores.max() <= _MOST_SCORE
         codons = len(self.strand.numbers) <= MOST_CODONS
-        lowest = self.limits.none + min(self._before_first, 0)
-        few = max(self.limits.magnitude, -lowest) < _MOST
+        lowest = min(bounds.lowest, self.limits.none + min(self._before_first, 0)) - self.bias
+        few = max(bounds.highest - self.bias, -lowest) < _MOST
         return bool(narrow and codons and few and self.strand.possible)
 
     @property
@@ -134,7 +140,7 @@ class ProteinJob:
             checkpoint_stride=self.checkpoint_stride, residues=len(self.target),
             final=0 if scoring.free else len(self.target), codons=len(strand.numbers),
             symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
-            none=self.limits.none, begun=strand.table.first.usual,
+            none=self.limits.none - self.bias, never=self.limits.none,
         )  # fmt: skip
 
     def column_words(self) -> NDArray[np.int32]:
@@ -145,7 +151,7 @@ class ProteinJob:
         profile[:, 2 : 2 + len(self.target)] = self._scores
         # a chain begins with the first column: no codon is paired before it
         profile[:, 1] = _LEAST_SCORE
-        start = np.concatenate([[self._before_first], self._start(width - 1)])
+        start = np.concatenate([[self._before_first], self._start(width - 1)]) - self.bias
         for k in range(self.strips):
             own = slice(k * STRIP_COLUMNS, (k + 1) * STRIP_COLUMNS + 1)
             words = profile_words(profile[:, own]), packed(start[None, own])

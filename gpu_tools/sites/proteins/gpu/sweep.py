@@ -55,6 +55,7 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     ENDS,
     EVERY,
     FINAL_COLUMN,
+    NEVER_BEGUN,
     NONE,
     OPERATIONS,
     RESIDUES,
@@ -125,7 +126,8 @@ def _make_prepare(size: int):
             address(shared[uint32(SHARED_SLOTS_AT + 4 * lane) :]), first,
             further(first, in_memory), int32(job[RING] - 1),
         )  # fmt: skip
-        weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4]
+        never = _twice(job[NEVER_BEGUN])
+        weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], never
         lanes = lane, lane == 0, lane == int32(WARP - 1)
         borders = arriving, leaving, strip == 0, int32(0), none
         return (
