@@ -28,7 +28,7 @@ HIGH_THEN_LOW, SECOND_THEN_LOW = 0x5432, 0x1054
 
 
 @cuda.jit(device=True)
-def _maxima_before(value, scratch):
+def maxima_before(value, scratch):
     """Return the packed maxima over a lane and all lanes before it."""
     # three shuffles at a time: each is waited for some thirty cycles
     one, two = shuffle_up_by(value, 1, scratch), shuffle_up_by(value, 2, scratch)
@@ -41,7 +41,7 @@ def _maxima_before(value, scratch):
 
 
 @cuda.jit(device=True)
-def _carry(maximum, last):
+def carry_of(maximum, last):
     """Return a carry: what comes from other lanes, and for the second half what the first one has.
 
     Both halves of `maximum` are what comes.
@@ -75,10 +75,10 @@ def carries_of(tracks, words, is_first, scratch):
     pair, single = shuffle_up(pair, scratch), shuffle_up(single, scratch)
     if is_first:
         pair, single = words[0], permute(words[1], words[1], int32(LOW_TWICE))
-    pair, single = _maxima_before(pair, scratch), _maxima_before(single, scratch)
+    pair, single = maxima_before(pair, scratch), maxima_before(single, scratch)
     return (
-        _carry(permute(pair, pair, int32(LOW_TWICE)), first),
-        _carry(permute(pair, pair, int32(HIGH_TWICE)), second), _carry(single, third),
+        carry_of(permute(pair, pair, int32(LOW_TWICE)), first),
+        carry_of(permute(pair, pair, int32(HIGH_TWICE)), second), carry_of(single, third),
     )  # fmt: skip
 
 
@@ -108,5 +108,5 @@ def advance_alone(row, symbol, word, fixed):
     most = shuffle_up(max2(last, permute(last, last, int32(SWAPPED))), scratch)
     if is_first:
         most = permute(word, word, int32(HIGH_TWICE))
-    row = at_least(row, _carry(_maxima_before(most, scratch), last))
+    row = at_least(row, carry_of(maxima_before(most, scratch), last))
     return row, permute(before, row[-1], int32(HIGHS))

@@ -96,7 +96,7 @@ def protein_align(
     cases : iterable of ProteinCase
     scoring : ProteinScoring
     device : str
-        ``auto``, ``cpu`` or ``cuda``; proteins are aligned on the CPU, whatever the device.
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
         Threads, by default all.
     progress : callable, optional
@@ -123,11 +123,30 @@ def protein_align(
     cases, threads = list(cases), cpu_threads(threads)
     for case in cases:
         case.check()
-    resolve(device)
+    where, done = resolve(device), progress or (lambda cells: None)
+
+    def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
+        return _aligned_on_cpu(cases, scoring, threads, done)
+
+    if where.kind == "cpu":
+        return on_cpu(cases)
+    from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
+
+    def finish(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None):
+        result = _result(case, strand, sweep)
+        done(case.cells)
+        return result
+
+    return align_on_gpus(cases, scoring, where.ordinals, threads, finish, on_cpu)
+
+
+def _aligned_on_cpu(
+    cases: list[ProteinCase], scoring: ProteinScoring, threads: int, done: Callable[[int], None]
+) -> list[ProteinAlignment]:
+    """Align cases, the largest first."""
     order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
-    progress = progress or (lambda cells: None)
     aside = max(threads // max(len(cases), 1), 1)
-    found = map_on_threads(threads, lambda k: _aligned(cases[k], scoring, aside, progress), order)
+    found = map_on_threads(threads, lambda k: _aligned(cases[k], scoring, aside, done), order)
     results = dict(zip(order, found, strict=True))
     return [results[k] for k in range(len(cases))]
 

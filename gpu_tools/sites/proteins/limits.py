@@ -48,7 +48,7 @@ def protein_limits(
     highest += table.first.largest + _from_introns(table, len(target), scoring)
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
-    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none)
+    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds.magnitude)
 
 
 def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
@@ -69,3 +69,11 @@ def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> i
 
 def _largest(sites) -> int:
     return int(sites.scores.max(initial=0))
+
+
+def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
+    """Return the score of leaving all residues out, behind a chain without nucleotides."""
+    left_out = 0
+    if residues and not scoring.free:
+        left_out = scoring.gap_open + scoring.gap_extend * residues
+    return table.first.usual + table.last.usual - left_out

@@ -16,10 +16,14 @@ from gpu_tools.splicing.strip import aligned, by_lane, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
-    """The type of a sweep's cells, and the value of a cell that no chain has reached."""
+    """The type of a sweep's cells, and the value of a cell that no chain has reached.
+
+    No cell and no intermediate value has a larger magnitude.
+    """
 
     dtype: np.dtype
     none: int
+    magnitude: int
 
 
 class ProteinColumns(NamedTuple):

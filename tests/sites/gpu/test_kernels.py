@@ -12,6 +12,7 @@ from gpu_tools.sites.gpu.ends import find_ends_warp
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
+from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 
 INT32, INT64, UINT8 = array(types.int32), array(types.int64), array(types.uint8)
 JOBS, STRIPS, ENDS = array(types.int64, 2), array(types.int32, 2), array(types.int32, 3)
@@ -27,6 +28,14 @@ def test_packed_sweep(to_ptx):
 def test_packed_sweep_of_chains_that_translate(to_ptx):
     ptx = to_ptx(
         sweep_codons_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, INT32, ENDS, INT32
+    )
+    assert "max.s16x2" in ptx
+    assert ".local" not in ptx
+
+
+def test_packed_sweep_of_proteins(to_ptx):
+    ptx = to_ptx(
+        sweep_proteins_warp, JOBS, STRIPS, INT32, INT32, INT32, INT32, INT64, INT32, INT32, INT32
     )
     assert "max.s16x2" in ptx
     assert ".local" not in ptx
@@ -54,6 +63,7 @@ def test_tracebacks(to_ptx, kernel):
         find_ends_warp,
         sweep_packed_warp,
         sweep_codons_warp,
+        sweep_proteins_warp,
         sweep32_warp,
         trace_packed_warp,
         trace32_warp,

@@ -19,6 +19,7 @@ from gpu_tools.sites.proteins.cpu.state import (
     fresh_state,
 )
 from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_block
+from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.strip import by_column
 
@@ -71,7 +72,8 @@ class ProteinSweep:
 
     def run(self, done: Callable[[int], None]) -> ProteinSweep:
         """Sweep all blocks; `done` is called with the nominal cells of each."""
-        state, best = fresh_state(self.table, self.columns), self.nothing
+        state = fresh_state(self.table, self.columns)
+        best = nothing(self.table, len(self.target), self.scoring)
         for number, (low, high) in enumerate(self.blocks):
             self.states.append(state.copy())
             ends = self._swept(state, low, high)
@@ -82,13 +84,6 @@ class ProteinSweep:
             self.best_exits.append(ends[1])
             done((high - low) * len(self.target))
         return self
-
-    @property
-    def nothing(self) -> int:
-        """The score of leaving all residues out, behind a chain without nucleotides."""
-        none = self.scoring.free or not len(self.target)
-        left_out = 0 if none else self.scoring.gap_open + self.scoring.gap_extend * len(self.target)
-        return self.table.first.usual + self.table.last.usual - left_out
 
     @property
     def unlifting(self) -> NDArray[np.int64]:

@@ -1,0 +1,1 @@
+"""Site mode for proteins on GPUs."""

@@ -1,0 +1,63 @@
+"""The table of jobs that the kernel of proteins reads: a row of numbers for each job."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ProteinJobNumbers(NamedTuple):
+    """A job's row of the table.
+
+    Attributes
+    ----------
+    steps : int
+        Steps of three boundaries.
+    strips : int
+    size, last_size : int
+        Registers a lane of a row: of all strips but the last one, and of the last one.
+    boundaries, operations, columns, cells, borders, ends, checkpoints : int
+        Where the job's part begins in the buffer of that name.
+    column_stride, cell_stride, checkpoint_stride : int
+        Words of a strip's columns and cells, and of a checkpoint of a strip.
+    residues : int
+        Of the protein.
+    final : int
+        The first column in which a chain may end.
+    codons, symbols, slots, ring : int
+        Rows of the profile, symbols of the strand, slots, and exits whose rows there are.
+    every : int
+        Boundaries between checkpoints.
+    none, begun : int
+        The lowest cell, and the usual points of a chain that begins.
+    """
+
+    steps: int
+    strips: int
+    size: int
+    last_size: int
+    boundaries: int
+    operations: int
+    columns: int
+    cells: int
+    borders: int
+    ends: int
+    checkpoints: int
+    column_stride: int
+    cell_stride: int
+    checkpoint_stride: int
+    residues: int
+    final: int
+    codons: int
+    symbols: int
+    slots: int
+    ring: int
+    every: int
+    none: int
+    begun: int
+
+
+(
+    STEPS, STRIPS, SIZE, LAST_SIZE, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
+    CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
+    SYMBOLS, SLOTS, RING, EVERY, NONE, BEGUN,
+) = range(23)  # fmt: skip

@@ -1,0 +1,113 @@
+"""Launches of the packed kernel of proteins: jobs laid out on a GPU, swept, and what comes back."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.sites.gpu.launch import on_device, starts_of
+from gpu_tools.sites.gpu.packed_strips import twice
+from gpu_tools.sites.gpu.strips import NEVER_BYTE
+from gpu_tools.sites.proteins.gpu.checkpoints import columns_of_rows
+from gpu_tools.sites.proteins.gpu.job_table import (
+    BORDERS,
+    BOUNDARIES,
+    CELLS,
+    CHECKPOINTS,
+    COLUMNS,
+    ENDS,
+    OPERATIONS,
+)
+from gpu_tools.sites.proteins.gpu.strips import ProteinJob, columns_of_strip
+from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
+
+
+class ProteinLaunch:
+    """Jobs laid out in the memory of the current GPU.
+
+    Parameters
+    ----------
+    jobs : list of ProteinJob
+        The plan of a strand is copied to the GPU once.
+    scoring : ProteinScoring
+    """
+
+    def __init__(self, jobs: list[ProteinJob], scoring: ProteinScoring):
+        self.jobs, self._fetching = jobs, threading.Lock()
+        self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
+        columns = [job.column_words() for job in jobs]
+        sizes = [
+            (len(own), job.cell_words, job.border_words, job.checkpoint_words, job.ends)
+            for job, own in zip(jobs, columns, strict=True)
+        ]
+        self.table[:, [COLUMNS, CELLS, BORDERS, CHECKPOINTS, ENDS]] = starts_of(sizes)
+        _, cells, borders, checkpoints, ends = np.sum(sizes, axis=0).tolist()
+        self.inputs = [*self._plans(), on_device(columns)]
+        self.cells = cuda.device_array(cells, dtype=np.int32)
+        self.borders = cuda.device_array(borders, dtype=np.int64)
+        self.checkpoints = cuda.device_array(max(checkpoints, 1), dtype=np.int32)
+        self.ends = cuda.device_array(ends, dtype=np.int32)
+        self.device_table, self.strips = map(cuda.to_device, (self.table, self._strips()))
+        self.scoring = cuda.to_device(_weights(scoring))
+
+    def _plans(self) -> list:
+        """Copy plans to the GPU, and write into the table where each job's begins."""
+        strands = list({id(job.strand): job.strand for job in self.jobs}.values())
+        parts = [[part.ravel() for part in strand.plan] for strand in strands]
+        starts = starts_of([[len(part) for part in own] for own in parts])
+        start_of = dict(zip(map(id, strands), starts, strict=True))
+        self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.strand)] for job in self.jobs]
+        return [on_device(own) for own in zip(*parts, strict=True)]
+
+    def _strips(self) -> NDArray[np.int32]:
+        """Return job and strip in the order in which they begin, those that last first; then 0."""
+        order = sorted(range(len(self.jobs)), key=lambda k: -self.jobs[k].steps)
+        strips = [(k, strip) for k in order for strip in range(len(self.jobs[k].sizes))]
+        return np.array([*strips, (0, 0)], dtype=np.int32)
+
+    def run(self) -> None:
+        """Clear what tells how far the strips are, and start the kernel."""
+        counter = self.strips[-1]
+        device_memset(counter, 0, counter.nbytes)
+        for words in (self.borders, self.ends):
+            device_memset(words, NEVER_BYTE, words.nbytes)
+        sweep_proteins_warp[len(self.strips) - 1, WARP](
+            self.device_table, self.strips, *self.inputs, self.cells, self.borders,
+            self.checkpoints, self.ends, self.scoring,
+        )  # fmt: skip
+
+    def best_ends(self) -> list[NDArray[np.int64]]:
+        """Return for each job the best end of each part between checkpoints, in points."""
+        ends, made = self.ends.copy_to_host().astype(np.int64), []
+        for job, first in zip(self.jobs, self.table[:, ENDS].tolist(), strict=True):
+            own = ends[first : first + job.ends].reshape(-1, len(job.sizes)).max(axis=1)
+            made.append(own + job.strand.table.last.usual)
+        return made
+
+    def checkpoint(self, k: int, number: int) -> NDArray[np.int16]:
+        """Return the rows of a job's checkpoint, column by column; `number` counts from 1."""
+        job = self.jobs[k]
+        words = job.checkpoint_stride * len(job.sizes)
+        first = int(self.table[k, CHECKPOINTS]) + (number - 1) * words
+        with self._fetching:
+            host = self.checkpoints[first : first + words].copy_to_host()
+        parts = []
+        for size, own in zip(job.sizes, host.reshape(len(job.sizes), -1), strict=True):
+            used = own[: job.checkpoint_stride * size // job.sizes[0]]
+            rows = columns_of_rows(used.reshape(-1, size * WARP), size)
+            # the first column is that of the strip before
+            parts.append(rows[:, 1 : 1 + columns_of_strip(size)])
+        return np.concatenate(parts, axis=1)
+
+
+def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
+    """Return the scoring as the kernel reads it."""
+    shift, extend = scoring.frameshift, scoring.gap_extend
+    added = -scoring.gap_open, -extend, -scoring.stop, -shift, extend - shift
+    return np.array([*map(twice, added), extend], dtype=np.int32)

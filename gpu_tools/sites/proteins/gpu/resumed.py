@@ -1,0 +1,89 @@
+"""The sweep of a strand that a GPU has swept, as far as a traceback asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.sites.proteins.cpu.state import ProteinState, fresh_state
+from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
+from gpu_tools.sites.proteins.gpu.checkpoints import state_of
+from gpu_tools.sites.proteins.gpu.strips import ProteinJob
+
+
+class _ExitsOnDemand:
+    """The largest exits of blocks; a block that is asked for is swept first."""
+
+    def __init__(self, of_block: Callable[[int], NDArray]):
+        self._of_block = of_block
+
+    def __getitem__(self, number: int) -> NDArray:
+        return self._of_block(number)
+
+
+class ResumedSweep(ProteinSweep):
+    """A `ProteinSweep` that goes on from checkpoints, and computes blocks when they are needed.
+
+    Parameters
+    ----------
+    job : ProteinJob
+    score : int
+        Score of the best chain.
+    part : int
+        The first part between checkpoints in which a chain with this score ends.
+    checkpoint : callable
+        Returns the rows of a checkpoint, column by column, given its number, from 1.
+    """
+
+    def __init__(self, job: ProteinJob, score: int, part: int, checkpoint: Callable):
+        strand = job.strand
+        super().__init__(strand.codes, job.target, strand.table, strand.scoring)
+        self._job, self._checkpoint = job, checkpoint
+        rows = len(self.codes) + 1
+        self.blocks = [(low, min(low + strand.block, rows)) for low in range(0, rows, strand.block)]
+        self._states: dict[int, ProteinState] = {}
+        self._exits: dict[int, NDArray] = {}
+        self.best_exits = _ExitsOnDemand(self._exits_of)
+        self.score, self.block = score, self._block_with(score, part)
+
+    def rows_of(self, number: int):
+        """Return all rows of a block."""
+        self._exits_of(number)
+        self.states = self._states
+        return super().rows_of(number)
+
+    def _exits_of(self, number: int) -> NDArray:
+        if number not in self._exits:
+            for _ in self._swept_part(number // self._blocks_of_part):
+                if number in self._exits:
+                    break
+        return self._exits[number]
+
+    @property
+    def _blocks_of_part(self) -> int:
+        return self._job.strand.every // self._job.strand.block
+
+    def _block_with(self, score: int, part: int) -> int:
+        """Return the first block of a part in which a chain with a score ends."""
+        for number, end in self._swept_part(part):
+            if end == score:
+                return number
+        raise ValueError("no chain of the part has the best score: the sweep is wrong")
+
+    def _swept_part(self, part: int):
+        """Sweep the blocks of a part; yield the number and best end of each."""
+        first = part * self._blocks_of_part
+        state = self._state_before(part)
+        for number in range(first, min(first + self._blocks_of_part, len(self.blocks))):
+            self._states[number] = state.copy()
+            ends, self._exits[number] = self._swept(state, *self.blocks[number])
+            values = ends.astype(np.int64) - self.unlifting
+            yield number, int(values[self.final].max()) + self.table.last.usual
+
+    def _state_before(self, part: int) -> ProteinState:
+        if part == 0:
+            return fresh_state(self.table, self.columns)
+        boundary = part * self._job.strand.every
+        return state_of(self._checkpoint(part), boundary, self._job.strand, self.columns)

@@ -1,0 +1,187 @@
+"""How proteins are laid out for the packed kernel: jobs, their strips of columns, and profiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
+from gpu_tools.sites.proteins.gpu.checkpoints import rows_of_checkpoint
+from gpu_tools.sites.proteins.gpu.job_table import ProteinJobNumbers
+from gpu_tools.sites.proteins.gpu.operations import HOT_SLOTS, MOST_CODONS
+from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
+from gpu_tools.sites.proteins.limits import ProteinLimits, protein_limits
+
+_MOST = 32_000
+"""Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""
+_LEAST_SCORE, _MOST_SCORE = -128, 127
+BLOCK = 1032
+"""Boundaries of a block that the CPU computes again; a multiple of four and of three."""
+
+
+def columns_of_strip(size: int) -> int:
+    """Return the new columns of a strip: its first one is the last one of the strip before."""
+    return 2 * size * WARP - 1
+
+
+@dataclass(frozen=True, eq=False)
+class ProteinJob:
+    """A strand and a protein on their way to a GPU.
+
+    Parameters
+    ----------
+    strand : ProteinStrand
+    target : ndarray of uint8, shape (m,)
+    size : int
+        Registers a lane of all strips but the last one.
+    """
+
+    strand: ProteinStrand
+    target: NDArray[np.uint8]
+    size: int = WIDE
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Registers a lane of each strip; the last one is narrow if that holds what is left."""
+        whole, left = divmod(len(self.target) + 1, columns_of_strip(self.size))
+        last = NARROW if left <= columns_of_strip(NARROW) else self.size
+        return (self.size,) * whole + ((last,) if left else ())
+
+    @property
+    def columns(self) -> int:
+        """Columns of all strips."""
+        return sum(map(columns_of_strip, self.sizes))
+
+    @cached_property
+    def limits(self) -> ProteinLimits:
+        """The limits of the sweep."""
+        strand = self.strand
+        return protein_limits(strand.table, self.target, strand.scoring, self.columns)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the packed kernel takes the job."""
+        scores = self._scores
+        narrow = scores.min() >= _LEAST_SCORE and scores.max() <= _MOST_SCORE
+        codons = len(self.strand.numbers) <= MOST_CODONS
+        lowest = self.limits.none + min(self._before_first, 0)
+        few = max(self.limits.magnitude, -lowest) < _MOST
+        return bool(narrow and codons and few and self.strand.possible)
+
+    @property
+    def _scores(self) -> NDArray[np.int64]:
+        """Lifted scores of the codons that there are against the residues."""
+        scoring = self.strand.scoring
+        return scoring.substitution[self.strand.numbers][:, self.target] + scoring.gap_extend
+
+    @property
+    def n_checkpoints(self) -> int:
+        """Checkpoints that the job writes, none before the first boundary."""
+        return (FRAMES * self.steps - 1) // self.strand.every
+
+    @property
+    def steps(self) -> int:
+        """Steps of three boundaries."""
+        return -(-(len(self.strand.codes) + 1) // FRAMES)
+
+    @property
+    def border_words(self) -> int:
+        """Pairs of border words of all strips."""
+        return -(-FRAMES * self.steps // WARP) * WARP * len(self.sizes)
+
+    @property
+    def cell_words(self) -> int:
+        """Words of all strips' cells in device memory."""
+        return self._cell_stride * len(self.sizes)
+
+    @property
+    def checkpoint_words(self) -> int:
+        """Words of all checkpoints."""
+        return self.checkpoint_stride * len(self.sizes) * self.n_checkpoints
+
+    @property
+    def checkpoint_stride(self) -> int:
+        """Words of a strip's part of a checkpoint."""
+        rows = rows_of_checkpoint(self.strand.n_slots, self.strand.ring)
+        return rows * self.sizes[0] * WARP
+
+    @property
+    def ends(self) -> int:
+        """Best ends that the job notes."""
+        return (self.n_checkpoints + 1) * len(self.sizes)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of device memory, those of the strand left out."""
+        words = self.cell_words + self.checkpoint_words + self._column_stride * len(self.sizes)
+        return 4 * (words + self.ends) + 8 * self.border_words
+
+    @property
+    def _cell_stride(self) -> int:
+        rows = max(self.strand.n_slots - HOT_SLOTS, 0) + FRAMES * self.strand.ring + 1
+        return rows * self.sizes[0] * WARP
+
+    @property
+    def _column_stride(self) -> int:
+        return (len(self.strand.numbers) // 2 + 2) * self.sizes[0] * WARP
+
+    @property
+    def numbers(self) -> ProteinJobNumbers:
+        """The job's row of the table, without where its parts begin."""
+        strand, scoring = self.strand, self.strand.scoring
+        return ProteinJobNumbers(
+            steps=self.steps, strips=len(self.sizes), size=self.sizes[0], last_size=self.sizes[-1],
+            boundaries=0, operations=0, columns=0, cells=0, borders=0, ends=0,
+            checkpoints=0, column_stride=self._column_stride, cell_stride=self._cell_stride,
+            checkpoint_stride=self.checkpoint_stride, residues=len(self.target),
+            final=0 if scoring.free else len(self.target), codons=len(strand.numbers),
+            symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
+            none=self.limits.none, begun=strand.table.first.usual,
+        )  # fmt: skip
+
+    def column_words(self) -> NDArray[np.int32]:
+        """Return what strips read of their columns, one strip behind the other."""
+        made, first = np.zeros((len(self.sizes), self._column_stride), np.int32), -1
+        width = self.columns + 1
+        profile = np.zeros((len(self.strand.numbers), width), np.int8)
+        profile[:, 2 : 2 + len(self.target)] = self._scores
+        # a chain begins with the first column: no codon is paired before it
+        profile[:, 1] = _LEAST_SCORE
+        start = np.concatenate([[self._before_first], self._start(width - 1)])
+        for k, size in enumerate(self.sizes):
+            own = slice(first + 1, first + 2 + columns_of_strip(size))
+            words = profile_words(profile[:, own], size), packed(start[None, own], size)
+            together = np.concatenate([part.ravel() for part in words])
+            made[k, : len(together)] = together
+            first += columns_of_strip(size)
+        return made.ravel()
+
+    @property
+    def _before_first(self) -> int:
+        """What a chain that begins has before the first column: as low as cells are."""
+        return self.limits.none - self.strand.table.first.usual
+
+    def _start(self, width: int) -> NDArray[np.int64]:
+        """Return lifted cells of a chain that begins, its points left out."""
+        begun, scoring = np.minimum(np.arange(width), len(self.target)), self.strand.scoring
+        if scoring.free:
+            return begun * scoring.gap_extend
+        return np.where(np.arange(width), -scoring.gap_open, 0)
+
+
+def packed(rows: NDArray, size: int) -> NDArray[np.int32]:
+    """Return rows of a strip's columns as words, in the order in which rows are stored."""
+    halves = rows.astype(np.int16).reshape(len(rows), WARP, 2, size // 4, 4)
+    words = np.ascontiguousarray(halves.transpose(0, 3, 1, 4, 2)).reshape(len(rows), -1)
+    return words.view(np.int32)
+
+
+def profile_words(scores: NDArray[np.int8], size: int) -> NDArray[np.int32]:
+    """Return a strip's scores, four a word: of two registers a lane both halves."""
+    lanes = scores.reshape(len(scores), WARP, 2, size)
+    words = np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)).reshape(len(scores), -1)
+    return words.view(np.int32)

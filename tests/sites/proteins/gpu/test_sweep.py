@@ -1,0 +1,104 @@
+"""Proteins in site mode on CUDA and on the CPU give the same, on a GPU or on numba's simulator."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_tools import Sequence
+from gpu_tools.hardware.device import simulated
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import SubstitutionMatrix
+from gpu_tools.model.sequences import ProteinSequence
+from gpu_tools.sites.model import load_sites
+from gpu_tools.sites.proteins.api import ProteinCase, _result, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.sites import protein_sites
+from tests import cases
+from tests.sites.proteins.test_api import (
+    BLOSUM62,
+    PROTEIN,
+    gene,
+    random_protein,
+    random_scoring,
+    random_table,
+)
+
+pytestmark = pytest.mark.cuda
+LONGEST_BASE, LONGEST_TARGET = (44, 12) if simulated() else (3000, 1300)
+SEEDS = (5,) if simulated() else range(60)
+BLOCK = 12
+
+
+def on_gpu(made: list[ProteinCase], scoring, **options):
+    """Return results with `options` of the GPU's schedule, and how many cases the CPU was left."""
+    from gpu_tools.sites.proteins.gpu.schedule import ProteinGpuOptions, align_on_gpus
+
+    left = []
+
+    def on_cpu(cases):
+        left.extend(cases)
+        return protein_align(cases, scoring, device="cpu")
+
+    options = ProteinGpuOptions(**options)
+    return align_on_gpus(made, scoring, (0,), 1, _result, on_cpu, options), len(left)
+
+
+def random_case(rng) -> ProteinCase:
+    """Return a case whose introns have nucleotides."""
+    base = cases.random_text(rng, int(rng.integers(LONGEST_BASE // 2, LONGEST_BASE)))
+    target = random_protein(rng, base, int(rng.integers(1, LONGEST_TARGET)))
+    if rng.random() < 0.5:
+        base = base.replace("N", "C")
+    table = random_table(rng, len(base))
+    table.introns = tuple(
+        intron._replace(min_length=max(intron.min_length, 1)) for intron in table.introns
+    )
+    return ProteinCase(
+        Sequence.from_text("b", base), ProteinSequence.from_text("t", target), {"+": table}
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_cases(seed):
+    rng = np.random.default_rng(seed)
+    case, scoring = random_case(rng), random_scoring(rng)
+    found, left = on_gpu([case], scoring, block=BLOCK, registers=4 + 4 * (seed % 2))
+    assert not left
+    assert found == protein_align([case], scoring, device="cpu")
+
+
+def test_a_protein_longer_than_a_strip():
+    """It has columns in several strips, which hand their borders on."""
+    rng = np.random.default_rng(9)
+    letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 34 if simulated() else 1100)
+    base = cases.random_text(rng, 20 if simulated() else 600).replace("N", "A")
+    case = ProteinCase(
+        Sequence.from_text("b", base), ProteinSequence.from_text("t", "".join(letters)),
+        {"+": random_table(rng, len(base))},
+    )  # fmt: skip
+    introns = tuple(each._replace(min_length=2) for each in case.tables["+"].introns)
+    case.tables["+"].introns = introns
+    scoring = random_scoring(rng)
+    found, left = on_gpu([case], scoring, block=BLOCK, registers=4)
+    assert not left
+    assert found == protein_align([case], scoring, device="cpu")
+
+
+@pytest.mark.skipif(simulated(), reason="too many cells for the simulator")
+def test_a_gene_on_both_strands_by_a_model():
+    scoring, base = ProteinScoring(BLOSUM62), Sequence.from_text("b", gene(9000)[0])
+    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
+    case = ProteinCase(base, ProteinSequence.from_text("p", PROTEIN), tables)
+    expected = protein_align([case] * 3, scoring, device="cpu")
+    assert protein_align([case] * 3, scoring, device="cuda") == expected
+
+
+def test_what_the_kernel_does_not_take_is_for_the_cpu():
+    """Scores of more than a byte, and bases that memory does not hold."""
+    rng = np.random.default_rng(4)
+    case, scoring = random_case(rng), random_scoring(rng)
+    large = SubstitutionMatrix("large", BLOSUM62.letters, BLOSUM62.scores * 40)
+    for own, options in ((replace(scoring, matrix=large), {}), (scoring, {"memory": 100})):
+        found, left = on_gpu([case], own, block=BLOCK, **options)
+        assert left == 1
+        assert found == protein_align([case], own, device="cpu")
