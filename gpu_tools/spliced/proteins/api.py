@@ -94,6 +94,9 @@ def protein_spliced_align(
     without predecessor if that is as good, else with the nearest one;
     `gpu_tools.splicing.proteins.walk` has the order of moves.
 
+    Memory: four rows of the protein's length for each distinct end of candidates, and three for each
+    distinct start and phase.
+
     References
     ----------
     .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence

@@ -37,7 +37,7 @@ def random_exons(rng, length, count):
     )  # fmt: skip
 
 
-def random_question(seed, longest=40):
+def random_question(seed, longest=40, residues=8, most=9):
     """Return base, protein, candidates and scoring."""
     rng = np.random.default_rng([seed, 11])
     base = cases.random_text(rng, int(rng.integers(6, longest)))
@@ -46,8 +46,8 @@ def random_question(seed, longest=40):
         base = base[:at] + "TAA" + base[at + 3 :]
     if seed % 5 == 0:
         base = base.replace("T", "N", 1)
-    target = random_protein(rng, base, int(rng.integers(1, 8)))
-    exons = random_exons(rng, len(base), int(rng.integers(1, 9)))
+    target = random_protein(rng, base, int(rng.integers(1, residues)))
+    exons = random_exons(rng, len(base), int(rng.integers(1, most)))
     scoring = random_scoring(rng)
     weights = {"exon_weight": 0.7, "intron_penalty": int(rng.integers(-2, 6))}
     return base, target, exons, replace(scoring, **weights)
@@ -113,14 +113,17 @@ def test_score_is_that_of_the_definition(seed):
         assert rescored(base, target, result, exons, scoring) == result.score
 
 
-def test_wide_cells_give_the_same():
+def test_larger_cases_rescore_and_wide_cells_give_the_same():
     for seed in range(8):
-        base, target, exons, scoring = random_question(seed)
+        base, target, exons, scoring = random_question(seed, 900, 150, 90)
         matrix = SubstitutionMatrix("large", BLOSUM62.letters, 3000 * BLOSUM62.scores)
         names = ("gap_open", "gap_extend", "frameshift", "stop", "intron_penalty")
         costs = {name: 3000 * getattr(scoring, name) for name in names}
         scores = scoring.exon_bonus(exons.scores)
         plain = align(base, target, replace(exons, scores=scores), replace(scoring, exon_weight=1))
+        if plain.score is not None:
+            weighted = replace(exons, scores=scores), replace(scoring, exon_weight=1)
+            assert rescored(base, target, plain, *weighted) == plain.score, seed
         large = replace(scoring, matrix=matrix, exon_weight=3000, **costs)
         found = align(base, target, replace(exons, scores=scores), large)
         assert found.score == (None if plain.score is None else 3000 * plain.score), seed
