@@ -7,9 +7,11 @@ exon at a *last* exit and the others at an *inner* one (a donor).
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable
+from functools import reduce, wraps
 from itertools import pairwise
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,6 +174,19 @@ class SiteTable:
         """Return whether an exon can be entered as the first and left as the last."""
         entries, exits = self.first.span, self.last.span
         return entries is not None and exits is not None and entries[0] < exits[1]
+
+
+def once_a_table(function: Callable[[SiteTable], int]) -> Callable[[SiteTable], int]:
+    """Decorate a function so that it is called once a table, however many targets ask."""
+    found: WeakKeyDictionary[SiteTable, int] = WeakKeyDictionary()
+
+    @wraps(function)
+    def of(table: SiteTable) -> int:
+        if table not in found:
+            found[table] = function(table)
+        return found[table]
+
+    return of
 
 
 def are_lines(lines) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.rising import Rising, rising_of
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import put
 from gpu_tools.splicing.strip import aligned, lanes_of
@@ -167,6 +167,7 @@ def pending_before(table: SiteTable, first: int) -> slice:
     return table.donors.listed(max(first - longest_wait(table), 0), first)
 
 
+@once_a_table
 def most_pending(table: SiteTable) -> int:
     """Return how many exits are pending at a time, at most, with one that has just come."""
     return 1 + int(_most_pending(table.donors.boundaries, longest_wait(table)))

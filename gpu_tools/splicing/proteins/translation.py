@@ -68,23 +68,23 @@ def _columns(traced: TracedProtein, question: StrandAndProtein):
     target, at, j = decode_protein(question.target), 0, traced.first
     codons, residues, phases, positives = [], [], [0], 0
 
-    def pair() -> None:
+    def pair(count: int) -> None:
         nonlocal at, j, positives
-        word = tuple(sequence[at : at + _CODON])
-        codons.append(decode_protein(acids[word][None]))
-        residues.append(target[j])
-        positives += int(scoring.substitution[scoring.codons[word], question.target[j]] > 0)
-        at, j = at + _CODON, j + 1
+        words = tuple(sequence[at : at + _CODON * count].reshape(-1, _CODON).T)
+        codons.append(decode_protein(acids[words]))
+        residues.append(target[j : j + count])
+        paired = scoring.substitution[scoring.codons[words], question.target[j : j + count]]
+        positives += int((paired > 0).sum())
+        at, j = at + _CODON * count, j + count
 
     for letter, length in traced.runs:
         if letter == CODON:
-            for _ in range(length):
-                pair()
+            pair(length)
         elif letter in INTRON:
             phase = INTRON.index(letter)
             phases.append(-phase % _CODON)
             if phase:
-                pair()
+                pair(1)
         elif letter == RESIDUE:
             codons.append("-" * length)
             residues.append(target[j : j + length])

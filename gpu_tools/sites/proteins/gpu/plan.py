@@ -109,6 +109,12 @@ class ProteinStrand:
         """Boundaries between two checkpoints, whole blocks."""
         return self.block * max(_BLOCKS, -(-len(self.codes) // (_CHECKPOINTS * self.block)))
 
+    @cached_property
+    def blocks(self) -> list[tuple[int, int]]:
+        """The first boundary of each block, and the one behind it."""
+        rows = len(self.codes) + 1
+        return [(low, min(low + self.block, rows)) for low in range(0, rows, self.block)]
+
     @property
     def splits(self) -> int:
         """Rows of an intron class."""

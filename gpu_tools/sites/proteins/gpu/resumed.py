@@ -41,8 +41,7 @@ class ResumedSweep(ProteinSweep):
         strand = job.strand
         super().__init__(strand.codes, job.target, strand.table, strand.scoring)
         self._job, self._checkpoint = job, checkpoint
-        rows = len(self.codes) + 1
-        self.blocks = [(low, min(low + strand.block, rows)) for low in range(0, rows, strand.block)]
+        self.blocks = strand.blocks
         self.states: dict[int, ProteinState] = {}
         self._exits: dict[int, NDArray] = {}
         self.best_exits = _ExitsOnDemand(self._exits_of)
