@@ -12,12 +12,14 @@ from gpu_tools.search.options import SearchOptions
 
 __all__ = ["GenomeIndex", "SearchOptions", "build_index", "find_windows", "load_index"]
 
+DEFAULTS = SearchOptions()
+
 
 def build_index(
     records: Iterable[Sequence],
     *,
     kind: str = "protein",
-    options: SearchOptions = SearchOptions(),
+    options: SearchOptions = DEFAULTS,
     threads: int | None = None,
 ) -> GenomeIndex:
     """Index the words of a genome.
@@ -52,7 +54,7 @@ def load_index(
     folder: str | PathLike,
     records: Iterable[Sequence],
     *,
-    options: SearchOptions = SearchOptions(),
+    options: SearchOptions = DEFAULTS,
 ) -> GenomeIndex:
     """Open an index that `GenomeIndex.save` wrote; its arrays are mapped from their files.
 
@@ -80,7 +82,7 @@ def load_index(
 def find_windows(
     index: GenomeIndex,
     targets: Iterable[Sequence],
-    options: SearchOptions = SearchOptions(),
+    options: SearchOptions = DEFAULTS,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[SearchWindow]:
