@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from os import PathLike
+from pathlib import Path
 
-from gpu_tools.model.sequences import Sequence
+from gpu_tools.errors import InputError
+from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.model.windows import SearchWindow
-from gpu_tools.search.index import GenomeIndex
+from gpu_tools.search.files import read_index
+from gpu_tools.search.index import GenomeIndex, Genome, indexed
 from gpu_tools.search.options import SearchOptions
+from gpu_tools.search.targets import TargetSearch
+from gpu_tools.search.words import Words
 
 __all__ = ["GenomeIndex", "SearchOptions", "build_index", "find_windows", "load_index"]
 
@@ -32,7 +40,7 @@ def build_index(
         ``protein``: words of amino acid classes in the six translated frames; a stop codon or an
         ambiguity code breaks a word. ``cdna``: words of nucleotides.
     options : SearchOptions
-        Its genetic code, word and sample count.
+        Its genetic code, shapes and sample count.
     threads : int, optional
         Threads, by default all. The index is the same for any number.
 
@@ -45,9 +53,11 @@ def build_index(
     InputError
         If the genome is empty or too large.
     ScoringError
-        If the kind is unknown, or words of that shape are too many.
+        If the kind is unknown, or there are too many words of a shape.
     """
-    raise NotImplementedError
+    genome = Genome.of(list(records))
+    words = Words.chosen(kind, len(genome.codes), options)
+    return indexed(genome, words, cpu_threads(threads))
 
 
 def load_index(
@@ -64,7 +74,7 @@ def load_index(
     records : iterable of Sequence
         The genome that the index must belong to: the same names, lengths and nucleotides.
     options : SearchOptions
-        The index must have been made with its genetic code, word and sample.
+        The index must have been made with its genetic code, shapes and sample.
 
     Returns
     -------
@@ -76,7 +86,7 @@ def load_index(
         If there is no index, it is damaged or cut short, or it belongs to another genome or to
         other options; it names the file and what was expected.
     """
-    raise NotImplementedError
+    return read_index(Path(folder), Genome.of(list(records)), options)
 
 
 def find_windows(
@@ -112,4 +122,22 @@ def find_windows(
     InputError
         If targets are not of the index's kind.
     """
-    raise NotImplementedError
+    targets, search = list(targets), TargetSearch(index, options)
+    for target in targets:
+        _check_kind(index, target)
+    progress = progress or (lambda targets: None)
+
+    def windows_of(number: int) -> list[SearchWindow]:
+        windows = search.windows(number, targets[number].codes)
+        progress(1)
+        return windows
+
+    found = map_on_threads(cpu_threads(threads), windows_of, range(len(targets)))
+    return list(chain.from_iterable(found))
+
+
+def _check_kind(index: GenomeIndex, target: Sequence) -> None:
+    if isinstance(target, ProteinSequence) != (index.kind == "protein"):
+        found = "a protein" if index.kind == "cdna" else "nucleotides"
+        expected = "proteins" if index.kind == "protein" else "nucleotides"
+        raise InputError(found, record=target.name, expected=f"{expected}, as the index is of them")

@@ -15,7 +15,7 @@ KINDS = ("protein", "cdna")
 class SearchOptions:
     """How an index is made and how windows are found.
 
-    `genetic_code`, `word` and `sample` belong to the index: an index that was made with others is
+    `genetic_code`, `shapes` and `sample` belong to the index: an index that was made with others is
     refused. The rest can change from search to search.
 
     Parameters
@@ -30,9 +30,10 @@ class SearchOptions:
         a mismatch, less the costs of introns and gaps between hits.
     genetic_code : int
         Number of a genetic code of `gpu_tools.model.genetic_codes`; cDNAs do not use it.
-    word : str, optional
-        Shape of a word: ``1`` for a symbol that counts and ``0`` for one that does not, such as
-        ``1101011``. It begins and ends with ``1``. By default the shape for the kind of index.
+    shapes : str, optional
+        Shapes of words, separated by commas: ``1`` for a symbol that counts and ``0`` for one that
+        does not, such as ``1101011``. All have as many ``1``, and begin and end with it. More
+        shapes find more and need more memory. By default those for the kind and size of genome.
     sample : int, optional
         One of so many different words is looked up, chosen by a hash; more need less memory and
         find less. By default 1 up to genomes of 1 Gb, and more for larger ones.
@@ -45,7 +46,7 @@ class SearchOptions:
     max_windows: int = 10
     min_score: int = 50
     genetic_code: int = STANDARD
-    word: str | None = None
+    shapes: str | None = None
     sample: int | None = None
     repeats: float = 30.0
 
@@ -54,13 +55,16 @@ class SearchOptions:
         for name in ("max_intron", "max_windows", "min_score"):
             if getattr(self, name) < 1:
                 raise ScoringError(f"{name} {getattr(self, name)}; expected at least 1")
-        if self.word is not None and not _is_shape(self.word):
-            raise ScoringError(f"word {self.word!r}; expected 1 and 0, beginning and ending with 1")
+        for shape in () if self.shapes is None else self.shapes.split(","):
+            if not _is_shape(shape):
+                raise ScoringError(
+                    f"shape {shape!r} of a word; expected 1 and 0, beginning and ending with 1"
+                )
         if self.sample is not None and self.sample < 1:
             raise ScoringError(f"sample {self.sample}; expected at least 1")
         if not self.repeats > 0:
             raise ScoringError(f"repeats {self.repeats}; expected a number above 0")
 
 
-def _is_shape(word: str) -> bool:
-    return set(word) <= {"0", "1"} and word.startswith("1") and word.endswith("1")
+def _is_shape(shape: str) -> bool:
+    return set(shape) <= {"0", "1"} and shape.startswith("1") and shape.endswith("1")
