@@ -11,7 +11,7 @@ from gpu_tools.model.windows import SearchWindow
 from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
 from gpu_tools.search.cpu.hits import Limits
-from gpu_tools.search.cpu.words import words_of
+from gpu_tools.search.cpu.words import plain_symbols, words_of
 from gpu_tools.search.index import GenomeIndex, reading_of
 from gpu_tools.search.options import SearchOptions
 from gpu_tools.search.windows import ChainSpan, Reach, resolved
@@ -32,8 +32,15 @@ class Costs(NamedTuple):
     intron: int
 
 
-COSTS = {"protein": Costs(12, 24, 28, 5, 10, 8), "cdna": Costs(12, 18, 24, 2, 5, 8)}
+COSTS = {"protein": Costs(12, 26, 30, 5, 10, 8), "cdna": Costs(12, 18, 24, 2, 5, 8)}
 """In the points of `SearchOptions.min_score`."""
+
+
+PLAIN = {"protein": (12, 2.2), "cdna": (24, 1.2)}
+"""Window and least entropy of stretches that words are looked up in.
+
+Those of proteins are Wootton and Federhen's (1993, Computers & Chemistry 17, 149).
+"""
 
 
 class TargetSearch:
@@ -76,7 +83,8 @@ class TargetSearch:
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""
         index, words = self.index, self.index.words
-        of_target = np.stack([words_of(target, reading) for reading in self.readings])
+        plain = plain_symbols(target, *PLAIN[index.kind])
+        of_target = np.stack([words_of(target, plain, reading) for reading in self.readings])
         found = hits.hits_of(
             index.symbols, of_target, index.bounds, index.positions, words.profiles(target),
             words.step, self.lengths, self.limits,

@@ -10,10 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.search.cpu.chains import rise
-
 MARGIN = 200
 """Nucleotides on both sides beyond everything else, for the contexts of sites."""
+RISING = (0, 256), (8, 2048), (16, 16384)
+"""Points of longer introns: first ones, and nucleotides of each further one; the least counts."""
+UNSEEN = 20
+"""Points that an exon without a hit has at most, about."""
+LEAST_COST = 4
+"""Points that the shortest intron costs with usual sites, about."""
 COPY = 0.4
 """Least score of another copy of a gene, as a share of its neighbour's."""
 
@@ -69,7 +73,8 @@ class Reach:
         return self._nucleotides(left, rate * float(self.worth[-1] - self.worth[last]))
 
     def _nucleotides(self, symbols: int, points: float) -> int:
-        intron = longest_intron(int(points), self.max_intron) if symbols else 0
+        paid = int(min(points, UNSEEN)) - LEAST_COST
+        intron = longest_intron(paid, self.max_intron) if symbols and paid >= 0 else 0
         return self.step * symbols + intron + MARGIN
 
 
@@ -83,14 +88,8 @@ def longest_intron(points: int, max_intron: int) -> int:
         for each point of their symbols with themselves.
     max_intron : int
     """
-    low, high = 0, max_intron
-    while low < high:
-        middle = (low + high + 1) // 2
-        if rise(middle) <= points:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    lengths = (every * (points - first) for first, every in RISING if points >= first)
+    return min(max(lengths, default=0), max_intron)
 
 
 def resolved(spans: list[ChainSpan], step: int, length: int) -> list[ChainSpan]:
@@ -113,20 +112,25 @@ def resolved(spans: list[ChainSpan], step: int, length: int) -> list[ChainSpan]:
     for span in sorted(spans, key=lambda s: (s.start, s.end, s.first)):
         done.append(span)
         while len(done) > 1 and done[-2].high > done[-1].low:
-            a, b = done[-2:]
-            if _are_copies(a, b):
-                border = _border(a, b, step, length)
-                done[-2:] = replace(a, high=min(a.high, border)), replace(b, low=max(b.low, border))
-                break
-            done[-2:] = [_merged(a, b)]
+            done[-2:] = _together(*done[-2:], step, length)
     return done
 
 
-def _are_copies(a: ChainSpan, b: ChainSpan) -> bool:
-    """Tell whether a chain that begins first and another one may be two copies of a gene."""
-    apart = a.end <= b.start
-    again = b.first < a.last - min(a.last - a.first, b.last - b.first) // 2
-    return apart and again and min(a.score, b.score) >= COPY * max(a.score, b.score)
+def _together(a: ChainSpan, b: ChainSpan, step: int, length: int) -> list[ChainSpan]:
+    """Return what becomes of two chains whose windows overlap, `a` beginning first.
+
+    Chains that overlap are one. A chain that is much weaker than the other one and lies in its
+    window is part of it. Else there is a border between them.
+    """
+    if b.start < a.end:
+        return [_merged(a, b)]
+    weak_a, weak_b = a.score < COPY * b.score, b.score < COPY * a.score
+    if weak_a and b.low <= a.start:
+        return [b]
+    if weak_b and b.end <= a.high:
+        return [a]
+    border = a.end if weak_a else b.start if weak_b else _border(a, b, step, length)
+    return [replace(a, high=min(a.high, border)), replace(b, low=max(b.low, border))]
 
 
 def _border(a: ChainSpan, b: ChainSpan, step: int, length: int) -> int:
@@ -136,8 +140,7 @@ def _border(a: ChainSpan, b: ChainSpan, step: int, length: int) -> int:
 
 
 def _merged(a: ChainSpan, b: ChainSpan) -> ChainSpan:
-    score = a.score + b.score if b.first >= a.last and b.start >= a.end else max(a.score, b.score)
     return ChainSpan(
         min(a.first, b.first), max(a.last, b.last), a.start, max(a.end, b.end),
-        min(a.low, b.low), max(a.high, b.high), score,
+        min(a.low, b.low), max(a.high, b.high), max(a.score, b.score),
     )  # fmt: skip

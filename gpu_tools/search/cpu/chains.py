@@ -31,7 +31,7 @@ class Links(NamedTuple):
     gap : int
         Of the opening of a gap.
     intron : int
-        Of the shortest intron.
+        Of an intron of a nucleotide, see `chance`.
     lookback : int
         So many hits before a hit are looked at, at most.
     """
@@ -45,9 +45,17 @@ class Links(NamedTuple):
 
 
 @njit(nogil=True)
-def rise(length):
-    """Return by how many points an intron of a length costs more than a short one."""
-    return min(length >> 8, 8 + (length >> 11), 16 + (length >> 14))
+def chance(nucleotides):
+    """Return 3.2 times the natural logarithm of a number of nucleotides, at least 64, about.
+
+    Scores of unrelated stretches have an exponential tail that loses a factor of e in so many
+    points. So the best hit that chance makes in a longer stretch scores as much more.
+    """
+    length, bits = max(nucleotides, 64), 0
+    while length >> (bits + 1):
+        bits += 1
+    quarters = 4 * bits + ((length << 2 >> bits) & 3)
+    return 11 * quarters // 20
 
 
 @njit(nogil=True)
@@ -75,7 +83,7 @@ def link_cost(a, b, links):
         return cost
     gap = links.gap + abs(extra) // step
     if extra > 0:
-        gap = min(gap, links.intron + rise(extra))
+        gap = min(gap, links.intron + chance(extra))
     return cost + gap
 
 

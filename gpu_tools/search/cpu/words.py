@@ -90,9 +90,49 @@ def place_words(symbols, span, step, reading, cursors, positions):
 
 
 @njit(cache=True, nogil=True)
-def words_of(symbols, reading):
-    """Return the word at each position of a target, -1 where there is none."""
-    found = np.empty(len(symbols), np.int64)
-    for position in range(len(symbols)):
-        found[position] = word_at(symbols, position, 1, *reading)
+def words_of(symbols, plain, reading):
+    """Return the word at each position of a target, -1 where there is none.
+
+    Parameters
+    ----------
+    symbols : ndarray of uint8
+    plain : ndarray of bool
+        Symbols of a stretch with few different ones, see `plain_symbols`; words begin and end with
+        none of them.
+    reading : tuple
+        See `count_words`.
+    """
+    found, reach = np.full(len(symbols), -1, np.int64), reading[0][-1]
+    for position in range(len(symbols) - reach):
+        if not plain[position] and not plain[position + reach]:
+            found[position] = word_at(symbols, position, 1, *reading)
     return found
+
+
+@njit(cache=True, nogil=True)
+def plain_symbols(symbols, window, least):
+    """Return which symbols lie in a window whose entropy is below `least` bits.
+
+    Parameters
+    ----------
+    symbols : ndarray of uint8
+        Below 32.
+    window : int
+        Symbols of a window.
+    least : float
+    """
+    plain, counts = np.zeros(len(symbols), np.bool_), np.zeros(32, np.int64)
+    bits = np.zeros(window + 1)
+    for n in range(1, window + 1):
+        bits[n] = n / window * np.log2(window / n)
+    for end in range(len(symbols)):
+        counts[symbols[end]] += 1
+        if end >= window:
+            counts[symbols[end - window]] -= 1
+        if end >= window - 1:
+            entropy = 0.0
+            for n in counts:
+                entropy += bits[n]
+            if entropy < least:
+                plain[end - window + 1 : end + 1] = True
+    return plain
