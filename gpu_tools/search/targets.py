@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.model.windows import SearchWindow
 from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
-from gpu_tools.search.cpu.hits import Limits
+from gpu_tools.search.cpu.hits import HitLimits
 from gpu_tools.search.cpu.words import plain_symbols, words_of
 from gpu_tools.search.index import GenomeIndex, reading_of
 from gpu_tools.search.options import SearchOptions
@@ -22,7 +22,7 @@ _MORE_CHAINS = 4
 """Chains for each window that is wanted, as windows may become one."""
 
 
-class Costs(NamedTuple):
+class HitCosts(NamedTuple):
     """What a kind of search demands of hits, and what links cost."""
 
     drop: int
@@ -33,7 +33,7 @@ class Costs(NamedTuple):
     intron: int
 
 
-COSTS = {"protein": Costs(12, 26, 30, 5, 10, 0), "cdna": Costs(12, 18, 24, 2, 5, 0)}
+COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24, 2, 5, 0)}
 """In the points of `SearchOptions.min_score`."""
 
 
@@ -71,7 +71,9 @@ class TargetSearch:
     def __init__(self, index: GenomeIndex, options: SearchOptions):
         self.index, self.options = index, options
         words, costs = index.words, COSTS[index.kind]
-        self.limits = Limits(costs.drop, costs.near, costs.least, int(options.repeats * index.mean))
+        self.limits = HitLimits(
+            costs.drop, costs.near, costs.least, int(options.repeats * index.mean)
+        )
         self.links = Links(
             words.step, options.max_intron, costs.symbol, costs.gap, costs.intron, _LOOKBACK
         )
@@ -82,6 +84,8 @@ class TargetSearch:
         """Return the windows of a target, the best first."""
         if not len(target):
             return []
+        target = target.view()
+        target.flags.writeable = False  # one type for compiled functions
         found = self.hits(target)
         intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
         links = self.links._replace(intron=intron)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-MARGIN = 200
+CONTEXT = 200
 """Nucleotides on both sides beyond everything else, for the contexts of sites."""
 RISING = (0, 256), (8, 2048), (16, 16384)
 """Points of longer introns: first ones, and nucleotides of each further one; the least counts."""
@@ -93,7 +93,7 @@ class Reach:
         most = min(LEAST_PAID + max(score - self.least, 0) // STEP_PAID, MOST_PAID)
         paid = max(min(int(points) + USUAL, most), COMPLETE_PAID)
         intron = longest_intron(paid, self.max_intron)
-        return self.step * symbols + intron + MARGIN
+        return self.step * symbols + intron + CONTEXT
 
 
 def longest_intron(points: int, max_intron: int) -> int:
@@ -145,7 +145,7 @@ def _together(a: ChainSpan, b: ChainSpan, step: int, length: int) -> list[ChainS
 
 def _border(a: ChainSpan, b: ChainSpan, step: int, length: int) -> int:
     """Share what lies between two copies by what each leaves out there."""
-    behind, before = step * (length - a.last) + MARGIN, step * b.first + MARGIN
+    behind, before = step * (length - a.last) + CONTEXT, step * b.first + CONTEXT
     return a.end + (b.start - a.end) * behind // (behind + before)
 
 

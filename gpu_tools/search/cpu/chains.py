@@ -63,7 +63,7 @@ def link_cost(hits, i, k, links):
     """Return what it costs that hit `k` follows hit `i` of its group, -1 if it cannot.
 
     Symbols in both hits cost `Links.symbol` each, and each hit keeps one of its own. What then lies
-    between the hits in the genome, less what lies between them in the target, is an intron or a gap.
+    between the hits in the genome, less what does in the target, is an intron or a gap.
     """
     step, first, last = links.step, hits[k, FIRST], hits[k, LAST]
     first_before, last_before = hits[i, FIRST], hits[i, LAST]

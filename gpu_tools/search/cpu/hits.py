@@ -16,7 +16,7 @@ _SLOTS = 1 << 13
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Limits(NamedTuple):
+class HitLimits(NamedTuple):
     """When an extension ends, and what counts.
 
     Attributes
@@ -93,12 +93,12 @@ def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
     bounds, positions : ndarray
         See `gpu_tools.search.index.GenomeIndex`.
     profiles : ndarray of int8, shape (2, m, symbols)
-        See `gpu_tools.search.words.Words.profiles`.
+        See `gpu_tools.search.words.WordScheme.profiles`.
     step : int
         Nucleotides of a symbol.
     lengths : ndarray of int64, shape (shapes,)
         Symbols from a word's first to its last.
-    limits : Limits
+    limits : HitLimits
 
     Returns
     -------
