@@ -18,6 +18,8 @@ from gpu_tools.search.cpu.words import count_words, place_words
 from gpu_tools.search.words import WordScheme
 
 LARGEST = 2**32 - 1
+LEAST_MEAN = 10.0
+"""Occurrences that are few in any genome."""
 _MOST_COUNTERS = 1 << 26
 
 
@@ -100,9 +102,9 @@ class GenomeIndex:
 
     @property
     def mean(self) -> float:
-        """How often a word occurs on a strand, on average."""
+        """How often a word occurs on a strand, on average, `LEAST_MEAN` at least."""
         lists = 2 * len(self.words.shapes) * self.words.number / self.words.sample
-        return max(len(self.positions) / lists, 1.0)
+        return max(len(self.positions) / lists, LEAST_MEAN)
 
     def save(self, folder: str | Path) -> None:
         """Write the index to a folder, which is made if it is missing.

@@ -95,9 +95,14 @@ class WordScheme:
         return len(AMINO_ACID_CLASSES) if self.kind == "protein" else OTHER
 
     @property
+    def weight(self) -> int:
+        """Symbols of a word that count."""
+        return self.shapes[0].count("1")
+
+    @property
     def number(self) -> int:
         """How many different words of a shape there are."""
-        return self.n_classes ** self.shapes[0].count("1")
+        return self.n_classes**self.weight
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:

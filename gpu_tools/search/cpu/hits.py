@@ -81,23 +81,23 @@ def _slot(strand, diagonal):
 
 
 @njit(cache=True, nogil=True)
-def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
+def hits_of(symbols, words, bounds, positions, profiles, step, shapes, limits):
     """Return the hits of a target.
 
     Parameters
     ----------
     symbols : ndarray of uint8
         Of the genome.
-    words : ndarray of int64, shape (shapes, m)
-        The word of each shape at each position of the target, -1 where none is looked up.
+    words : ndarray of int64, shape (rows, m)
+        Words that begin at each position of the target, -1 where none is looked up.
     bounds, positions : ndarray
         See `gpu_tools.search.index.GenomeIndex`.
     profiles : ndarray of int8, shape (2, m, symbols)
         See `gpu_tools.search.words.WordScheme.profiles`.
     step : int
         Nucleotides of a symbol.
-    lengths : ndarray of int64, shape (shapes,)
-        Symbols from a word's first to its last.
+    shapes : ndarray of int64, shape (rows, 2)
+        The shape of each row of words, and its symbols from the first to the last.
     limits : HitLimits
 
     Returns
@@ -111,8 +111,8 @@ def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
     for strand in range(2):
         profile, move = profiles[strand], -step if strand else step
         for q in range(words.shape[1]):
-            for shape in range(len(lengths)):
-                word, length = words[shape, q], lengths[shape]
+            for row in range(len(words)):
+                word, shape, length = words[row, q], shapes[row, 0], shapes[row, 1]
                 if word < 0:
                     continue
                 begin, end = bounds[shape, strand, word], bounds[shape, strand, word + 1]
