@@ -13,7 +13,7 @@ from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
 from gpu_tools.search.cpu.hits import HitLimits
 from gpu_tools.search.cpu.words import plain_symbols, words_of
-from gpu_tools.search.index import GenomeIndex, reading_of
+from gpu_tools.search.index import GenomeIndex, fixed, reading_of
 from gpu_tools.search.options import SearchOptions
 from gpu_tools.search.windows import ChainSpan, Reach, resolved
 
@@ -89,8 +89,7 @@ class TargetSearch:
         """Return the windows of a target, the best first."""
         if not len(target):
             return []
-        target = target.view()
-        target.flags.writeable = False  # one type for compiled functions
+        target = fixed(target)
         found = self.hits(target)
         intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
         links = self.links._replace(intron=intron)
