@@ -80,7 +80,7 @@ class Genome:
 class GenomeIndex:
     """Positions of the words of a genome; see `gpu_tools.search.api.build_index`.
 
-    Attributes
+    Parameters
     ----------
     genome : Genome
     words : WordScheme
