@@ -54,6 +54,14 @@ def _extended(symbols, profile, q, p, move, direction, drop):
 
 
 @njit(nogil=True)
+def _both_ways(symbols, profile, q, p, move, drop):
+    """Return the symbols before and from a pair on of its best extension, and the score."""
+    right, ahead = _extended(symbols, profile, q, p, move, 1, drop)
+    left, behind = _extended(symbols, profile, q - 1, p - move, -move, -1, drop)
+    return left, right, ahead + behind
+
+
+@njit(nogil=True)
 def _near(symbols, profile, q, p, move, length):
     """Return the score of a word with its neighbours on the sides where these add to it."""
     word = left = right = np.int32(0)
@@ -72,6 +80,16 @@ def _near(symbols, profile, q, p, move, length):
         place -= step
         left += profile[row, symbols[place]]
     return word + max(left, 0) + max(right, 0)
+
+
+@njit(nogil=True)
+def _is_promising(symbols, profile, q, p, move, length, near):
+    """Tell whether a word with its neighbours scores enough; yes where there are not all of them."""
+    first, last = p - move * _BESIDE, p + move * (length + _BESIDE - 1)
+    inside = _BESIDE <= q <= len(profile) - length - _BESIDE
+    if not inside or min(first, last) < 0 or max(first, last) >= len(symbols):
+        return True
+    return _near(symbols, profile, q, p, move, length) >= near
 
 
 @njit(nogil=True)
@@ -118,34 +136,22 @@ def hits_of(symbols, words, bounds, positions, profiles, step, shapes, limits):
                 begin, end = bounds[shape, strand, word], bounds[shape, strand, word + 1]
                 if end - begin > limits.most:
                     continue
-                inside = _BESIDE <= q < len(profile) - length - _BESIDE
-                low, high = _BESIDE * step, len(symbols) - (length + _BESIDE) * step
-                if strand:
-                    low, high = len(symbols) - high, len(symbols) - low
                 for k in range(begin, end):
                     p = np.int64(positions[k])
-                    if (
-                        inside and low <= p < high
-                        and _near(symbols, profile, q, p, move, length) < limits.near
-                    ):  # fmt: skip
+                    if not _is_promising(symbols, profile, q, p, move, length, limits.near):
                         continue
                     diagonal = p - move * q
                     slot = _slot(strand, diagonal)
-                    if (
-                        known[slot, 0] == strand and known[slot, 1] == diagonal
-                        and q < known[slot, 2]
-                    ):  # fmt: skip
+                    is_known = known[slot, 0] == strand and known[slot, 1] == diagonal
+                    if is_known and q < known[slot, 2]:
                         continue
-                    right, score = _extended(symbols, profile, q, p, move, 1, limits.drop)
-                    left, more = _extended(
-                        symbols, profile, q - 1, p - move, -move, -1, limits.drop
-                    )
-                    if score + more < limits.least:
+                    left, right, score = _both_ways(symbols, profile, q, p, move, limits.drop)
+                    if score < limits.least:
                         continue
                     known[slot, 0], known[slot, 1], known[slot, 2] = strand, diagonal, q + right
                     if count == len(found):
                         found = np.concatenate((found, np.empty_like(found)))
                     found[count, 0], found[count, 1], found[count, 2] = strand, q - left, q + right
-                    found[count, 3], found[count, 4] = p - move * left, score + more
+                    found[count, 3], found[count, 4] = p - move * left, score
                     count += 1
     return found[:count].copy()
