@@ -84,7 +84,7 @@ def _near(symbols, profile, q, p, move, length):
 
 @njit(nogil=True)
 def _is_promising(symbols, profile, q, p, move, length, near):
-    """Tell whether a word with its neighbours scores enough; yes where there are not all of them."""
+    """Tell whether a word scores enough with its neighbours, or does not have all of them."""
     first, last = p - move * _BESIDE, p + move * (length + _BESIDE - 1)
     inside = _BESIDE <= q <= len(profile) - length - _BESIDE
     if not inside or min(first, last) < 0 or max(first, last) >= len(symbols):
