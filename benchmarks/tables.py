@@ -257,8 +257,13 @@ TABLES = {
         ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
         search_rows.exhaustive,
     ),
+    "search-exhaustive-at": Table(
+        "search-at-cpu",
+        ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
+        search_rows.exhaustive,
+    ),
     "search-speed": Table(
-        "search-cpu",
+        "search-speed-cpu",
         ("genome", "index", "processor's time of it", "of the search", "elapsed", "elapsed"),
         search_rows.speed,
     ),
