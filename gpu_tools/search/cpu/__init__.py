@@ -1,0 +1,1 @@
+"""Words, hits and chains on a CPU."""
