@@ -8,22 +8,20 @@ import io
 import os
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.unfinished import new_file
 
 STANDARD_STREAM = "-"
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 _BLOCK = 1 << 17
 _HARMLESS, _LARGEST_RATIO = 1 << 28, 200
 """So many bytes any file may become; a larger one at most so many times as large as it is."""
-_NAME_PART = 40
-"""Symbols of an output's name in that of its temporary file, which must not become too long."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_HEAD = 18
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -56,7 +54,7 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         also when that shows only while reading.
     """
     try:
-        with _raw(path) as raw:
+        with open_raw(path) as raw:
             compression = compression_of(raw)
             if compression == "bgzip" and raw.seekable():
                 _check_bgzip_end(raw)
@@ -116,7 +114,16 @@ def _check_bgzip_end(raw: BinaryIO) -> None:
         raise EOFError("bgzip's end-of-file block is missing")
 
 
-def _raw(path):
+def open_raw(path: str | os.PathLike) -> AbstractContextManager[BinaryIO]:
+    """Open an input for reading its bytes as they lie there, with its checks (see `open_binary`).
+
+    Raises
+    ------
+    InputError
+        If it is a device, or a stream that has been read already.
+    OSError
+        If it cannot be opened.
+    """
     if str(path) != STANDARD_STREAM:
         state = Path(path).stat()
         _check_first(path, state)
@@ -206,7 +213,8 @@ def _check_folder(path: Path) -> None:
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside `path`; it is renamed to `path` when the block ends well.
 
-    When the block raises, the temporary file is removed and `path` stays as it was. A device or
+    When the block raises, the temporary file is removed and `path` stays as it was. That of a
+    process that is killed is removed by the next one that writes into the folder. A device or
     a pipe cannot be replaced: its own path is given. A symbolic link stays one.
 
     Raises
@@ -220,19 +228,16 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:_NAME_PART]}.", suffix=target.suffix, dir=target.parent
-        )
+        lock, temporary = new_file(target)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-    os.close(handle)
-    temporary = Path(name)
     try:
         with _written_errors(path):
             yield temporary
             _rename(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(lock)
 
 
 @contextmanager

@@ -93,7 +93,10 @@ def merge_methods(
     InputError
         If a table has no header or another one than the first, or other cases than its batch.
     """
-    header, *_ = _rows([path for tables in batches for path in tables.values()])
+    paths = [path for tables in batches for path in tables.values()]
+    header, *_ = _rows(paths)
+    if header.count("\t") < 2:
+        raise InputError("no table of cases", path=paths[0], line=1, expected="three columns")
     base, target, rest = header.split("\t", 2)
     with open_output(output) as stream:
         stream.write(f"{base}\t{target}\tmethod\tlocus\t{rest}\n")

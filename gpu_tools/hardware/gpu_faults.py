@@ -43,7 +43,7 @@ _MEANINGS = {
     "ASSERT": "a kernel failed",
 }
 """What the names of the driver's errors mean, the first that a text contains."""
-_SHOWN = 200
+_MOST_SYMBOLS = 200
 _TOLD: set[str] = set()
 Item, Result = TypeVar("Item"), TypeVar("Result")
 
@@ -139,8 +139,8 @@ def described(error: BaseException) -> str:
     text = " ".join(str(error).split()).rstrip(" .:")  # some end in a colon behind which is nothing
     for name, meaning in _MEANINGS.items():
         if name in text:
-            return f"{meaning} ({text[:_SHOWN]})"
-    return text[:_SHOWN] or type(error).__name__
+            return f"{meaning} ({text[:_MOST_SYMBOLS]})"
+    return text[:_MOST_SYMBOLS] or type(error).__name__
 
 
 def _is_fault(error: BaseException) -> bool:

@@ -61,8 +61,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving():
-    server = Server()
+def serving(kind=Server):
+    server = kind()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
