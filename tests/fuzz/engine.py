@@ -22,6 +22,8 @@ WEIGHTS = {"reader": 8, "command": 4, "fetch": 4, "slow": 0.01}
 """Inputs of a target of each kind, in relation: commands take ten times as long as readers."""
 LONGEST_WAIT = 150.0
 """Seconds without a sign of life after which a process is killed."""
+METHOD = "spawn"
+"""How processes are started."""
 _SHORTEST_WAIT = 30.0
 """The same once the time of the job is over."""
 _ROUND = 10_000
@@ -128,7 +130,7 @@ class Watch:
 
     def __init__(self, job: Job, log: Path):
         self.job, self.log = job, str(log)
-        self.context = multiprocessing.get_context("spawn")
+        self.context = multiprocessing.get_context(METHOD)
         self.state = self.context.RawArray("q", job.processes)
         self.changed = [(0, 0.0)] * job.processes
         self.start = time.monotonic()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from gpu_tools.cli.main import cli, main
 from gpu_tools.errors import GpuToolsError, printable
@@ -20,7 +20,7 @@ from tests.fuzz.targets import FORBIDDEN, corpus
 
 MOST_SECONDS, MOST_BYTES = 10, 2 << 30
 """Of processor time and of memory beyond what there was before."""
-_OLD = b"a file that is to be replaced as a whole or not at all\n"
+OLD = b"a file that is to be replaced as a whole or not at all\n"
 _STAY = ("loop", "folder")
 _NONE: set[str] = set()
 _INDEXES = (".fai", ".gzi", ".bai")
@@ -99,22 +99,31 @@ class Streams:
     def captured(self, said: list[str]) -> Iterator[None]:
         """Append what the block writes to standard error."""
         own = [os.dup(number) for number in range(3)]
-        sys.stdout.flush()
         for number, handle in enumerate((self._nothing, *self._files)):
             os.dup2(handle, number)
-        try:
-            yield
-        finally:
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
-            for number, handle in enumerate(own):
-                os.dup2(handle, number)
-                os.close(handle)
-            size = os.fstat(self._files[1]).st_size
-            said.append(os.pread(self._files[1], size, 0).decode("utf-8", "replace"))
-            for handle in self._files:
-                os.ftruncate(handle, 0)
-                os.lseek(handle, 0, os.SEEK_SET)
+        before = sys.stdin, sys.stdout, sys.stderr
+        with open(0, closefd=False) as sys.stdin, _text(1) as sys.stdout, _text(2) as sys.stderr:
+            try:
+                yield
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                sys.stdin, sys.stdout, sys.stderr = before
+        self._end(own, said)
+
+    def _end(self, own: list[int], said: list[str]) -> None:
+        for number, handle in enumerate(own):
+            os.dup2(handle, number)
+            os.close(handle)
+        size = os.fstat(self._files[1]).st_size
+        said.append(os.pread(self._files[1], size, 0).decode("utf-8", "replace"))
+        for handle in self._files:
+            os.ftruncate(handle, 0)
+            os.lseek(handle, 0, os.SEEK_SET)
+
+
+def _text(number: int) -> TextIO:
+    return open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 class Runner:
@@ -183,7 +192,7 @@ class Runner:
             may_change = name in outputs and (not code or name in stay)
             if not may_change and Path(name).read_bytes() != content:
                 yield f"{name} has changed"
-        if not code and "out" in files and "out" in outputs and Path("out").read_bytes() == _OLD:
+        if not code and "out" in files and "out" in outputs and Path("out").read_bytes() == OLD:
             yield "the output was not written"
 
 
@@ -206,7 +215,7 @@ def damaged_command(words: list[str], rng: Random) -> tuple[dict[str, bytes], li
     line += ["--quiet"] if "quiet" in known_options else []
     outputs = {output, *(word for word in words if word.startswith("a."))}
     if output == "out" and rng.random() < 0.5:
-        files["out"] = _OLD
+        files["out"] = OLD
     return files, line, outputs
 
 

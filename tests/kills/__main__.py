@@ -57,7 +57,9 @@ def figures_of(rows: list[dict], seconds: float, options) -> dict:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=300, help="of commands")
-    parser.add_argument("--workflow", type=int, default=0, metavar="N", help="kills of the workflow")
+    parser.add_argument(
+        "--workflow", type=int, default=0, metavar="N", help="kills of the workflow"
+    )
     parser.add_argument("--slurm", action="store_true", help="the workflow's jobs by SLURM")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seed", type=int, default=1)

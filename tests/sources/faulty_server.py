@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(kind=Server):
     server = kind()
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield server
