@@ -71,6 +71,11 @@ class Trier:
         self.seed, self.schedule = job.seed, schedule(job)
         self.runner, self._network = Runner(folder), None
 
+    def close(self) -> None:
+        """Stop what runs beside the inputs."""
+        if self._network:
+            self._network.close()
+
     def target(self, number: int) -> str:
         """Return the target of an input."""
         return self.schedule[number % len(self.schedule)]
@@ -115,6 +120,7 @@ def work(job: Job, share: int, first: int, state, log: str) -> None:
                     _note(log, number, trier.target(number), found)
             state[share] = job.inputs + share
         finally:
+            trier.close()
             os.chdir("/")
 
 
@@ -219,4 +225,5 @@ def replay(job: Job, number: int) -> list[str]:
         try:
             return trier.faults(number)
         finally:
+            trier.close()
             os.chdir("/")

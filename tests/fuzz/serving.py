@@ -72,6 +72,10 @@ class Network:
         self.server = self._context.__enter__()
         time.sleep = lambda seconds: None
 
+    def close(self) -> None:
+        """Stop the server."""
+        self._context.__exit__(None, None, None)
+
     def line(self, rng: Random) -> list[str]:
         """Return the arguments of a command that meets random answers."""
         self.server.answers["/"], url = answers(rng), self.server.url

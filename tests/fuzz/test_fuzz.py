@@ -20,7 +20,9 @@ INPUTS = len(kinds(slow=False))
 def trier(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", time.sleep)  # a server's clients do not wait
-    return Trier(Job(INPUTS, seed=1, processes=1, slow=False), tmp_path)
+    found = Trier(Job(INPUTS, seed=1, processes=1, slow=False), tmp_path)
+    yield found
+    found.close()
 
 
 def test_each_target_once(trier):

@@ -560,3 +560,9 @@ def test_ncbi_is_asked_as_often_as_it_allows(monkeypatch, key, seconds):
         monkeypatch.setenv("NCBI_API_KEY", key)
     client = client_of(parse_source("ncbi:NM_1.2"), Settings())
     assert client.pace.seconds == pytest.approx(seconds)
+
+
+def test_a_device_is_no_source(fetch):
+    """Reading zeros never ends."""
+    error = fetch("/dev/zero", code=1)
+    assert error == "gpu-tools: error: /dev/zero: it is a device; expected a file"
