@@ -16,6 +16,7 @@ from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.unfinished import new_file
+from gpu_tools.hardware.memory import free_disk
 
 STANDARD_STREAM = "-"
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
@@ -72,11 +73,24 @@ def _decompressed(raw: BinaryIO) -> io.BufferedReader:
     return io.BufferedReader(_Decompressed(raw), _BLOCK)
 
 
+class _Counted:
+    """What is read of a stream, a pipe among them, counted."""
+
+    def __init__(self, raw: BinaryIO):
+        self._raw, self.size = raw, 0
+
+    def read(self, size: int = -1) -> bytes:
+        text = self._raw.read(size)
+        self.size += len(text)
+        return text
+
+
 class _Decompressed(io.RawIOBase):
     """The bytes of a gzip file; one that explodes is a `gzip.BadGzipFile`."""
 
     def __init__(self, raw: BinaryIO):
-        self._raw, self._stream, self._size = raw, gzip.GzipFile(fileobj=raw), 0
+        self._raw, self._size = _Counted(raw), 0
+        self._stream = gzip.GzipFile(fileobj=self._raw)
 
     def readable(self) -> bool:
         return True
@@ -84,12 +98,9 @@ class _Decompressed(io.RawIOBase):
     def readinto(self, buffer) -> int:
         size = self._stream.readinto(buffer)
         self._size += size
-        if self._size > _HARMLESS and self._raw.seekable() and self._ratio() > _LARGEST_RATIO:
+        if self._size > _HARMLESS and self._size > _LARGEST_RATIO * self._raw.size:
             raise gzip.BadGzipFile(f"it becomes more than {_LARGEST_RATIO} times as large")
         return size
-
-    def _ratio(self) -> float:
-        return self._size / self._raw.tell()
 
     def close(self) -> None:
         self._stream.close()
@@ -203,10 +214,22 @@ def _file_of(path: str | os.PathLike) -> str:
 def _check_folder(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written (it is a folder)")
+    with suppress(FileNotFoundError):
+        path.parent.stat()  # a loop of links, say, is told as such
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
+    check_disk(path, 1)
+
+
+def check_disk(path: str | os.PathLike, size: int) -> None:
+    """Raise `OutputError` if the disk of an output has not so many bytes left."""
+    free = None if is_stream(path) else free_disk(Path(path).parent)
+    if free is not None and free < size:
+        raise OutputError(
+            f"{path}: cannot be written (it takes {size:,} bytes; the disk has {free:,} left)"
+        )
 
 
 @contextmanager
