@@ -100,6 +100,18 @@ def cut_chunked(body):
     return answer
 
 
+def chunked(body):
+    """Send all of an answer whose length is not announced."""
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+
+    return answer
+
+
 def hangs(body=b""):
     """Send a beginning and then nothing until the test ends."""
 
