@@ -73,6 +73,9 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
 
 
 def _interrupted(arrived: list[int]) -> int:
+    # Python remembers an interrupt that came out of code in a string, as numba's and dataclasses'
+    # is, and would end as if nobody had handled it; the next such code makes it forget
+    exec("pass")
     number = arrived[0] if arrived else signal.SIGINT
     return _failed("terminated" if number == signal.SIGTERM else "interrupted", _ENDED_BY + number)
 

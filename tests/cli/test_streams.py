@@ -110,3 +110,36 @@ def test_a_file_that_is_replaced_has_its_permissions(tmp_path, mode):
     with open_output(path) as stream:
         stream.write("new")
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+
+ENDED = """
+import os, signal, sys
+import click
+from gpu_tools.cli.main import main
+
+def work():
+    exec("import os, signal\\nos.kill(os.getpid(), signal.{number})\\nfor _ in range(9**7): pass")
+
+sys.exit(main([], click.command("x")(work)))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_a_signal_within_code_in_a_string(number, code):
+    """Python would end by SIGINT, although the interrupt is handled."""
+    ended = subprocess.run([sys.executable, "-c", ENDED.format(number=number)], capture_output=True)
+    assert ended.returncode == code
+    assert b"Traceback" not in ended.stderr
+
+
+def test_an_interrupt_while_the_program_is_imported():
+    script = (
+        "import sys, click\nsys.modules['click'] = None\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'gpu_tools.cli.main': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from gpu_tools.__main__ import main\nsys.exit(main())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
+    assert (ended.returncode, ended.stderr) == (130, b"gpu-tools: error: interrupted\n")

@@ -116,6 +116,8 @@ class CommandKiller:
 
     def _faults_of_end(self, process, kill: Kill, in_time: bool, folder: Path) -> Iterator[str]:
         code, errors = process.returncode, (folder / "errors").read_text("utf-8", "replace")
+        if kill.signal == signal.SIGINT and in_time and _came_before_the_program(errors):
+            return
         if code not in (0, *(CODES[kill.signal] if in_time else ())):
             yield f"exit code {code}: {errors[-1500:]}"
         if "Traceback" in errors:
@@ -157,6 +159,11 @@ class CommandKiller:
         left = {name for name in left if not is_index(name)}
         if left:
             yield f"files are left after the next run: {sorted(left)}"
+
+
+def _came_before_the_program(errors: str) -> bool:
+    """Tell whether Python itself was interrupted while it started, which no program can handle."""
+    return "KeyboardInterrupt" in errors and "gpu_tools" not in errors
 
 
 def killed(process: subprocess.Popen, kill: Kill) -> bool:
