@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.formats.files import open_output
 from tests.cli.damage import FILES
+
+ROOT = Path(__file__).parents[2]
 
 CUT = "cut --fasta base.fa --record chr1 --locus 5-10"
 CUTTING = {
@@ -125,9 +128,13 @@ sys.exit(main([], click.command("x")(work)))
 
 
 @pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
-def test_a_signal_within_code_in_a_string(number, code):
-    """Python would end by SIGINT, although the interrupt is handled."""
-    ended = subprocess.run([sys.executable, "-c", ENDED.format(number=number)], capture_output=True)
+def test_a_signal_within_code_in_a_string(tmp_path, number, code):
+    """Python with -m would end by SIGINT, although the interrupt is handled."""
+    (tmp_path / "ended.py").write_text(ENDED.format(number=number))
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "ended"], capture_output=True, env=environment, cwd=ROOT
+    )
     assert ended.returncode == code
     assert b"Traceback" not in ended.stderr
 
