@@ -20,8 +20,9 @@ from tests.fuzz.targets import COMMAND_LINES, READERS, SLOW_COMMANDS
 
 WEIGHTS = {"reader": 8, "command": 4, "fetch": 4, "slow": 0.01}
 """Inputs of a target of each kind, in relation: commands take ten times as long as readers."""
-LONGEST_WAIT = 150.0
-"""Seconds without a sign of life after which a process is killed."""
+LONGEST_WAIT = 300.0
+"""Seconds without a sign of life after which a process is killed: it may be compiling, or waiting
+for one that does."""
 METHOD = "spawn"
 """How processes are started."""
 _SHORTEST_WAIT = 30.0

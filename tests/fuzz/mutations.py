@@ -172,7 +172,8 @@ def _json(content: bytes, rng: Random) -> bytes:
     except (ValueError, RecursionError):
         return damaged(content, rng)
     places: list[tuple] = []
-    _collect(value, places)
+    if isinstance(value, dict | list):
+        _collect(value, places)
     if not places:
         return json.dumps(rng.choice(_JSON)).encode()
     holder, key = rng.choice(places)
