@@ -8,12 +8,13 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test fuzz slurm lint bench tables clean
+.PHONY: help demo test fuzz kills slurm lint bench tables clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and their proteins and show the best chains"
 	@echo "make test   run all tests"
-	@echo "make fuzz   try damaged files and hostile options: N=200 inputs a reader and a command"
+	@echo "make fuzz   try damaged files and hostile options: INPUTS=20000"
+	@echo "make kills  kill commands and the workflow at random moments: KILLS=300 WORKFLOW_KILLS=30"
 	@echo "make slurm  run the tests that need SLURM (as root, tests/slurm/one_node.sh start)"
 	@echo "make lint   check style, docstrings and workflow"
 	@echo "make bench  run the benchmarks"
@@ -31,12 +32,19 @@ test: $(VENV)/.tests
 	$(PYTEST) -n 2 -m "not slurm"
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -n 2 -m cuda
 
-# another seed, other inputs: make fuzz N=1000 SEED=2
-N ?= 200
+# another seed, other inputs: make fuzz INPUTS=1000000 SEED=2 PROCESSES=16 RECORD=fuzz.json
+INPUTS ?= 20000
+KILLS ?= 300
+WORKFLOW_KILLS ?= 30
 SEED ?= 1
+PROCESSES ?= $(shell nproc)
+RECORDED := $(if $(RECORD),--record $(RECORD))
 
 fuzz: $(VENV)/.tests
-	GPU_TOOLS_FUZZ=$(N) GPU_TOOLS_FUZZ_SEED=$(SEED) $(PYTEST) -n 2 tests/fuzz
+	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED) --processes $(PROCESSES) $(RECORDED)
+
+kills: $(VENV)/.tests
+	$(BIN)/python -m tests.kills --kills $(KILLS) --workflow $(WORKFLOW_KILLS) --seed $(SEED) --processes $(PROCESSES) $(RECORDED)
 
 slurm: $(VENV)/.tests
 	$(PYTEST) -m slurm -s

@@ -21,7 +21,9 @@ COMMANDS = (
     "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align", "warm-up",
 )  # fmt: skip
 _SHOWN = 60
-BAD_INPUT, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+BAD_INPUT, WRONG_USAGE = 1, 2
+_ENDED_BY = 128
+"""What a shell adds to the number of the signal that ended a program."""
 
 
 @click.group(
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
     Returns
     -------
     int
-        0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted.
+        0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted, 143 when terminated.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _open_missing_streams()
@@ -61,13 +63,21 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
         _abandon_output()  # the reader went away: leave quietly
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        return _failed("interrupted", INTERRUPTED)
+        return _interrupted(arrived)
     except Exception as error:
         if arrived:  # compiled code and libraries turn interrupts into errors of their own
-            return _failed("interrupted", INTERRUPTED)
+            return _interrupted(arrived)
         if "--debug" in arguments or (reason := _reason(error)) is None:
             raise
         return _failed(reason, BAD_INPUT)
+
+
+def _interrupted(arrived: list[int]) -> int:
+    # Python remembers an interrupt that came out of code in a string, as numba's and dataclasses'
+    # is, and would end as if nobody had handled it; the next such code makes it forget
+    exec("pass")
+    number = arrived[0] if arrived else signal.SIGINT
+    return _failed("terminated" if number == signal.SIGTERM else "interrupted", _ENDED_BY + number)
 
 
 def _reason(error: Exception) -> str | None:

@@ -43,7 +43,7 @@ def read_case_rows(path: PathLike) -> list[CaseRow]:
         As `tables.read_table`, or if a locus is not NAME:START-END.
     """
     rows = []
-    for line, row in read_table(path, CaseRow._fields):
+    for line, row in read_table(path, CaseRow._fields, comments=False):
         locus = Locus.parse(row["locus"])
         if locus is None:
             raise Location(path, line).error(f"no locus {row['locus']!r}", "NAME:START-END")

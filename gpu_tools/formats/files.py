@@ -8,22 +8,21 @@ import io
 import os
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.unfinished import new_file
+from gpu_tools.hardware.memory import free_disk
 
 STANDARD_STREAM = "-"
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 _BLOCK = 1 << 17
 _HARMLESS, _LARGEST_RATIO = 1 << 28, 200
 """So many bytes any file may become; a larger one at most so many times as large as it is."""
-_NAME_PART = 40
-"""Symbols of an output's name in that of its temporary file, which must not become too long."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_HEAD = 18
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -56,7 +55,7 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         also when that shows only while reading.
     """
     try:
-        with _raw(path) as raw:
+        with open_raw(path) as raw:
             compression = compression_of(raw)
             if compression == "bgzip" and raw.seekable():
                 _check_bgzip_end(raw)
@@ -74,11 +73,24 @@ def _decompressed(raw: BinaryIO) -> io.BufferedReader:
     return io.BufferedReader(_Decompressed(raw), _BLOCK)
 
 
+class _Counted:
+    """What is read of a stream, a pipe among them, counted."""
+
+    def __init__(self, raw: BinaryIO):
+        self._raw, self.size = raw, 0
+
+    def read(self, size: int = -1) -> bytes:
+        text = self._raw.read(size)
+        self.size += len(text)
+        return text
+
+
 class _Decompressed(io.RawIOBase):
     """The bytes of a gzip file; one that explodes is a `gzip.BadGzipFile`."""
 
     def __init__(self, raw: BinaryIO):
-        self._raw, self._stream, self._size = raw, gzip.GzipFile(fileobj=raw), 0
+        self._raw, self._size = _Counted(raw), 0
+        self._stream = gzip.GzipFile(fileobj=self._raw)
 
     def readable(self) -> bool:
         return True
@@ -86,12 +98,9 @@ class _Decompressed(io.RawIOBase):
     def readinto(self, buffer) -> int:
         size = self._stream.readinto(buffer)
         self._size += size
-        if self._size > _HARMLESS and self._raw.seekable() and self._ratio() > _LARGEST_RATIO:
+        if self._size > _HARMLESS and self._size > _LARGEST_RATIO * self._raw.size:
             raise gzip.BadGzipFile(f"it becomes more than {_LARGEST_RATIO} times as large")
         return size
-
-    def _ratio(self) -> float:
-        return self._size / self._raw.tell()
 
     def close(self) -> None:
         self._stream.close()
@@ -116,7 +125,16 @@ def _check_bgzip_end(raw: BinaryIO) -> None:
         raise EOFError("bgzip's end-of-file block is missing")
 
 
-def _raw(path):
+def open_raw(path: str | os.PathLike) -> AbstractContextManager[BinaryIO]:
+    """Open an input for reading its bytes as they lie there, with its checks (see `open_binary`).
+
+    Raises
+    ------
+    InputError
+        If it is a device, or a stream that has been read already.
+    OSError
+        If it cannot be opened.
+    """
     if str(path) != STANDARD_STREAM:
         state = Path(path).stat()
         _check_first(path, state)
@@ -196,17 +214,30 @@ def _file_of(path: str | os.PathLike) -> str:
 def _check_folder(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written (it is a folder)")
+    with suppress(FileNotFoundError):
+        path.parent.stat()  # a loop of links, say, is told as such
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"{path}: cannot be written (no permission in {path.parent})")
+    check_disk(path, 1)
+
+
+def check_disk(path: str | os.PathLike, size: int) -> None:
+    """Raise `OutputError` if the disk of an output has not so many bytes left."""
+    free = None if is_stream(path) else free_disk(Path(path).parent)
+    if free is not None and free < size:
+        raise OutputError(
+            f"{path}: cannot be written (it takes {size:,} bytes; the disk has {free:,} left)"
+        )
 
 
 @contextmanager
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary path beside `path`; it is renamed to `path` when the block ends well.
 
-    When the block raises, the temporary file is removed and `path` stays as it was. A device or
+    When the block raises, the temporary file is removed and `path` stays as it was. That of a
+    process that is killed is removed by the next one that writes into the folder. A device or
     a pipe cannot be replaced: its own path is given. A symbolic link stays one.
 
     Raises
@@ -220,19 +251,16 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:_NAME_PART]}.", suffix=target.suffix, dir=target.parent
-        )
+        lock, temporary = new_file(target)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-    os.close(handle)
-    temporary = Path(name)
     try:
         with _written_errors(path):
             yield temporary
             _rename(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(lock)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, repla
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
 _SEQUENCE_REGION = "##sequence-region"
+_REGION = re.compile(rf"{_SEQUENCE_REGION}\s+(\S+)\s+[0-9]+\s+([0-9]{{1,18}})\s*")
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
@@ -93,7 +95,10 @@ def merge_methods(
     InputError
         If a table has no header or another one than the first, or other cases than its batch.
     """
-    header, *_ = _rows([path for tables in batches for path in tables.values()])
+    paths = [path for tables in batches for path in tables.values()]
+    header, *_ = _rows(paths)
+    if header.count("\t") < 2:
+        raise InputError("no table of cases", path=paths[0], line=1, expected="three columns")
     base, target, rest = header.split("\t", 2)
     with open_output(output) as stream:
         stream.write(f"{base}\t{target}\tmethod\tlocus\t{rest}\n")
@@ -162,9 +167,13 @@ def _write_models(
 ) -> None:
     bodies = [_gff3_body(path) for path in inputs]
     regions: dict[str, str] = {}
-    for line in (line for body in bodies for _, line in body if line.startswith(_SEQUENCE_REGION)):
-        seqid = line.split()[1]
-        regions[seqid] = max(regions.get(seqid, line), line, key=_region_end)
+    ends: dict[str, int] = {}
+    for path, body in zip(inputs, bodies, strict=True):
+        for number, line in body:
+            if line.startswith(_SEQUENCE_REGION):
+                seqid, end = _region(path, number, line)
+                if end > ends.get(seqid, 0):
+                    regions[seqid], ends[seqid] = line, end
     files = zip(inputs, bodies, strict=True)
     found = (model for path, body in files for model in read_models(features(path, body)))
     models = [model for model in found if chosen(model.transcript)]
@@ -173,8 +182,13 @@ def _write_models(
         stream.writelines(gene_lines(models))
 
 
-def _region_end(line: str) -> int:
-    return int(line.split()[3])
+def _region(path: PathLike, number: int, line: str) -> tuple[str, int]:
+    """Return the name and the end of a sequence region."""
+    match = _REGION.fullmatch(line)
+    if not match:
+        expected = f"{_SEQUENCE_REGION} NAME START END"
+        raise InputError("a broken line", path=path, line=number, expected=expected)
+    return match[1], int(match[2])
 
 
 def _gff3_body(path: PathLike) -> list[tuple[int, str]]:
@@ -201,11 +215,19 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
         with _bam(path) as source:
             for name, length in zip(source.references, source.lengths, strict=True):
                 lengths[name] = max(length, lengths.get(name, 0))
-            texts += [record.to_dict() for record in source]
+            texts += [(path, record.to_dict()) for record in source]
     head = header(lengths)
-    records = [pysam.AlignedSegment.from_dict(text, head) for text in texts]
+    records = [_aligned(path, text, head) for path, text in texts]
     records.sort(key=lambda record: (record.reference_id, record.reference_start))
     write_indexed(output, head, records)
+
+
+def _aligned(path: PathLike, text: dict, head: pysam.AlignmentHeader) -> pysam.AlignedSegment:
+    try:
+        with quiet_htslib():
+            return pysam.AlignedSegment.from_dict(text, head)
+    except ValueError as error:
+        raise InputError(f"a broken record of BAM ({error})", path=path) from None
 
 
 @contextmanager

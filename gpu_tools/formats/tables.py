@@ -49,11 +49,14 @@ def write_table(
 
 
 def read_table(
-    path: str | os.PathLike, required_columns: Sequence[str], optional_columns: Sequence[str] = ()
+    path: str | os.PathLike,
+    required_columns: Sequence[str],
+    optional_columns: Sequence[str] = (),
+    comments: bool = True,
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield the rows of a table with a header line.
 
-    Blank lines and lines that begin with ``#`` are skipped, other columns are ignored.
+    Blank lines are skipped, other columns are ignored.
 
     Parameters
     ----------
@@ -61,6 +64,9 @@ def read_table(
         Plain or compressed file; ``-`` is standard input.
     required_columns, optional_columns : sequence of str
         Columns to take, in any order in the file.
+    comments : bool
+        Skip lines that begin with ``#``. A table of this package's has none, but may have a row
+        whose first name begins so.
 
     Yields
     ------
@@ -74,7 +80,7 @@ def read_table(
         For a file without a header line, a required column that is missing or empty, a column
         that occurs twice, or a line whose number of fields differs from the header's.
     """
-    yield from parse_table(path, read_lines(path), required_columns, optional_columns)
+    yield from parse_table(path, read_lines(path), required_columns, optional_columns, comments)
 
 
 def parse_table(
@@ -82,9 +88,11 @@ def parse_table(
     lines: Iterable[tuple[int, str]],
     required_columns: Sequence[str],
     optional_columns: Sequence[str] = (),
+    comments: bool = True,
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield the rows of numbered lines as `read_table` does; `path` is named in errors."""
-    filled = ((n, line) for n, line in lines if line.strip() and not line.startswith("#"))
+    comment = "#" if comments else "\n"  # no line holds its end
+    filled = ((n, line) for n, line in lines if line.strip() and not line.startswith(comment))
     number, header = next(filled, (None, None))
     if header is None:
         raise InputError(

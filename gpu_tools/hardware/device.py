@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
 from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.gpu_faults import described
 
 _SPECIFICATION = re.compile(r"(auto|cpu|cuda|cuda:[0-9]{1,4}(,[0-9]{1,4})*)")
 MOST_CPU_THREADS = 1024
 """More threads of a CPU than this are not started: each needs memory."""
+_AUTO: ContextVar[bool] = ContextVar("auto", default=False)
 
 
 @dataclass(frozen=True)
 class Device:
-    """A resolved device: ``cpu``, or ``cuda`` with the ordinals of the GPUs to use."""
+    """A resolved device: ``cpu``, or ``cuda`` with the ordinals of the GPUs to use.
+
+    `or_cpu` tells whether the CPU does the work of GPUs that fail.
+    """
 
     kind: str
     ordinals: tuple[int, ...] = ()
+    or_cpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,17 +76,60 @@ def list_gpus() -> list[Gpu]:
         return [Gpu(0, "CUDA simulator", "9.0", 0, "none", "simulator")]
     if not cuda.is_available():
         raise DeviceError(f"no usable CUDA device: {_reason(cuda)}")
-    return [_describe(ordinal) for ordinal in range(len(cuda.gpus))]
+    try:
+        found = [_describe(ordinal) for ordinal in range(len(cuda.gpus))]
+        problem = _problem(found, *_needs_of_compiler())
+    except Exception as error:  # the driver's own exception types differ between versions
+        raise DeviceError(f"no usable CUDA device: {described(error)}") from None
+    if problem:
+        raise DeviceError(f"no usable CUDA device: {problem}")
+    _, lowest = _needs_of_compiler()
+    return [gpu for gpu in found if _numbers(gpu.compute_capability) >= lowest]
+
+
+@cache
+def _needs_of_compiler() -> tuple[int, tuple[int, int]]:
+    """Return the version of CUDA that compiles, and the least compute capability it knows."""
+    nvrtc = importlib.import_module("numba.cuda.cudadrv.nvrtc")
+    return nvrtc._get_nvrtc_version()[0], nvrtc.get_lowest_supported_cc()
+
+
+def _problem(found: list[Gpu], version: int, lowest: tuple[int, int]) -> str | None:
+    """Return why kernels that are compiled by a version of CUDA run on none of the GPUs."""
+    if not found:
+        return _none_visible()
+    first = found[0]
+    if _numbers(first.driver)[0] < version:
+        return f"the driver is for CUDA {first.driver}; expected one for CUDA {version}.0 or later"
+    if all(_numbers(gpu.compute_capability) < lowest for gpu in found):
+        least = ".".join(map(str, lowest))
+        has = f"{first.name} has compute capability {first.compute_capability}"
+        return f"{has}; expected {least} or later"
+    return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _none_visible() -> str:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return "the CUDA driver reports none"
+    return f"CUDA_VISIBLE_DEVICES is {visible!r}, which names no GPU of this machine"
 
 
 def _import_cuda():
     try:
         importlib.import_module("numba_cuda")
-        return importlib.import_module("numba.cuda")
+        cuda = importlib.import_module("numba.cuda")
     except ImportError as error:
         raise DeviceError(
             f"numba-cuda cannot be imported ({error}); install the extra gpu-tools[cuda]"
         ) from None
+    # what fails is told by this package, in one line
+    logging.getLogger("numba.cuda").setLevel(logging.CRITICAL + 1)
+    return cuda
 
 
 def _reason(cuda) -> str:
@@ -84,9 +137,18 @@ def _reason(cuda) -> str:
         cuda.detect()
         cuda.get_current_device()
     except Exception as error:  # the driver's own exception types differ between versions
-        # some end in a colon behind which nothing comes
-        return " ".join(str(error).split()).rstrip(" .:") or type(error).__name__
-    return "the CUDA driver reports none"
+        return _none_visible() if "NO_DEVICE" in str(error) else described(error)
+    return _none_visible()
+
+
+@contextmanager
+def as_auto() -> Iterator[None]:
+    """Have devices that are resolved within the block give way to the CPU, as ``auto`` does."""
+    token = _AUTO.set(True)
+    try:
+        yield
+    finally:
+        _AUTO.reset(token)
 
 
 @cache
@@ -131,7 +193,8 @@ def resolve(specification: str = "auto") -> Device:
         if specification == "auto":
             return Device("cpu")
         raise
-    return Device("cuda", _chosen(specification, available))
+    or_cpu = specification == "auto" or _AUTO.get()
+    return Device("cuda", _chosen(specification, available), or_cpu)
 
 
 def _chosen(specification: str, available: set[int]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.device import Gpu, list_gpus, resolve
+from gpu_tools.hardware.device import Gpu, as_auto, list_gpus, resolve
 
 _log = logging.getLogger(__name__)
 FOLDER = "GPU_TOOLS_LOCKS"
@@ -36,7 +36,8 @@ def reserved(specification: str) -> Iterator[str]:
     Yields
     ------
     str
-        The specification of what is held: ``cpu``, or ``cuda:`` with ordinals.
+        The specification of what is held: ``cpu``, or ``cuda:`` with ordinals. What ``auto`` holds
+        gives way to the CPU if it fails within the block.
 
     Raises
     ------
@@ -56,6 +57,8 @@ def reserved(specification: str) -> Iterator[str]:
             ordinals = device.ordinals
         else:
             ordinals = _any_of(held, list(known.values()), specification == "auto")
+        if specification == "auto":
+            held.enter_context(as_auto())
         yield f"cuda:{','.join(map(str, ordinals))}" if ordinals else "cpu"
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gpu_tools.hardware.batches import within_limit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device
+from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.local.anchors import score_reached
@@ -85,13 +86,14 @@ def search_pairs(
     def on_cpu(pair: SequencePair) -> list[PairwiseAlignment]:
         return _finished(pair, _tiles_on_cpu(pair, search), search, done)
 
-    if where.kind == "cpu":
-        return map_on_threads(threads, on_cpu, made)
-    finish = partial(_finished, search=search, done=done)
-    results = []
-    for batch, tiles in prefetch(_from_gpus(made, search, where.ordinals), 1):
-        results += map_on_threads(threads, finish, batch, tiles)
-    return results
+    def on_gpus(ordinals: tuple[int, ...]) -> list[list[PairwiseAlignment]]:
+        finish = partial(_finished, search=search, done=done)
+        results = []
+        for batch, tiles in prefetch(_from_gpus(made, search, ordinals), 1):
+            results += map_on_threads(threads, finish, batch, tiles)
+        return results
+
+    return on_gpu_or_cpu(where, on_gpus, partial(map_on_threads, threads, on_cpu, made))
 
 
 def _finished(

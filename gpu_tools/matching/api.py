@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
+from numpy.typing import NDArray
+
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import Device, cpu_threads, resolve
+from gpu_tools.hardware.gpu_faults import GpuUntilItFails
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.cpu.ends import Finder
@@ -125,8 +128,8 @@ def scan_exact(
     where = resolve(device)
     made = text_blocks(texts, Context(after=after), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
-        searcher = _searcher(library(probes, patterns.matches), where, cpu_threads(threads))
-        reported, find = _reported(blocks, progress), searcher.find
+        find = _search(library(probes, patterns.matches), where, cpu_threads(threads))
+        reported = _reported(blocks, progress)
         yield from exact.occurrences(reported, find, probes, patterns.names, names)
 
 
@@ -273,13 +276,16 @@ def scan_approximate(
             yield from approximate.within(reported, find, tracer)
 
 
-def _searcher(found: Library, where: Device, threads: int):
+def _search(found: Library, where: Device, threads: int) -> Callable[[TextBlock], NDArray]:
+    """Return the function that finds exact occurrences."""
     searcher = Searcher(found, threads)
-    if where.kind == "cpu":
-        return searcher
-    from gpu_tools.matching.gpu.exact import DeviceSearcher
 
-    return DeviceSearcher(searcher, where.ordinals)
+    def on_gpus(ordinals: tuple[int, ...]) -> Callable[[TextBlock], NDArray]:
+        from gpu_tools.matching.gpu.exact import DeviceSearcher
+
+        return DeviceSearcher(searcher, ordinals).find
+
+    return GpuUntilItFails(where, on_gpus, searcher.find)
 
 
 def _find(finder: Finder, errors: int | None, where: Device) -> Find:
@@ -289,16 +295,17 @@ def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     find = _find_by_recurrence(finder, where) if chosen.others else lambda text_block: NO_HITS
     if not chosen.probes:
         return find
-    searcher = _searcher(library(chosen.probes, finder.matches), where, finder.threads)
-    return seeds.SeedFinder(finder, chosen, searcher.find, find).find
+    find_seeds = _search(library(chosen.probes, finder.matches), where, finder.threads)
+    return seeds.SeedFinder(finder, chosen, find_seeds, find).find
 
 
 def _find_by_recurrence(finder: Finder, where: Device) -> Find:
-    if where.kind == "cpu":
-        return finder.find
-    from gpu_tools.matching.gpu.ends import DeviceFinder
+    def on_gpus(ordinals: tuple[int, ...]) -> Find:
+        from gpu_tools.matching.gpu.ends import DeviceFinder
 
-    return DeviceFinder(finder, where.ordinals).find
+        return DeviceFinder(finder, ordinals).find
+
+    return GpuUntilItFails(where, on_gpus, finder.find)
 
 
 def _reported(blocks: Iterable[TextBlock], progress: Progress | None) -> Iterator[TextBlock]:

@@ -267,7 +267,7 @@ def _read_phases(paths: Iterable[Path]) -> dict[tuple[str, int, int], str]:
 
 
 def _read_accuracy(path: Path) -> list[dict]:
-    rows = list(read_table(path, _ACCURACY, _RATIOS)) if path.exists() else []
+    rows = list(read_table(path, _ACCURACY, _RATIOS, comments=False)) if path.exists() else []
     for line, row in rows:
         for name in (*_ACCURACY[1:], *_RATIOS[3:]):
             if row[name] is not None:
@@ -300,7 +300,7 @@ def _job(folder: Path, rule: str, batch: Path) -> Job | None:
 
 def _numbers(path: Path, column: str) -> list[float]:
     """Return the numbers of a column; what was too short to be measured has none."""
-    rows = [(line, row[column]) for line, row in read_table(path, (column,))]
+    rows = [(line, row[column]) for line, row in read_table(path, (column,), comments=False)]
     return [Location(path, n).number(text, column) for n, text in rows if text not in _UNKNOWN]
 
 

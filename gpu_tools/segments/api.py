@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from numpy.typing import ArrayLike
 
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.model.results import Segment, Segments, Submatrix
 from gpu_tools.segments.cpu import best_segment as cpu
 from gpu_tools.segments.cpu import maximal_segments as maximal_cpu
@@ -66,14 +69,18 @@ def max_segment(
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
     where = resolve(device)
-    if where.kind == "cpu":
+
+    def on_cpu() -> tuple | None:
         summaries = cpu.summaries(numbers, units.scale, cpu_threads(threads))
-        found = locate(numbers, units.scale, summaries, cpu.TILE)
-    else:
+        return locate(numbers, units.scale, summaries, cpu.TILE)
+
+    def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
         from gpu_tools.segments.gpu import best_segment as cuda
 
-        summaries = cuda.summaries(numbers, units.scale, where.ordinals)
-        found = locate(numbers, units.scale, summaries, cuda.TILE)
+        summaries = cuda.summaries(numbers, units.scale, ordinals)
+        return locate(numbers, units.scale, summaries, cuda.TILE)
+
+    found = on_gpu_or_cpu(where, on_gpus, on_cpu)
     if found is None:
         return None
     start, end, total = found
@@ -135,12 +142,14 @@ def max_segments(
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
     where = resolve(device)
-    if where.kind == "cpu":
-        starts, ends, sums = maximal_cpu.maximal(numbers, units.scale, cpu_threads(threads))
-    else:
+
+    def on_gpus(ordinals: tuple[int, ...]) -> tuple:
         from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
-        starts, ends, sums = maximal_cuda.maximal(numbers, units.scale, where.ordinals)
+        return maximal_cuda.maximal(numbers, units.scale, ordinals)
+
+    on_cpu = partial(maximal_cpu.maximal, numbers, units.scale, cpu_threads(threads))
+    starts, ends, sums = on_gpu_or_cpu(where, on_gpus, on_cpu)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
 
@@ -191,12 +200,14 @@ def max_submatrix(
     units = choose_units(numbers)
     where = resolve(device)
     oriented = orient(numbers)
-    if where.kind == "cpu":
-        found = submatrix_cpu.best_rectangle(oriented, units.scale, cpu_threads(threads))
-    else:
+
+    def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
         from gpu_tools.segments.gpu import submatrix as submatrix_cuda
 
-        found = submatrix_cuda.best_rectangle(oriented, units.scale, where.ordinals)
+        return submatrix_cuda.best_rectangle(oriented, units.scale, ordinals)
+
+    on_cpu = partial(submatrix_cpu.best_rectangle, oriented, units.scale, cpu_threads(threads))
+    found = on_gpu_or_cpu(where, on_gpus, on_cpu)
     if found is None:
         return None
     total, rectangle = found

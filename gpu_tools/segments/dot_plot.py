@@ -6,7 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
+from gpu_tools.hardware.memory import check_memory
 
+_BYTES_PER_CELL = 3
+"""Of the dot plot, and of the symbols that are equal."""
 LARGEST = 2**15
 """Scores stay below this magnitude, so that a cell takes 16 bits."""
 
@@ -36,7 +39,7 @@ def dot_plot(
     Raises
     ------
     InputError
-        If a score does not fit into 16 bits.
+        If a score does not fit into 16 bits, or the dot plot does not fit into memory.
 
     Examples
     --------
@@ -48,6 +51,8 @@ def dot_plot(
     for score in (match, mismatch):
         if abs(score) >= LARGEST:
             raise InputError(f"score {score}", expected=f"a magnitude below {LARGEST}")
+    cells = f"{len(rows):,} times {len(columns):,} cells"
+    check_memory(_BYTES_PER_CELL * len(rows) * len(columns), cells)
     equal = rows[:, None] == columns
     if never is not None:
         equal &= columns != never

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -196,16 +197,17 @@ def site_align(
         finish = partial(_finished, scoring=scoring, trace=trace)
         return align_on_cpu(cases, scoring, threads, finish, done)
 
-    if where.kind == "cpu":
-        return on_cpu(cases)
-    from gpu_tools.sites.gpu import chains, schedule
+    def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
+        from gpu_tools.sites.gpu import chains, schedule
 
-    def finish_on_gpu(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
-        result = _finished(case, strand, found, scoring, chains.trace)
-        done(case.cells)
-        return result
+        def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
+            result = _finished(case, strand, found, scoring, chains.trace)
+            done(case.cells)
+            return result
 
-    return schedule.align_on_gpus(cases, scoring, where.ordinals, threads, finish_on_gpu, on_cpu)
+        return schedule.align_on_gpus(cases, scoring, ordinals, threads, finish, on_cpu)
+
+    return on_gpu_or_cpu(where, on_gpus, partial(on_cpu, cases))
 
 
 def _finished(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tools.errors import FetchError, InputError
-from gpu_tools.formats.files import check_writable, open_binary
+from gpu_tools.formats.files import check_writable, open_binary, open_raw
 from gpu_tools.formats.sequences.fasta import iterate_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.sources.http import Request, TemporaryError, shown
@@ -164,7 +164,7 @@ def _check_sum(source: Source, address: str, path: Path) -> None:
 
 def _digest(path: Path, method: str) -> str:
     try:
-        with open(path, "rb") as stream:
+        with open_raw(path) as stream:
             return hashlib.file_digest(stream, method).hexdigest()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None

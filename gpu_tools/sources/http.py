@@ -15,6 +15,7 @@ import requests
 import tenacity
 
 from gpu_tools.errors import FetchError, InputError, OutputError
+from gpu_tools.formats.files import check_disk
 from gpu_tools.model.json_model import parse_json
 from gpu_tools.sources.pace import Pace
 from gpu_tools.sources.partial import PartialFile
@@ -68,13 +69,14 @@ class Patience:
 
     `timeout` is for a connection and for each further part of an answer; `first_wait` doubles
     with each retry, up to `longest_wait`. After a server that demands more than
-    `longest_wait` there is no further attempt.
+    `longest_wait` there is no further attempt. A download has at most so many bytes.
     """
 
     attempts: int = 5
     timeout: float = 60.0
     first_wait: float = 1.0
     longest_wait: float = 120.0
+    most_bytes: int = 100 << 30
 
 
 class Client:
@@ -170,9 +172,28 @@ class Client:
                 if whole is None:  # the file is complete already, or of another version
                     part.restart()
                     raise TemporaryError(f"an answer {status} without the requested part", 0.0)
-            part.append(response.iter_content(_CHUNK))
+            length = response.headers.get("Content-Length", "")
+            self._check_size(part, int(length) if length.isdecimal() and len(length) < 19 else 0)
+            part.append(self._bounded(part, response.iter_content(_CHUNK)))
         if whole is not None and part.size != whole:
             raise TemporaryError(f"{part.size} bytes of {whole}", 0.0)
+
+    def _check_size(self, part: PartialFile, more: int) -> None:
+        """Raise an error before a download that is too large for patience or for the disk."""
+        whole = part.size + more
+        if whole > self.patience.most_bytes:
+            raise FetchError(f"{whole:,} bytes; expected at most {self.patience.most_bytes:,}")
+        check_disk(part.path, more)
+
+    def _bounded(self, part: PartialFile, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield chunks until there are too many: a server need not say how much it sends."""
+        size = part.size
+        for chunk in chunks:
+            size += len(chunk)
+            if size > self.patience.most_bytes:
+                part.restart()
+                raise FetchError(f"more than {self.patience.most_bytes:,} bytes")
+            yield chunk
 
     @contextlib.contextmanager
     def _answer(self, request: Request, headers: dict[str, str]) -> Iterator[requests.Response]:

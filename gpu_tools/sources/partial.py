@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import is_stream
+from gpu_tools.formats.unfinished import new_file
 from gpu_tools.hardware.own_files import open_own
 from gpu_tools.model.json_model import parse_json
 
@@ -143,9 +144,9 @@ def _open_shared(path: Path) -> PartialFile | None:
 
 
 def _private(target: Path, anywhere: bool) -> PartialFile:
-    folder = None if anywhere else target.parent
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=folder)
-    return PartialFile(Path(name), open(handle, "r+b"))
+    beside = Path(tempfile.gettempdir(), target.name) if anywhere else target
+    handle, path = new_file(beside, ".part")
+    return PartialFile(path, open(handle, "r+b"))
 
 
 def _read_note(path: Path) -> dict[str, str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -138,11 +141,14 @@ def spliced_align_many(
     where = resolve(device)
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, _mode_of(scoring, reading), threads, done)
-    if where.kind == "cpu":
-        return schedule.align_on_cpu(columns, scoring, threads, done)
-    from gpu_tools.spliced.gpu.schedule import align_on_gpus
 
-    return align_on_gpus(columns, scoring, where.ordinals, threads, done)
+    def on_gpus(ordinals: tuple[int, ...]) -> Sequence[SplicedAlignment]:
+        from gpu_tools.spliced.gpu.schedule import align_on_gpus
+
+        return align_on_gpus(columns, scoring, ordinals, threads, done)
+
+    on_cpu = partial(schedule.align_on_cpu, columns, scoring, threads, done)
+    return on_gpu_or_cpu(where, on_gpus, on_cpu)
 
 
 def spliced_scores(
@@ -179,12 +185,14 @@ def spliced_scores(
     if scoring.ends == "free":
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
         return _masked([result.score for result in found])
-    if where.kind == "cpu":
-        scores = schedule.scores_on_cpu(columns, scoring, threads)
-    else:
+
+    def on_gpus(ordinals: tuple[int, ...]) -> NDArray[np.int64]:
         from gpu_tools.spliced.gpu.schedule import score_on_gpus
 
-        scores = score_on_gpus(columns, scoring, where.ordinals, threads)
+        return score_on_gpus(columns, scoring, ordinals, threads)
+
+    on_cpu = partial(schedule.scores_on_cpu, columns, scoring, threads)
+    scores = on_gpu_or_cpu(where, on_gpus, on_cpu)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
 
 

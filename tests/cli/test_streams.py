@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.formats.files import open_output
 from tests.cli.damage import FILES
+
+ROOT = Path(__file__).parents[2]
 
 CUT = "cut --fasta base.fa --record chr1 --locus 5-10"
 CUTTING = {
@@ -110,3 +113,40 @@ def test_a_file_that_is_replaced_has_its_permissions(tmp_path, mode):
     with open_output(path) as stream:
         stream.write("new")
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+
+
+ENDED = """
+import os, signal, sys
+import click
+from gpu_tools.cli.main import main
+
+def work():
+    exec("import os, signal\\nos.kill(os.getpid(), signal.{number})\\nfor _ in range(9**7): pass")
+
+sys.exit(main([], click.command("x")(work)))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+def test_a_signal_within_code_in_a_string(tmp_path, number, code):
+    """Python with -m would end by SIGINT, although the interrupt is handled."""
+    (tmp_path / "ended.py").write_text(ENDED.format(number=number))
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "ended"], capture_output=True, env=environment, cwd=ROOT
+    )
+    assert ended.returncode == code
+    assert b"Traceback" not in ended.stderr
+
+
+def test_an_interrupt_while_the_program_is_imported():
+    script = (
+        "import sys, click\nsys.modules['click'] = None\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'gpu_tools.cli.main': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from gpu_tools.__main__ import main\nsys.exit(main())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
+    assert (ended.returncode, ended.stderr) == (130, b"gpu-tools: error: interrupted\n")

@@ -254,3 +254,29 @@ def test_the_greatest_length_of_a_reference_counts(tmp_path, order):
         assert dict(zip(bam.references, bam.lengths, strict=True)) == {"long": 60}
     regions = [x for x in (tmp_path / "all.gff3").read_text().splitlines() if "region" in x]
     assert regions == ["##sequence-region long 1 60"]
+
+
+def test_a_broken_region_is_an_error(tmp_path):
+    path = tmp_path / "x.gff3"
+    path.write_text("##gff-version 3\n##sequence-region chr1 1 -\n")
+    with pytest.raises(InputError, match="x.gff3, line 2: a broken line; expected ##sequence-reg"):
+        merge_gff3([path], tmp_path / "out.gff3")
+    assert not (tmp_path / "out.gff3").exists()
+
+
+def test_a_broken_record_of_bam_is_an_error(tmp_path):
+    path, out = tmp_path / "x.bam", tmp_path / "out.bam"
+    with pysam.AlignmentFile(path, "wb", reference_names=["a"], reference_lengths=[9]) as stream:
+        record = pysam.AlignedSegment(stream.header)
+        record.query_name = "a\tb"
+        stream.write(record)
+    with pytest.raises(InputError, match=r"x.bam: a broken record of BAM"):
+        merge_bam([path], out)
+    assert not out.exists()
+
+
+def test_a_table_of_one_column_has_no_cases(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("base\n")
+    with pytest.raises(InputError, match=r"x.tsv, line 1: no table of cases; expected three col"):
+        merge_methods([{"a": path}], [path], tmp_path / "out.tsv")

@@ -67,3 +67,10 @@ def test_errors_name_the_line(tmp_path, text, message):
     with pytest.raises(InputError) as caught:
         list(read_table(written(tmp_path, text), ("base", "target")))
     assert str(caught.value) == f"{tmp_path}/{message}"
+
+
+def test_a_name_that_begins_as_a_comment_is_kept_where_there_are_none(tmp_path):
+    write_table(tmp_path / "x", ("base", "target"), [("#x", "t"), ("b", "t")])
+    rows = [row["base"] for _, row in read_table(tmp_path / "x", ("base",), comments=False)]
+    assert rows == ["#x", "b"]
+    assert [row["base"] for _, row in read_table(tmp_path / "x", ("base",))] == ["b"]

@@ -61,9 +61,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving():
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+def serving(kind=Server):
+    server = kind()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield server
@@ -96,6 +96,18 @@ def cut_chunked(body):
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
         handler.wfile.write(b"%x\r\n%s\r\n" % (len(body), body))
+
+    return answer
+
+
+def chunked(body):
+    """Send all of an answer whose length is not announced."""
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        handler.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
 
     return answer
 

@@ -19,7 +19,16 @@ from gpu_tools.sources.http import Client, Patience, Request
 from gpu_tools.sources.pace import Pace
 from gpu_tools.sources.partial import PartialFile, partial_file
 from gpu_tools.sources.services import client_of
-from tests.sources.faulty_server import cut, cut_chunked, hangs, ok, ranges, serving, status
+from tests.sources.faulty_server import (
+    chunked,
+    cut,
+    cut_chunked,
+    hangs,
+    ok,
+    ranges,
+    serving,
+    status,
+)
 
 FASTA = b">NM_1.2 a test\nACGTACGTAC\nGGTTN\n"
 BASES = "ACGTACGTACGGTTN"
@@ -560,3 +569,27 @@ def test_ncbi_is_asked_as_often_as_it_allows(monkeypatch, key, seconds):
         monkeypatch.setenv("NCBI_API_KEY", key)
     client = client_of(parse_source("ncbi:NM_1.2"), Settings())
     assert client.pace.seconds == pytest.approx(seconds)
+
+
+def test_a_device_is_no_source(fetch):
+    """Reading zeros never ends."""
+    error = fetch("/dev/zero", code=1)
+    assert error == "gpu-tools: error: /dev/zero: it is a device; expected a file"
+
+
+@pytest.mark.parametrize("answer", ["announced", "endless"])
+def test_a_download_has_a_limit(server, fetch, tmp_path, answer):
+    body = b">x\n" + b"ACGT\n" * 30_000
+    server.play("/x.fa", ok(body) if answer == "announced" else chunked(body))
+    error = fetch(f"{server.url}/x.fa", "--max-size", 1e-4, code=1)
+    bytes_ = "150,003 bytes; expected at most" if answer == "announced" else "more than"
+    assert error.endswith(f"/x.fa: {bytes_} 107,374{' bytes' * (answer == 'endless')}")
+    assert [path for path in tmp_path.iterdir() if ".part" in path.name] == []
+
+
+def test_a_download_that_the_disk_cannot_hold(server, fetch, monkeypatch):
+    server.play("/x.fa", ok(FASTA))
+    monkeypatch.setattr("gpu_tools.formats.files.free_disk", lambda path: 5)
+    assert f"it takes {len(FASTA)} bytes; the disk has 5 left" in fetch(
+        f"{server.url}/x.fa", code=1
+    )

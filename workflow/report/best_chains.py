@@ -23,7 +23,8 @@ WIDTH = 100
 
 def show(results: Path) -> None:
     """Print where the tables are, and the rows of best.tsv in aligned columns."""
-    rows = [row for _, row in read_table(results / "best.tsv", (*COLUMNS, "chain"))]
+    table = read_table(results / "best.tsv", (*COLUMNS, "chain"), comments=False)
+    rows = [row for _, row in table]
     lengths = [max(len(name), *(len(row[name]) for row in rows)) for name in COLUMNS]
     click.echo(aligned(COLUMNS, lengths))
     for row in rows:

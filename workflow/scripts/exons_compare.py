@@ -20,7 +20,7 @@ COLUMNS = (
 def read_chains(path):
     """Return the chains of a table of scores as exons, by method and base sequence."""
     chains = {}
-    for _, row in read_table(path, ("base", "method"), ("strand", "chain")):
+    for _, row in read_table(path, ("base", "method"), ("strand", "chain"), comments=False):
         of_method = chains.setdefault(row["method"], {})
         if row["chain"]:
             of_method[row["base"]] = chain(row)

@@ -12,6 +12,7 @@ import click
 from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.errors import printable
+from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import is_specification, resolve
 from gpu_tools.hardware.reservation import reserved
 
@@ -159,6 +160,26 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
     return decorate
 
 
+_OUTPUTS = (
+    "output", "alignments", "bed", "gff3", "dot_plot", "report", "igv", "provenance", "histograms",
+    "table", "targets_table", "protein_sequences", "cds_sequences", "summary",
+)  # fmt: skip
+"""Options that name files to write, in any command, but for those that read such a file."""
+_READ_BY = {"report": ("alignments",)}
+"""Options of these names that some commands read instead."""
+
+
+def outputs_of(options: dict) -> list[str]:
+    """Return the files that the running command writes by its options."""
+    read = _READ_BY.get(click.get_current_context().info_name or "", ())
+    values = [options[name] for name in _OUTPUTS if name in options and name not in read]
+    return [path for value in values if value for path in _several(value)]
+
+
+def _several(value) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 _common = added(
     click.option("--quiet", is_flag=True, help="No progress on standard error."),
     click.option(
@@ -175,6 +196,7 @@ _common = added(
 def common(function: Callable) -> Callable:
     """Add --quiet, --log-level and --debug to a command; it receives ``quiet``.
 
+    Whether its outputs can be written is looked at before anything is read.
     A command that notes something has a last line on standard error (see `summary`).
     Code that the command lacks is compiled in several processes, and said to be compiled.
     """
@@ -182,6 +204,7 @@ def common(function: Callable) -> Callable:
     @functools.wraps(function)
     def compiling(**options):
         context = click.get_current_context()
+        check_writable(*outputs_of(options))
         with summed_up(context, options), compiling_side_by_side(context, options):
             return function(**options)
 

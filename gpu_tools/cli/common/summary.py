@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 import click
 
+from gpu_tools.hardware.gpu_faults import has_given_way
+
 _NOTES = f"{__name__}.notes"
 _WRITTEN = ("output", "alignments", "bed", "gff3", "dot_plot")
 """Options that name files to write."""
@@ -44,7 +46,9 @@ def summed_up(context: click.Context, options: dict) -> Iterator[None]:
 
 
 def _device(options: dict) -> list[str]:
-    return [f"device {options['device']}"] if "device" in options else []
+    if "device" not in options:
+        return []
+    return [f"device {options['device']}{', which failed, then cpu' if has_given_way() else ''}"]
 
 
 def _cost(seconds: float) -> str:

@@ -14,6 +14,7 @@ from gpu_tools.sources.http import Patience
 from gpu_tools.sources.services import ENSEMBL_URL, NCBI_URL
 
 LONGEST_TIMEOUT = 86400
+GIB = 1 << 30
 COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symbols")
 
 
@@ -41,13 +42,18 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
     help="Seconds to wait for a connection, and for more of an answer.",
 )  # fmt: skip
 @click.option(
+    "--max-size", type=options.NumberRange(0, min_open=True), default=Patience.most_bytes / GIB,
+    show_default=True, metavar="GIB", callback=options.finite,
+    help="GiB that a download has at most; a larger one is an error.",
+)  # fmt: skip
+@click.option(
     "--output", "-o", required=True, metavar="FILE",
     help="FASTA to write; .gz is compressed with bgzip and indexed.",
 )  # fmt: skip
 @click.option("--provenance", metavar="TSV", help="Table of what was fetched, to write.")
 @options.common
 def command(
-    source, flank, ncbi_url, ensembl_url, attempts, timeout, output, provenance, quiet
+    source, flank, ncbi_url, ensembl_url, attempts, timeout, max_size, output, provenance, quiet
 ) -> None:
     """Fetch the sequences of a source, check them and write them as FASTA.
 
@@ -61,7 +67,8 @@ def command(
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
     check_writable(output, provenance)
-    settings = Settings(ncbi_url, ensembl_url, flank, Patience(attempts, timeout))
+    patience = Patience(attempts, timeout, most_bytes=int(max_size * GIB))
+    settings = Settings(ncbi_url, ensembl_url, flank, patience)
     fetched = fetch(source, output, settings)
     if provenance is not None:
         write_table(provenance, COLUMNS, [astuple(fetched)])

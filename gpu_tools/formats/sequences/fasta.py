@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pysam
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import open_output, replaced_when_complete
 from gpu_tools.formats.sequences.parts import RecordPart, record_parts
+from gpu_tools.hardware.memory import check_memory
 from gpu_tools.model.sequences import Sequence, encode
 
 _LINE_LENGTH = 60
@@ -45,7 +48,20 @@ def read_fasta(
         the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
         that is illegal.
     """
+    _check_fits(path)
     return list(iterate_fasta(path, encode))
+
+
+def _check_fits(path: str | os.PathLike) -> None:
+    """Raise `InputError` if a plain file, of a byte a symbol, is larger than the memory."""
+    try:
+        state = Path(path).stat()
+        if stat.S_ISREG(state.st_mode):
+            check_memory(state.st_size, "its records")
+    except OSError:
+        return  # reading it tells why
+    except InputError as error:
+        raise error.located(path=path) from None
 
 
 def read_one(

@@ -115,8 +115,11 @@ class IndexedFile(NamedTuple):
         return symbols
 
 
-def indexed_files(path: str | os.PathLike) -> Iterator[IndexedFile]:
-    """Yield a file with the index beside it, then with a new one, as far as they can be had."""
+def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[IndexedFile]:
+    """Yield a file with the index beside it, then with a new one, as far as they can be had.
+
+    Without `make` no new one is made.
+    """
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return
     with suppress(*UNFIT_INDEX), open(path, "rb") as stream:
@@ -124,7 +127,7 @@ def indexed_files(path: str | os.PathLike) -> Iterator[IndexedFile]:
         opens = {"bgzip": _bgzip, "none": None if named_gz else _plain}.get(compression_of(stream))
         if opens is None:
             return
-        for new in (False, True):
+        for new in (False, True)[: 1 + make]:
             with suppress(*UNFIT_INDEX), opens(path, stream, new) as file:
                 yield file
 

@@ -170,6 +170,17 @@ def record_lengths(path: str | os.PathLike) -> dict[str, int]:
     return {record.name: len(record.symbols) for record in whole_records(path)}
 
 
+def names_by_index(path: str | os.PathLike) -> list[str] | None:
+    """Return the names of a file's records by the index beside it, None without one that fits."""
+    with closing(indexed_files(path, make=False)) as files:
+        for file in files:
+            with suppress(*UNFIT_INDEX):
+                for name in file.lengths:
+                    file.check(name)
+                return list(file.lengths)
+    return None
+
+
 def _bounds(path, locus: Locus, length: int, flank: int) -> tuple[int, int]:
     start, end = locus.bounds
     if not 0 <= start < end <= length:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.errors import InputError
+from gpu_tools.hardware.memory import check_memory
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChains
@@ -120,6 +122,27 @@ def scores_on_cpu(
     return scores
 
 
+def check_rows(columns: CaseColumns) -> None:
+    """Raise `InputError` if the rows of a case cannot fit into memory.
+
+    A row of target length, of two bytes a cell or more, is held for each place where candidates of
+    a strand end.
+    """
+    strands, jobs = columns.strands, columns.jobs
+    if not jobs.count:
+        return
+    owners = np.repeat(np.arange(strands.count), np.diff(strands.first_exons))
+    ends = np.unique(np.stack([owners, strands.ends]), axis=1)
+    rows = np.bincount(ends[0], minlength=strands.count)[jobs.strands]
+    largest = int(np.argmax(rows * jobs.lengths))
+    case = columns.cases[jobs.cases[largest]]
+    what = f"{rows[largest]:,} ends of candidates times {jobs.lengths[largest]:,} symbols"
+    try:
+        check_memory(2 * int(rows[largest]) * int(jobs.lengths[largest]), what)
+    except InputError as error:
+        raise error.located(record=f"{case.base.name} with {case.target.name}") from None
+
+
 def _run(
     columns: CaseColumns,
     scoring: SplicedScoring,
@@ -134,6 +157,7 @@ def _run(
     other, each cut into strips of its target for all threads. The others are aligned side by side,
     in chunks. `conclude` is called with a large case's number and its sweeps.
     """
+    check_rows(columns)
     bonus = scoring.exon_bonus(columns.strands.scores)
     narrow = _fit_int16(columns, scoring, bonus, threads)
     large = _large_cases(columns, threads, sizes)

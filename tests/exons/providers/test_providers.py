@@ -232,8 +232,8 @@ def test_end_of_a_job_ends_its_program_and_leaves_nothing(two_loci, tmp_path):
         assert process.poll() is None
         time.sleep(0.02)
     process.terminate()
-    assert process.communicate(timeout=30)[1].strip() == "gpu-tools: error: interrupted"
-    assert process.returncode == 130
+    assert process.communicate(timeout=30)[1].strip() == "gpu-tools: error: terminated"
+    assert process.returncode == 143
     while is_alive(int(pid.read_text())):  # SIGKILL has been sent
         time.sleep(0.02)
     assert list(temporary.iterdir()) == []

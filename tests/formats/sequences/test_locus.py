@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
-from gpu_tools.formats.sequences.locus import cut_loci, cut_locus, record_lengths
+from gpu_tools.formats.sequences.locus import cut_loci, cut_locus, names_by_index, record_lengths
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import decode
 from tests.formats.sequences.test_fasta import random_sequence, saved
@@ -223,3 +223,15 @@ def test_an_index_that_is_none_is_not_used(tmp_path, junk):
     path = saved(tmp_path, b">a\nACGT\n")
     saved(tmp_path, junk, "x.fa.fai")
     assert decode(cut_locus(path, "a", 1, 3).codes) == "CG"
+
+
+def test_names_come_from_an_index_only_if_it_fits(tmp_path):
+    """One that a copy made newer than its file, and of other records, does not."""
+    path, index = tmp_path / "x.fa", tmp_path / "x.fa.fai"
+    path.write_text(">a\nACGT\n>b\nACG\n")
+    assert names_by_index(path) is None
+    assert not index.exists()
+    record_lengths(path)
+    assert names_by_index(path) == ["a", "b"]
+    index.write_text(index.read_text().replace("b", "c"))
+    assert names_by_index(path) is None

@@ -1,0 +1,1 @@
+"""Killing commands and the workflow at random moments, and looking at what they leave."""

@@ -1,0 +1,1 @@
+"""Programs for a machine with a real GPU, not for pytest: its faults, and compute-sanitizer."""
