@@ -1,4 +1,4 @@
-"""Make the pictures of docs/guide/gallery.md again: run the page's commands, take what they draw.
+"""Make the pictures of the guide again: run the commands of two pages, take what they draw.
 
 ``python docs/gallery.py`` needs the command ``gpu-tools`` with the extra ``workflow``.
 """
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "guide" / "gallery.md"
+PAGES = [DOCS / "guide" / name for name in ("tutorial.md", "gallery.md")]
 PICTURES = DOCS / "gallery"
 READ_ALOUD = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
 """What Vega writes for screen readers, half of a file; the pages have texts instead."""
@@ -26,19 +26,26 @@ def pictures(page: str) -> list[str]:
     return re.findall(r"\]\(\.\./gallery/([^)]+)\)", page)
 
 
-def main() -> None:
-    """Run the commands in a folder of their own and copy the pictures."""
-    page = PAGE.read_text(encoding="utf-8")
+def drawn(page: str) -> dict[str, str]:
+    """Return the pictures of a page by name; its commands run in a folder of their own."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "resources").symlink_to(DOCS.parent / "resources")
         for command in commands(page):
             subprocess.run(["sh", "-e", "-c", command], cwd=folder, check=True)
-        shutil.rmtree(PICTURES, ignore_errors=True)
-        PICTURES.mkdir()
-        for name in pictures(page):
-            (found,) = Path(folder).glob(f"**/{name}")
-            text = READ_ALOUD.sub("", found.read_text(encoding="utf-8"))
-            (PICTURES / name).write_text(text, encoding="utf-8")
+        found = {path.name: path for path in Path(folder).glob("**/*.svg")}
+        names = [name for name in pictures(page) if name in found]
+        return {name: READ_ALOUD.sub("", found[name].read_text(encoding="utf-8")) for name in names}
+
+
+def main() -> None:
+    """Write the pictures of all pages."""
+    made: dict[str, str] = {}
+    for page in PAGES:
+        made |= drawn(page.read_text(encoding="utf-8"))
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    PICTURES.mkdir()
+    for name, text in made.items():
+        (PICTURES / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
