@@ -10,7 +10,9 @@ from contextlib import contextmanager
 import click
 
 _NOTES = f"{__name__}.notes"
-_WRITTEN = ("output", "alignments", "bed", "gff3", "dot_plot")
+_WRITTEN = (
+    "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
+)  # fmt: skip
 """Options that name files to write."""
 
 
