@@ -39,6 +39,8 @@ toc_object_entries = False  # headings name them
 html_theme = "furo"
 html_title = f"gpu-tools {release}"
 html_extra_path = ["site"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 
@@ -46,8 +48,10 @@ LISTED = re.compile(r"^\| \[`(\w+)`\]\(.*\n", re.M)
 INDEX = "docs/guide/index.md", "docs/design/index.md"
 FURTHER = (
     "docs/interface", "docs/glossary", "config/README", "CHANGELOG", "CONTRIBUTING",
-    "benchmarks/README", "resources/*/README", "benchmarks/notes/*",
+    "benchmarks/README", "resources/*/README",
 )  # fmt: skip
+BELOW = {"benchmarks/README": ["benchmarks/notes/*"]}
+"""Pages that the side bar shows below others."""
 
 
 def linked(page: str, text: str) -> list[str]:
@@ -100,6 +104,8 @@ def read(app: Sphinx, page: str, content: list[str]) -> None:
     """Add the navigation to the first page, and the reference to the page of the API."""
     if page == root_doc:
         content[0] += "".join(toctree(*part) for part in navigation().items())
+    if page in BELOW:
+        content[0] += toctree("Notes", BELOW[page])
     if page == "docs/api":
         content[0] = with_reference(content[0])
 
