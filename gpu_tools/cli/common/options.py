@@ -79,6 +79,7 @@ def _start_logging(context: click.Context, param: click.Parameter, level: str) -
         handler.setFormatter(_OneLine("gpu-tools: %(levelname)s: %(message)s"))
     logging.addLevelName(logging.WARNING, "warning")
     logging.addLevelName(logging.INFO, "info")
+    logging.addLevelName(logging.DEBUG, "debug")
     logging.getLogger("gpu_tools").setLevel(level.upper())
 
 

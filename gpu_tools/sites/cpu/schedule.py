@@ -84,8 +84,8 @@ def align_on_cpu(
 
     large = [k for k, case in enumerate(cases) if case.cells > share]
     _log.info(
-        "site mode on the CPU: %d cases by a thread each, %d large ones by %d threads together",
-        len(cases) - len(large), len(large), threads,
+        "site mode on the CPU: cases by a thread each: %d, large cases by all %d threads: %d",
+        len(cases) - len(large), threads, len(large),
     )  # fmt: skip
     for k in large:
         align(k, threads)

@@ -146,8 +146,8 @@ def _run(
     cases = AllCases(columns.strands, columns.jobs, columns.first_jobs, columns.targets, bonus)
     small = ~large & (np.diff(columns.first_jobs) > 0)
     _log.info(
-        "list mode on the CPU: %d cases in cells of 16 bits, %d in cells of 32, %d large ones in "
-        "strips of their targets; %d threads",
+        "list mode on the CPU: cases in cells of 16 bits: %d, of 32 bits: %d, large ones in strips "
+        "of their targets: %d; threads: %d",
         (small & narrow).sum(), (small & ~narrow).sum(), large.sum(), threads,
     )  # fmt: skip
     tasks = []
