@@ -1,4 +1,4 @@
-# make demo | test | fuzz | lint | bench | tables | clean; needs Python >= 3.11 with venv, and nothing else.
+# make demo | test | fuzz | lint | bench | tables | docs | gallery | clean; needs Python >= 3.11 with venv, and nothing else.
 # Another Python: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test fuzz kills slurm lint bench tables clean
+.PHONY: help demo test fuzz kills slurm lint bench tables docs gallery clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and their proteins and show the best chains"
@@ -19,6 +19,8 @@ help:
 	@echo "make lint   check style, docstrings and workflow"
 	@echo "make bench  run the benchmarks"
 	@echo "make tables write the tables of pages from the benchmarks' records"
+	@echo "make docs   write the site of all pages to site/; a broken link is an error"
+	@echo "make gallery  make the pictures of the gallery again"
 	@echo "make clean  remove results, logs and the virtual environment"
 
 demo: $(VENV)/.installed
@@ -62,8 +64,17 @@ bench: $(VENV)/.tests
 tables: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.tables
 
+docs: $(VENV)/.lint
+	$(BIN)/python docs/api_table.py --check
+	@rm -rf site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -b html . site
+	@echo "open site/index.html"
+
+gallery: $(VENV)/.installed
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/gallery.py
+
 clean:
-	rm -rf $(VENV) results logs .snakemake .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site results logs .snakemake .pytest_cache .ruff_cache .hypothesis
 
 # Stamp files: a second call installs nothing, a changed pyproject.toml installs again.
 $(VENV)/.pip:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.accuracy import rows
+from benchmarks.accuracy import comparison, rows
 from benchmarks.accuracy.rows import Row
 from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, SITES, SPLICED
 from benchmarks.search import rows as search_rows
@@ -286,6 +286,24 @@ TABLES = {
         "accuracy-proteins",
         ("three genes, both strands", "processor's time", "GCUPS a core"),
         rows.proteins_speed,
+    ),
+    "compare-cdnas": Table(
+        "accuracy",
+        ("exon F1", *(f"{d} %" for d in comparison.DIVERGENCES), "s a gene"),
+        comparison.cdnas,
+    ),
+    "compare-species": Table(
+        "accuracy-species", ("exon F1", "mean", "least", "largest"), comparison.species
+    ),
+    "compare-genomes": Table(
+        "accuracy-genome",
+        ("exon F1", *(f"{d} %" for d in comparison.DIVERGENCES), "whole genes at 5 %"),
+        comparison.genomes,
+    ),
+    "compare-proteins": Table(
+        "accuracy-proteins",
+        ("mean exon F1", "vertebrates, 1 record", "vertebrates, locus", "fly", "s a protein"),
+        comparison.proteins,
     ),
     "accuracy-species": Table("accuracy-species", ("exon F1", *[""] * 8), rows.accuracy_species),
     "accuracy-vertebrates": Table(

@@ -1,4 +1,4 @@
-"""Write the table of configuration keys in docs/guide/workflow.md from the schema.
+"""Write the table of configuration keys in config/README.md from the schema.
 
 ``python docs/config_table.py`` rewrites the table; with ``--check`` it changes nothing and exits
 with 1 if the table is out of date.
@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "guide" / "workflow.md"
+PAGE = ROOT / "config" / "README.md"
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 BEGIN, END = "<!-- config table -->\n", "<!-- end of config table -->\n"
 

@@ -6,7 +6,40 @@ act on: what is wrong, where, and what was expected.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from os import PathLike
+
+_MOST_NAMES = 5_000
+"""Names that are compared letter by letter: more would take a second."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question that stands behind an unknown name, or nothing if no name is alike.
+
+    Parameters
+    ----------
+    name : str
+    names : iterable of str
+        What would be known.
+
+    Returns
+    -------
+    str
+        Such as `` (did you mean 'chr1'?)``. Names that differ in case, in ``chr`` at their
+        beginning or in a version at their end come first, then those that begin with `name`.
+    """
+    known = list(dict.fromkeys(names))
+    same = [other for other in known if _bare(other) == _bare(name)]
+    begun = [other for other in known if name and other.startswith(name)]
+    alike = same[:2] or begun[:2] or get_close_matches(name, known[:_MOST_NAMES], n=2)
+    return f" (did you mean {' or '.join(map(repr, alike))}?)" if alike else ""
+
+
+def _bare(name: str) -> str:
+    """Return a name in small letters, without ``chr`` before and a version behind."""
+    stem, dot, version = name.lower().removeprefix("chr").rpartition(".")
+    return stem if dot and version.isdigit() else name.lower().removeprefix("chr")
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+
 import click
 
 from gpu_tools import local_align
@@ -13,7 +16,15 @@ from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
 from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable
-from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statistics_of
+from gpu_tools.local.statistics import (
+    KarlinAltschul,
+    known_penalties,
+    statistics_of,
+    usual_penalties,
+)
+from gpu_tools.model.scoring import AffineScoring
+
+_log = logging.getLogger(__name__)
 
 
 @click.command("local-align")
@@ -33,7 +44,8 @@ from gpu_tools.local.statistics import KarlinAltschul, known_penalties, statisti
 )  # fmt: skip
 @click.option(
     "--statistics", is_flag=True,
-    help="Add the columns bits and evalue, for scorings whose parameters are known.",
+    help="Add the columns bits and evalue. Penalties of gaps that are not given are those of a "
+    "scoring whose parameters are known.",
 )  # fmt: skip
 @click.option(
     "--dot-plot", metavar="FILE", callback=options.one_of_suffixes(IMAGES),
@@ -55,6 +67,7 @@ def command(
     """
     check_writable(output, *alignments, dot_plot)
     scoring = pairwise.scoring_of(**scores)
+    scoring = _with_usual_penalties(scoring) if statistics else scoring
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
     known = _known_statistics(scoring) if statistics else None
@@ -81,6 +94,16 @@ def command(
         rows = _joined(rows, [_chances(a, known, 1 + both_strands) for a in found])
     tables.write_table(output, columns, rows)
     note(counted(len(pairs), "pair"), counted(len(found), "alignment"))
+
+
+def _with_usual_penalties(scoring: AffineScoring) -> AffineScoring:
+    """Return the scoring with penalties whose parameters are known, unless options name some."""
+    sources = map(click.get_current_context().get_parameter_source, ("gap_open", "gap_extend"))
+    usual = usual_penalties(scoring)
+    if usual is None or any(s is not click.core.ParameterSource.DEFAULT for s in sources):
+        return scoring
+    _log.info("--gap-open %d --gap-extend %d, for which E-values are known", *usual)
+    return replace(scoring, gap_open=usual[0], gap_extend=usual[1])
 
 
 def _known_statistics(scoring) -> KarlinAltschul:

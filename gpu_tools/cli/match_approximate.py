@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.matching import matching, read_patterns, size, stream_texts
+from gpu_tools.cli.common.matching import (
+    matching,
+    read_patterns,
+    size,
+    stream_texts,
+    write_and_note,
+)
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.matches import MatchRow, write_matches
+from gpu_tools.formats.matches import MatchRow
 from gpu_tools.formats.values.matrices import read_matrix
 from gpu_tools.matching import ALPHABETS, scan_approximate
 from gpu_tools.model.results import ApproximateMatch, cigar_text
@@ -70,7 +76,7 @@ def command(
             patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
-        write_matches(output, COLUMNS, passing.moved(_rows(found)), bed)
+        write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
 
 
 def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCosts:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.matching import matching, read_patterns, size, stream_texts
+from gpu_tools.cli.common.matching import (
+    matching,
+    read_patterns,
+    size,
+    stream_texts,
+    write_and_note,
+)
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.matches import MatchRow, write_matches
+from gpu_tools.formats.matches import MatchRow
 from gpu_tools.matching import scan_exact
 
 COLUMNS = ("pattern", "text", "start", "end", "strand")
@@ -35,4 +41,4 @@ def command(
     with progress("searching", size(texts), quiet) as done:
         found = scan_exact(patterns, passing, device=device, threads=threads, progress=done)
         rows = (MatchRow(*row) for part in found for row in part)
-        write_matches(output, COLUMNS, passing.moved(rows), bed)
+        write_and_note(output, COLUMNS, passing.moved(rows), bed, patterns)

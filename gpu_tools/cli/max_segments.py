@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -28,6 +29,8 @@ from gpu_tools.model.results import Segments
 from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
 from gpu_tools.segments.significance import statistics
 from gpu_tools.segments.units import as_numbers
+
+_log = logging.getLogger(__name__)
 
 SHORT = 1 << 16
 """Records with fewer values are searched on the CPU: a launch on a GPU takes longer."""
@@ -114,6 +117,8 @@ def command(
     used = None if scale is None else load_scale(scale).less(subtract)
     records = _sequences(sequence, used, coordinates) if used else _tracks(values, subtract)
     search, found = (max_segments if every else _best), []
+    short = sum(len(record.values) < SHORT for record in records)
+    _log.info("%d of %d sequences are searched on the CPU: they are short", short, len(records))
     with progress("searching", sum(len(record.values) for record in records), quiet) as done:
         for record in records:
             where = device if len(record.values) >= SHORT else "cpu"

@@ -6,6 +6,7 @@ import click
 
 from gpu_tools import max_submatrix
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.summary import note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.sequences.fasta import read_one
@@ -69,6 +70,7 @@ def command(
     except InputError as error:
         raise error.located(path=matrix) from None
     write_table(output, COLUMNS, [] if found is None else [_row(found, placed)])
+    note(f"{values.shape[0]:,} x {values.shape[1]:,} values")
 
 
 def _sequences(fastas: tuple[str, str], alphabet: str) -> list[Sequence]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 
@@ -76,6 +77,7 @@ def command(
     if figures:
         _write_figures(figures, report)
     write_page(report, around)
+    note(counted(len(report.drawn), "locus drawn", "loci drawn"))
 
 
 def _check_installed() -> None:

@@ -147,7 +147,7 @@ def model_from_dict(content: Any) -> ExonModel:
     Parameters
     ----------
     content : object
-        What the file holds; docs/guide/exons-train.md lists the keys.
+        What the file holds; resources/models/README.md lists the keys.
 
     Returns
     -------

@@ -52,6 +52,8 @@ _KNOWN = {
     "PAM30": ((7, 2, 0.305, 0.15), (6, 2, 0.287, 0.11), (5, 2, 0.264, 0.079), (10, 1, 0.309, 0.15)),
     "5/-4": ((10, 6, 0.163, 0.068), (8, 6, 0.146, 0.039)),
 }  # fmt: skip
+_USUAL = {"BLOSUM62": (11, 1), "BLOSUM80": (10, 1), "PAM30": (10, 1), "5/-4": (10, 6)}
+"""Of the known ones, those to take where nobody says which: BLAST's own, or the nearest to ours."""
 
 
 def statistics_of(scoring: AffineScoring) -> KarlinAltschul | None:
@@ -79,6 +81,12 @@ def statistics_of(scoring: AffineScoring) -> KarlinAltschul | None:
 def known_penalties(scoring: AffineScoring) -> list[tuple[int, int]]:
     """Return the penalties, opening and extending, for which the scores' parameters are known."""
     return [(e + x, x) for e, x, _, _ in _KNOWN.get(_name(scoring), ())]
+
+
+def usual_penalties(scoring: AffineScoring) -> tuple[int, int] | None:
+    """Return penalties of known parameters for scores that come without penalties, if any are."""
+    usual = _USUAL.get(_name(scoring))
+    return usual and (sum(usual), usual[1])
 
 
 def _name(scoring: AffineScoring) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
@@ -23,6 +24,8 @@ from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.results import ApproximateMatch, ExactMatches
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
+
+_log = logging.getLogger(__name__)
 
 PREFETCHED_BLOCKS = {"cpu": 2, "cuda": 32}
 """Text blocks that are made before they are searched: many while a GPU gets ready."""
@@ -292,6 +295,10 @@ def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     """Return the function that finds all probes, by seeds those for which they are faster."""
     chosen = seeds.choose(finder.probes, finder.matches, errors, seeds.SCAN_TIMES[where.kind])
     finder.numbers = chosen.others
+    _log.info(
+        "of %d patterns and strands %d are looked up by parts, the others searched by recurrence",
+        len(finder.probes), len(finder.probes) - len(chosen.others),
+    )  # fmt: skip
     find = _find_by_recurrence(finder, where) if chosen.others else lambda text_block: NO_HITS
     if not chosen.probes:
         return find

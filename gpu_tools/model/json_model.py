@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.model.translation import STOP_CODONS
 
 Built = TypeVar("Built")
@@ -89,8 +89,9 @@ def _text(path: Path, kind: str, shipped: list[str]) -> str:
     except UnicodeDecodeError:
         raise InputError("not UTF-8 text", path=path, expected=f"{_a(kind)} in JSON") from None
     except OSError as error:
+        why = did_you_mean(str(path), shipped) or f" ({error.strerror or error})"
         raise InputError(
-            f"no such {kind} ({error.strerror or error})",
+            f"no such {kind}{why}",
             path=path,
             expected=f"a JSON file or one of {', '.join(shipped)}",
         ) from None

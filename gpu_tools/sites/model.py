@@ -265,7 +265,7 @@ def sites_from_dict(content: Any) -> GeneSites:
     Parameters
     ----------
     content : object
-        What the file holds; docs/guide/site-mode.md lists the keys.
+        What the file holds; resources/models/README.md lists the keys.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def test_one_line_and_exit_code_1(folder, command):
 
 @pytest.mark.parametrize("closed", ["", "<&-", "2>&-", "<&- 2>&-"])
 def test_what_is_closed_and_not_needed_does_not_matter(folder, closed):
-    done = shell(f"{CUT} --output out {closed}")
+    done = shell(f"{CUT} --quiet --output out {closed}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (folder / "out").read_text() == ">chr1:5-10 record_length=1500\nATTGAA\n"
 

@@ -8,7 +8,8 @@ import pytest
 from tests.docs.folder import prepare, run
 from tests.workflow.folders import ROOT
 
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 
 
 def block(language):
@@ -22,17 +23,18 @@ def folder(tmp_path):
 
 
 def test_every_example_is_tested():
-    assert sorted(name for name, _ in BLOCKS) == ["python", "sh", "snakemake"]
+    assert sorted(name for name, _ in BLOCKS) == ["python", "sh", "snakemake", "text"]
 
 
 def test_command_line(folder):
-    run(["sh", "-e", "-c", block("sh")], folder)
-    header, row = (line.split("\t") for line in (folder / "scores.tsv").read_text().splitlines())
-    score = dict(zip(header, row, strict=True))
-    assert (score["base"], score["target"]) == ("NM_000572.2", "NM_010548.1")
-    # interleukin 10 has five coding exons
-    assert int(score["n_chain"]) >= 5
-    assert (folder / "gene.gff3").read_text().count("\texon\t") == int(score["n_chain"])
+    assert run(["sh", "-e", "-c", block("sh")], folder) == block("text")
+    assert (folder / "gene.gff3").read_text().count("\texon\t") == 6
+
+
+def test_one_click_leads_to_install_tutorial_commands_and_api():
+    pages = "install.md", "tutorial.md", "index.md#commands", "troubleshooting.md"
+    links = {f"docs/guide/{page}" for page in pages} | {"docs/api.md"}
+    assert links <= set(re.findall(r"\]\(([^)]+)\)", README.split("```")[0]))
 
 
 def test_library(folder):

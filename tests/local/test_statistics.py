@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.local.statistics import known_penalties, statistics_of
+from gpu_tools.local.statistics import known_penalties, statistics_of, usual_penalties
 
 
 def test_bits_and_evalue_are_two_views_of_a_score():
@@ -24,6 +24,13 @@ def test_scorings_without_known_parameters():
     pam = AffineScoring(gap_open=30, gap_extend=1, matrix=load_matrix("PAM250"))
     assert statistics_of(pam) is None
     assert known_penalties(pam) == []
+    assert usual_penalties(pam) is None
+
+
+@pytest.mark.parametrize("matrix", [None, "BLOSUM62", "BLOSUM80", "PAM30"])
+def test_usual_penalties_are_known(matrix):
+    scoring = AffineScoring(matrix=matrix and load_matrix(matrix))
+    assert usual_penalties(scoring) in known_penalties(scoring)
 
 
 def test_chance_finds_about_as_many_as_expected():

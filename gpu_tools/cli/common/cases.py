@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpu_tools.cli.common.loci import Region, has_loci, names_of, read_loci
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
@@ -155,7 +155,8 @@ def _check_known(files: CaseFiles, exons: dict[str, ExonSet], bases, named) -> N
         return
     if len(unknown) == len(exons) or not has_loci(bases.values()):
         raise InputError(
-            f"exons on an unknown sequence {unknown[0]!r}", path=files.exons,
+            f"exons on an unknown sequence {unknown[0]!r}{did_you_mean(unknown[0], named)}",
+            path=files.exons,
             expected=f"names of the records in {files.base}",
         )  # fmt: skip
     _log.info("%s: exons on %d other sequences left out", files.exons, len(unknown))
@@ -183,7 +184,8 @@ def _pairs(files: CaseFiles, bases, targets) -> list[tuple[str, str]]:
         for column, known in named.items():
             if row[column] not in known:
                 raise InputError(
-                    f"unknown {column} {row[column]!r}", path=files.pairs, line=line,
+                    f"unknown {column} {row[column]!r}{did_you_mean(row[column], known)}",
+                    path=files.pairs, line=line,
                     expected=f"names of the records in {sources[column]}",
                 )  # fmt: skip
         pairs += [(base, row["target"]) for base in named["base"][row["base"]]]

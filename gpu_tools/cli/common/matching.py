@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
 from pathlib import Path
 
 import click
 
 from gpu_tools.cli.common import loci
 from gpu_tools.cli.common.options import added
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import open_binary
+from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.formats.sequences.chunks import stream_bytes, stream_fasta
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
@@ -84,6 +86,20 @@ def _chunks(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:
     return chain.from_iterable(
         stream_fasta(path, known.text_table, known.expected) for path in paths
     )
+
+
+def write_and_note(
+    output: str,
+    columns: tuple[str, ...],
+    rows: Iterable[MatchRow],
+    bed: str | None,
+    patterns: PatternSet,
+) -> None:
+    """Write matches as they come; the last line tells how many there are."""
+    numbered = count()
+    write_matches(output, columns, (row for row, _ in zip(rows, numbered, strict=False)), bed)
+    found = counted(next(numbered), "match", "matches")
+    note(counted(len(patterns.patterns), "pattern"), found)
 
 
 def size(paths: tuple[str, ...]) -> int:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import logging
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import click
 
 from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
-from gpu_tools.errors import printable
+from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.files import check_writable
-from gpu_tools.hardware.device import is_specification, resolve
+from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
 from gpu_tools.hardware.reservation import reserved
+from gpu_tools.model.resources import installed_version
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +80,7 @@ def _start_logging(context: click.Context, param: click.Parameter, level: str) -
         handler.setFormatter(_OneLine("gpu-tools: %(levelname)s: %(message)s"))
     logging.addLevelName(logging.WARNING, "warning")
     logging.addLevelName(logging.INFO, "info")
+    logging.addLevelName(logging.DEBUG, "debug")
     logging.getLogger("gpu_tools").setLevel(level.upper())
 
 
@@ -149,10 +153,11 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
             what = runs_on_cpu(options)
             if what is None:
                 with reserved(device) as held:
+                    _tell_device(device, held, options["threads"])
                     return function(*arguments, device=held, **options)
             if device not in ("auto", "cpu"):
                 resolve(device)
-                _log.info("%s run on the CPU", what)
+            _log.info("device cpu: %s always run there", what)
             return function(*arguments, device="cpu", **options)
 
         return _device_and_threads(with_device)
@@ -180,6 +185,38 @@ def _several(value) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _tell_device(requested: str, held: str, threads: int | None) -> None:
+    """Log which device does the work, and why."""
+    if not _log.isEnabledFor(logging.INFO):
+        return  # looking for GPUs takes time
+    why = "as asked for"
+    try:
+        names = {str(gpu.ordinal): gpu.name for gpu in list_gpus()} if requested != "cpu" else {}
+        if held != "cpu":
+            why = ", ".join(names[k] for k in held.partition(":")[2].split(","))
+        elif names:
+            why = "every GPU is in use"
+    except DeviceError as error:
+        why = str(error)
+    _log.info("device %s (%s), %d threads of the CPU", held, why, cpu_threads(threads))
+
+
+@contextmanager
+def _compilation_logged() -> Iterator[None]:
+    """Log how many functions numba compiles instead of loading them from its cache."""
+    if not _log.isEnabledFor(logging.DEBUG):
+        yield
+        return
+    from numba.core import event
+
+    listener, folder = event.RecordingListener(), os.environ.get("NUMBA_CACHE_DIR")
+    _log.debug("compiled code lies in %s", folder or "the package, or else the user's cache")
+    with event.install_listener("numba:compile", listener):
+        yield
+    n = sum(each.is_start for _, each in listener.buffer)
+    _log.debug("%d functions were compiled, all others were in the cache", n)
+
+
 _common = added(
     click.option("--quiet", is_flag=True, help="No progress on standard error."),
     click.option(
@@ -204,8 +241,10 @@ def common(function: Callable) -> Callable:
     @functools.wraps(function)
     def compiling(**options):
         context = click.get_current_context()
+        _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
         with summed_up(context, options), compiling_side_by_side(context, options):
-            return function(**options)
+            with _compilation_logged():
+                return function(**options)
 
     return _common(compiling)

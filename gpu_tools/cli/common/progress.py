@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, plain lines elsewhere."""
+"""Progress on standard error: a bar on a terminal, plain lines elsewhere, with what is left."""
 
 from __future__ import annotations
 
@@ -28,13 +28,34 @@ def progress(label: str, total: int, quiet: bool) -> Iterator[Callable[[int], No
 
 
 def _lines(label: str, total: int) -> Callable[[int], None]:
-    state = {"done": 0, "next": time.monotonic() + SECONDS_BETWEEN_LINES}
+    start = time.monotonic()
+    state = {"done": 0, "next": start + SECONDS_BETWEEN_LINES}
 
     def update(done: int) -> None:
         state["done"] += done
         now = time.monotonic()
         if now >= state["next"] or state["done"] >= total:
             state["next"] = now + SECONDS_BETWEEN_LINES
-            click.echo(f"{label}: {100 * state['done'] // total} %", err=True)
+            left = time_left(now - start, state["done"], total)
+            click.echo(f"{label}: {100 * state['done'] // total} %{left}", err=True)
 
     return update
+
+
+def time_left(seconds: float, done: int, total: int) -> str:
+    """Return how long the rest takes if it goes on as before, or nothing if that is unknown.
+
+    Parameters
+    ----------
+    seconds : float
+        Since the beginning.
+    done, total : int
+        Units of work.
+    """
+    if not 0 < done < total:
+        return ""
+    left = round(seconds * (total - done) / done)
+    hours, minutes = left // 3600, left // 60 % 60
+    if hours:
+        return f", about {hours} h {minutes} min left"
+    return f", about {minutes} min left" if minutes else f", about {max(left, 1)} s left"

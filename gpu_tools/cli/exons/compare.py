@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.exons.accuracy import Accuracy, compare_exons
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.intervals import read_exons
@@ -36,6 +37,8 @@ def command(candidates: str, truth: str, output: str, quiet: bool) -> None:
     """
     levels = compare_exons(read_exons(candidates), read_annotated_exons(truth))
     write_table(output, COLUMNS, (_row(level, figures) for level, figures in levels.items()))
+    exons = levels["exon"]
+    note(counted(exons.predicted, "candidate"), counted(exons.annotated, "annotated exon"))
 
 
 def _row(level: str, figures: Accuracy) -> Iterable[object]:

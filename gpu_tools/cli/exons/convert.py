@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons import intervals
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Loci
@@ -39,7 +40,9 @@ def command(
     poly-A signals are not exons.
     """
     if base is None:
-        intervals.write_exons(output, intervals.read_exons(exons, from_format), to_format)
+        found = intervals.read_exons(exons, from_format)
+        intervals.write_exons(output, found, to_format)
+        note(counted(sum(map(len, found.values())), "exon"))
         return
     sequences = loci.read_loci(base, ())
     placed = loci.place(base, sequences, "record")
@@ -48,6 +51,7 @@ def command(
     found = intervals.read_exons(exons, from_format, only, placed.record_lengths)
     _check_known((exons, base), found, {*names, *placed.record_lengths})
     intervals.write_exons(output, _on_records(found, placed), to_format, placed.record_lengths)
+    note(counted(sum(map(len, found.values())), "exon"))
 
 
 def _on_records(found: Mapping[str, ExonSet], placed: Loci) -> dict[str, ExonSet]:
@@ -64,6 +68,7 @@ def _check_known(paths: tuple[str, str], found: Iterable[str], known: set[str]) 
     for name in found:
         if name not in known:
             raise InputError(
-                f"exons on an unknown sequence {name!r}", path=paths[0],
+                f"exons on an unknown sequence {name!r}{did_you_mean(name, known)}",
+                path=paths[0],
                 expected=f"names of the records in {paths[1]}",
             )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.cli.sequences.cut import flank, locus
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import read_coding_segments
@@ -54,6 +55,7 @@ def command(exons, kind, base, record, locus, flank, coordinates, output, quiet)
     placed = loci.place(base, [stated], coordinates)
     sets = placed.exons_by_record({sequence.name: chosen})
     write_exons(output, sets, "gff3", placed.record_lengths)
+    note(counted(len(chosen), "exon"))
 
 
 def _origin(path: str, sequence: Sequence, locus, flank: int, record: str | None) -> Locus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
@@ -16,6 +17,8 @@ from gpu_tools.exons.providers.genscan import Genscan
 from gpu_tools.exons.providers.program import end_programs
 from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads
+
+_log = logging.getLogger(__name__)
 
 PROVIDERS = {"builtin": Builtin, "genscan": Genscan, "augustus": Augustus}
 PROBABILITY = options.NumberRange(0, 1)
@@ -77,6 +80,7 @@ def command(
     a locus are in its record's coordinates.
     """
     chosen = _provider(provider, {k: v for k, v in settings.items() if v is not None})
+    _log.info("provider %s: %s", provider, chosen)
     records = loci.read_loci(base, regions)
     placed, sets = loci.place(base, records, coordinates), {}
     with progress("predicting exons", sum(map(len, records)), quiet) as advance:

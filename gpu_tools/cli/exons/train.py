@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training import train
 from gpu_tools.exons.training.reading import annotated_sequences
@@ -68,6 +69,8 @@ def command(
     content = train(records, name, source, usage=usage)
     with open_output(output) as stream:
         stream.write(model_to_json(content))
+    n = sum(len(record.coding) for record in records)
+    note(counted(n, "coding sequence"), counted(len(records), "record"))
 
 
 def _on_sequences(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
@@ -79,6 +80,7 @@ def command(fasta, record, locus, flank, name, origin, output, quiet) -> None:
     if name != sequence.name and (locus or origin):
         sequence = replace(sequence, description=Locus.of(sequence).header(name))
     write_fasta(output, [replace(sequence, name=name)])
+    note(name, counted(len(sequence), "nucleotide"))
 
 
 def only_record(fasta: str) -> str:

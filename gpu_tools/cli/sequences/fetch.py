@@ -7,6 +7,7 @@ from dataclasses import astuple
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.tables import write_table
 from gpu_tools.sources import Settings, fetch
@@ -72,3 +73,4 @@ def command(
     fetched = fetch(source, output, settings)
     if provenance is not None:
         write_table(provenance, COLUMNS, [astuple(fetched)])
+    note(counted(fetched.records, "sequence"), counted(fetched.symbols, "symbol"))

@@ -7,6 +7,7 @@ import logging
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import ProteinSequence
@@ -38,3 +39,4 @@ def command(fasta, output, quiet) -> None:
     if not proteins:
         raise InputError("no record with an open reading frame", path=fasta[0])
     write_fasta(output, proteins)
+    note(counted(len(proteins), "protein"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training.reading import annotated_sequences
 from gpu_tools.formats.exons.coding import read_coding
@@ -65,6 +66,7 @@ def command(
     content = train_sites(records, name, source or _source(census, genome, annotation))
     with open_output(output) as stream:
         stream.write(model_to_json(content))
+    note(counted(census.n_coding, "coding sequence"), counted(census.kinds.total(), "intron"))
     if report is not None:
         write_table(report, CENSUS_COLUMNS, census_rows(census, content, records))
 

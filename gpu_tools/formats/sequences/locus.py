@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.sequences.fasta import encoded, whole_records
 from gpu_tools.formats.sequences.indexed import UNFIT_INDEX, IndexedFile, indexed_files
 from gpu_tools.model.locus import Locus
@@ -103,7 +103,9 @@ def _cut_by_index(path, file: IndexedFile, locus: Locus, flank: int, encode) -> 
 def _cut_while_reading(path, loci: list[Locus], flank: int, encode) -> list[Sequence]:
     wanted = {locus.record for locus in loci}
     found: dict[int, Sequence] = {}
+    names = []
     for record in whole_records(path):  # to the end: a name may stand twice
+        names.append(record.name)
         if record.name in wanted:
             codes = encoded(path, record, encode).codes
             for k, locus in enumerate(loci):
@@ -112,7 +114,7 @@ def _cut_while_reading(path, loci: list[Locus], flank: int, encode) -> list[Sequ
                     found[k] = _named(record.name, len(codes), first, codes[first:last].copy())
     for k, locus in enumerate(loci):
         if k not in found:
-            raise InputError(f"no record named {locus.record!r}", path=path)
+            raise _no_record(path, locus.record, names)
     return [found[k] for k in range(len(loci))]
 
 
@@ -141,14 +143,19 @@ def read_records(path: str | os.PathLike, names: Iterable[str]) -> list[Sequence
         If a record is unknown, or the file is bad; symbols of other records are not looked at.
     """
     names = list(names)
-    wanted, found = set(names), {}
+    wanted, found, known = set(names), {}, []
     for record in whole_records(path):  # to the end: a name may stand twice
+        known.append(record.name)
         if record.name in wanted:
             found[record.name] = encoded(path, record)
     for name in names:
         if name not in found:
-            raise InputError(f"no record named {name!r}", path=path)
+            raise _no_record(path, name, known)
     return [found[name] for name in names]
+
+
+def _no_record(path: str | os.PathLike, name: str, known: Iterable[str]) -> InputError:
+    return InputError(f"no record named {name!r}{did_you_mean(name, known)}", path=path)
 
 
 def record_lengths(path: str | os.PathLike) -> dict[str, int]:

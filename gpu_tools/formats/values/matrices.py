@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 import numpy as np
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.fields import Location
-from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.files import STANDARD_STREAM, read_lines
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.scoring import LIMIT_INT32, SubstitutionMatrix
 from gpu_tools.model.sequences import AMINO_ACIDS
@@ -35,6 +35,11 @@ def load_matrix(name: str | os.PathLike) -> SubstitutionMatrix:
     """
     known = str(name).upper()
     if known not in SHIPPED:
+        if str(name) != STANDARD_STREAM and not os.path.exists(name):  # noqa: PTH110  (any text)
+            raise InputError(
+                f"no such matrix{did_you_mean(known, SHIPPED)}", path=name,
+                expected=f"a file in NCBI's format or one of {', '.join(SHIPPED)}",
+            )  # fmt: skip
         return read_matrix(name)
     return replace(read_matrix(resource_path("matrices", f"{known}.txt")), name=known)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from decimal import Decimal
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.resources import resource_path
@@ -33,7 +33,8 @@ def load_scale(name: str | os.PathLike) -> Scale:
         return read_scale(resource_path("scales", f"{name}{SUFFIX}"), str(name))
     if not os.path.exists(name):  # noqa: PTH110  (no text is an error to it)
         raise InputError(
-            f"unknown scale {str(name)!r}", expected=f"{', '.join(known_scales())} or a TSV file"
+            f"unknown scale {str(name)!r}{did_you_mean(str(name), known_scales())}",
+            expected=f"{', '.join(known_scales())} or a TSV file",
         )
     return read_scale(name, str(name))
 

@@ -10,6 +10,7 @@ less than the threshold. They hand on nothing, as if nothing had come in.
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ from gpu_tools.local.cpu.vectors import (
     reversed_symbols,
 )
 from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
+
+_log = logging.getLogger(__name__)
 
 STEPS = 32
 """Steps that are left out, or done, together."""
@@ -80,6 +83,8 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
         most = bounds_of_window(problem, window, side, border, None, threshold, costs)
         if most.size:
             break
+    bits = 8 * costs.weights.dtype.itemsize
+    _log.debug("score pass of %d x %d on the CPU: cells of %d bits", rows, columns, bits)
     return most
 
 

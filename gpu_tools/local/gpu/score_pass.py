@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import logging
 import math
 from collections.abc import Callable
 from itertools import cycle, islice
@@ -30,6 +31,8 @@ from gpu_tools.local.gpu.packed_scores import (
 from gpu_tools.local.gpu.score_pass32 import score_pass as score_pass32
 from gpu_tools.local.problem import ALL, Problem, Threshold
 from gpu_tools.model.sequences import OTHER
+
+_log = logging.getLogger(__name__)
 
 PACKED_CAPABILITY = (9, 0)
 _STEPS_BEHIND = 3 * WARP + 8
@@ -70,6 +73,8 @@ def score_passes(
     thresholds = thresholds or [ALL] * len(problems)
     with cuda.gpus[ordinals[0]]:
         rows = rows_per_lane(problems, thresholds)
+    kernel = "32-bit kernel" if rows is None else f"packed kernel, {rows} rows a lane"
+    _log.info("score passes on GPUs: %d by the %s", len(problems), kernel)
     if rows is None:
         turns = list(islice(cycle(ordinals), len(problems)))
         return map_gpus(turns, score_pass32, problems, sides, thresholds)

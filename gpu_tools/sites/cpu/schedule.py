@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from threading import Lock
 
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.sweep import SweptStrand, strand_of, sweep
+
+_log = logging.getLogger(__name__)
 
 COLUMNS_PER_STRIP = 256
 """A strip of a large case has at least so many target columns."""
@@ -80,6 +83,10 @@ def align_on_cpu(
         tally.finish()
 
     large = [k for k, case in enumerate(cases) if case.cells > share]
+    _log.info(
+        "site mode on the CPU: cases by a thread each: %d, large cases by all %d threads: %d",
+        len(cases) - len(large), threads, len(large),
+    )  # fmt: skip
     for k in large:
         align(k, threads)
     others = sorted(set(range(len(cases))) - set(large))

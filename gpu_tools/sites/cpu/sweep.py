@@ -10,6 +10,7 @@ again. Many blocks are one call of a compiled function, which holds no lock of P
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
@@ -47,6 +48,8 @@ from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES
 from gpu_tools.splicing.rows import put
 from gpu_tools.splicing.strip import lanes_of, padded, strip_of
+
+_log = logging.getLogger(__name__)
 
 ROWS_PER_BLOCK = 1 << 9
 """Fewest rows of a block; long bases have longer blocks, so that there are not too many."""
@@ -149,6 +152,10 @@ def inputs_of(
     """Choose the cells' type and lay out what a sweep reads."""
     dtype = narrowest(limit.bounds, scoring)
     width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
+    _log.debug(
+        "a strand of %d nucleotides and a target of %d: cells of %d bits, %d strips",
+        len(codes), len(target), 8 * dtype.itemsize, strips,
+    )  # fmt: skip
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
 
     def laid_out(first: int) -> SiteStrip:

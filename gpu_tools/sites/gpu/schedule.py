@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -26,6 +27,8 @@ from gpu_tools.sites.gpu.launch import (
 )
 from gpu_tools.sites.gpu.packed_strips import packed_strips, sizes_of
 from gpu_tools.sites.gpu.strips32 import Strips32
+
+_log = logging.getLogger(__name__)
 
 CPU_THREADS = 4
 """With so many threads a CPU does as many cells a second as the 32-bit kernel."""
@@ -106,6 +109,13 @@ def align_on_gpus(
         left.extend(k for k in own if sizes[k] > free)
         fitting = [(k, own[k]) for k in own if sizes[k] <= free]
         limit = min(options.bytes_per_batch or free, free)
+        n_packed = sum(_packs(jobs, packs) for _, jobs in fitting)
+        _log.info(
+            "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on the "
+            "CPU",
+            n_packed, len(fitting) - n_packed, len(share) - len(fitting),
+        )  # fmt: skip
+        _log.debug("batches of at most %.1f GB of the GPU's memory", limit / 1e9)
         for batch in within_limit(fitting, lambda each: sizes[each[0]], limit):
             found = _best_chains(batch, scoring, packs, options)
             too_long = {k for k, strand, chain in found if strand is not None and chain is None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from threading import Lock
 from typing import NamedTuple
@@ -23,6 +24,8 @@ from gpu_tools.spliced.cpu.sweep import STEPS_PER_BLOCK, sweep
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.splicing.bounds import costs_of, fit_int16
 from gpu_tools.splicing.traceback import lifted_scores
+
+_log = logging.getLogger(__name__)
 
 STRANDS_A_TASK = 256
 """Strands whose bounds are one task for a thread."""
@@ -166,12 +169,18 @@ def _run(
         conclude(k, *_sweep_large(columns.cases[k], prepare, threads, sizes))
     cases = AllCases(columns.strands, columns.jobs, columns.first_jobs, columns.targets, bonus)
     small = ~large & (np.diff(columns.first_jobs) > 0)
+    _log.info(
+        "list mode on the CPU: cases in cells of 16 bits: %d, of 32 bits: %d, large ones in strips "
+        "of their targets: %d; threads: %d",
+        (small & narrow).sum(), (small & ~narrow).sum(), large.sum(), threads,
+    )  # fmt: skip
     tasks = []
     for dtype, chosen in ((np.int16, small & narrow), (np.int32, small & ~narrow)):
         if chosen.any():
             terms = terms_of(scoring, np.dtype(dtype))
             chunks = cut_chunks(np.flatnonzero(chosen), columns.cells, threads, sizes)
             tasks += [(int(columns.cells[chunk].sum()), terms, chunk) for chunk in chunks]
+    _log.debug("%d chunks of cases, those with the most cells first", len(tasks))
     tasks.sort(key=lambda task: -task[0])  # those that take long should not be the last to begin
     map_on_threads(threads, lambda task: align(cases, *task[1:]), tasks)
 

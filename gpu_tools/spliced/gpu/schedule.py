@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -31,6 +32,8 @@ from gpu_tools.spliced.gpu.job_table import scoring_table
 from gpu_tools.spliced.gpu.launch import ListLaunch, Resident
 from gpu_tools.spliced.gpu.layout import BlockLimits, lay_out, sizes_of, stride_of
 from gpu_tools.splicing.bounds import Costs, costs_of
+
+_log = logging.getLogger(__name__)
 
 _PACKED_CAPABILITY = (9, 0)
 _BLOCKS_PER_MULTIPROCESSOR = 28
@@ -187,6 +190,10 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
             graphs.table, jobs, strands.lengths, stride_of(jobs.lengths), costs_of(scoring)
         )
         packable[jobs.cases[~fit]] = False
+    _log.info(
+        "list mode on GPUs: %d cases by the packed kernel, %d by the 32-bit kernel",
+        packable.sum(), (~packable).sum(),
+    )  # fmt: skip
     return GpuWork(columns, scoring, graphs, bool(apart), packable, options)
 
 

@@ -1,5 +1,6 @@
 """The last line of commands."""
 
+import logging
 import re
 
 import pytest
@@ -27,3 +28,26 @@ def test_quiet_commands_and_failed_ones_say_nothing(pair, capsys):
     assert capsys.readouterr().err == ""
     assert main([*pair, "--subject", "none.fa"]) == 1
     assert "done" not in capsys.readouterr().err
+
+
+def test_the_log_says_what_was_chosen_and_why(pair, capsys):
+    try:
+        assert main([*pair, "--log-level", "debug"]) == 0
+        said = capsys.readouterr().err
+    finally:
+        assert main([*pair, "--quiet"]) == 0  # sets the level back
+    assert "gpu-tools: info: device cpu: alignments of whole sequences always run there\n" in said
+    assert "functions were compiled, all others were in the cache\n" in said
+    assert main([*pair]) == 0
+    assert "info" not in capsys.readouterr().err
+
+
+def test_the_log_says_why_it_is_this_device(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "v.txt").write_text("1\n-2\n3\n")
+    words = ["max-segments", "--values", "v.txt", "--threads", "1", "--log-level", "info"]
+    try:
+        assert main([*words, "--device", "cpu"]) == 0
+    finally:
+        logging.getLogger("gpu_tools").setLevel("WARNING")
+    assert "info: device cpu (as asked for), 1 threads of the CPU\n" in capsys.readouterr().err

@@ -1,0 +1,72 @@
+"""Rows of the tables of docs/guide/compare.md: gpu-tools beside other programs on equal inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import mean, median
+
+Row = tuple[str, ...]
+
+OWN = {
+    "gpu-tools site mode, free target ends, sample": "gpu-tools",
+    "gpu-tools site mode, sample": "gpu-tools, `--ends global`",
+    "gpu-tools site mode, coding, sample": "gpu-tools, `--ends global --coding`",
+}
+"""Names of settings by the names in the record: those that have the same genes as the others."""
+OWN_SPECIES = {
+    "gpu-tools site mode, free target ends": "gpu-tools",
+    "gpu-tools site mode": "gpu-tools, `--ends global`",
+    "gpu-tools site mode, free target ends, coding": "gpu-tools, `--coding`",
+}
+DIVERGENCES = (5, 15, 25, 35, 45)
+DATA = {"human": "human, 36 genes", "fly2L": "fly, 100 genes", "at": "Arabidopsis, 100 genes"}
+
+
+def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
+    """Return the rows of each method by its name in the table, gpu-tools first."""
+    others = {r["method"]: r["method"] for r in rows if not r["method"].startswith("gpu-tools")}
+    names = own | others
+    return {names[m]: [r for r in rows if r["method"] == m] for m in names}
+
+
+def cdnas(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: exon F1 by divergence on the same genes, and seconds a gene."""
+    rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
+    for name, own in _named(rows, OWN).items():
+        by_divergence = {row["divergence"]: row for row in own}
+        values = (f"{by_divergence[d]['exon_f1']:.3f}" for d in DIVERGENCES)
+        yield name, *values, f"{median(row['seconds_a_gene'] for row in own):.3f}"
+
+
+def species(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: the mean of exon F1 over pairs of species, the least, the largest."""
+    for name, own in _named(figures["species"], OWN_SPECIES).items():
+        values = [row["exon_f1"] for row in own]
+        yield name, *(f"{f(values):.3f}" for f in (mean, min, max))
+
+
+def genomes(figures: dict) -> Iterator[Row]:
+    """Yield a row a genome and method on whole pieces: exon F1 by divergence, whole genes."""
+    rows = [r for own in figures.values() for r in own]
+    for data, title in DATA.items():
+        for method in ("gpu-tools", "minimap2"):
+            wanted = data, "whole piece", method
+            own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
+            own = {r["divergence"]: r for r in own}
+            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in DIVERGENCES)
+            yield f"{title}: {method}", *values, f"{own[5]['whole']} of {own[5]['transcripts']}"
+
+
+def proteins(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: mean exon F1 of homologous proteins, and processor's seconds."""
+    rows = [r for name, r in figures.items() if name.startswith(("species", "kogs"))]
+    groups = (("whole piece", False), ("gene and 3 kb, sample", False), ("whole piece", True))
+    for method in dict.fromkeys(row["method"] for row in rows):
+        values, seconds = [], ""
+        for base, far in groups:
+            own = [r for r in rows if (r["base"], r["method"]) == (base, method)
+                   and (r["locus"] == "fly2L") == far and r["locus"] != "at"]  # fmt: skip
+            values.append(f"{mean(r['exon_f1'] for r in own):.3f}" if own else "")
+            if (base, far) == groups[1]:
+                seconds = f"{mean(r['processor_seconds'] / r['proteins'] for r in own):.3f}"
+        yield method, *values, seconds

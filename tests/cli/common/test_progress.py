@@ -1,0 +1,20 @@
+"""How long the rest takes."""
+
+import pytest
+
+from gpu_tools.cli.common.progress import time_left
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "total", "text"),
+    [
+        (10, 0, 100, ""),
+        (10, 100, 100, ""),
+        (10, 50, 100, ", about 10 s left"),
+        (1, 99, 100, ", about 1 s left"),
+        (60, 25, 100, ", about 3 min left"),
+        (3600, 40, 100, ", about 1 h 30 min left"),
+    ],
+)
+def test_the_rest_takes_as_long_as_what_is_done(seconds, done, total, text):
+    assert time_left(seconds, done, total) == text
