@@ -94,8 +94,8 @@ def protein_spliced_align(
     without predecessor if that is as good, else with the nearest one;
     `gpu_tools.splicing.proteins.walk` has the order of moves.
 
-    Memory: four rows of the protein's length for each distinct end of candidates, and three for each
-    distinct start and phase.
+    Memory: four rows of the protein's length for each distinct end of candidates, and three for
+    each distinct start and phase.
 
     References
     ----------
