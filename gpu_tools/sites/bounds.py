@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
@@ -13,6 +14,8 @@ from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
+
+_FOUND: WeakKeyDictionary[SiteTable, int] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -189,10 +192,13 @@ def _coding_exon(first, last, codes, stops, gap):
 
 def best_sites(table: SiteTable) -> int:
     """Return the largest sum of sites less intron penalties of a part of a chain, at least 0."""
-    least = min((intron.penalty for intron in table.introns), default=0)
-    shortest = min((intron.min_length for intron in table.introns), default=0)
-    lists = tuple(each.arrays for each in table.lists)
-    return int(_best_sites(lists, table.length, max(shortest, 0), least))
+    # many targets ask for that of one table, which may be long
+    if table not in _FOUND:
+        least = min((intron.penalty for intron in table.introns), default=0)
+        shortest = min((intron.min_length for intron in table.introns), default=0)
+        lists = tuple(each.arrays for each in table.lists)
+        _FOUND[table] = int(_best_sites(lists, table.length, max(shortest, 0), least))
+    return _FOUND[table]
 
 
 @njit(cache=True, nogil=True)

@@ -48,7 +48,7 @@ def protein_limits(
     highest += table.first.largest + _from_introns(table, len(target), scoring)
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
-    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds.magnitude)
+    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
 
 
 def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:

@@ -51,7 +51,7 @@ def protein_limits(
     highest = most + scoring.gap_extend * (len(target) + 1)
     bounds = Bounds(none - once - step, highest + step)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
-    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds.magnitude)
+    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
 
 
 def _least_score(tracks: ProteinTracks, exons: NDArray, scoring: ProteinScoring) -> int:

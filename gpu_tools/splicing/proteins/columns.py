@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import N_CODONS, ProteinScoring
+from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.strip import aligned, by_lane, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
     """The type of a sweep's cells, and the value of a cell that no chain has reached.
 
-    No cell and no intermediate value has a larger magnitude.
+    No cell and no intermediate value leaves the bounds.
     """
 
     dtype: np.dtype
     none: int
-    magnitude: int
+    bounds: Bounds
 
 
 class ProteinColumns(NamedTuple):

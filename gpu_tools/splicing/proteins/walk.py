@@ -78,14 +78,14 @@ def run_of(kind: int, length: int) -> tuple[str, int]:
 
 @njit(cache=True, nogil=True)
 def walk(
-    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, codon_costs, weights, first,
-    start, i, j, value, inside, gap, found,
+    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, codon_costs, weights,
+    i, j, value, inside, gap, found,
 ):  # fmt: skip
     """Follow a path through the rows of a block; return where it leaves them, and why.
 
     `places` are the elements of columns. Moves and lengths are written to `found`; the result is a
-    `Cell`'s fields, the number of moves, and what follows: the block before, a chain's begin, or an
-    intron.
+    `Cell`'s fields, the number of moves, and what follows: `BEFORE` for the block before, or
+    `AT_INTRON` where no move explains the cell, so that an intron or a chain's begin does.
     """
     count = 0
     gap_open, shift, extend = weights[0], weights[1], weights[2]
@@ -108,8 +108,6 @@ def walk(
             gap = True
             continue
         if move == AT_INTRON:
-            if not inside and value == first[i] + start[j]:
-                move = BEGIN
             return i, j, value, inside, gap, count, move
         found[count, 0], found[count, 1] = move, length
         count += 1

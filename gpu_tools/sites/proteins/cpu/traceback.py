@@ -55,10 +55,9 @@ class _ProteinTracer:
     def __init__(self, sweep: ProteinSweep):
         self.sweep, self.number, self.rows = sweep, -1, None
         self.places = sweep.columns.place(np.arange(len(sweep.target) + 1))
-        scoring, table = sweep.scoring, sweep.table
+        scoring = sweep.scoring
         self.pairs = lifted_pairs(sweep.target, scoring)
         self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
-        self.first = table.first.between(0, table.length + 1)
         self.start = begun(len(sweep.target), scoring)
 
     def block(self, number: int, last: int) -> BlockRows:
@@ -101,12 +100,17 @@ class _ProteinTracer:
             *numbers, inside, gap, count, move = walk(
                 rows.inside, rows.whole, rows.codon_gaps, self.places, rows.low, sweep.codes,
                 sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights,
-                self.first, self.start, *cell, found,
+                *cell, found,
             )  # fmt: skip
             steps += [run_of(int(kind), int(length)) for kind, length in found[:count]]
             cell = Cell(*map(int, numbers), bool(inside), bool(gap))
             if move != BEFORE:
-                return cell, steps, move
+                return cell, steps, BEGIN if self._begins(cell) else move
+
+    def _begins(self, cell: Cell) -> bool:
+        """Return whether a chain that begins explains a cell."""
+        first = int(self.sweep.table.first.at(cell.boundary))
+        return not cell.inside and cell.value == first + int(self.start[cell.column])
 
     def intron_before(self, cell: Cell) -> tuple[Cell, int, int, str]:
         """Return the cell before an intron, the intron's exit and entry, and its letter."""

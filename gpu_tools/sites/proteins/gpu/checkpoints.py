@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics.rows import further, load_row, store_row
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, address
 from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.proteins.columns import ProteinColumns
 from gpu_tools.sites.proteins.cpu.state import RECENT, SPLITS, ProteinState, fresh_state
 from gpu_tools.sites.proteins.gpu.operations import make_slot_place
@@ -46,23 +47,23 @@ def make_save(size: int):
     return save
 
 
-def columns_of_rows(words: NDArray[np.int32], size: int) -> NDArray[np.int16]:
-    """Return rows of packed words, shape (rows, size * WARP), column by column."""
-    quads = words.reshape(len(words), size // 4, WARP, 4)
+def columns_of_rows(words: NDArray[np.int32]) -> NDArray[np.int16]:
+    """Return rows of packed words, shape (rows, WIDE * WARP), column by column."""
+    quads = words.reshape(len(words), WIDE // 4, WARP, 4)
     halves = np.ascontiguousarray(quads).view(np.int16).reshape(*quads.shape, 2)
     # row, lane, half, quad, word
-    return halves.transpose(0, 2, 4, 1, 3).reshape(len(words), 2 * size * WARP)
+    return halves.transpose(0, 2, 4, 1, 3).reshape(len(words), 2 * WIDE * WARP)
 
 
 def state_of(
-    rows: NDArray[np.int16], boundary: int, strand: ProteinStrand, columns: ProteinColumns
+    rows: NDArray[np.integer], boundary: int, strand: ProteinStrand, columns: ProteinColumns
 ) -> ProteinState:
     """Return the state before a boundary, from the rows of a checkpoint there.
 
     Parameters
     ----------
-    rows : ndarray of int16, shape (rows, columns)
-        Column by column.
+    rows : ndarray of int, shape (rows, columns)
+        Cells, column by column.
     boundary : int
         A multiple of `RECENT` and `FRAMES`.
     strand : ProteinStrand
@@ -85,10 +86,10 @@ def state_of(
     return ProteinState(*(aligned(part) if part.ndim == 2 else part for part in state))
 
 
-def _codon_cost(boundary: int, strand: ProteinStrand) -> np.int16:
+def _codon_cost(boundary: int, strand: ProteinStrand) -> int:
     """Return what it costs to leave out the codon that ends at a boundary."""
     codon = strand.scoring.codons[tuple(strand.codes[boundary - FRAMES : boundary])]
-    return np.int16(strand.scoring.codon_gaps[codon])
+    return int(strand.scoring.codon_gaps[codon])
 
 
 def _places(strand: ProteinStrand) -> NDArray[np.int64]:

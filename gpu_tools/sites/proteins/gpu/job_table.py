@@ -13,8 +13,6 @@ class ProteinJobNumbers(NamedTuple):
     steps : int
         Steps of three boundaries.
     strips : int
-    size, last_size : int
-        Registers a lane of a row: of all strips but the last one, and of the last one.
     boundaries, operations, columns, cells, borders, ends, checkpoints : int
         Where the job's part begins in the buffer of that name.
     column_stride, cell_stride, checkpoint_stride : int
@@ -27,14 +25,12 @@ class ProteinJobNumbers(NamedTuple):
         Rows of the profile, symbols of the strand, slots, and exits whose rows there are.
     every : int
         Boundaries between checkpoints.
-    none, begun : int
-        The lowest cell, and the usual points of a chain that begins.
+    none, never : int
+        The lowest cell, and what is added to a chain that may not begin.
     """
 
     steps: int
     strips: int
-    size: int
-    last_size: int
     boundaries: int
     operations: int
     columns: int
@@ -53,11 +49,11 @@ class ProteinJobNumbers(NamedTuple):
     ring: int
     every: int
     none: int
-    begun: int
+    never: int
 
 
 (
-    STEPS, STRIPS, SIZE, LAST_SIZE, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
+    STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
     CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
-    SYMBOLS, SLOTS, RING, EVERY, NONE, BEGUN,
-) = range(23)  # fmt: skip
+    SYMBOLS, SLOTS, RING, EVERY, NONE, NEVER_BEGUN,
+) = range(21)  # fmt: skip

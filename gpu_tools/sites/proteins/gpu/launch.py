@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.gpu.launch import on_device, starts_of
+from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.gpu.packed_strips import twice
 from gpu_tools.sites.gpu.strips import NEVER_BYTE
 from gpu_tools.sites.proteins.gpu.checkpoints import columns_of_rows
@@ -24,7 +25,7 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     ENDS,
     OPERATIONS,
 )
-from gpu_tools.sites.proteins.gpu.strips import ProteinJob, columns_of_strip
+from gpu_tools.sites.proteins.gpu.strips import ProteinJob
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 
 
@@ -68,7 +69,7 @@ class ProteinLaunch:
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
         order = sorted(range(len(self.jobs)), key=lambda k: -self.jobs[k].steps)
-        strips = [(k, strip) for k in order for strip in range(len(self.jobs[k].sizes))]
+        strips = [(k, strip) for k in order for strip in range(self.jobs[k].strips)]
         return np.array([*strips, (0, 0)], dtype=np.int32)
 
     def run(self) -> None:
@@ -86,23 +87,19 @@ class ProteinLaunch:
         """Return for each job the best end of each part between checkpoints, in points."""
         ends, made = self.ends.copy_to_host().astype(np.int64), []
         for job, first in zip(self.jobs, self.table[:, ENDS].tolist(), strict=True):
-            own = ends[first : first + job.ends].reshape(-1, len(job.sizes)).max(axis=1)
-            made.append(own + job.strand.table.last.usual)
+            own = ends[first : first + job.ends].reshape(-1, job.strips).max(axis=1)
+            made.append(own + job.bias + job.strand.table.last.usual)
         return made
 
     def checkpoint(self, k: int, number: int) -> NDArray[np.int16]:
         """Return the rows of a job's checkpoint, column by column; `number` counts from 1."""
         job = self.jobs[k]
-        words = job.checkpoint_stride * len(job.sizes)
+        words = job.checkpoint_stride * job.strips
         first = int(self.table[k, CHECKPOINTS]) + (number - 1) * words
         with self._fetching:
             host = self.checkpoints[first : first + words].copy_to_host()
-        parts = []
-        for size, own in zip(job.sizes, host.reshape(len(job.sizes), -1), strict=True):
-            used = own[: job.checkpoint_stride * size // job.sizes[0]]
-            rows = columns_of_rows(used.reshape(-1, size * WARP), size)
-            # the first column is that of the strip before
-            parts.append(rows[:, 1 : 1 + columns_of_strip(size)])
+        # the first column is that of the strip before
+        parts = [columns_of_rows(own)[:, 1:] for own in host.reshape(job.strips, -1, WIDE * WARP)]
         return np.concatenate(parts, axis=1)
 
 

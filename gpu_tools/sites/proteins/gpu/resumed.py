@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.sites.proteins.cpu.state import ProteinState, fresh_state
+from gpu_tools.sites.proteins.cpu.state import BlockRows, ProteinState, fresh_state
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
 from gpu_tools.sites.proteins.gpu.checkpoints import state_of
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
@@ -43,16 +43,15 @@ class ResumedSweep(ProteinSweep):
         self._job, self._checkpoint = job, checkpoint
         rows = len(self.codes) + 1
         self.blocks = [(low, min(low + strand.block, rows)) for low in range(0, rows, strand.block)]
-        self._states: dict[int, ProteinState] = {}
+        self.states: dict[int, ProteinState] = {}
         self._exits: dict[int, NDArray] = {}
         self.best_exits = _ExitsOnDemand(self._exits_of)
         self.score, self.block = score, self._block_with(score, part)
 
-    def rows_of(self, number: int):
-        """Return all rows of a block."""
+    def rows_of(self, number: int, last: int, memory: BlockRows | None = None) -> BlockRows:
+        """Return the rows of a block up to a boundary."""
         self._exits_of(number)
-        self.states = self._states
-        return super().rows_of(number)
+        return super().rows_of(number, last, memory)
 
     def _exits_of(self, number: int) -> NDArray:
         if number not in self._exits:
@@ -77,7 +76,7 @@ class ResumedSweep(ProteinSweep):
         first = part * self._blocks_of_part
         state = self._state_before(part)
         for number in range(first, min(first + self._blocks_of_part, len(self.blocks))):
-            self._states[number] = state.copy()
+            self.states[number] = state.copy()
             ends, self._exits[number] = self._swept(state, *self.blocks[number])
             values = ends.astype(np.int64) - self.unlifting
             yield number, int(values[self.final].max()) + self.table.last.usual
@@ -86,4 +85,5 @@ class ResumedSweep(ProteinSweep):
         if part == 0:
             return fresh_state(self.table, self.columns)
         boundary = part * self._job.strand.every
-        return state_of(self._checkpoint(part), boundary, self._job.strand, self.columns)
+        rows = self._checkpoint(part).astype(np.int64) + self._job.bias
+        return state_of(rows, boundary, self._job.strand, self.columns)

@@ -14,14 +14,12 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.gpu.codon_windows import SHARE_OF_FREE_MEMORY
 from gpu_tools.sites.gpu.launch import can_pack
-from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
 from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
 from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
 from gpu_tools.sites.proteins.gpu.resumed import ResumedSweep
 from gpu_tools.sites.proteins.gpu.strips import (
-    BLOCK,
+    ROWS_AGAIN,
     ProteinJob,
-    columns_of_strip,
 )
 from gpu_tools.sites.proteins.limits import nothing
 
@@ -33,15 +31,12 @@ class ProteinGpuOptions(NamedTuple):
     ----------
     block : int
         Boundaries of a block that the CPU computes again; a multiple of four and of three.
-    registers : int, optional
-        Registers a lane of strips; without it, they are chosen.
     memory : int, optional
         Bytes of GPU memory that a batch may take; most of what is free by default. Cases that need
         more are for the CPU.
     """
 
-    block: int = BLOCK
-    registers: int | None = None
+    block: int = ROWS_AGAIN
     memory: int | None = None
 
 
@@ -81,7 +76,7 @@ def align_on_gpus(
     strands = _strands(cases, scoring, threads, options.block)
 
     def drive(share: list[int], gpu: int) -> None:
-        jobs = {k: _jobs(cases[k], strands, options.registers) for k in share}
+        jobs = {k: _jobs(cases[k], strands) for k in share}
         free = options.memory
         if free is None:
             free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
@@ -121,12 +116,10 @@ def _strands(
     return dict(zip(first, made, strict=True))
 
 
-def _jobs(case, strands: dict[int, ProteinStrand], size: int | None) -> dict[str, ProteinJob]:
+def _jobs(case, strands: dict[int, ProteinStrand]) -> dict[str, ProteinJob]:
     """Return the jobs of a case, + first."""
-    columns = len(case.target) + 1
-    size = size or (NARROW if columns <= columns_of_strip(NARROW) else WIDE)
     return {
-        name: ProteinJob(strands[id(case.tables[name])], case.target.codes, size)
+        name: ProteinJob(strands[id(case.tables[name])], case.target.codes)
         for name in "+-"
         if name in case.tables
     }

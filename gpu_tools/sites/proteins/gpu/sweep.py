@@ -13,13 +13,10 @@ from __future__ import annotations
 from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.gpu.intrinsics.rows import (
-    at_least,
     filled,
     further,
-    load_quads,
     load_row,
     place_of,
-    raised,
     store_row,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
@@ -29,7 +26,6 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     any_lane,
     kernel,
     load4,
-    max2,
     permute,
     store4,
     sync_lanes,
@@ -38,26 +34,13 @@ from gpu_tools.sites.gpu.codon_borders import (
     SHARED_ARRIVING_AT,
     SHARED_SLOTS_AT,
     leave_group,
-    next_words,
     peek_pair,
-    put_words,
 )
 from gpu_tools.sites.gpu.codon_rows import (
-    HIGH_THEN_LOW,
-    HIGH_TWICE,
     LOW_TWICE,
-    LOWS,
-    settled_carry,
 )
-from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
+from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.gpu.strips import begin_strip
-from gpu_tools.sites.proteins.gpu.cells import (
-    advanced,
-    begun,
-    first_at_least,
-    left_out,
-    residues_left_out,
-)
 from gpu_tools.sites.proteins.gpu.checkpoints import make_save
 from gpu_tools.sites.proteins.gpu.job_table import (
     BORDERS,
@@ -72,12 +55,11 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     ENDS,
     EVERY,
     FINAL_COLUMN,
-    LAST_SIZE,
+    NEVER_BEGUN,
     NONE,
     OPERATIONS,
     RESIDUES,
     RING,
-    SIZE,
     SLOTS,
     STEPS,
     STRIPS,
@@ -86,29 +68,15 @@ from gpu_tools.sites.proteins.gpu.job_table import (
 from gpu_tools.sites.proteins.gpu.operations import (
     HOT_SLOTS,
     PLAN_AT,
-    PLAN_RING,
     PROFILE_AT,
     SHARED_WORDS,
-    make_exit_place,
-    make_operate,
-    make_profile_of,
     make_slot_place,
 )
 from gpu_tools.sites.proteins.gpu.plan import (
-    CLOSED,
-    CODON_MASK,
-    ENTER,
-    EXIT,
     FRAMES,
-    HAS_OPERATIONS,
-    JOIN,
-    OPERAND_SLOT_BITS,
-    SPECIAL,
     START,
-    STOP,
-    WAITING,
-    WAITS,
 )
+from gpu_tools.sites.proteins.gpu.step import make_ahead, make_cross
 
 _LOWEST = -(2**31)
 
@@ -132,120 +100,6 @@ def _parts_of(job, strip, buffers):
 def _twice(value):
     """Return a value in both halves of a word."""
     return permute(int32(value), int32(value), int32(LOW_TWICE))
-
-
-@cuda.jit(device=True)
-def _next_boundary(number, ahead, plan, shared, lane):
-    """Return a boundary, the next one, and what is ahead then.
-
-    A group of boundaries is read while the one before is crossed.
-    """
-    here, seen = ahead
-    if number & int32(WARP - 1) == 0:
-        sync_lanes()
-        at = int32((number + WARP + lane) & int32(PLAN_RING - 1))
-        store4(shared, int64(PLAN_AT + 4 * at), seen)
-        sync_lanes()
-        seen = load4(plan, int64(4) * int64(number + 2 * WARP + lane))
-    at = int32((number + 1) & int32(PLAN_RING - 1))
-    following = load4(shared, int64(PLAN_AT + 4 * at))
-    return here, following, (following, seen)
-
-
-def _make_happen(size: int):
-    """Return the device function that does the events of a boundary."""
-    load, load_start, exit_place = load_row(size), load_quads(size), make_exit_place(size)
-    slot_place = make_slot_place(size)
-
-    @cuda.jit(device=True)
-    def happen(boundary, row, one, two, exits, halo, strip):
-        """Return the row behind them, and how many exits there are so far."""
-        (shared, _), places = strip[1], strip[2]
-        word, _, begins, entered = boundary
-        if word & int32(EXIT):
-            store_row(exit_place(exits, int32(0), places), row)
-            store_row(exit_place(exits, int32(1), places), one)
-            store_row(exit_place(exits, int32(2), places), two)
-            exits = int32(exits + 1)
-        row = raised(row, load_start(shared, strip[8]), begins)
-        if word & int32(ENTER):
-            slot = int32(entered & int32((1 << OPERAND_SLOT_BITS) - 1))
-            bonus = permute(entered, entered, int32(HIGH_TWICE))
-            row = raised(row, load(slot_place(slot, places)), bonus)
-        return first_at_least(row, halo), exits
-
-    return happen
-
-
-def _make_ahead(size: int):
-    """Return the device function that begins the row of a boundary, before the one in front is."""
-    load_hot, profile_of, stride = load_quads(size), make_profile_of(size), 4 * size * WARP
-
-    @cuda.jit(device=True)
-    def ahead(boundary, number, three, gaps, diagonal, strip):
-        """Return that part of the row, and the row of chains that leave a codon out."""
-        (lane, _, _), (shared, _), weights = strip[0], strip[1], strip[6]
-        word, _, bonus, _ = boundary
-        place = strip[8]
-        if word & int32(SPECIAL):
-            bonus = strip[3]
-            if word & int32(JOIN):
-                bonus = int32(0)
-                place = int32(place + stride * int32(WAITING + (number & int32(WAITS - 1))))
-        leaving = weights[1]
-        if word & int32(STOP):
-            leaving = weights[2]
-        gap = left_out(gaps, three, weights[0], leaving)
-        profile = profile_of(shared, int32(word & int32(CODON_MASK)), lane)
-        return begun(three, gap, load_hot(shared, place), profile, diagonal, bonus), gap
-
-    return ahead
-
-
-def _make_cross(size: int):
-    """Return the device function that goes on by a boundary.
-
-    The state is the row that `ahead` has begun; the three rows before it, the last one first; those
-    of chains that leave a codon out, that of the boundary first; what stands before the rows; the
-    best ends; the cursor of border words; the next operation, its number, and the exits so far; and
-    the boundary, with one of those that a lane has read ahead.
-    """
-    operate, happen, ahead = make_operate(size), _make_happen(size), _make_ahead(size)
-
-    @cuda.jit(device=True)
-    def cross(number, state, strip):
-        row, (one, two, _), gaps, edges, ends, cursor, (operation, n, exits), plan = state
-        (lane, is_first, is_last), (shared, scratch) = strip[0], strip[1]
-        none, borders, weights = strip[3], strip[5], strip[6]
-        here, following, plan = _next_boundary(number, plan, strip[9], shared, lane)
-        word = here[0]
-        if word & int32(HAS_OPERATIONS):
-            operation, n = operate(operation, n, strip[7], strip)
-        words, place, cursor = next_words(cursor, borders, shared, lane)
-        few = max2(edges[0], edges[1])
-        made = advanced(row, one, two, few, (weights[0], weights[3], weights[4]), none)
-        # the next row is begun here: exchanges between lanes take long
-        next_row, next_gap = ahead(following, int32(number + 1), two, gaps[2], edges[1], strip)
-        before = permute(words[0], words[0], int32(HIGH_TWICE))
-        carry, most = residues_left_out(made[size], before, is_first, weights[0], scratch)
-        inside, whole = none, none
-        if is_first:
-            inside = permute(words[0], none, int32(LOWS))
-            whole = permute(words[1], none, int32(LOWS))
-        row = first_at_least(at_least(made[:size], carry), inside)
-        leaves = permute(row[-1], most, int32(HIGH_THEN_LOW))
-        if word & int32(CLOSED) == 0:
-            ends = raised(ends, row, here[1])
-        if word & int32(SPECIAL):
-            row, exits = happen(here, row, one, two, exits, whole, strip)
-        put_words(shared, place, (leaves, permute(row[-1], row[-1], int32(HIGH_TWICE))), is_last)
-        edge = settled_carry(row[-1], none, is_first, scratch)
-        return (
-            next_row, (row, one, two), (next_gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]),
-            ends, cursor, (operation, n, exits), plan,
-        )  # fmt: skip
-
-    return cross
 
 
 def _make_prepare(size: int):
@@ -272,7 +126,8 @@ def _make_prepare(size: int):
             address(shared[uint32(SHARED_SLOTS_AT + 4 * lane) :]), first,
             further(first, in_memory), int32(job[RING] - 1),
         )  # fmt: skip
-        weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4]
+        never = _twice(job[NEVER_BEGUN])
+        weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], never
         lanes = lane, lane == 0, lane == int32(WARP - 1)
         borders = arriving, leaving, strip == 0, int32(0), none
         return (
@@ -291,7 +146,7 @@ def _make_note(size: int):
         """`scratch_row` are words of the strip's cells that nobody else uses."""
         store_row(address(scratch_row[4 * lane :]), row)
         best, first = int32(_LOWEST), int32(2 * size * lane - 1)
-        before = int32(strip) * int32(2 * int32(job[SIZE]) * WARP - 1)
+        before = int32(strip) * int32(2 * size * WARP - 1)
         for half in range(2):
             for k in range(size):
                 word = scratch_row[uint32((k // 4) * 4 * WARP + 4 * lane + k % 4)]
@@ -308,7 +163,7 @@ def _make_note(size: int):
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
     stride, slot_place = size * WARP, make_slot_place(size)
-    ahead, cross, prepare = _make_ahead(size), _make_cross(size), _make_prepare(size)
+    ahead, cross, prepare = make_ahead(size), make_cross(size), _make_prepare(size)
     note, save, load = _make_note(size), make_save(size), load_row(size)
 
     @cuda.jit(device=True)
@@ -361,7 +216,7 @@ def _make_sweep(size: int):
     return sweep
 
 
-_sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
+_sweep = _make_sweep(WIDE)
 
 
 @kernel()
@@ -375,7 +230,7 @@ def sweep_proteins_warp(
 
     Parameters
     ----------
-    jobs : int64 array, shape (J, 23)
+    jobs : int64 array, shape (J, 21)
         See `gpu_tools.sites.proteins.gpu.job_table`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
@@ -404,8 +259,4 @@ def sweep_proteins_warp(
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         parts = _parts_of(job, strip, (boundaries, operations, columns, cells, borders))
-        is_last, buffers = strip == job[STRIPS] - 1, (checkpoints, ends)
-        if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
-            _sweep_wide(job, strip, parts, buffers, scoring, shared, scratch)
-        else:
-            _sweep_narrow(job, strip, parts, buffers, scoring, shared, scratch)
+        _sweep(job, strip, parts, (checkpoints, ends), scoring, shared, scratch)

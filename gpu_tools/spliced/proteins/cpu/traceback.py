@@ -26,8 +26,6 @@ from gpu_tools.splicing.proteins.walk import (
     walk,
 )
 
-_CLOSED = -(2**62)
-
 
 class TracedCandidates(NamedTuple):
     """A chain, its alignment in front of the stop codon, its candidates, and its stop codon.
@@ -109,16 +107,18 @@ class _Tracer:
     def walked(self, exon: _Exon) -> tuple[Cell, list[tuple[str, int]], int]:
         """Follow a path through a candidate, to its begin or to the codon an intron precedes."""
         sweep, rows, start = self.sweep, exon.rows, int(self.tracks.starts[exon.track])
-        first = np.full(exon.cell.boundary + 1, _CLOSED)
-        first[start] = 0 if may_begin(self.tracks)[exon.track] else _CLOSED
         found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
         *numbers, inside, gap, count, move = walk(
             rows.inside, rows.whole, rows.codon_gaps, self.places, start, self.codes,
-            sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights, first,
-            self.start, *exon.cell, found,
+            sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights, *exon.cell,
+            found,
         )  # fmt: skip
         steps = [run_of(int(kind), int(length)) for kind, length in found[:count]]
-        return Cell(*map(int, numbers), bool(inside), bool(gap)), steps, move
+        cell = Cell(*map(int, numbers), bool(inside), bool(gap))
+        begins = not cell.inside and cell.boundary == start and may_begin(self.tracks)[exon.track]
+        if begins and cell.value == self.start[cell.column]:
+            move = BEGIN
+        return cell, steps, move
 
     def exit_before(self, exon: _Exon, cell: Cell) -> tuple[_Exit, str]:
         """Return the nearest exit that explains an entry, and the letter of its intron."""

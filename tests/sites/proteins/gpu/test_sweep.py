@@ -24,7 +24,7 @@ from tests.sites.proteins.test_api import (
 )
 
 pytestmark = pytest.mark.cuda
-LONGEST_BASE, LONGEST_TARGET = (44, 12) if simulated() else (3000, 1300)
+LONGEST_BASE, LONGEST_TARGET = (30, 9) if simulated() else (3000, 1300)
 SEEDS = (5,) if simulated() else range(60)
 BLOCK = 12
 
@@ -62,7 +62,7 @@ def random_case(rng) -> ProteinCase:
 def test_random_cases(seed):
     rng = np.random.default_rng(seed)
     case, scoring = random_case(rng), random_scoring(rng)
-    found, left = on_gpu([case], scoring, block=BLOCK, registers=4 + 4 * (seed % 2))
+    found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left
     assert found == protein_align([case], scoring, device="cpu")
 
@@ -70,7 +70,7 @@ def test_random_cases(seed):
 def test_a_protein_longer_than_a_strip():
     """It has columns in several strips, which hand their borders on."""
     rng = np.random.default_rng(9)
-    letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 34 if simulated() else 1100)
+    letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 70 if simulated() else 1100)
     base = cases.random_text(rng, 20 if simulated() else 600).replace("N", "A")
     case = ProteinCase(
         Sequence.from_text("b", base), ProteinSequence.from_text("t", "".join(letters)),
@@ -79,7 +79,20 @@ def test_a_protein_longer_than_a_strip():
     introns = tuple(each._replace(min_length=2) for each in case.tables["+"].introns)
     case.tables["+"].introns = introns
     scoring = random_scoring(rng)
-    found, left = on_gpu([case], scoring, block=BLOCK, registers=4)
+    found, left = on_gpu([case], scoring, block=BLOCK)
+    assert not left
+    assert found == protein_align([case], scoring, device="cpu")
+
+
+@pytest.mark.skipif(simulated(), reason="too many cells for the simulator")
+@pytest.mark.parametrize("residues", [2500, 4700])
+def test_a_protein_whose_scores_need_all_of_16_bits(residues):
+    rng = np.random.default_rng(residues)
+    base, letters = cases.random_text(rng, 2000), rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), residues)
+    base, scoring = Sequence.from_text("b", base), ProteinScoring(BLOSUM62)
+    tables = protein_tables_of(base, protein_sites(load_sites("fly")), scoring)
+    case = ProteinCase(base, ProteinSequence.from_text("p", "".join(letters)), tables)
+    found, left = on_gpu([case], scoring)
     assert not left
     assert found == protein_align([case], scoring, device="cpu")
 
