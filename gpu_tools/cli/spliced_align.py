@@ -48,8 +48,8 @@ COLUMNS = (
 
 def _runs_on_cpu(requested: dict) -> str | None:
     """Return which work it is that no GPU does, None if a GPU can do it."""
-    if requested["proteins"]:
-        return "proteins with listed candidates" if requested["exons"] else "proteins"
+    if requested["proteins"] and requested["exons"]:
+        return "proteins with listed candidates"
     if requested["site_model"] or not (requested["coding"] or requested["ends"] == "free"):
         return None
     return "listed candidates with free ends or that translate"

@@ -94,7 +94,7 @@ TINY_RUNS = (
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
-    _run("spliced-align", _ON_GENES, "site_model proteins", gpu=False),
+    _run("spliced-align", _ON_GENES, "site_model proteins"),
     _run(
         "spliced-align", f"{_ON_GENES} --gap-open 40000", f"site_model proteins {WIDE}", gpu=False
     ),

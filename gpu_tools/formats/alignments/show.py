@@ -20,7 +20,7 @@ from gpu_tools.model.sequences import decode, encode, encode_protein, reverse_co
 LABELS = "protein", "", "translation", "genome"
 TEXT_COLUMN = 24
 """Where the symbols begin in a line, behind label and number."""
-_LINE = 84
+_SYMBOLS_PER_LINE = 84
 """Symbols of a line."""
 _SITE = 6
 """Nucleotides that are shown of an intron at each end."""
@@ -114,7 +114,7 @@ def _lines(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """Fill lines with pieces."""
     line, width = [], 0
     for piece in pieces:
-        if line and width + len(piece.genome) > _LINE:
+        if line and width + len(piece.genome) > _SYMBOLS_PER_LINE:
             yield line
             line, width = [], 0
         line.append(piece)

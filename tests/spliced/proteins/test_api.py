@@ -29,7 +29,7 @@ def random_exons(rng, length, count):
     """Return candidates of both strands, some with phases, some of one start or end."""
     starts = rng.integers(0, length, count)
     starts = np.where(rng.random(count) < 0.3, starts[0], starts)
-    ends = np.minimum(starts + rng.integers(1, 14, count), length)
+    ends = np.minimum(starts + rng.integers(1, max(14, length // 6), count), length)
     phases = np.where(rng.random(count) < 0.5, ANY_PHASE, rng.integers(0, 3, count))
     return ExonSet(
         starts, ends, rng.random(count) < 0.3, rng.integers(-4, 12, count).astype(float),
