@@ -97,9 +97,11 @@ rule protein_align:
     conda:
         "../envs/gpu_tools.yaml"
     threads: 8
+    resources:
+        gpu=n_gpus(),
     params:
         **protein_options(),
         version=VERSION,
-        device="cpu",
+        device=config["device"],
     script:
         "../scripts/site_align.py"
