@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gpu_tools import SiteCase, SplicedScoring
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.sites.proteins.api import ProteinCase
 
 
 def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int = 3) -> dict:
@@ -32,4 +34,31 @@ def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int =
         "seconds": round(least, 6), "gcups": round(cells / least / 1e9, 3),
         "jobs": len(packed), "other_jobs": len(jobs) - len(packed), "strips": launch.n_strips,
         "registers": sorted(set(sizes)),
+    }  # fmt: skip
+
+
+def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: int = 3) -> dict:
+    """Time the packed kernel of proteins; its memory is cleared in the time, too."""
+    from numba import cuda
+
+    from benchmarks.timing import call_seconds
+    from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
+    from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
+    from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, ProteinJob
+
+    tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
+    strands = {key: ProteinStrand(*each, scoring, ROWS_AGAIN) for key, each in tables.items()}
+    jobs = [ProteinJob(strands[id(t)], c.target.codes) for c in cases for t in c.tables.values()]
+    launch = ProteinLaunch([job for job in jobs if job.fits], scoring)
+
+    def call() -> None:
+        launch.run()
+        cuda.synchronize()
+
+    least = min(call_seconds(call, repeats))
+    cells = sum(len(job.strand.codes) * len(job.target) for job in launch.jobs)
+    return {
+        "seconds": round(least, 6), "gcups": round(cells / least / 1e9, 3),
+        "jobs": len(launch.jobs), "other_jobs": len(jobs) - len(launch.jobs),
+        "strips": sum(job.strips for job in launch.jobs),
     }  # fmt: skip
