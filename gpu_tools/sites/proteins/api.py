@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
@@ -128,16 +129,17 @@ def protein_align(
     def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
         return _aligned_on_cpu(cases, scoring, threads, done)
 
-    if where.kind == "cpu":
-        return on_cpu(cases)
-    from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
+    def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
+        from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
 
-    def finish(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None):
-        result = _result(case, strand, sweep)
-        done(case.cells)
-        return result
+        def finish(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None):
+            result = _result(case, strand, sweep)
+            done(case.cells)
+            return result
 
-    return align_on_gpus(cases, scoring, where.ordinals, threads, finish, on_cpu)
+        return align_on_gpus(cases, scoring, ordinals, threads, finish, on_cpu)
+
+    return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
 def _aligned_on_cpu(
