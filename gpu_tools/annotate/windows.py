@@ -1,0 +1,62 @@
+"""Windows of a batch of targets, by either search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpu_tools.annotate.genome import Genome
+from gpu_tools.annotate.options import AnnotationOptions
+from gpu_tools.annotate.targets import PROTEIN, TargetSet
+from gpu_tools.annotate.tiles import tile_windows
+from gpu_tools.model.windows import SearchWindow
+
+if TYPE_CHECKING:
+    from gpu_tools.model.sequences import Sequence as Nucleotides
+
+Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
+
+
+def windows_by(
+    genome: Genome,
+    targets: TargetSet,
+    options: AnnotationOptions,
+    index: str | Path | None,
+    threads: int,
+) -> Windows:
+    """Return the function that finds the windows of some targets, see `SearchWindow`.
+
+    Parameters
+    ----------
+    genome : Genome
+    targets : TargetSet
+        Of the kind of those that it will receive.
+    options : AnnotationOptions
+    index : path-like, optional
+        Folder of the seeded search's index; it is made if it is missing.
+    threads : int
+    """
+    if options.search == "exhaustive":
+        return lambda some: tile_windows(genome.lengths, len(some), options.longest_gene)
+    return _seeded(genome, targets, options, index, threads)
+
+
+def _seeded(
+    genome: Genome, targets: TargetSet, options: AnnotationOptions, index, threads: int
+) -> Windows:
+    from gpu_tools.search.api import SearchOptions, build_index, find_windows, load_index
+
+    search = SearchOptions(max_intron=options.max_intron)
+    folder = None if index is None else Path(index, targets.kind.lower())
+    kind = "protein" if targets.kind == PROTEIN else "cdna"
+    if folder is not None and folder.exists():
+        made = load_index(folder, genome.records, options=search)
+    else:
+        made = build_index(genome.records, kind=kind, options=search, threads=threads)
+        if folder is not None:
+            made.save(folder)
+    return lambda some: sorted(
+        find_windows(made, some, search, threads, None),
+        key=lambda w: (w.record, w.start, w.end, w.strand, w.target),
+    )
