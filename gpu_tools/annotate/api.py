@@ -140,13 +140,12 @@ def _annotation(
 ) -> GenomeAnnotation:  # fmt: skip
     found, laws = results
     hits = [
-        Hit(number, own, (own.score - laws[number].location) / laws[number].scale,
-            laws[number].scale)
+        Hit(number, own, (own.score - laws[number].location) / laws[number].scale)
         for number, own in found if options.accepts(own)
     ]  # fmt: skip
     clusters, chimeras = cluster_hits(hits)
-    explained = partial(_explained, genome, _by_number(targets))
-    choose = partial(structures_of, isoforms=options.isoforms, explained=explained)
+    gain = partial(_gain, genome, _by_number(targets))
+    choose = partial(structures_of, isoforms=options.isoforms, gain=gain)
     genes = gene_set(clusters, names, genome.record_lengths, choose, threads)
     return GenomeAnnotation(
         tuple(gene for gene, _ in genes), tuple(target_results(found, hits, genes, names)),
@@ -158,20 +157,26 @@ def _by_number(targets: Sequence[TargetSet]) -> list[tuple[TargetSet, Nucleotide
     return [(some, sequence) for some in targets for sequence in some.sequences]
 
 
-def _explained(
+def _gain(
     genome: Genome, targets: list[tuple[TargetSet, Nucleotides]], hit: Hit, other: Hit
 ) -> float:
-    """Return the score of a hit's target, as far as it is aligned, against another's product.
+    """Return how much better a hit's structure explains its target than another's does.
 
-    A protein is compared with a protein, a cDNA with a spliced sequence. Structures of the other
-    kind count as its own: they are no evidence against each other.
+    It is the difference of the scores of the target, as far as it is aligned, against what either
+    chain makes, in units of what is clearly better. A protein is compared with a protein, a cDNA
+    with a spliced sequence. Targets of two kinds are not compared.
     """
     own, target = targets[hit.target]
     if targets[other.target][0].kind != own.kind:
-        other = hit
-    record, _ = genome.sequence_at(other.alignment.base, other.exons[0][0])
-    product = own.product(other.alignment, record)
-    aligned = type(target)(
-        target.name, target.codes[hit.alignment.target_start : hit.alignment.target_end]
-    )
-    return global_alignment(make_pair(product, aligned, own.pairwise).problems[0]).score
+        return 0.0
+    residues = target.codes[hit.alignment.target_start : hit.alignment.target_end]
+    aligned = type(target)(target.name, residues)
+    one, two = (_against(genome, own, each, aligned) for each in (hit, other))
+    return (one - two) / own.clearly
+
+
+def _against(genome: Genome, own: TargetSet, hit: Hit, target: Nucleotides) -> int:
+    """Return the score of a target against what a hit's chain makes."""
+    record, first = genome.sequence_at(hit.alignment.base, hit.exons[0][0])
+    product = own.product(hit.alignment, record, first)
+    return global_alignment(make_pair(product, target, own.pairwise).problems[0]).score

@@ -34,14 +34,11 @@ class Hit:
         In its record's coordinates.
     evidence : float
         Scales by which the score is above the location of unrelated targets' law.
-    scale : float
-        Points of a scale.
     """
 
     target: int
     alignment: Alignment
     evidence: float = field(compare=False)
-    scale: float = field(compare=False)
 
     @property
     def exons(self) -> tuple[Interval, ...]:

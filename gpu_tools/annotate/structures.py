@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from gpu_tools.annotate.genes import Hit, HitCluster, Interval
 
-CLEARLY = 5.0
-"""Scales of the law by which an isoform explains its own target better than other structures."""
 MOST_CANDIDATES = 40
 """Different structures of a gene that may be isoforms: those of the best hits."""
 
@@ -53,7 +51,7 @@ def _reaches(hit: Hit, intron: Interval) -> bool:
 
 
 def structures_of(
-    cluster: HitCluster, isoforms: bool, explained: Callable[[Hit, Hit], float]
+    cluster: HitCluster, isoforms: bool, gain: Callable[[Hit, Hit], float]
 ) -> list[Structure]:
     """Return the structures of a gene.
 
@@ -62,15 +60,15 @@ def structures_of(
     cluster : HitCluster
     isoforms : bool
         Whether there may be more than one.
-    explained : callable
-        Returns the score of a hit's target against what the structure of another hit, or of the
-        same one, makes.
+    gain : callable
+        Tells how much better a hit's target is explained by its own structure than by that of
+        another hit: 1 and more is clearly better.
 
     Returns
     -------
     list of Structure
         The first has the best quality, see `quality`. Each other one, by falling quality, explains
-        its own target better by `CLEARLY` scales than every structure before it.
+        its own target clearly better than every structure before it.
     """
     hits = cluster.hits
     having = Counter(intron for hit in hits for intron in set(hit.introns))
@@ -81,8 +79,7 @@ def structures_of(
         if hit.introns in seen or len(seen) > MOST_CANDIDATES:
             continue
         seen.add(hit.introns)
-        own = explained(hit, hit)
-        if all(own - explained(hit, other) >= CLEARLY * hit.scale for other in chosen):
+        if all(gain(hit, other) >= 1 for other in chosen):
             chosen.append(hit)
     return [_structure(hit, hits, having) for hit in chosen]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from gpu_tools.sites.table import SiteTable
 _log = logging.getLogger(__name__)
 _STANDS_IN = "vertebrate"
 """The site model whose laws are taken for a model that has none."""
-PROTEIN, CDNA = "protein", "cdna"
+PROTEIN, CDNA = "protein", "cDNA"
 
 
 class TargetSet(Protocol):
@@ -39,6 +39,7 @@ class TargetSet(Protocol):
     kind: str
     sequences: Sequence[Nucleotides]
     null: NullModel
+    clearly: int
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -52,8 +53,8 @@ class TargetSet(Protocol):
     def align(self, cases: list[SiteCase], device: str, threads: int | None) -> list[Alignment]:
         """Answer questions."""
 
-    def product(self, alignment: Alignment, record: Nucleotides) -> Nucleotides:
-        """Return what the chain of an alignment on a record makes, as a sequence of a target."""
+    def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
+        """Return what a chain on a sequence makes; `first` is where that begins in its record."""
 
     @property
     def pairwise(self) -> AffineScoring:
@@ -67,7 +68,9 @@ class ProteinTargets:
     sequences: tuple[ProteinSequence, ...]
     sites: GeneSites
     scoring: ProteinScoring
-    kind: str = field(default=PROTEIN, init=False)
+    kind: ClassVar[str] = PROTEIN
+    clearly: ClassVar[int] = 30
+    """Points by which an isoform explains its target better than other structures."""
 
     @cached_property
     def null(self) -> NullModel:
@@ -97,7 +100,7 @@ class ProteinTargets:
         """Align proteins, on the CPU."""
         return protein_align(cases, self.scoring, device="cpu", threads=threads)
 
-    def product(self, alignment, record: Nucleotides) -> ProteinSequence:
+    def product(self, alignment, record: Nucleotides, first: int) -> ProteinSequence:
         """Return the protein of a chain."""
         return translated(alignment)
 
@@ -117,7 +120,9 @@ class CdnaTargets:
     sites: GeneSites
     scoring: SplicedScoring
     reading: str = "any"
-    kind: str = field(default=CDNA, init=False)
+    kind: ClassVar[str] = CDNA
+    clearly: ClassVar[int] = 20
+    """Points by which an isoform explains its target better than other structures."""
 
     @cached_property
     def null(self) -> NullModel:
@@ -142,9 +147,9 @@ class CdnaTargets:
         """Align cDNAs."""
         return site_align(cases, self.scoring, device=device, threads=threads)
 
-    def product(self, alignment, record: Nucleotides) -> Nucleotides:
+    def product(self, alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return the spliced sequence of a chain."""
-        return spliced(alignment, record)
+        return spliced(alignment, record, first)
 
     @property
     def pairwise(self) -> AffineScoring:

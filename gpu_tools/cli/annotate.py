@@ -57,12 +57,12 @@ class AnnotationFiles:
     help="Align targets in windows around words that they share with the genome, or everywhere.",
 )  # fmt: skip
 @click.option(
-    "--max-intron", type=options.count(1), default=_DEFAULTS.max_intron, show_default=True, metavar="N",
-    help="Longest intron of a gene.",
+    "--max-intron", type=options.count(1), default=_DEFAULTS.max_intron, show_default=True,
+    metavar="N", help="Longest intron of a gene.",
 )  # fmt: skip
 @click.option(
-    "--longest-gene", type=options.count(1), default=_DEFAULTS.longest_gene, show_default=True, metavar="N",
-    help="With --search exhaustive: longest gene that is surely found whole.",
+    "--longest-gene", type=options.count(1), default=_DEFAULTS.longest_gene, show_default=True,
+    metavar="N", help="With --search exhaustive: longest gene that is surely found whole.",
 )  # fmt: skip
 @click.option(
     "--ends", type=click.Choice(_ENDS),
