@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gpu_tools"
-FAMILIES = {"spliced", "sites", "local", "matching", "segments"}
+FAMILIES = {"spliced", "sites", "local", "matching", "segments", "search"}
 ORDER = (
     {"errors"},
     {"model", "hardware"},

@@ -1,0 +1,12 @@
+"""Windows of a genome in which targets may have genes, found by words that both share."""
+
+import gpu_tools.hardware.compile_cache  # noqa: F401  (one process at a time writes the cache)
+from gpu_tools.search.api import (
+    GenomeIndex,
+    SearchOptions,
+    build_index,
+    find_windows,
+    load_index,
+)
+
+__all__ = ["GenomeIndex", "SearchOptions", "build_index", "find_windows", "load_index"]

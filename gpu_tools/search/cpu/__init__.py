@@ -1,0 +1,1 @@
+"""Words and chains on a CPU."""

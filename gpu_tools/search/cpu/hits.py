@@ -1,0 +1,144 @@
+"""Hits of a target: words that it shares with a genome, extended without gaps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+STRAND, FIRST, LAST, PLACE, SCORE = range(5)
+"""Columns of a hit: 0 for the strand ``+``, the first symbol of the target and the last one's
+successor, the least nucleotide of the first symbol, and the score."""
+_BESIDE = 4
+"""Neighbours of a word on each side that are looked at before it is extended."""
+_SLOTS = 1 << 13
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Limits(NamedTuple):
+    """When an extension ends, and what counts.
+
+    Attributes
+    ----------
+    drop : int
+        An extension ends where it is so many points below its best.
+    near : int
+        Least score of a word and its neighbours.
+    least : int
+        Least score of a hit.
+    most : int
+        A word with more positions on a strand is not looked up.
+    """
+
+    drop: int
+    near: int
+    least: int
+    most: int
+
+
+@njit(nogil=True)
+def _extended(symbols, profile, q, p, move, direction, drop):
+    """Return how many symbols the best extension has from a pair on, and its score."""
+    score, best, length, k = 0, 0, 0, 0
+    while 0 <= q < len(profile) and 0 <= p < len(symbols):
+        score += profile[q, symbols[p]]
+        k += 1
+        if score > best:
+            best, length = score, k
+        elif best - score > drop:
+            break
+        q += direction
+        p += move
+    return length, best
+
+
+@njit(nogil=True)
+def _near(symbols, profile, q, p, move, length):
+    """Return the score of a word with its neighbours on the sides where these add to it."""
+    word = left = right = 0
+    row, place = np.uint64(q), np.uint64(p)
+    for k in range(length):
+        word += profile[row + np.uint64(k), symbols[place + np.uint64(move * k)]]
+    for k in range(_BESIDE):
+        ahead, behind = length + k, -1 - k
+        right += profile[row + np.uint64(ahead), symbols[place + np.uint64(move * ahead)]]
+        left += profile[row + np.uint64(behind), symbols[place + np.uint64(move * behind)]]
+    return word + max(left, 0) + max(right, 0)
+
+
+@njit(nogil=True)
+def _slot(strand, diagonal):
+    mixed = (np.uint64(diagonal) * np.uint64(2) + np.uint64(strand)) * _MIXER
+    return np.int64(mixed >> np.uint64(51))
+
+
+@njit(cache=True, nogil=True)
+def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
+    """Return the hits of a target.
+
+    Parameters
+    ----------
+    symbols : ndarray of uint8
+        Of the genome.
+    words : ndarray of int64, shape (shapes, m)
+        The word of each shape at each position of the target, -1 where none is looked up.
+    bounds, positions : ndarray
+        See `gpu_tools.search.index.GenomeIndex`.
+    profiles : ndarray of int8, shape (2, m, symbols)
+        See `gpu_tools.search.words.Words.profiles`.
+    step : int
+        Nucleotides of a symbol.
+    lengths : ndarray of int64, shape (shapes,)
+        Symbols from a word's first to its last.
+    limits : Limits
+
+    Returns
+    -------
+    ndarray of int64, shape (h, 5)
+        See `STRAND`. Each is the best extension of a word both ways; a word that lies in the last
+        hit on its diagonal is not extended again.
+    """
+    found, count = np.empty((1024, 5), np.int64), 0
+    known = np.full((_SLOTS, 3), -1, np.int64)
+    for strand in range(2):
+        profile, move = profiles[strand], -step if strand else step
+        for q in range(words.shape[1]):
+            for shape in range(len(lengths)):
+                word, length = words[shape, q], lengths[shape]
+                if word < 0:
+                    continue
+                begin, end = bounds[shape, strand, word], bounds[shape, strand, word + 1]
+                if end - begin > limits.most:
+                    continue
+                inside = _BESIDE <= q < len(profile) - length - _BESIDE
+                low, high = _BESIDE * step, len(symbols) - (length + _BESIDE) * step
+                if strand:
+                    low, high = len(symbols) - high, len(symbols) - low
+                for k in range(begin, end):
+                    p = np.int64(positions[k])
+                    if (
+                        inside and low <= p < high
+                        and _near(symbols, profile, q, p, move, length) < limits.near
+                    ):  # fmt: skip
+                        continue
+                    diagonal = p - move * q
+                    slot = _slot(strand, diagonal)
+                    if (
+                        known[slot, 0] == strand and known[slot, 1] == diagonal
+                        and q < known[slot, 2]
+                    ):  # fmt: skip
+                        continue
+                    right, score = _extended(symbols, profile, q, p, move, 1, limits.drop)
+                    left, more = _extended(
+                        symbols, profile, q - 1, p - move, -move, -1, limits.drop
+                    )
+                    if score + more < limits.least:
+                        continue
+                    known[slot, 0], known[slot, 1], known[slot, 2] = strand, diagonal, q + right
+                    if count == len(found):
+                        found = np.concatenate((found, np.empty_like(found)))
+                    found[count, 0], found[count, 1], found[count, 2] = strand, q - left, q + right
+                    found[count, 3], found[count, 4] = p - move * left, score + more
+                    count += 1
+    return found[:count].copy()

@@ -1,0 +1,138 @@
+"""The windows of one target: hits, chains, and windows around them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.windows import SearchWindow
+from gpu_tools.search.cpu import chains, hits
+from gpu_tools.search.cpu.chains import Links
+from gpu_tools.search.cpu.hits import Limits
+from gpu_tools.search.cpu.words import plain_symbols, words_of
+from gpu_tools.search.index import GenomeIndex, reading_of
+from gpu_tools.search.options import SearchOptions
+from gpu_tools.search.windows import ChainSpan, Reach, resolved
+
+_LOOKBACK = 1000
+_MORE_CHAINS = 4
+"""Chains for each window that is wanted, as windows may become one."""
+
+
+class Costs(NamedTuple):
+    """What a kind of search demands of hits, and what links cost."""
+
+    drop: int
+    near: int
+    least: int
+    symbol: int
+    gap: int
+    intron: int
+
+
+COSTS = {"protein": Costs(12, 26, 30, 5, 10, 8), "cdna": Costs(12, 18, 24, 2, 5, 8)}
+"""In the points of `SearchOptions.min_score`."""
+
+
+PLAIN = {"protein": (12, 2.2), "cdna": (24, 1.2)}
+"""Window and least entropy of stretches that words are looked up in.
+
+Those of proteins are Wootton and Federhen's (1993, Computers & Chemistry 17, 149).
+"""
+
+
+class TargetSearch:
+    """A search in an index, ready for targets.
+
+    Parameters
+    ----------
+    index : GenomeIndex
+    options : SearchOptions
+    """
+
+    def __init__(self, index: GenomeIndex, options: SearchOptions):
+        self.index, self.options = index, options
+        words, costs = index.words, COSTS[index.kind]
+        self.limits = Limits(costs.drop, costs.near, costs.least, int(options.repeats * index.mean))
+        self.links = Links(
+            words.step, options.max_intron, costs.symbol, costs.gap, costs.intron, _LOOKBACK
+        )
+        self.readings = [reading_of(words, k) for k in range(len(words.shapes))]
+        self.lengths = np.array([len(shape) for shape in words.shapes])
+
+    def windows(self, number: int, target: NDArray[np.uint8]) -> list[SearchWindow]:
+        """Return the windows of a target, the best first."""
+        if not len(target):
+            return []
+        found = self.hits(target)
+        scores, before = chains.best_chains(found, self.links)
+        order = np.lexsort((np.arange(len(found)), -scores))
+        most = _MORE_CHAINS * self.options.max_windows
+        owner, totals = chains.separate(order, scores, before, self.options.min_score, most)
+        spans = self._spans(target, found, owner, totals)
+        windows = [
+            self._window(number, group, span)
+            for group, members in spans.items()
+            for span in resolved(members, self.index.words.step, len(target))
+        ]
+        windows.sort(key=lambda w: (-w.score, w.record, w.start, w.strand))
+        return windows[: self.options.max_windows]
+
+    def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the hits of a target as `chains` wants them, each once."""
+        index, words = self.index, self.index.words
+        plain = plain_symbols(target, *PLAIN[index.kind])
+        of_target = np.stack([words_of(target, plain, reading) for reading in self.readings])
+        found = hits.hits_of(
+            index.symbols, of_target, index.bounds, index.positions, words.profiles(target),
+            words.step, self.lengths, self.limits,
+        )  # fmt: skip
+        genome = index.genome
+        strand, place = found[:, hits.STRAND], found[:, hits.PLACE]
+        record = np.searchsorted(genome.starts, place, side="right") - 1
+        start = place - genome.starts[record]
+        turned = genome.lengths[record] - start - words.step
+        rows = np.column_stack((
+            2 * record + strand, found[:, hits.FIRST], found[:, hits.LAST],
+            np.where(strand == 1, turned, start), found[:, hits.SCORE],
+        ))  # fmt: skip
+        rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 3], rows[:, 0]))]
+        return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
+
+    def _spans(self, target, found, owner, totals) -> dict[int, list[ChainSpan]]:
+        """Return chains with the windows around them, by record and strand."""
+        words = self.index.words
+        own = words.substitution[target, target].astype(np.int64)
+        worth = np.concatenate(([0], np.cumsum(np.maximum(own, 1))))
+        reach, spans = Reach(worth, words.step, self.options.max_intron), {}
+        members = np.flatnonzero(owner >= 0)
+        members = members[np.argsort(owner[members], kind="stable")]
+        parts = np.searchsorted(owner[members], np.arange(len(totals) + 1))
+        for k, score in enumerate(totals.tolist()):
+            chain = found[members[parts[k] : parts[k + 1]]]
+            group = int(chain[0, chains.GROUP])
+            length = int(self.index.genome.lengths[group // 2])
+            spans.setdefault(group, []).append(_span(chain, score, reach, length))
+        return spans
+
+    def _window(self, number: int, group: int, span: ChainSpan) -> SearchWindow:
+        record, strand = divmod(group, 2)
+        start, end = span.low, span.high
+        if strand:
+            length = int(self.index.genome.lengths[record])
+            start, end = length - end, length - start
+        return SearchWindow(number, record, "+-"[strand], start, end, span.score)
+
+
+def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> ChainSpan:
+    """Return a chain, its hits in order, with its window in a record of a length."""
+    first, last = int(chain[0, chains.FIRST]), int(chain[-1, chains.LAST])
+    start = int(chain[0, chains.START])
+    end = int(chain[-1, chains.START] + reach.step * (last - chain[-1, chains.FIRST]))
+    own = reach.worth[chain[:, chains.LAST]] - reach.worth[chain[:, chains.FIRST]]
+    rate = min(float(chain[:, chains.SCORE].sum() / own.sum()), 1.0)
+    low = max(start - reach.before(first, rate), 0)
+    high = min(end + reach.after(last, rate), length)
+    return ChainSpan(first, last, start, end, low, high, score)
