@@ -9,7 +9,7 @@ from os import PathLike
 from gpu_tools.annotate.batches import BatchStore, Found, key_of
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import Hit, cluster_hits
-from gpu_tools.annotate.genome import Genome
+from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import HitSearch, results_of
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.structures import structures_of
@@ -25,7 +25,7 @@ from gpu_tools.model.significance import Gumbel
 
 
 def annotate_genome(
-    genome: Iterable[Nucleotides] | Genome,
+    genome: Iterable[Nucleotides] | GenomeRecords,
     targets: Sequence[TargetSet],
     options: AnnotationOptions | None = None,
     *,
@@ -44,7 +44,7 @@ def annotate_genome(
 
     Parameters
     ----------
-    genome : iterable of Sequence or Genome
+    genome : iterable of Sequence or GenomeRecords
         The records, or loci of records that do not overlap.
     targets : sequence of TargetSet
         See `protein_targets` and `cdna_targets`; names of targets differ.
@@ -75,7 +75,7 @@ def annotate_genome(
         If the law of E-values is not known for the scores.
     """
     options, threads = options or AnnotationOptions(), cpu_threads(threads)
-    genome = genome if isinstance(genome, Genome) else Genome(genome)
+    genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
     names = _names(targets)
     store, done = BatchStore(work), progress or (lambda number: None)
     found: Found = []
@@ -135,7 +135,7 @@ def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
 
 
 def _annotation(
-    genome: Genome, targets: Sequence[TargetSet], options: AnnotationOptions, names: TargetNames,
+    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, names: TargetNames,
     results: tuple[Found, list[Gumbel]], threads: int,
 ) -> GenomeAnnotation:  # fmt: skip
     found, laws = results
@@ -158,7 +158,7 @@ def _by_number(targets: Sequence[TargetSet]) -> list[tuple[TargetSet, Nucleotide
 
 
 def _gain(
-    genome: Genome, targets: list[tuple[TargetSet, Nucleotides]], hit: Hit, other: Hit
+    genome: GenomeRecords, targets: list[tuple[TargetSet, Nucleotides]], hit: Hit, other: Hit
 ) -> float:
     """Return how much better a hit's structure explains its target than another's does.
 
@@ -175,7 +175,7 @@ def _gain(
     return (one - two) / own.clearly
 
 
-def _against(genome: Genome, own: TargetSet, hit: Hit, target: Nucleotides) -> int:
+def _against(genome: GenomeRecords, own: TargetSet, hit: Hit, target: Nucleotides) -> int:
     """Return the score of a target against what a hit's chain makes."""
     record, first = genome.sequence_at(hit.alignment.base, hit.exons[0][0])
     product = own.product(hit.alignment, record, first)

@@ -77,7 +77,8 @@ class TargetResult:
     loci : int
         Number of its hits.
     best : SplicedAlignment or ProteinAlignment or None
-        Its best hit, or if it has none the best chain that was looked at, if there is one.
+        Its best hit. Without one the best score that was reached, if any was; it has no chain
+        then, unless identity or coverage are too small.
     gene : str or None
         Name of the best hit's gene; None without a hit, and for one that joins two genes.
     """

@@ -12,7 +12,7 @@ from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.windows import SearchWindow
 
 
-class Genome:
+class GenomeRecords:
     """Records that are searched for genes.
 
     Parameters

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from gpu_tools.annotate.genome import Genome
+from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.hardware.threads import map_on_threads
@@ -26,7 +27,7 @@ class HitSearch:
 
     Parameters
     ----------
-    genome : Genome
+    genome : GenomeRecords
     targets : TargetSet
     laws : sequence of Gumbel
         Of the best score in the genome if a target is unrelated, by target.
@@ -35,7 +36,7 @@ class HitSearch:
     threads : int
     """
 
-    genome: Genome
+    genome: GenomeRecords
     targets: TargetSet
     laws: Sequence[Gumbel]
     options: AnnotationOptions
@@ -72,7 +73,7 @@ class HitSearch:
                     remaining += self._rests(window, cut or interval_of(alignment), bool(cut))
                     if cut:
                         continue
-                if alignment.chain:
+                if alignment.score is not None:
                     yield window.target, alignment
             waiting = remaining
 
@@ -88,7 +89,8 @@ class HitSearch:
     def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
         for chunk in _chunks(windows):
             cases = self._cases(chunk)
-            found = self.targets.align(cases, self.device, self.threads)
+            least = [self._least_score(window.target) for window in chunk]
+            found = self.targets.align(cases, least, self.device, self.threads)
             for window, alignment in zip(chunk, found, strict=True):
                 yield window, self._placed(window, alignment)
 
@@ -109,10 +111,14 @@ class HitSearch:
             for w in windows
         ]
 
+    def _least_score(self, target: int) -> int:
+        """Return a score below which no chain is accepted, just below the first that may be."""
+        return math.floor(self.laws[target].score_at(self.options.max_evalue)) - 1
+
     def _placed(self, window: SearchWindow, alignment: Alignment) -> Alignment:
         """Return an alignment in its record's coordinates, with its E-value."""
         moved = alignment.moved(self.genome.locus_of(window))
-        if not moved.chain:
+        if moved.score is None:
             return moved
         return replace(moved, evalue=self.laws[window.target].evalue(moved.score))
 
@@ -174,13 +180,7 @@ def results_of(
 
 def rank(alignment: Alignment) -> tuple:
     """Return a key that orders alignments of one target: by falling score, then place."""
-    return (
-        -alignment.score,
-        alignment.base,
-        interval_of(alignment),
-        alignment.strand,
-        alignment.chain,
-    )
+    return -alignment.score, alignment.base, alignment.strand, alignment.chain
 
 
 def apart(alignments: Iterable[Alignment]) -> list[Alignment]:

@@ -14,7 +14,7 @@ from gpu_tools.annotate.gene_set import (
     GenomeAnnotation,
     TargetResult,
 )
-from gpu_tools.annotate.genome import Genome
+from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.annotate.targets import spliced
 from gpu_tools.formats.alignments.proteins import place_of, translated
@@ -61,14 +61,16 @@ def _target_row(target: TargetResult) -> tuple:
     head = target.name, target.kind, target.length, found, target.loci, target.gene
     if own is None:
         return *head, *[None] * (len(TARGET_COLUMNS) - len(head))
-    start, end = interval_of(own)
-    return *head, own.base, own.strand, start + 1, end, own.score, *_figures(own)
+    start, end = interval_of(own) if own.chain else (None, None)
+    first = None if start is None else start + 1
+    return *head, own.base, own.strand, first, end, own.score, *_figures(own)
 
 
 def _figures(alignment: Alignment) -> tuple:
     """Return E-value, identity and coverage as tables write them."""
-    identity = None if alignment.identity is None else f"{alignment.identity:.4f}"
-    return f"{alignment.evalue:.1e}", identity, f"{alignment.coverage:.4f}"
+    fractions = alignment.identity, alignment.coverage
+    shown = (None if fraction is None else f"{fraction:.4f}" for fraction in fractions)
+    return f"{alignment.evalue:.1e}", *shown
 
 
 def _faults(alignment: Alignment) -> tuple[int | None, int | None]:
@@ -78,13 +80,13 @@ def _faults(alignment: Alignment) -> tuple[int | None, int | None]:
     return None, None
 
 
-def write_proteins(path, annotation: GenomeAnnotation, genome: Genome) -> None:
+def write_proteins(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
     """Write the proteins of all transcripts that have a CDS, named as the transcripts."""
     coding = (t for t in _transcripts(annotation) if t.alignment.phases)
     write_fasta(path, (_protein(t, genome) for t in coding))
 
 
-def write_coding_sequences(path, annotation: GenomeAnnotation, genome: Genome) -> None:
+def write_coding_sequences(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
     """Write the spliced sequences of all transcripts, named as the transcripts."""
     write_fasta(path, (_spliced(t, genome) for t in _transcripts(annotation)))
 
@@ -97,7 +99,7 @@ def _described(transcript: AnnotatedTranscript) -> str:
     return f"{place_of(transcript.alignment)} {transcript.alignment.target}"
 
 
-def _protein(transcript: AnnotatedTranscript, genome: Genome) -> ProteinSequence:
+def _protein(transcript: AnnotatedTranscript, genome: GenomeRecords) -> ProteinSequence:
     own = transcript.alignment
     if isinstance(own, ProteinAlignment):
         codes = translated(own).codes
@@ -107,19 +109,19 @@ def _protein(transcript: AnnotatedTranscript, genome: Genome) -> ProteinSequence
     return ProteinSequence(transcript.name, codes, _described(transcript))
 
 
-def _spliced(transcript: AnnotatedTranscript, genome: Genome) -> Nucleotides:
+def _spliced(transcript: AnnotatedTranscript, genome: GenomeRecords) -> Nucleotides:
     own = transcript.alignment
     record, first = genome.sequence_at(own.base, min(own.chain)[0])
     return Nucleotides(transcript.name, spliced(own, record, first).codes, _described(transcript))
 
 
-def summary_of(annotation: GenomeAnnotation, genome: Genome) -> dict:
+def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
     """Return the figures of a gene set, as JSON holds them.
 
     Parameters
     ----------
     annotation : GenomeAnnotation
-    genome : Genome
+    genome : GenomeRecords
 
     Returns
     -------
@@ -158,7 +160,7 @@ def _median(lengths: list[int]) -> float | None:
     return median(lengths) if lengths else None
 
 
-def _introns(alignment: Alignment, genome: Genome) -> Iterator[tuple[str, int]]:
+def _introns(alignment: Alignment, genome: GenomeRecords) -> Iterator[tuple[str, int]]:
     """Yield first and last two nucleotides of each intron, say GT-AG, and its length."""
     exons = sorted(alignment.chain)
     record, first = genome.sequence_at(alignment.base, exons[0][0])
@@ -168,7 +170,7 @@ def _introns(alignment: Alignment, genome: Genome) -> Iterator[tuple[str, int]]:
         yield f"{text[:2]}-{text[-2:]}", end - start
 
 
-def write_summary(path, annotation: GenomeAnnotation, genome: Genome) -> None:
+def write_summary(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
     """Write the summary as JSON."""
     with open_output(path) as stream:
         stream.write(json.dumps(summary_of(annotation, genome), indent=2) + "\n")

@@ -40,6 +40,7 @@ class TargetSet(Protocol):
     sequences: Sequence[Nucleotides]
     null: NullModel
     clearly: int
+    genetic_code: int
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -50,8 +51,10 @@ class TargetSet(Protocol):
     def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
         """Return the question which chain on a base aligns best to a target."""
 
-    def align(self, cases: list[SiteCase], device: str, threads: int | None) -> list[Alignment]:
-        """Answer questions."""
+    def align(
+        self, cases: list[SiteCase], least: list[int], device: str, threads: int | None
+    ) -> list[Alignment]:
+        """Answer questions; a result whose score is below a case's least has no chain."""
 
     def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return what a chain on a sequence makes; `first` is where that begins in its record."""
@@ -71,6 +74,11 @@ class ProteinTargets:
     kind: ClassVar[str] = PROTEIN
     clearly: ClassVar[int] = 30
     """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def genetic_code(self) -> int:
+        """NCBI's number of the code."""
+        return self.scoring.genetic_code
 
     @cached_property
     def null(self) -> NullModel:
@@ -96,9 +104,9 @@ class ProteinTargets:
         """Return the question which chain on a base aligns best to a protein."""
         return ProteinCase(base, target, tables)
 
-    def align(self, cases: list[ProteinCase], device: str, threads: int | None):
+    def align(self, cases: list[ProteinCase], least: list[int], device: str, threads: int | None):
         """Align proteins, on the CPU."""
-        return protein_align(cases, self.scoring, device="cpu", threads=threads)
+        return protein_align(cases, self.scoring, device="cpu", threads=threads, min_scores=least)
 
     def product(self, alignment, record: Nucleotides, first: int) -> ProteinSequence:
         """Return the protein of a chain."""
@@ -121,6 +129,7 @@ class CdnaTargets:
     scoring: SplicedScoring
     reading: str = "any"
     kind: ClassVar[str] = CDNA
+    genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
 
@@ -143,9 +152,9 @@ class CdnaTargets:
         """Return the question which chain on a base aligns best to a cDNA."""
         return SiteCase(base, target, tables)
 
-    def align(self, cases: list[SiteCase], device: str, threads: int | None):
+    def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs."""
-        return site_align(cases, self.scoring, device=device, threads=threads)
+        return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
     def product(self, alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return the spliced sequence of a chain."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpu_tools.annotate.genome import Genome
+from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import PROTEIN, TargetSet
 from gpu_tools.annotate.tiles import tile_windows
@@ -19,7 +19,7 @@ Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
 
 
 def windows_by(
-    genome: Genome,
+    genome: GenomeRecords,
     targets: TargetSet,
     options: AnnotationOptions,
     index: str | Path | None,
@@ -29,7 +29,7 @@ def windows_by(
 
     Parameters
     ----------
-    genome : Genome
+    genome : GenomeRecords
     targets : TargetSet
         Of the kind of those that it will receive.
     options : AnnotationOptions
@@ -43,11 +43,11 @@ def windows_by(
 
 
 def _seeded(
-    genome: Genome, targets: TargetSet, options: AnnotationOptions, index, threads: int
+    genome: GenomeRecords, targets: TargetSet, options: AnnotationOptions, index, threads: int
 ) -> Windows:
     from gpu_tools.search.api import SearchOptions, build_index, find_windows, load_index
 
-    search = SearchOptions(max_intron=options.max_intron)
+    search = SearchOptions(max_intron=options.max_intron, genetic_code=targets.genetic_code)
     folder = None if index is None else Path(index, targets.kind.lower())
     kind = "protein" if targets.kind == PROTEIN else "cdna"
     if folder is not None and folder.exists():

@@ -156,10 +156,10 @@ def _targets(proteins, cdnas, site_model, ends, coding, scores: dict) -> list:
 def _write(files: AnnotationFiles, path, regions, targets, wanted: dict, how: tuple) -> None:
     from gpu_tools.annotate import gff3, tables
     from gpu_tools.annotate.api import annotate_genome
-    from gpu_tools.annotate.genome import Genome
+    from gpu_tools.annotate.genome import GenomeRecords
 
     index, work, device, threads, quiet = how
-    genome = Genome(loci.read_loci(path, regions))
+    genome = GenomeRecords(loci.read_loci(path, regions))
     total = sum(len(some.sequences) for some in targets)
     with progress("annotating", total, quiet) as done:
         found = annotate_genome(

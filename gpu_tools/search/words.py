@@ -63,7 +63,9 @@ class Words:
 
     def __post_init__(self):
         if self.kind not in KINDS:
-            raise ScoringError(f"kind {self.kind!r} of an index; expected one of {', '.join(KINDS)}")
+            raise ScoringError(
+                f"kind {self.kind!r} of an index; expected one of {', '.join(KINDS)}"
+            )
         if len({shape.count("1") for shape in self.shapes}) > 1:
             raise ScoringError(f"shapes {','.join(self.shapes)}; expected as many 1 in each")
         if self.number > MOST_WORDS:

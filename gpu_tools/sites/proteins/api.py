@@ -82,6 +82,7 @@ def protein_align(
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
+    min_scores: Iterable[int] | None = None,
 ) -> list[ProteinAlignment]:
     """Align each case's protein to the best chain of all exons that the sites allow.
 
@@ -101,6 +102,9 @@ def protein_align(
         Threads, by default all.
     progress : callable, optional
         Called with the number of cells that are done since its last call.
+    min_scores : iterable of int, optional
+        For each case, the least score whose chain is wanted. Below it a result has strand and
+        score alone, which takes less time.
 
     Returns
     -------
@@ -127,14 +131,20 @@ def protein_align(
     order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
     progress = progress or (lambda cells: None)
     aside = max(threads // max(len(cases), 1), 1)
-    found = map_on_threads(threads, lambda k: _aligned(cases[k], scoring, aside, progress), order)
+    least = [None] * len(cases) if min_scores is None else list(min_scores)
+
+    def aligned(k: int) -> ProteinAlignment:
+        return _aligned(cases[k], scoring, least[k], aside, progress)
+
+    found = map_on_threads(threads, aligned, order)
     results = dict(zip(order, found, strict=True))
     return [results[k] for k in range(len(cases))]
 
 
 def _aligned(
-    case: ProteinCase, scoring: ProteinScoring, threads: int, progress: Callable[[int], None]
-) -> ProteinAlignment:
+    case: ProteinCase, scoring: ProteinScoring, least: int | None, threads: int,
+    progress: Callable[[int], None],
+) -> ProteinAlignment:  # fmt: skip
     tally = CaseProgress(case.cells, progress)
 
     def swept(strand: str) -> ProteinSweep:
@@ -146,18 +156,22 @@ def _aligned(
     scored = [name for name in names if sweeps[name].score is not None]
     # the first of equals: + before -
     best = max(scored, key=lambda name: sweeps[name].score, default=None)
-    result = _result(case, best, sweeps.get(best))
+    result = _result(case, best, sweeps.get(best), least)
     tally.finish()
     return result
 
 
-def _result(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None) -> ProteinAlignment:
+def _result(
+    case: ProteinCase, strand: str | None, sweep: ProteinSweep | None, least: int | None
+) -> ProteinAlignment:
     common = {
         "base": case.base.name, "target": case.target.name, "base_length": len(case.base),
         "target_length": len(case.target), "cells": case.cells,
     }  # fmt: skip
     if sweep is None:
         return ProteinAlignment(**common)
+    if least is not None and sweep.score < least:
+        return ProteinAlignment(**common, strand=strand, score=sweep.score)
     traced, length = trace(sweep), len(case.base)
     intervals, parts = shown(traced, sweep)
     chain = tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals)
