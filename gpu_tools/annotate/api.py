@@ -135,8 +135,8 @@ def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
 
 
 def _annotation(
-    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, names: TargetNames,
-    results: tuple[Found, list[Gumbel]], threads: int,
+    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions,
+    names: TargetNames, results: tuple[Found, list[Gumbel]], threads: int,
 ) -> GenomeAnnotation:  # fmt: skip
     found, laws = results
     hits = [
