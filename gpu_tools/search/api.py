@@ -13,10 +13,10 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.model.windows import SearchWindow
 from gpu_tools.search.files import read_index
-from gpu_tools.search.index import GenomeIndex, Genome, indexed
+from gpu_tools.search.index import Genome, GenomeIndex, indexed
 from gpu_tools.search.options import SearchOptions
 from gpu_tools.search.targets import TargetSearch
-from gpu_tools.search.words import Words
+from gpu_tools.search.words import WordScheme
 
 __all__ = ["GenomeIndex", "SearchOptions", "build_index", "find_windows", "load_index"]
 
@@ -55,9 +55,9 @@ def build_index(
     ScoringError
         If the kind is unknown, or there are too many words of a shape.
     """
-    genome = Genome.of(list(records))
-    words = Words.chosen(kind, len(genome.codes), options)
-    return indexed(genome, words, cpu_threads(threads))
+    records = list(records)
+    words = WordScheme.chosen(kind, sum(map(len, records)), options)
+    return indexed(Genome.of(records, words.reach), words, cpu_threads(threads))
 
 
 def load_index(
@@ -86,7 +86,7 @@ def load_index(
         If there is no index, it is damaged or cut short, or it belongs to another genome or to
         other options; it names the file and what was expected.
     """
-    return read_index(Path(folder), Genome.of(list(records)), options)
+    return read_index(Path(folder), list(records), options)
 
 
 def find_windows(

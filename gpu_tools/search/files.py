@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.index import Genome, GenomeIndex
-from gpu_tools.search.options import SearchOptions
-from gpu_tools.search.words import AMINO_ACID_CLASSES, Words
+from gpu_tools.search.options import KINDS, SearchOptions
+from gpu_tools.search.words import AMINO_ACID_CLASSES, WordScheme
 
 FORMAT, VERSION = "gpu-tools genome index", 1
 HEADER = "index.json"
@@ -47,7 +48,7 @@ def _header(index: GenomeIndex) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _parameters(words: Words) -> dict[str, Any]:
+def _parameters(words: WordScheme) -> dict[str, Any]:
     return {**asdict(words), "shapes": list(words.shapes), "classes": AMINO_ACID_CLASSES}
 
 
@@ -59,12 +60,15 @@ def _identity(genome: Genome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_index(folder: Path, genome: Genome, options: SearchOptions) -> GenomeIndex:
+def read_index(folder: Path, records: list[Sequence], options: SearchOptions) -> GenomeIndex:
     """Read an index and check it; see `gpu_tools.search.api.load_index`."""
     path = folder / HEADER
     header = _read_header(path)
-    words = Words.chosen(header["kind"], len(genome.codes), options)
+    if header["kind"] not in KINDS:
+        raise _damaged(path, f"an index of kind {header['kind']}")
+    words = WordScheme.chosen(header["kind"], sum(map(len, records)), options)
     _check_same(path, header, _parameters(words))
+    genome = Genome.of(records, words.reach)
     _check_genome(path, header["genome"], _identity(genome))
     arrays = {name: _mapped(folder / f"{name}.npy", header, name) for name in ARRAYS}
     bounds = arrays["bounds"]

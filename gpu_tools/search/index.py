@@ -15,7 +15,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import OTHER, Sequence
 from gpu_tools.search.cpu.words import count_words, place_words
-from gpu_tools.search.words import Words
+from gpu_tools.search.words import WordScheme
 
 LARGEST = 2**32 - 1
 _MOST_COUNTERS = 1 << 26
@@ -23,21 +23,24 @@ _MOST_COUNTERS = 1 << 26
 
 @dataclass(frozen=True)
 class Genome:
-    """Records one after the other, with an ambiguity code between two.
+    """Records one after the other, with ambiguity codes between two, which no word crosses.
 
     Attributes
     ----------
     names : tuple of str
     lengths : ndarray of int64
     codes : ndarray of uint8
+    apart : int
+        Ambiguity codes between two records.
     """
 
     names: tuple[str, ...]
     lengths: NDArray[np.int64]
     codes: NDArray[np.uint8] = field(repr=False)
+    apart: int
 
     @classmethod
-    def of(cls, records: List[Sequence]) -> Genome:
+    def of(cls, records: List[Sequence], apart: int) -> Genome:
         """Join records.
 
         Raises
@@ -46,15 +49,15 @@ class Genome:
             If there is no nucleotide, or more than an index holds.
         """
         lengths = np.array([len(record) for record in records], np.int64)
-        size = int(lengths.sum()) + max(len(records) - 1, 0)
+        size = int(lengths.sum()) + apart * max(len(records) - 1, 0)
         if not lengths.sum():
             raise InputError("a genome without nucleotides", expected="one at least")
         if size > LARGEST:
             raise InputError(f"a genome of {size} nucleotides", expected="less than 2^32")
         names = tuple(record.name for record in records)
         if len(records) == 1:
-            return cls(names, lengths, records[0].codes)
-        genome = cls(names, lengths, np.full(size, OTHER, np.uint8))
+            return cls(names, lengths, records[0].codes, apart)
+        genome = cls(names, lengths, np.full(size, OTHER, np.uint8), apart)
         for record, start in zip(records, genome.starts.tolist(), strict=True):
             genome.codes[start : start + len(record)] = record.codes
         return genome
@@ -62,7 +65,7 @@ class Genome:
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """Where each record begins."""
-        return np.concatenate(([0], np.cumsum(self.lengths[:-1] + 1))).astype(np.int64)
+        return np.concatenate(([0], np.cumsum(self.lengths[:-1] + self.apart))).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class GenomeIndex:
     Attributes
     ----------
     genome : Genome
-    words : Words
+    words : WordScheme
     bounds : ndarray of int64, shape (shapes, 2, words + 1)
         Where the positions of each word of each shape and strand begin, and where the last ones
         end.
@@ -81,7 +84,7 @@ class GenomeIndex:
     """
 
     genome: Genome
-    words: Words
+    words: WordScheme
     bounds: NDArray[np.int64] = field(repr=False)
     positions: NDArray[np.uint32] = field(repr=False)
 
@@ -92,7 +95,7 @@ class GenomeIndex:
 
     @cached_property
     def symbols(self) -> NDArray[np.uint8]:
-        """Symbols of the genome, see `Words.symbols`."""
+        """Symbols of the genome, see `WordScheme.symbols`."""
         return self.words.symbols(self.genome.codes)
 
     @property
@@ -116,13 +119,13 @@ class GenomeIndex:
         save_index(self, folder)
 
 
-def reading_of(words: Words, shape: int, strand: int | None = None) -> tuple:
+def reading_of(words: WordScheme, shape: int, strand: int | None = None) -> tuple:
     """Return how compiled functions read words of a shape: of a strand, 0 or 1, or of targets."""
     classes = words.target_classes if strand is None else words.classes[strand]
     return words.offsets[shape], classes, words.n_classes, words.sample
 
 
-def indexed(genome: Genome, words: Words, threads: int) -> GenomeIndex:
+def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
     """Sort the words of both strands of a genome by word: count, then place.
 
     A task is a shape, a strand and a part of the genome; it counts its words by itself.
@@ -152,6 +155,8 @@ def indexed(genome: Genome, words: Words, threads: int) -> GenomeIndex:
     positions = np.empty(bounds[-1, -1], np.uint32)
     map_on_threads(threads, place, tasks)
     bounds = bounds.reshape(len(words.shapes), 2, words.number + 1)
+    for array in (bounds, positions):
+        array.flags.writeable = False  # as mapped arrays are: functions are compiled once
     return GenomeIndex(genome, words, bounds, positions)
 
 

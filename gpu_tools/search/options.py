@@ -25,9 +25,10 @@ class SearchOptions:
         for residues that no hit covers.
     max_windows : int
         Windows of a target at most, the best by score.
-    min_score : int
+    min_score : int, optional
         Least score of a window: points of BLOSUM62 for proteins, for cDNAs 2 for a match and -3 for
-        a mismatch, less the costs of introns and gaps between hits.
+        a mismatch, less the costs of introns and gaps between hits. By default what chance reaches
+        about once for a target in a genome of this size.
     genetic_code : int
         Number of a genetic code of `gpu_tools.model.genetic_codes`; cDNAs do not use it.
     shapes : str, optional
@@ -44,7 +45,7 @@ class SearchOptions:
 
     max_intron: int = 100_000
     max_windows: int = 10
-    min_score: int = 50
+    min_score: int | None = None
     genetic_code: int = STANDARD
     shapes: str | None = None
     sample: int | None = None
@@ -53,8 +54,9 @@ class SearchOptions:
     def __post_init__(self):
         amino_acids(self.genetic_code)
         for name in ("max_intron", "max_windows", "min_score"):
-            if getattr(self, name) < 1:
-                raise ScoringError(f"{name} {getattr(self, name)}; expected at least 1")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ScoringError(f"{name} {value}; expected at least 1")
         for shape in () if self.shapes is None else self.shapes.split(","):
             if not _is_shape(shape):
                 raise ScoringError(

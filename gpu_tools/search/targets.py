@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.model.windows import SearchWindow
 from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
-from gpu_tools.search.cpu.hits import Limits
+from gpu_tools.search.cpu.hits import HitLimits
 from gpu_tools.search.cpu.words import plain_symbols, words_of
 from gpu_tools.search.index import GenomeIndex, reading_of
 from gpu_tools.search.options import SearchOptions
@@ -21,7 +22,7 @@ _MORE_CHAINS = 4
 """Chains for each window that is wanted, as windows may become one."""
 
 
-class Costs(NamedTuple):
+class HitCosts(NamedTuple):
     """What a kind of search demands of hits, and what links cost."""
 
     drop: int
@@ -32,15 +33,30 @@ class Costs(NamedTuple):
     intron: int
 
 
-COSTS = {"protein": Costs(12, 26, 30, 5, 10, 8), "cdna": Costs(12, 18, 24, 2, 5, 8)}
+COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24, 2, 5, 0)}
 """In the points of `SearchOptions.min_score`."""
 
 
+MOST_PLAIN = 0.5
+"""A target with a larger share of such stretches is searched as a whole."""
+SCALE = 3.15
+"""Points in which the scores of unrelated stretches become rarer by a factor of e: of BLOSUM62
+without gaps (Karlin and Altschul 1990, PNAS 87, 2264)."""
+PER_PLACE = {"protein": 0.134, "cdna": 0.1}
+"""Their factor K."""
 PLAIN = {"protein": (12, 2.2), "cdna": (24, 1.2)}
 """Window and least entropy of stretches that words are looked up in.
 
 Those of proteins are Wootton and Federhen's (1993, Computers & Chemistry 17, 149).
 """
+
+
+def chances(pairs: float) -> int:
+    """Return the score that chance reaches about once among pairs of places, 0 at least.
+
+    Its logarithm in units of `SCALE`; see `gpu_tools.search.cpu.chains.chance`.
+    """
+    return max(int(SCALE * math.log(max(pairs, 1.0))), 0)
 
 
 class TargetSearch:
@@ -55,7 +71,9 @@ class TargetSearch:
     def __init__(self, index: GenomeIndex, options: SearchOptions):
         self.index, self.options = index, options
         words, costs = index.words, COSTS[index.kind]
-        self.limits = Limits(costs.drop, costs.near, costs.least, int(options.repeats * index.mean))
+        self.limits = HitLimits(
+            costs.drop, costs.near, costs.least, int(options.repeats * index.mean)
+        )
         self.links = Links(
             words.step, options.max_intron, costs.symbol, costs.gap, costs.intron, _LOOKBACK
         )
@@ -66,11 +84,15 @@ class TargetSearch:
         """Return the windows of a target, the best first."""
         if not len(target):
             return []
+        target = target.view()
+        target.flags.writeable = False  # one type for compiled functions
         found = self.hits(target)
-        scores, before = chains.best_chains(found, self.links)
+        intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
+        links = self.links._replace(intron=intron)
+        scores, before = chains.best_chains(found, links)
         order = np.lexsort((np.arange(len(found)), -scores))
         most = _MORE_CHAINS * self.options.max_windows
-        owner, totals = chains.separate(order, scores, before, self.options.min_score, most)
+        owner, totals = chains.separate(order, scores, before, self.least_score(len(target)), most)
         spans = self._spans(target, found, owner, totals)
         windows = [
             self._window(number, group, span)
@@ -80,13 +102,25 @@ class TargetSearch:
         windows.sort(key=lambda w: (-w.score, w.record, w.start, w.strand))
         return windows[: self.options.max_windows]
 
+    def least_score(self, length: int) -> int:
+        """Return the least score of a window of a target of a length."""
+        if self.options.min_score is not None:
+            return self.options.min_score
+        return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind])
+
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""
         index, words = self.index, self.index.words
         plain = plain_symbols(target, *PLAIN[index.kind])
+        profiles = words.profiles(target)
+        if plain.mean() < MOST_PLAIN:
+            rows = profiles[:, plain]
+            profiles[:, plain] = np.where(rows > 0, (rows + 1) // 2, rows)
+        else:
+            plain[:] = False
         of_target = np.stack([words_of(target, plain, reading) for reading in self.readings])
         found = hits.hits_of(
-            index.symbols, of_target, index.bounds, index.positions, words.profiles(target),
+            index.symbols, of_target, index.bounds, index.positions, profiles,
             words.step, self.lengths, self.limits,
         )  # fmt: skip
         genome = index.genome
@@ -106,7 +140,8 @@ class TargetSearch:
         words = self.index.words
         own = words.substitution[target, target].astype(np.int64)
         worth = np.concatenate(([0], np.cumsum(np.maximum(own, 1))))
-        reach, spans = Reach(worth, words.step, self.options.max_intron), {}
+        least = self.least_score(len(target))
+        reach, spans = Reach(worth, least, words.step, self.options.max_intron), {}
         members = np.flatnonzero(owner >= 0)
         members = members[np.argsort(owner[members], kind="stable")]
         parts = np.searchsorted(owner[members], np.arange(len(totals) + 1))
@@ -133,6 +168,6 @@ def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> Ch
     end = int(chain[-1, chains.START] + reach.step * (last - chain[-1, chains.FIRST]))
     own = reach.worth[chain[:, chains.LAST]] - reach.worth[chain[:, chains.FIRST]]
     rate = min(float(chain[:, chains.SCORE].sum() / own.sum()), 1.0)
-    low = max(start - reach.before(first, rate), 0)
-    high = min(end + reach.after(last, rate), length)
+    low = max(start - reach.before(first, rate, score), 0)
+    high = min(end + reach.after(last, rate, score), length)
     return ChainSpan(first, last, start, end, low, high, score)

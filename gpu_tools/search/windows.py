@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-MARGIN = 200
+CONTEXT = 200
 """Nucleotides on both sides beyond everything else, for the contexts of sites."""
 RISING = (0, 256), (8, 2048), (16, 16384)
 """Points of longer introns: first ones, and nucleotides of each further one; the least counts."""
-UNSEEN = 20
-"""Points that an exon without a hit has at most, about."""
-LEAST_COST = 4
-"""Points that the shortest intron costs with usual sites, about."""
+USUAL = 4
+"""Points that a first or last exon brings by itself, less those of a short intron, about."""
+COMPLETE_PAID = 9
+"""Points that an intron may cost where a chain has all symbols: chance may have extended its last
+hit over the end of an exon."""
+LEAST_PAID, STEP_PAID, MOST_PAID = 10, 10, 20
+"""Points that an intron at an end may cost: those of a chain of the least score, points of the
+chain for each further one, and the most. It keeps windows of chance short."""
 COPY = 0.4
 """Least score of another copy of a gene, as a share of its neighbour's."""
 
@@ -54,40 +58,46 @@ class Reach:
     ----------
     worth : ndarray of int64, shape (m + 1,)
         Sums of the scores of the target's symbols with themselves, from 0.
+    least : int
+        Least score of a chain.
     step : int
         Nucleotides of a symbol.
     max_intron : int
     """
 
     worth: NDArray[np.int64]
+    least: int
     step: int
     max_intron: int
 
-    def before(self, first: int, rate: float) -> int:
-        """Return the nucleotides for the symbols before one; see `longest_intron` for the rate."""
-        return self._nucleotides(first, rate * float(self.worth[first]))
+    def before(self, first: int, rate: float, score: int) -> int:
+        """Return the nucleotides for the symbols before one.
 
-    def after(self, last: int, rate: float) -> int:
-        """Return the nucleotides for the symbols from one on."""
-        left = len(self.worth) - 1 - last
-        return self._nucleotides(left, rate * float(self.worth[-1] - self.worth[last]))
+        Parameters
+        ----------
+        first : int
+            The first symbol of a chain.
+        rate : float
+            Points of the chain's hits for each point of their symbols with themselves.
+        score : int
+            Of the chain.
+        """
+        return self._nucleotides(first, rate * float(self.worth[first]), score)
 
-    def _nucleotides(self, symbols: int, points: float) -> int:
-        paid = int(min(points, UNSEEN)) - LEAST_COST
-        intron = longest_intron(paid, self.max_intron) if symbols and paid >= 0 else 0
-        return self.step * symbols + intron + MARGIN
+    def after(self, last: int, rate: float, score: int) -> int:
+        """Return the nucleotides for the symbols from one on; see `before`."""
+        points = rate * float(self.worth[-1] - self.worth[last])
+        return self._nucleotides(len(self.worth) - 1 - last, points, score)
+
+    def _nucleotides(self, symbols: int, points: float, score: int) -> int:
+        most = min(LEAST_PAID + max(score - self.least, 0) // STEP_PAID, MOST_PAID)
+        paid = max(min(int(points) + USUAL, most), COMPLETE_PAID)
+        intron = longest_intron(paid, self.max_intron)
+        return self.step * symbols + intron + CONTEXT
 
 
 def longest_intron(points: int, max_intron: int) -> int:
-    """Return the longest intron that costs no more than symbols behind it bring.
-
-    Parameters
-    ----------
-    points : int
-        What the symbols that a chain leaves out would score at its own rate: points of its hits
-        for each point of their symbols with themselves.
-    max_intron : int
-    """
+    """Return the longest intron that costs so many points more than a short one, at most."""
     lengths = (every * (points - first) for first, every in RISING if points >= first)
     return min(max(lengths, default=0), max_intron)
 
@@ -135,7 +145,7 @@ def _together(a: ChainSpan, b: ChainSpan, step: int, length: int) -> list[ChainS
 
 def _border(a: ChainSpan, b: ChainSpan, step: int, length: int) -> int:
     """Share what lies between two copies by what each leaves out there."""
-    behind, before = step * (length - a.last) + MARGIN, step * b.first + MARGIN
+    behind, before = step * (length - a.last) + CONTEXT, step * b.first + CONTEXT
     return a.end + (b.start - a.end) * behind // (behind + before)
 
 

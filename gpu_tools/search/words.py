@@ -20,7 +20,7 @@ from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import AMINO_ACIDS, COMPLEMENT, OTHER, encode_protein
 from gpu_tools.search.options import KINDS, SearchOptions
 
-AMINO_ACID_CLASSES = "A C DE FY G H IV K LM N P Q R S T W".split()
+AMINO_ACID_CLASSES = "A C DE FY G H IV K LM N P Q R S T W".split()  # noqa: SIM905
 """Amino acids that count as equal in a word.
 
 Joining the pair that costs the least, over and over, among pairs as frequent as BLOSUM62 has them
@@ -44,7 +44,7 @@ _IMPOSSIBLE = -100
 
 
 @dataclass(frozen=True)
-class Words:
+class WordScheme:
     """What an index holds.
 
     Parameters
@@ -72,7 +72,7 @@ class Words:
             raise ScoringError(f"{self.number} words of shape {self.shapes[0]}; expected fewer 1")
 
     @classmethod
-    def chosen(cls, kind: str, size: int, options: SearchOptions) -> Words:
+    def chosen(cls, kind: str, size: int, options: SearchOptions) -> WordScheme:
         """Return the words of options, or the usual ones for a genome of a size."""
         usual = SHAPES.get(kind, SHAPES["protein"])[size >= LARGE]
         sample = options.sample or max(-(-size // PER_SAMPLE), 1)
@@ -83,6 +83,11 @@ class Words:
     def step(self) -> int:
         """Nucleotides from one symbol of a word to the next."""
         return 3 if self.kind == "protein" else 1
+
+    @property
+    def reach(self) -> int:
+        """Nucleotides of the longest word."""
+        return self.step * max(map(len, self.shapes))
 
     @property
     def n_classes(self) -> int:
@@ -137,10 +142,13 @@ class Words:
     def symbols(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the symbols of encoded nucleotides, as many as there are nucleotides."""
         if self.kind == "cdna":
-            return codes
-        from gpu_tools.search.cpu.words import codons
+            symbols = codes.view()
+        else:
+            from gpu_tools.search.cpu.words import codons
 
-        return codons(codes)
+            symbols = codons(codes)
+        symbols.flags.writeable = False  # as mapped arrays are: functions are compiled once
+        return symbols
 
     def profiles(self, target: NDArray[np.uint8]) -> NDArray[np.int8]:
         """Return the score of each symbol of each strand against a target, (2, m, symbols).

@@ -1,1 +1,1 @@
-"""Words and chains on a CPU."""
+"""Words, hits and chains on a CPU."""

@@ -59,24 +59,22 @@ def chance(nucleotides):
 
 
 @njit(nogil=True)
-def link_cost(a, b, links):
-    """Return what it costs that hit `b` follows hit `a`, -1 if it cannot.
+def link_cost(hits, i, k, links):
+    """Return what it costs that hit `k` follows hit `i` of its group, -1 if it cannot.
 
     Symbols in both hits cost `Links.symbol` each, and each hit keeps one of its own. What then lies
-    between the hits in the genome, less what lies between them in the target, is an intron or a gap.
+    between the hits in the genome, less what does in the target, is an intron or a gap.
     """
-    step = links.step
-    end = a[START] + step * (a[LAST] - a[FIRST])
-    last = b[START] + step * (b[LAST] - b[FIRST])
-    if a[GROUP] != b[GROUP] or a[FIRST] >= b[FIRST] or a[LAST] >= b[LAST]:
+    step, first, last = links.step, hits[k, FIRST], hits[k, LAST]
+    first_before, last_before = hits[i, FIRST], hits[i, LAST]
+    between = hits[k, START] - hits[i, START]
+    if first_before >= first or last_before >= last or between <= 0:
         return -1
-    if a[START] >= b[START] or end >= last:
+    extra = between - step * (first - first_before)
+    if extra > links.max_intron or extra + step * (last - last_before) <= 0:
         return -1
-    both = max(a[LAST] - b[FIRST], -((b[START] - end) // step), 0)
-    if both >= min(a[LAST] - a[FIRST], b[LAST] - b[FIRST]):
-        return -1
-    extra = b[START] - end - step * (b[FIRST] - a[LAST])
-    if extra > links.max_intron:
+    both = max(last_before - first, -((between - step * (last_before - first_before)) // step), 0)
+    if both >= min(last_before - first_before, last - first):
         return -1
     cost = links.symbol * both
     if extra == 0:
@@ -112,7 +110,7 @@ def best_chains(hits, links):
                 break
             if scores[i] <= best:
                 continue
-            cost = link_cost(hits[i], hits[k], links)
+            cost = link_cost(hits, i, k, links)
             if cost >= 0 and scores[i] - cost > best:
                 best, before[k] = scores[i] - cost, i
         scores[k] += best

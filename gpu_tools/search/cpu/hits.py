@@ -16,7 +16,7 @@ _SLOTS = 1 << 13
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Limits(NamedTuple):
+class HitLimits(NamedTuple):
     """When an extension ends, and what counts.
 
     Attributes
@@ -56,14 +56,21 @@ def _extended(symbols, profile, q, p, move, direction, drop):
 @njit(nogil=True)
 def _near(symbols, profile, q, p, move, length):
     """Return the score of a word with its neighbours on the sides where these add to it."""
-    word = left = right = 0
+    word = left = right = np.int32(0)
+    step, row, place = np.uint64(move), np.uint64(q), np.uint64(p)  # wrapping sums take no branch
+    for _ in range(length):
+        word += profile[row, symbols[place]]
+        row += np.uint64(1)
+        place += step
+    for _ in range(_BESIDE):
+        right += profile[row, symbols[place]]
+        row += np.uint64(1)
+        place += step
     row, place = np.uint64(q), np.uint64(p)
-    for k in range(length):
-        word += profile[row + np.uint64(k), symbols[place + np.uint64(move * k)]]
-    for k in range(_BESIDE):
-        ahead, behind = length + k, -1 - k
-        right += profile[row + np.uint64(ahead), symbols[place + np.uint64(move * ahead)]]
-        left += profile[row + np.uint64(behind), symbols[place + np.uint64(move * behind)]]
+    for _ in range(_BESIDE):
+        row -= np.uint64(1)
+        place -= step
+        left += profile[row, symbols[place]]
     return word + max(left, 0) + max(right, 0)
 
 
@@ -86,12 +93,12 @@ def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
     bounds, positions : ndarray
         See `gpu_tools.search.index.GenomeIndex`.
     profiles : ndarray of int8, shape (2, m, symbols)
-        See `gpu_tools.search.words.Words.profiles`.
+        See `gpu_tools.search.words.WordScheme.profiles`.
     step : int
         Nucleotides of a symbol.
     lengths : ndarray of int64, shape (shapes,)
         Symbols from a word's first to its last.
-    limits : Limits
+    limits : HitLimits
 
     Returns
     -------

@@ -1,0 +1,1 @@
+"""Benchmarks of the search for windows."""

@@ -1,0 +1,186 @@
+"""Windows of targets: genes of both strands, copies, borders, options, threads."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gpu_tools.errors import InputError
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.search.api import SearchOptions, build_index, find_windows
+from gpu_tools.search.windows import ChainSpan, longest_intron, resolved
+from tests.search.cases import coding, dna, gene, planted, protein, record, target, turned
+
+OPTIONS = SearchOptions(shapes="1011,1101", max_intron=1_000)
+
+
+def found_in(texts, residues, options=OPTIONS, **arguments):
+    records = [record(text, str(k)) for k, text in enumerate(texts)]
+    index = build_index(records, options=options)
+    return find_windows(index, [target(residues)], options, **arguments)
+
+
+@pytest.mark.parametrize("strand", "+-")
+def test_a_gene_lies_in_the_best_window(strand):
+    text, residues, (start, end) = planted(11, strand=strand)
+    best, *others = found_in(["ACGT", text], residues)
+    assert (best.target, best.record, best.strand) == (0, 1, strand)
+    assert best.start <= start
+    assert end <= best.end
+    assert len(best) < end - start + 2 * (1_000 + 3 * 40 + 400)
+    assert all(other.score < best.score / 2 for other in others)
+
+
+def test_a_window_has_room_for_exons_that_no_word_finds():
+    rng = np.random.default_rng(12)
+    residues = protein(rng, 100)
+    exon = coding(rng, residues)
+    text = dna(rng, 3_000) + exon[:9] + dna(rng, 700) + exon[9:] + dna(rng, 3_000)
+    best = found_in([text], residues)[0]
+    assert best.start <= 3_000
+    assert best.start > 3_000 - 1_000
+
+
+def test_windows_end_with_their_record():
+    rng = np.random.default_rng(13)
+    residues = protein(rng, 80)
+    whole = coding(rng, residues)
+    for text in (whole[60:], whole[:-60]):
+        best = found_in([dna(rng, 500), text, dna(rng, 500)], residues)[0]
+        assert (best.record, best.start, best.end) == (1, 0, len(text))
+
+
+@pytest.mark.parametrize("strand", "+-")
+def test_tandem_copies_have_a_window_each(strand):
+    rng = np.random.default_rng(14)
+    residues = protein(rng, 120)
+    copies = [gene(rng, residues, 100), gene(rng, residues, 100)]
+    text = dna(rng, 500) + copies[0] + dna(rng, 400) + copies[1] + dna(rng, 500)
+    spans = [(500, 500 + len(copies[0])), (900 + len(copies[0]), 900 + sum(map(len, copies)))]
+    if strand == "-":
+        text = turned(text)
+        spans = [(len(text) - b, len(text) - a) for a, b in spans[::-1]]
+    windows = sorted(found_in([text], residues, replace(OPTIONS, min_score=200)),
+                     key=lambda w: w.start)  # fmt: skip
+    assert len(windows) == 2
+    for window, (start, end) in zip(windows, spans, strict=True):
+        assert window.start <= start < end <= window.end
+    assert windows[0].end <= windows[1].start
+
+
+def test_ambiguity_codes_end_hits_and_not_chains():
+    text, residues, (start, end) = planted(15)
+    broken = text[: start + 30] + "N" * 30 + text[start + 60 :]
+    (plain, *_), (best, *_) = (found_in([t], residues) for t in (text, broken))
+    assert best.start <= start < end <= best.end
+    assert best.score < plain.score
+
+
+def test_a_genetic_code_is_read():
+    rng = np.random.default_rng(16)
+    residues = "M" + "QKQEQWQRQ" * 10
+    text = dna(rng, 900) + coding(rng, residues, 6).replace("CAA", "TAA") + dna(rng, 900)
+    options = replace(OPTIONS, genetic_code=6)
+    other = found_in([text], residues)
+    best = found_in([text], residues, options)[0]
+    assert best.start <= 900 < len(text) - 900 <= best.end
+    assert not other or other[0].score < best.score / 2
+
+
+def test_cdnas_are_found_on_both_strands():
+    rng = np.random.default_rng(17)
+    exons = dna(rng, 300)
+    text = dna(rng, 2_000) + turned(exons[:150] + dna(rng, 200) + exons[150:]) + dna(rng, 2_000)
+    options = SearchOptions(shapes="1101101", max_intron=1_000)
+    index = build_index([record(text)], kind="cdna", options=options)
+    best = find_windows(index, [Sequence.from_text("cdna", exons)], options)[0]
+    assert best.strand == "-"
+    assert best.start <= 2_000 < 2_500 <= best.end
+
+
+def test_any_number_of_threads_finds_the_same_windows():
+    text, residues, _ = planted(18)
+    index = build_index([record(text)], options=OPTIONS)
+    options = replace(OPTIONS, min_score=30)
+    targets = [target(residues[k:], str(k)) for k in range(12)] + [target("MK"), target("")]
+    done = []
+    one = find_windows(index, targets, options, threads=1)
+    four = find_windows(index, targets, options, threads=4, progress=done.append)
+    assert one == four
+    assert sum(done) == len(targets)
+    assert [w.target for w in one] == sorted(w.target for w in one)
+    assert {w.target for w in one} == set(range(12))
+
+
+def test_the_best_windows_are_left_and_weak_ones_not():
+    text, residues, _ = planted(19)
+    index = build_index([record(text)], options=OPTIONS)
+    every = find_windows(index, [target(residues)], replace(OPTIONS, min_score=30))
+    assert len(every) > 2
+    assert [w.score for w in every] == sorted((w.score for w in every), reverse=True)
+    few = find_windows(index, [target(residues)], replace(OPTIONS, min_score=30, max_windows=2))
+    assert few == every[:2]
+    least = every[1].score
+    some = find_windows(index, [target(residues)], replace(OPTIONS, min_score=least))
+    assert min(w.score for w in some) == least
+
+
+def test_repeats_are_not_looked_up():
+    text, residues, _ = planted(20)
+    index = build_index([record(text)], options=OPTIONS)
+    assert not find_windows(index, [target(residues)], replace(OPTIONS, repeats=1e-9))
+
+
+@pytest.mark.parametrize(("kind", "targets", "what"), [
+    ("protein", [Sequence.from_text("t", "ACGT")], "record t: nucleotides; expected proteins"),
+    ("cdna", [target("MK", "t")], "record t: a protein; expected nucleotides"),
+])  # fmt: skip
+def test_targets_of_another_kind_are_errors(kind, targets, what):
+    options = SearchOptions(shapes="1011")
+    index = build_index([record("ACGT" * 9)], kind=kind, options=options)
+    with pytest.raises(InputError, match=what):
+        find_windows(index, targets, options)
+
+
+def span(first, last, start, end, score, around=500):
+    return ChainSpan(first, last, start, end, max(start - around, 0), end + around, score)
+
+
+def test_windows_that_overlap():
+    a = span(0, 90, 1_000, 1_300, 300)
+    apart, again = span(0, 90, 2_400, 2_700, 250), span(0, 90, 1_700, 2_000, 250)
+    assert resolved([apart, a], 3, 100) == [a, apart]
+    left, right = resolved([again, a], 3, 100)
+    assert left.high == right.low
+    assert a.end < left.high < again.start
+    weak = span(10, 30, 1_500, 1_560, 50)
+    assert resolved([a, weak], 3, 100) == [a]
+    outside = span(10, 30, 1_790, 1_850, 50)
+    assert [w.high for w in resolved([a, outside], 3, 100)] == [1_790, outside.high]
+    nested = span(0, 40, 1_100, 1_200, 200)
+    assert resolved([nested, a], 3, 100) == [replace(a, last=90)]
+
+
+def test_no_windows_of_a_strand_overlap():
+    rng = np.random.default_rng(21)
+    for _ in range(60):
+        spans = []
+        for start in rng.integers(0, 20_000, 12).tolist():
+            first, length = int(rng.integers(0, 50)), int(rng.integers(10, 50))
+            spans.append(
+                span(first, first + length, start, start + 3 * length, int(rng.integers(50, 400)),
+                     int(rng.integers(1, 2_000)))
+            )  # fmt: skip
+        left = resolved(spans, 3, 100)
+        assert all(a.high <= b.low for a, b in pairwise(left))
+        assert all(w.low <= w.start < w.end <= w.high for w in left)
+        best = max(spans, key=lambda s: s.score)
+        assert any(w.low <= best.start and best.end <= w.high for w in left)
+
+
+def test_the_longest_intron_for_points_is_the_longest_that_they_pay():
+    assert longest_intron(0, 10_000) == 0
+    assert longest_intron(4, 10_000) == 4 * 256
+    assert longest_intron(10, 100_000) == 2 * 2_048
+    assert longest_intron(30, 50_000) == 50_000

@@ -1,0 +1,172 @@
+"""Words of an index, hits and chains, beside plain definitions of them."""
+
+import numpy as np
+import pytest
+
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.search.api import SearchOptions, build_index
+from gpu_tools.search.cpu import chains
+from gpu_tools.search.cpu.words import plain_symbols
+from gpu_tools.search.targets import TargetSearch
+from gpu_tools.search.words import AMINO_ACID_CLASSES, SHAPES
+from tests.oracles import search as oracle
+from tests.search.cases import code_of, dna, gene, pair, protein, record, target, turned
+
+SHAPE = "1011"
+OPTIONS = SearchOptions(shapes=f"{SHAPE},1101")
+
+
+def positions_of(index, shape: int, strand: int) -> set:
+    """Return (word, position) of all words of an index, a word as its classes."""
+    bounds, words = index.bounds[shape, strand], index.words
+    found = set()
+    for word in np.flatnonzero(np.diff(bounds)):
+        classes, rest = [], int(word)
+        for _ in range(3):
+            rest, member = divmod(rest, words.n_classes)
+            classes.insert(0, member)
+        places = index.positions[bounds[word] : bounds[word + 1]].tolist()
+        assert places == sorted(places)
+        found |= {(tuple(classes), place) for place in places}
+    return found
+
+
+@pytest.mark.parametrize("code", [1, 6])
+@pytest.mark.parametrize("kind", ["protein", "cdna"])
+def test_an_index_has_the_words_of_both_strands(kind, code):
+    rng = np.random.default_rng(code)
+    texts = [dna(rng, 61), dna(rng, 40) + "N" + dna(rng, 45), "ACGTA", "", dna(rng, 50)]
+    options = SearchOptions(shapes=f"{SHAPE},1101", genetic_code=code)
+    index = build_index(
+        [record(t, str(k)) for k, t in enumerate(texts)], kind=kind, options=options
+    )
+    classes = AMINO_ACID_CLASSES if kind == "protein" else [*"ACGT"]
+    table = code_of(code) if kind == "protein" else None
+    for k, shape in enumerate((SHAPE, "1101")):
+        for strand in "+-":
+            expected = {
+                (word, place + start)
+                for text, start in zip(texts, index.genome.starts.tolist(), strict=True)
+                for word, place in oracle.words(text, strand, shape, classes, table)
+            }
+            assert positions_of(index, k, "+-".index(strand)) == expected
+
+
+def test_a_sample_has_some_words_with_all_their_positions():
+    text = dna(np.random.default_rng(3), 2_000)
+    every = build_index([record(text)], options=OPTIONS)
+    some = build_index([record(text)], options=SearchOptions(shapes=OPTIONS.shapes, sample=3))
+    for strand in (0, 1):
+        left, everything = positions_of(some, 0, strand), positions_of(every, 0, strand)
+        looked_up = {word for word, _ in left}
+        assert left == {(word, place) for word, place in everything if word in looked_up}
+        assert 0.2 < len(left) / len(everything) < 0.5
+
+
+def test_any_number_of_threads_makes_the_same_index():
+    records = [record(dna(np.random.default_rng(4), 3_000))]
+    one, four = (build_index(records, options=OPTIONS, threads=n) for n in (1, 4))
+    assert (one.bounds == four.bounds).all()
+    assert (one.positions == four.positions).all()
+
+
+def test_hits_are_extensions_of_shared_words():
+    rng = np.random.default_rng(5)
+    residues = protein(rng, 40)
+    text = dna(rng, 90) + gene(rng, residues, 60) + turned(gene(rng, residues, 40)) + "N" * 4
+    index = build_index([record(text)], options=SearchOptions(shapes=SHAPE))
+    search = TargetSearch(index, SearchOptions(repeats=1e6))
+    search.limits = search.limits._replace(near=-1000, least=18)
+    drop = search.limits.drop
+    every = oracle.hits(
+        text, residues, SHAPE, AMINO_ACID_CLASSES, pair, drop, 18, code_of()
+    )  # fmt: skip
+    found = {tuple(row) for row in search.hits(target(residues).codes).tolist()}
+    start = {0: lambda place: place, 1: lambda place: len(text) - place - 3}
+    expected = {(s, first, last, start[s](place), score) for s, first, last, place, score in every}
+    assert found <= expected
+    assert max(score for *_, score in found) == max(score for *_, score in expected)
+    # what is left out begins in a hit on the same diagonal
+    diagonals = {(s, place - 3 * first): [] for s, first, _, place, _ in found}
+    for s, first, last, place, _ in found:
+        diagonals[s, place - 3 * first].append((first, last))
+    for s, first, last, place, _ in expected - found:
+        spans = diagonals[s, place - 3 * first]
+        assert any(a < last and first < b for a, b in spans)
+
+
+def test_neighbours_leave_out_no_hit_that_scores_enough_beside_its_word():
+    rng = np.random.default_rng(6)
+    residues = protein(rng, 60)
+    index = build_index([record(dna(rng, 2_000) + gene(rng, residues))], options=OPTIONS)
+    search = TargetSearch(index, SearchOptions())
+    best = search.hits(target(residues).codes)[:, chains.SCORE].max()
+    assert best >= sum(pair(letter, letter) for letter in residues[:30])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_are_those_of_all_pairs_of_hits(seed):
+    rng = np.random.default_rng([7, seed])
+    count = 60
+    first, length = rng.integers(0, 80, count), rng.integers(4, 25, count)
+    start = 3 * first + rng.integers(0, 3, count) + rng.choice([0, 3, 200, 900, 5_000], count)
+    found = np.column_stack((
+        rng.integers(0, 2, count), first, first + length, start, rng.integers(20, 90, count),
+    )).astype(np.int64)  # fmt: skip
+    found = found[np.lexsort((found[:, 2], found[:, 1], found[:, 3], found[:, 0]))]
+    links = chains.Links(3, 3_000, 5, 10, 4, 1_000)
+    scores, before = chains.best_chains(found, links)
+    rows = found.tolist()
+    assert scores.tolist() == oracle.chain_scores(rows, 3, 3_000, 5, 10, 4)
+    for k, previous in enumerate(before.tolist()):
+        rest = 0
+        if previous >= 0:
+            rest = scores[previous] - oracle.link_cost(rows[previous], rows[k], 3, 3_000, 5, 10, 4)
+        assert scores[k] == found[k, chains.SCORE] + rest
+
+
+def test_chains_are_taken_without_hits_of_better_ones():
+    scores = np.array([50, 90, 70, 40, 65])
+    before = np.array([-1, 0, 0, -1, 3])
+    order = np.argsort(-scores, kind="stable")
+    owner, found = chains.separate(order, scores, before, 25, 9)
+    # the third hit's chain runs into the first one's and has 20 points of its own
+    assert owner.tolist() == [0, 0, -1, 1, 1]
+    assert found.tolist() == [90, 65]
+    assert chains.separate(order, scores, before, 20, 9)[0].tolist() == [0, 0, 1, 2, 2]
+    assert chains.separate(order, scores, before, 20, 1)[1].tolist() == [90]
+
+
+def test_stretches_of_few_residues_are_plain():
+    codes = target("ACDEFGHIKLMNPQRS" + "QQQQQQPQQQQQ" + "ACDEFGHIKLMNPQRS").codes
+    plain = plain_symbols(codes, 12, 2.2)
+    assert plain[16:28].all()
+    assert not plain[:10].any()
+    assert not plain[-10:].any()
+
+
+@pytest.mark.parametrize("options", [
+    {"shapes": "0101"}, {"shapes": "1x1"}, {"shapes": ""}, {"sample": 0}, {"max_intron": 0},
+    {"max_windows": 0}, {"min_score": 0}, {"repeats": 0.0}, {"genetic_code": 7},
+])  # fmt: skip
+def test_options_without_a_meaning_are_errors(options):
+    with pytest.raises(ScoringError, match="expected"):
+        SearchOptions(**options)
+
+
+@pytest.mark.parametrize(("options", "kind"), [
+    ({"shapes": "111,1111"}, "protein"), ({"shapes": "1" * 9}, "protein"), ({}, "rna"),
+])  # fmt: skip
+def test_words_that_cannot_be_indexed_are_errors(options, kind):
+    with pytest.raises(ScoringError, match="expected"):
+        build_index([record("ACGT")], kind=kind, options=SearchOptions(**options))
+
+
+def test_a_genome_without_nucleotides_is_an_error():
+    with pytest.raises(InputError, match="expected one at least"):
+        build_index([record("")])
+
+
+def test_usual_shapes_are_shapes():
+    for shapes in (*SHAPES["protein"], *SHAPES["cdna"]):
+        SearchOptions(shapes=shapes)
