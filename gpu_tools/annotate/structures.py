@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpu_tools.annotate.genes import Hit, HitCluster, Interval
 
-MOST_CANDIDATES = 40
+MOST_STRUCTURES = 40
 """Different structures of a gene that may be isoforms: those of the best hits."""
 
 
@@ -76,7 +76,7 @@ def structures_of(
     chosen, seen = [ranked[0]], {ranked[0].introns}
     candidates = ranked if isoforms else []
     for hit in candidates:
-        if hit.introns in seen or len(seen) > MOST_CANDIDATES:
+        if hit.introns in seen or len(seen) > MOST_STRUCTURES:
             continue
         seen.add(hit.introns)
         if all(gain(hit, other) >= 1 for other in chosen):

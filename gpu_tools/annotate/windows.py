@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,25 @@ def _seeded(
         made = build_index(genome.records, kind=kind, options=search, threads=threads)
         if folder is not None:
             made.save(folder)
-    return lambda some: sorted(
-        find_windows(made, some, search, threads, None),
-        key=lambda w: (w.record, w.start, w.end, w.strand, w.target),
-    )
+    return lambda some: joined(find_windows(made, some, search, threads, None))
+
+
+def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
+    """Return windows by place, those of one target and strand that touch or overlap as one.
+
+    Copies of a gene in a window are found one after the other, so that a border between them that
+    lies wrong can do no harm.
+    """
+    found: list[SearchWindow] = []
+    for window in sorted(windows, key=lambda w: (w.target, w.record, w.strand, w.start, w.end)):
+        last = found[-1] if found else None
+        if last and _place(last) == _place(window) and window.start <= last.end:
+            end, score = max(last.end, window.end), max(last.score, window.score)
+            found[-1] = replace(last, end=end, score=score)
+        else:
+            found.append(window)
+    return sorted(found, key=lambda w: (w.record, w.start, w.end, w.strand, w.target))
+
+
+def _place(window: SearchWindow) -> tuple[int, int, str]:
+    return window.target, window.record, window.strand

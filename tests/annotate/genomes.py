@@ -11,9 +11,8 @@ from gpu_tools.annotate.targets import cdna_targets, protein_targets
 from gpu_tools.model.sequences import encode, reverse_complement
 
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"
-CODONS = dict(zip(RESIDUES, (
-    "GCC CGC AAC GAC TGC CAG GAG GGC CAC ATC CTG AAG ATG TTC CCC AGC ACC TGG TAC GTG"
-).split(), strict=True))  # fmt: skip
+_CODONS = "GCCCGCAACGACTGCCAGGAGGGCCACATCCTGAAGATGTTCCCCAGCACCTGGTACGTG"
+CODONS = {letter: _CODONS[3 * k : 3 * k + 3] for k, letter in enumerate(RESIDUES)}
 INTRON = "GTAAGT{}TACTAACTTTTTTTTTCTTTCCTTTTTTCAG"
 SITES = load_sites("vertebrate")
 

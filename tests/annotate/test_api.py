@@ -1,6 +1,7 @@
 """Genes planted in small genomes are found, each once, whatever the batches and threads."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -152,14 +153,19 @@ def test_a_longest_intron_is_never_exceeded():
     (whole,) = annotate([record], proteins(a=A)).genes
     assert whole.transcripts[0].alignment.n_chain == 2
     cut = annotate([record], proteins(a=A), max_intron=500, max_evalue=0.1)
-    assert all(t.alignment.n_chain == 1 for g in cut.genes for t in g.transcripts)
+    introns = [
+        b[0] - a[1]
+        for g in cut.genes for t in g.transcripts for a, b in pairwise(sorted(t.alignment.chain))
+    ]  # fmt: skip
+    assert len(cut.genes) > 0
+    assert max(introns, default=0) <= 500
 
 
 INTRON_TEXT, INTRON_END = "GTAAGT", "TACTAACTTTTTTTTTCTTTCCTTTTTTCAG"
 
 
 @pytest.mark.parametrize(
-    "targets, error",
+    ("targets", "error"),
     [
         ([], "no target"),
         ([proteins(a=A), proteins(a=B)], "two targets of one name"),
