@@ -3,7 +3,8 @@
 Run ``python -m benchmarks.annotate.bench_annotation FOLDER [RECORD.json]``. FOLDER holds ``fly2L``
 and ``at`` of `benchmarks.accuracy.genome` and ``kogs`` of `benchmarks.accuracy.proteins`. PARTS
 and DATA in the environment choose parts and data sets, by commas, SEARCH our search, and WORK a
-folder that keeps our results of each batch; MINIPROT names that program.
+folder that keeps our results of each batch, and then our rows have no seconds; NUCLEOTIDES limits
+the genome to its first ones; MINIPROT names that program.
 
 Parts: ``identity``: proteins of all annotated transcripts with residues substituted, at several
 identities; ``kogs``: conserved proteins of other kingdoms; ``shuffled``: the annotated proteins,
@@ -44,6 +45,7 @@ SEED = 2031
 IDENTITIES = (80, 60)
 OURS = "gpu-tools"
 SHUFFLED_EVALUE = 0.01
+MOST = int(os.environ.get("NUCLEOTIDES", 10**9))
 SEARCH = os.environ.get("SEARCH", "seeded")
 WORK = os.environ.get("WORK")
 DATA = {"fly2L": ("human", "arabidopsis"), "at": ("human", "fly")}
@@ -53,10 +55,10 @@ DATA = {"fly2L": ("human", "arabidopsis"), "at": ("human", "fly")}
 class GenomeData:
     """A genome with its true transcripts, and a site model for each half of its windows."""
 
-    def __init__(self, folder: Path, name: str, most: int | None = None):
+    def __init__(self, folder: Path, name: str, most: int):
         every = pieces(folder / name)
         self.name = name
-        self.annotated = [_first(piece, most) for piece in every[: 1 if most else None]]
+        self.annotated = [_first(piece, most) for piece in every]
         self.genome = [piece.sequence for piece in self.annotated]
         halves = [[_half(piece, k) for piece in every] for k in (0, 1)]
         self.models = [sites_from_dict(train_sites(half, name, name)) for half in halves[::-1]]
@@ -83,10 +85,8 @@ class GenomeData:
         return {name: protein for protein, name in found.items() if protein}
 
 
-def _first(piece: AnnotatedSequence, most: int | None) -> AnnotatedSequence:
+def _first(piece: AnnotatedSequence, most: int) -> AnnotatedSequence:
     """Return the first nucleotides of a piece, with the transcripts that lie there."""
-    if most is None:
-        return piece
     coding = tuple(c for c in piece.coding if max(s.end for s in c.segments) <= most)
     sequence = type(piece.sequence)(piece.sequence.name, piece.sequence.codes[:most])
     return AnnotatedSequence(sequence, coding)
@@ -139,8 +139,14 @@ def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
         found, wall, processor = call
         yield {
             "method": name, "proteins": len(proteins), **levels(found, data.truth),
-            "seconds": round(wall, 1), "processor_seconds": round(processor, 1),
+            "seconds": _known(name, wall), "processor_seconds": _known(name, processor),
+            "nucleotides": sum(map(len, data.genome)),
         }  # fmt: skip
+
+
+def _known(name: str, seconds: float) -> float | None:
+    """Return seconds, None where kept results may have saved some."""
+    return None if WORK and name == OURS else round(seconds, 1)
 
 
 def identity_rows(folder: Path, tiny: bool) -> Iterator[dict]:
@@ -183,7 +189,8 @@ def shuffled_rows(folder: Path, tiny: bool) -> Iterator[dict]:
             proteins[n] = "".join(protein[j] for j in order)
         found = annotated(data, data.models[0], proteins, SHUFFLED_EVALUE)
         yield {
-            "data": name, "proteins": len(proteins), "loci": len(found.genes),
+            "data": name, "nucleotides": sum(map(len, data.genome)), "proteins": len(proteins),
+            "loci": len(found.genes),
             "targets_found": sum(target.loci > 0 for target in found.targets),
         }  # fmt: skip
 
@@ -213,7 +220,7 @@ def _outside(found: set[CodingModel], truth: set[CodingModel]) -> int:
 
 @cache
 def _data(folder: Path, name: str, tiny: bool) -> GenomeData:
-    return GenomeData(folder, name, 60_000 if tiny else None)
+    return GenomeData(folder, name, 60_000 if tiny else MOST)
 
 
 def _chosen(tiny: bool) -> list[str]:
