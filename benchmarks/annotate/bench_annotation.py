@@ -38,7 +38,7 @@ from gpu_tools.annotate.targets import protein_targets
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.sequences import decode_protein, reverse_complement
 from gpu_tools.model.translation import translate
-from gpu_tools.sites.model import GeneSites, sites_from_dict
+from gpu_tools.sites.model import GeneSites, load_sites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
 SEED = 2031
@@ -55,13 +55,13 @@ DATA = {"fly2L": ("human", "arabidopsis"), "at": ("human", "fly")}
 class GenomeData:
     """A genome with its true transcripts, and a site model for each half of its windows."""
 
-    def __init__(self, folder: Path, name: str, most: int):
-        every = pieces(folder / name)
+    def __init__(self, folder: Path, name: str, most: int, sites: GeneSites | None = None):
+        every = pieces(folder)
         self.name = name
         self.annotated = [_first(piece, most) for piece in every]
         self.genome = [piece.sequence for piece in self.annotated]
-        halves = [[_half(piece, k) for piece in every] for k in (0, 1)]
-        self.models = [sites_from_dict(train_sites(half, name, name)) for half in halves[::-1]]
+        halves = [[_half(piece, k) for piece in every] for k in (1, 0)]
+        self.models = [sites or sites_from_dict(train_sites(h, name, name)) for h in halves]
         """The model for the genes of each half, trained on the other one."""
 
     @property
@@ -220,7 +220,9 @@ def _outside(found: set[CodingModel], truth: set[CodingModel]) -> int:
 
 @cache
 def _data(folder: Path, name: str, tiny: bool) -> GenomeData:
-    return GenomeData(folder, name, 60_000 if tiny else MOST)
+    if tiny:
+        return GenomeData(folder, name, MOST, load_sites("vertebrate"))
+    return GenomeData(folder / name, name, MOST)
 
 
 def _chosen(tiny: bool) -> list[str]:
