@@ -18,6 +18,7 @@ from typing import NamedTuple
 from benchmarks.accuracy import rows
 from benchmarks.accuracy.rows import Row
 from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, SITES, SPLICED
+from benchmarks.search import rows as search_rows
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -236,6 +237,35 @@ TABLES = {
         "accuracy-genome",
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
         rows.accuracy_genome,
+    ),
+    "search-recall": Table(
+        "search-cpu",
+        (
+            "targets",
+            "genes",
+            "whole in a window",
+            "in part",
+            "windows a target",
+            "median length",
+            "share of cells",
+            "processor's time",
+        ),
+        search_rows.recall,
+    ),
+    "search-exhaustive": Table(
+        "search-cpu",
+        ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
+        search_rows.exhaustive,
+    ),
+    "search-exhaustive-at": Table(
+        "search-at-cpu",
+        ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
+        search_rows.exhaustive,
+    ),
+    "search-speed": Table(
+        "search-speed-cpu",
+        ("genome", "index", "processor's time of it", "of the search", "elapsed", "elapsed"),
+        search_rows.speed,
     ),
     "proteins-identity": Table(
         "accuracy-proteins",

@@ -52,6 +52,14 @@ _PUBLIC = {
         "SubstitutionMatrix",
     ),
     "gpu_tools.model.significance": ("Gumbel", "NullModel", "fit_gumbel"),
+    "gpu_tools.model.windows": ("SearchWindow",),
+    "gpu_tools.search": (
+        "GenomeIndex",
+        "SearchOptions",
+        "build_index",
+        "find_windows",
+        "load_index",
+    ),
     "gpu_tools.segments": (
         "max_segment",
         "max_segments",

@@ -108,7 +108,7 @@ def find_windows(
     threads : int, optional
         Threads, by default all. The windows are the same for any number.
     progress : callable, optional
-        Called with the number of targets that are done since its last call.
+        Called, from any thread, with the number of targets that are done since its last call.
 
     Returns
     -------

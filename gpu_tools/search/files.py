@@ -53,10 +53,12 @@ def _parameters(words: WordScheme) -> dict[str, Any]:
 
 
 def _identity(genome: Genome) -> dict[str, Any]:
-    digest = sha256(np.ascontiguousarray(genome.codes)).hexdigest()
+    digest = sha256()
+    for record in genome.records:
+        digest.update(np.ascontiguousarray(record.codes))
     return {
-        "names": list(genome.names), "lengths": genome.lengths.tolist(),
-        "size": len(genome.codes), "sha256": digest,
+        "names": [record.name for record in genome.records], "lengths": genome.lengths.tolist(),
+        "sha256": digest.hexdigest(),
     }  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def read_index(folder: Path, records: list[Sequence], options: SearchOptions) ->
     expected_shape = len(words.shapes), 2, words.number + 1
     if bounds.shape != expected_shape or not rising or bounds.max() != len(arrays["positions"]):
         raise _damaged(folder / "bounds.npy", "its bounds do not fit the positions")
-    return GenomeIndex(genome, words, **arrays)
+    return GenomeIndex(genome, words, genome.symbols(words), **arrays)
 
 
 def _read_header(path: Path) -> dict[str, Any]:
@@ -115,8 +117,7 @@ def _shown(value: Any) -> str:
 def _check_genome(path: Path, found: dict[str, Any], expected: dict[str, Any]) -> None:
     """Raise `InputError` if an index was made of another genome."""
     for name, what in {
-        "names": "names of records", "lengths": "lengths of records", "size": "size",
-        "sha256": "nucleotides",
+        "names": "names of records", "lengths": "lengths of records", "sha256": "nucleotides",
     }.items():  # fmt: skip
         if not isinstance(found, dict) or found.get(name) != expected[name]:
             raise InputError(

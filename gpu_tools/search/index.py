@@ -13,69 +13,79 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.model.sequences import OTHER, Sequence
+from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.cpu.words import count_words, place_words
 from gpu_tools.search.words import WordScheme
 
 LARGEST = 2**32 - 1
+LEAST_MEAN = 10.0
+"""Occurrences that are few in any genome."""
 _MOST_COUNTERS = 1 << 26
 
 
 @dataclass(frozen=True)
 class Genome:
-    """Records one after the other, with ambiguity codes between two, which no word crosses.
+    """Records as they stand one after the other, with symbols between two that no word crosses.
 
     Attributes
     ----------
-    names : tuple of str
+    records : tuple of Sequence
     lengths : ndarray of int64
-    codes : ndarray of uint8
     apart : int
-        Ambiguity codes between two records.
+        Symbols between two records.
     """
 
-    names: tuple[str, ...]
+    records: tuple[Sequence, ...] = field(repr=False)
     lengths: NDArray[np.int64]
-    codes: NDArray[np.uint8] = field(repr=False)
     apart: int
 
     @classmethod
     def of(cls, records: List[Sequence], apart: int) -> Genome:
-        """Join records.
+        """Return the genome of some records.
 
         Raises
         ------
         InputError
             If there is no nucleotide, or more than an index holds.
         """
-        lengths = np.array([len(record) for record in records], np.int64)
-        size = int(lengths.sum()) + apart * max(len(records) - 1, 0)
-        if not lengths.sum():
+        genome = cls(tuple(records), np.array([len(r) for r in records], np.int64), apart)
+        if not genome.lengths.sum():
             raise InputError("a genome without nucleotides", expected="one at least")
-        if size > LARGEST:
-            raise InputError(f"a genome of {size} nucleotides", expected="less than 2^32")
-        names = tuple(record.name for record in records)
-        if len(records) == 1:
-            return cls(names, lengths, records[0].codes, apart)
-        genome = cls(names, lengths, np.full(size, OTHER, np.uint8), apart)
-        for record, start in zip(records, genome.starts.tolist(), strict=True):
-            genome.codes[start : start + len(record)] = record.codes
+        if genome.size > LARGEST:
+            raise InputError(f"a genome of {genome.size} nucleotides", expected="less than 2^32")
         return genome
+
+    @property
+    def size(self) -> int:
+        """Nucleotides and symbols between records."""
+        return int(self.lengths.sum()) + self.apart * (len(self.records) - 1)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """Where each record begins."""
         return np.concatenate(([0], np.cumsum(self.lengths[:-1] + self.apart))).astype(np.int64)
 
+    def symbols(self, words: WordScheme) -> NDArray[np.uint8]:
+        """Return the symbols of all records, see `WordScheme.symbols`."""
+        if len(self.records) == 1:
+            found = words.symbols(self.records[0].codes)
+        else:
+            found = np.full(self.size, words.ambiguous, np.uint8)
+            for record, start in zip(self.records, self.starts.tolist(), strict=True):
+                found[start : start + len(record)] = words.symbols(record.codes)
+        return fixed(found)
+
 
 @dataclass(frozen=True)
 class GenomeIndex:
     """Positions of the words of a genome; see `gpu_tools.search.api.build_index`.
 
-    Attributes
+    Parameters
     ----------
     genome : Genome
     words : WordScheme
+    symbols : ndarray of uint8
+        Of the genome.
     bounds : ndarray of int64, shape (shapes, 2, words + 1)
         Where the positions of each word of each shape and strand begin, and where the last ones
         end.
@@ -85,6 +95,7 @@ class GenomeIndex:
 
     genome: Genome
     words: WordScheme
+    symbols: NDArray[np.uint8] = field(repr=False)
     bounds: NDArray[np.int64] = field(repr=False)
     positions: NDArray[np.uint32] = field(repr=False)
 
@@ -93,16 +104,11 @@ class GenomeIndex:
         """Either ``protein`` or ``cdna``."""
         return self.words.kind
 
-    @cached_property
-    def symbols(self) -> NDArray[np.uint8]:
-        """Symbols of the genome, see `WordScheme.symbols`."""
-        return self.words.symbols(self.genome.codes)
-
     @property
     def mean(self) -> float:
-        """How often a word occurs on a strand, on average."""
+        """How often a word occurs on a strand, on average, `LEAST_MEAN` at least."""
         lists = 2 * len(self.words.shapes) * self.words.number / self.words.sample
-        return max(len(self.positions) / lists, 1.0)
+        return max(len(self.positions) / lists, LEAST_MEAN)
 
     def save(self, folder: str | Path) -> None:
         """Write the index to a folder, which is made if it is missing.
@@ -119,6 +125,16 @@ class GenomeIndex:
         save_index(self, folder)
 
 
+def fixed(array: NDArray) -> NDArray:
+    """Return an array as one that is not written, as mapped ones are.
+
+    So compiled functions meet one type of array, and are compiled once.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def reading_of(words: WordScheme, shape: int, strand: int | None = None) -> tuple:
     """Return how compiled functions read words of a shape: of a strand, 0 or 1, or of targets."""
     classes = words.target_classes if strand is None else words.classes[strand]
@@ -130,7 +146,7 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
 
     A task is a shape, a strand and a part of the genome; it counts its words by itself.
     """
-    symbols = words.symbols(genome.codes)
+    symbols = genome.symbols(words)
     lists = 2 * len(words.shapes)
     parts = max(min(threads, _MOST_COUNTERS // (lists * words.number)), 1)
     borders = [len(symbols) * k // parts for k in range(parts + 1)]
@@ -155,9 +171,7 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
     positions = np.empty(bounds[-1, -1], np.uint32)
     map_on_threads(threads, place, tasks)
     bounds = bounds.reshape(len(words.shapes), 2, words.number + 1)
-    for array in (bounds, positions):
-        array.flags.writeable = False  # as mapped arrays are: functions are compiled once
-    return GenomeIndex(genome, words, bounds, positions)
+    return GenomeIndex(genome, words, symbols, fixed(bounds), fixed(positions))
 
 
 def _to_cursors(counts: NDArray[np.int64]) -> NDArray[np.int64]:

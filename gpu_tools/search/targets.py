@@ -13,7 +13,7 @@ from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
 from gpu_tools.search.cpu.hits import HitLimits
 from gpu_tools.search.cpu.words import plain_symbols, words_of
-from gpu_tools.search.index import GenomeIndex, reading_of
+from gpu_tools.search.index import GenomeIndex, fixed, reading_of
 from gpu_tools.search.options import SearchOptions
 from gpu_tools.search.windows import ChainSpan, Reach, resolved
 
@@ -37,6 +37,12 @@ COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24,
 """In the points of `SearchOptions.min_score`."""
 
 
+SHORT = 150
+"""Residues of a target of which more words are looked up."""
+FREE = 4, 0, 2, 1, 3
+"""Places of a word, from its end, that are free then, one at a time; the most useful ones first."""
+RESIDUES_OF_FREE = 300
+"""So many by the residues of a target is the number of places."""
 MOST_PLAIN = 0.5
 """A target with a larger share of such stretches is searched as a whole."""
 SCALE = 3.15
@@ -78,14 +84,12 @@ class TargetSearch:
             words.step, options.max_intron, costs.symbol, costs.gap, costs.intron, _LOOKBACK
         )
         self.readings = [reading_of(words, k) for k in range(len(words.shapes))]
-        self.lengths = np.array([len(shape) for shape in words.shapes])
 
     def windows(self, number: int, target: NDArray[np.uint8]) -> list[SearchWindow]:
         """Return the windows of a target, the best first."""
         if not len(target):
             return []
-        target = target.view()
-        target.flags.writeable = False  # one type for compiled functions
+        target = fixed(target)
         found = self.hits(target)
         intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
         links = self.links._replace(intron=intron)
@@ -118,10 +122,10 @@ class TargetSearch:
             profiles[:, plain] = np.where(rows > 0, (rows + 1) // 2, rows)
         else:
             plain[:] = False
-        of_target = np.stack([words_of(target, plain, reading) for reading in self.readings])
+        of_target, shapes = self._words(target, plain)
         found = hits.hits_of(
             index.symbols, of_target, index.bounds, index.positions, profiles,
-            words.step, self.lengths, self.limits,
+            words.step, shapes, self.limits,
         )  # fmt: skip
         genome = index.genome
         strand, place = found[:, hits.STRAND], found[:, hits.PLACE]
@@ -134,6 +138,27 @@ class TargetSearch:
         ))  # fmt: skip
         rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 3], rows[:, 0]))]
         return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
+
+    def _words(self, target, plain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return rows of words at each position, and the number and length of each row's shape.
+
+        Of a short target of proteins words are looked up too that differ in one symbol, at some of
+        the first shape's places: it is all that can be done for one with few words.
+        """
+        words = self.index.words
+        rows = [words_of(target, plain, reading) for reading in self.readings]
+        shapes = [*range(len(rows))]
+        if words.kind == "protein" and len(target) <= SHORT:
+            places = [p for p in FREE if p < words.weight][: RESIDUES_OF_FREE // len(target)]
+            for unit in (words.n_classes**place for place in places):
+                least = np.where(
+                    rows[0] >= 0, rows[0] - rows[0] // unit % words.n_classes * unit, -1
+                )
+                for member in range(words.n_classes):
+                    rows.append(np.where(least >= 0, least + member * unit, -1))
+                    shapes.append(0)
+        lengths = [len(words.shapes[shape]) for shape in shapes]
+        return np.stack(rows), np.column_stack((shapes, lengths)).astype(np.int64)
 
     def _spans(self, target, found, owner, totals) -> dict[int, list[ChainSpan]]:
         """Return chains with the windows around them, by record and strand."""

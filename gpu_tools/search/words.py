@@ -95,9 +95,19 @@ class WordScheme:
         return len(AMINO_ACID_CLASSES) if self.kind == "protein" else OTHER
 
     @property
+    def ambiguous(self) -> int:
+        """The symbol of an ambiguity code, the last one."""
+        return N_CODONS_OF_NUCLEOTIDES if self.kind == "protein" else OTHER
+
+    @property
+    def weight(self) -> int:
+        """Symbols of a word that count."""
+        return self.shapes[0].count("1")
+
+    @property
     def number(self) -> int:
         """How many different words of a shape there are."""
-        return self.n_classes ** self.shapes[0].count("1")
+        return self.n_classes**self.weight
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
@@ -142,13 +152,10 @@ class WordScheme:
     def symbols(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the symbols of encoded nucleotides, as many as there are nucleotides."""
         if self.kind == "cdna":
-            symbols = codes.view()
-        else:
-            from gpu_tools.search.cpu.words import codons
+            return codes
+        from gpu_tools.search.cpu.words import codons
 
-            symbols = codons(codes)
-        symbols.flags.writeable = False  # as mapped arrays are: functions are compiled once
-        return symbols
+        return codons(codes)
 
     def profiles(self, target: NDArray[np.uint8]) -> NDArray[np.int8]:
         """Return the score of each symbol of each strand against a target, (2, m, symbols).

@@ -123,7 +123,7 @@ def test_a_folder_without_a_header_is_no_index(saved, tmp_path):
 def test_an_index_replaces_another_one(saved, copy):
     records = [record(dna(np.random.default_rng(3), 500))]
     build_index(records, options=OPTIONS).save(copy)
-    assert load_index(copy, records, options=OPTIONS).genome.names == ("chr",)
+    assert load_index(copy, records, options=OPTIONS).genome.records[0].name == "chr"
     refused(copy, saved[1])
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.search import targets
 from gpu_tools.search.api import SearchOptions, build_index
 from gpu_tools.search.cpu import chains
 from gpu_tools.search.cpu.words import plain_symbols
@@ -70,7 +71,8 @@ def test_any_number_of_threads_makes_the_same_index():
     assert (one.positions == four.positions).all()
 
 
-def test_hits_are_extensions_of_shared_words():
+def test_hits_are_extensions_of_shared_words(monkeypatch):
+    monkeypatch.setattr(targets, "SHORT", 0)
     rng = np.random.default_rng(5)
     residues = protein(rng, 40)
     text = dna(rng, 90) + gene(rng, residues, 60) + turned(gene(rng, residues, 40)) + "N" * 4
@@ -93,6 +95,22 @@ def test_hits_are_extensions_of_shared_words():
     for s, first, last, place, _ in expected - found:
         spans = diagonals[s, place - 3 * first]
         assert any(a < last and first < b for a, b in spans)
+
+
+def test_short_targets_have_words_with_a_free_symbol(monkeypatch):
+    rng = np.random.default_rng(8)
+    residues = protein(rng, 40)
+    # no four neighbours are the same
+    other = "".join(a if k % 4 else "CW"[a == "C"] for k, a in enumerate(residues))
+    index = build_index([record(gene(rng, other, 30))], options=SearchOptions(shapes="1111"))
+    search = TargetSearch(index, SearchOptions())
+    search.limits = search.limits._replace(near=-1000)
+    with_free = search.hits(target(residues).codes)
+    monkeypatch.setattr(targets, "SHORT", 0)
+    without = search.hits(target(residues).codes)
+    assert not (without[:, chains.SCORE] > 30).any()
+    assert (with_free[:, chains.LAST] - with_free[:, chains.FIRST]).max() > 10
+    assert {tuple(row) for row in without.tolist()} <= {tuple(row) for row in with_free.tolist()}
 
 
 def test_neighbours_leave_out_no_hit_that_scores_enough_beside_its_word():

@@ -54,6 +54,14 @@ def _extended(symbols, profile, q, p, move, direction, drop):
 
 
 @njit(nogil=True)
+def _both_ways(symbols, profile, q, p, move, drop):
+    """Return the symbols before and from a pair on of its best extension, and the score."""
+    right, ahead = _extended(symbols, profile, q, p, move, 1, drop)
+    left, behind = _extended(symbols, profile, q - 1, p - move, -move, -1, drop)
+    return left, right, ahead + behind
+
+
+@njit(nogil=True)
 def _near(symbols, profile, q, p, move, length):
     """Return the score of a word with its neighbours on the sides where these add to it."""
     word = left = right = np.int32(0)
@@ -75,29 +83,39 @@ def _near(symbols, profile, q, p, move, length):
 
 
 @njit(nogil=True)
+def _is_promising(symbols, profile, q, p, move, length, near):
+    """Tell whether a word scores enough with its neighbours, or does not have all of them."""
+    first, last = p - move * _BESIDE, p + move * (length + _BESIDE - 1)
+    inside = _BESIDE <= q <= len(profile) - length - _BESIDE
+    if not inside or min(first, last) < 0 or max(first, last) >= len(symbols):
+        return True
+    return _near(symbols, profile, q, p, move, length) >= near
+
+
+@njit(nogil=True)
 def _slot(strand, diagonal):
     mixed = (np.uint64(diagonal) * np.uint64(2) + np.uint64(strand)) * _MIXER
     return np.int64(mixed >> np.uint64(51))
 
 
 @njit(cache=True, nogil=True)
-def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
+def hits_of(symbols, words, bounds, positions, profiles, step, shapes, limits):
     """Return the hits of a target.
 
     Parameters
     ----------
     symbols : ndarray of uint8
         Of the genome.
-    words : ndarray of int64, shape (shapes, m)
-        The word of each shape at each position of the target, -1 where none is looked up.
+    words : ndarray of int64, shape (rows, m)
+        Words that begin at each position of the target, -1 where none is looked up.
     bounds, positions : ndarray
         See `gpu_tools.search.index.GenomeIndex`.
     profiles : ndarray of int8, shape (2, m, symbols)
         See `gpu_tools.search.words.WordScheme.profiles`.
     step : int
         Nucleotides of a symbol.
-    lengths : ndarray of int64, shape (shapes,)
-        Symbols from a word's first to its last.
+    shapes : ndarray of int64, shape (rows, 2)
+        The shape of each row of words, and its symbols from the first to the last.
     limits : HitLimits
 
     Returns
@@ -111,41 +129,29 @@ def hits_of(symbols, words, bounds, positions, profiles, step, lengths, limits):
     for strand in range(2):
         profile, move = profiles[strand], -step if strand else step
         for q in range(words.shape[1]):
-            for shape in range(len(lengths)):
-                word, length = words[shape, q], lengths[shape]
+            for row in range(len(words)):
+                word, shape, length = words[row, q], shapes[row, 0], shapes[row, 1]
                 if word < 0:
                     continue
                 begin, end = bounds[shape, strand, word], bounds[shape, strand, word + 1]
                 if end - begin > limits.most:
                     continue
-                inside = _BESIDE <= q < len(profile) - length - _BESIDE
-                low, high = _BESIDE * step, len(symbols) - (length + _BESIDE) * step
-                if strand:
-                    low, high = len(symbols) - high, len(symbols) - low
                 for k in range(begin, end):
                     p = np.int64(positions[k])
-                    if (
-                        inside and low <= p < high
-                        and _near(symbols, profile, q, p, move, length) < limits.near
-                    ):  # fmt: skip
+                    if not _is_promising(symbols, profile, q, p, move, length, limits.near):
                         continue
                     diagonal = p - move * q
                     slot = _slot(strand, diagonal)
-                    if (
-                        known[slot, 0] == strand and known[slot, 1] == diagonal
-                        and q < known[slot, 2]
-                    ):  # fmt: skip
+                    is_known = known[slot, 0] == strand and known[slot, 1] == diagonal
+                    if is_known and q < known[slot, 2]:
                         continue
-                    right, score = _extended(symbols, profile, q, p, move, 1, limits.drop)
-                    left, more = _extended(
-                        symbols, profile, q - 1, p - move, -move, -1, limits.drop
-                    )
-                    if score + more < limits.least:
+                    left, right, score = _both_ways(symbols, profile, q, p, move, limits.drop)
+                    if score < limits.least:
                         continue
                     known[slot, 0], known[slot, 1], known[slot, 2] = strand, diagonal, q + right
                     if count == len(found):
                         found = np.concatenate((found, np.empty_like(found)))
                     found[count, 0], found[count, 1], found[count, 2] = strand, q - left, q + right
-                    found[count, 3], found[count, 4] = p - move * left, score + more
+                    found[count, 3], found[count, 4] = p - move * left, score
                     count += 1
     return found[:count].copy()
