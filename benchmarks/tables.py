@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from benchmarks.accuracy import comparison, rows
 from benchmarks.accuracy.rows import Row
+from benchmarks.annotate import rows as annotation_rows
 from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, SITES, SPLICED
 from benchmarks.search import rows as search_rows
 
@@ -266,6 +267,11 @@ TABLES = {
         "search-speed-cpu",
         ("genome", "index", "processor's time of it", "of the search", "elapsed", "elapsed"),
         search_rows.speed,
+    ),
+    "annotation-fly": Table(
+        "annotation-fly",
+        ("F1", "exons", "intron chains", "loci", "loci found, true ones"),
+        annotation_rows.gene_sets,
     ),
     "proteins-identity": Table(
         "accuracy-proteins",

@@ -11,6 +11,15 @@ _PUBLIC = {
         "OutputError",
         "ScoringError",
     ),
+    "gpu_tools.annotate.api": ("annotate_genome",),
+    "gpu_tools.annotate.gene_set": (
+        "AnnotatedGene",
+        "AnnotatedTranscript",
+        "GenomeAnnotation",
+        "TargetResult",
+    ),
+    "gpu_tools.annotate.options": ("AnnotationOptions",),
+    "gpu_tools.annotate.targets": ("cdna_targets", "protein_targets"),
     "gpu_tools.model.calibration": ("null_laws", "null_model", "with_evalues"),
     "gpu_tools.model.exon_set": ("ExonSet",),
     "gpu_tools.local": (

@@ -16,6 +16,7 @@ ORDER = (
     {"formats", "splicing"},
     {"exons", "sources", "report"},
     FAMILIES,
+    {"annotate"},
     {"cli"},
     {"__main__"},
 )

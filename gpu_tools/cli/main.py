@@ -17,8 +17,9 @@ from gpu_tools.formats.files import streams_read_once
 from gpu_tools.model.resources import installed_version
 
 COMMANDS = (
-    "check", "devices", "exons", "global-align", "local-align", "match-approximate", "match-exact",
-    "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align", "warm-up",
+    "annotate", "check", "devices", "exons", "global-align", "local-align", "match-approximate",
+    "match-exact", "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align",
+    "warm-up",
 )  # fmt: skip
 _SHOWN = 60
 BAD_INPUT, WRONG_USAGE = 1, 2

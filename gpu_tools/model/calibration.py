@@ -141,12 +141,39 @@ def circumstances_of(cases: Iterable[Question]) -> Circumstances:
             if id(sequence) not in frequencies:
                 frequencies[id(sequence)] = _frequencies(sequence)
         base, target = frequencies[id(case.base)], frequencies[id(case.target)]
-        if isinstance(case.target, ProteinSequence):
-            base = _acids_of(base)
-        else:
-            base = (base + base[::-1]) / 2  # both strands are tried: their mean
-        agreement = float(target @ base)
-        rows.append((max(len(case.target), 1), max(case.space, 1), agreement))
+        rows.append(_row(base, case.target, target, case.space))
+    return _columns(rows)
+
+
+def genome_circumstances(
+    records: Sequence[Nucleotides], targets: Iterable[Nucleotides]
+) -> Circumstances:
+    """Return lengths, space and agreements of targets, both strands of records being searched.
+
+    Parameters
+    ----------
+    records : sequence of Sequence
+    targets : iterable of Sequence
+
+    Returns
+    -------
+    Circumstances
+        One for each target.
+    """
+    space = 2 * sum(map(len, records))
+    counts = np.sum([_counts(record) for record in records], axis=0)
+    base = counts / max(counts.sum(), 1)
+    return _columns([_row(base, target, _frequencies(target), space) for target in targets])
+
+
+def _row(base: NDArray[np.float64], target: Nucleotides, own: NDArray[np.float64], space: int):
+    """Return length, space and agreement of a target, from the frequencies in base and target."""
+    # both strands are tried: their mean
+    base = _acids_of(base) if isinstance(target, ProteinSequence) else (base + base[::-1]) / 2
+    return max(len(target), 1), max(space, 1), float(own @ base)
+
+
+def _columns(rows: list[tuple]) -> Circumstances:
     return Circumstances(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
 
 
@@ -154,9 +181,14 @@ def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
     """Return the frequencies of amino acids, or of A, C, G and T, complements opposite."""
     if isinstance(sequence, ProteinSequence):
         return np.bincount(sequence.codes, minlength=len(AMINO_ACIDS)) / max(len(sequence), 1)
-    # one by one: numpy's bincount takes eight bytes a nucleotide
-    counts = np.array([np.count_nonzero(sequence.codes == k) for k in range(_N_NUCLEOTIDES)])
+    counts = _counts(sequence)
     return counts / max(counts.sum(), 1)
+
+
+def _counts(sequence: Nucleotides) -> NDArray[np.int64]:
+    """Return how many A, C, G and T there are."""
+    # one by one: numpy's bincount takes eight bytes a nucleotide
+    return np.array([np.count_nonzero(sequence.codes == k) for k in range(_N_NUCLEOTIDES)])
 
 
 def _acids_of(nucleotides: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ LEAST_SCALE = 0.5
 """Scale of a law in points, at least: scores are whole numbers."""
 _USUAL_LENGTH = 400.0
 _ROUNDS, _STEPS = 30, 60
+_EVERY, _LEAST_EVALUE = 2.0**31, 1e-300
 
 
 class Gumbel(NamedTuple):
@@ -37,6 +38,12 @@ class Gumbel(NamedTuple):
         """Return how often one unrelated target's best score is at least `score`, 0 to 1."""
         exponent = (self.location - score) / self.scale
         return -math.expm1(-math.exp(min(exponent, 700.0)))
+
+    def score_at(self, evalue: float) -> float:
+        """Return the score that has an E-value; for 1 and more one that every score reaches."""
+        if evalue >= 1:
+            return -_EVERY
+        return self.location - self.scale * math.log(-math.log1p(-max(evalue, _LEAST_EVALUE)))
 
 
 def fit_gumbel(scores: ArrayLike) -> Gumbel:

@@ -128,6 +128,7 @@ def site_align(
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
+    min_scores: Iterable[int] | None = None,
 ) -> list[SplicedAlignment]:
     """Align each case's target to the best chain of all exons that the sites allow.
 
@@ -150,6 +151,9 @@ def site_align(
     progress : callable, optional
         Called with the number of nominal cells that are done since its last call: once a case, and
         on a CPU also within a large one.
+    min_scores : iterable of int, optional
+        For each case, the least score whose chain is wanted; a case occurs once then. Below it a
+        result has strand and score alone, which takes less time.
 
     Returns
     -------
@@ -192,16 +196,17 @@ def site_align(
     threads = cpu_threads(threads)
     done = progress or (lambda cells: None)
     where = resolve(device)
+    least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
     def on_cpu(cases: list[SiteCase]) -> list[SplicedAlignment]:
-        finish = partial(_finished, scoring=scoring, trace=trace)
+        finish = partial(_finished, scoring=scoring, trace=trace, least=least)
         return align_on_cpu(cases, scoring, threads, finish, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
         from gpu_tools.sites.gpu import chains, schedule
 
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
-            result = _finished(case, strand, found, scoring, chains.trace)
+            result = _finished(case, strand, found, scoring, chains.trace, least)
             done(case.cells)
             return result
 
@@ -211,9 +216,19 @@ def site_align(
 
 
 def _finished(
-    case: SiteCase, strand: str | None, found, scoring: SplicedScoring, trace: Callable
-) -> SplicedAlignment:
-    """Return the result of a case from the strand of its best chain and what `trace` reads."""
+    case: SiteCase, strand: str | None, found, scoring: SplicedScoring, trace: Callable,
+    least: dict[int, int],
+) -> SplicedAlignment:  # fmt: skip
+    """Return the result of a case from the strand of its best chain and what `trace` reads.
+
+    `least` has scores, by a case's identity, below which no chain is traced.
+    """
+    if strand is None:
+        more = {}
+    elif found.score < least.get(id(case), found.score):
+        more = {"strand": strand, "score": found.score}
+    else:
+        more = _aligned(case, strand, found, scoring, trace)
     return SplicedAlignment(
         base=case.base.name,
         target=case.target.name,
@@ -221,7 +236,7 @@ def _finished(
         target_length=len(case.target),
         cells=case.cells,
         n_exons=None,
-        **({} if strand is None else _aligned(case, strand, found, scoring, trace)),
+        **more,
     )
 
 

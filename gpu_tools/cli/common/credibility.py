@@ -27,7 +27,7 @@ _FRACTION = options.NumberRange(0, 1)
 _CLEARLY = 5.0
 """Scales of the law by which a reverse complement scores higher if that is told."""
 
-credibility = options.added(
+acceptance = options.added(
     click.option(
         "--max-evalue", type=options.NumberRange(min=0), default=0.001, show_default=True,
         metavar="X", help="Largest E-value of an accepted chain.",
@@ -40,6 +40,11 @@ credibility = options.added(
         "--min-coverage", type=_FRACTION, default=0.0, show_default=True, metavar="F",
         help="Smallest coverage of the target by an accepted chain.",
     ),
+)  # fmt: skip
+"""Adds the limits of acceptance to a command; it receives them by name."""
+
+credibility = options.added(
+    acceptance,
     click.option(
         "--shuffles", type=options.count(LEAST_SHUFFLES), metavar="N",
         help="E-values from N shuffled targets of each pair, instead of shipped parameters.",

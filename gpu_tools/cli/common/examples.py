@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 EXAMPLES = {
+    "annotate": "gpu-tools annotate --genome genome.fa --proteins relatives.fa --site-model "
+    "vertebrate --output genes.gff3",
     "check": "gpu-tools check",
     "devices": "gpu-tools devices",
     "exons compare": "gpu-tools exons compare --candidates exons.gff3 --truth annotation.gtf",

@@ -29,11 +29,7 @@ _LONG_ENOUGH = 20
 """Letters of a record, at least, that is taken for nucleotides if it holds no others."""
 NO_PROTEINS = (".sam", ".bam")
 
-protein_options = added(
-    click.option(
-        "--proteins", metavar="FASTA",
-        help="Instead of --targets: proteins of homologous genes, aligned codon by codon.",
-    ),
+protein_scores = added(
     click.option(
         "--matrix", metavar="NAME|FILE", default="BLOSUM62", show_default=True,
         help=f"With --proteins: scores of amino acids, {', '.join(SHIPPED)} or a file in NCBI's "
@@ -59,6 +55,15 @@ protein_options = added(
         "--genetic-code", type=int, default=STANDARD, show_default=True, metavar="N",
         help=f"With --proteins: NCBI's number of the code, {', '.join(map(str, GENETIC_CODES))}.",
     ),
+)  # fmt: skip
+"""Adds the options of the scores of proteins to a command."""
+
+protein_options = added(
+    click.option(
+        "--proteins", metavar="FASTA",
+        help="Instead of --targets: proteins of homologous genes, aligned codon by codon.",
+    ),
+    protein_scores,
     click.option(
         "--protein-sequences", metavar="FASTA",
         help="With --proteins: also write what the accepted chains translate to.",

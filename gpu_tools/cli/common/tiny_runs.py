@@ -70,6 +70,7 @@ _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
 _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
 _ON_EXONS = "--base base.fa --proteins proteins.fa --exons exons.tsv"
 _ON_GENES = "--base base.fa --proteins proteins.fa --site-model vertebrate"
+_GENOME = "--genome base.fa --site-model vertebrate"
 _LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
 _PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
@@ -100,6 +101,8 @@ TINY_RUNS = (
     ),
     _run("spliced-align", _ON_EXONS, "proteins", gpu=False),
     _run("spliced-align", f"{_ON_EXONS} --gap-open 40000", f"proteins {WIDE}", gpu=False),
+    _run("annotate", f"{_GENOME} --proteins proteins.fa", "site_model proteins", gpu=False),
+    _run("annotate", f"{_GENOME} --cdnas targets.fa", "site_model", gpu=False),
     _run("spliced-align", f"{_LISTED} --ends free", "free", gpu=False),
     _run("spliced-align", f"{_LISTED} --coding", "coding", gpu=False),
     _run("global-align", "--query query.fa --subject query.fa"),

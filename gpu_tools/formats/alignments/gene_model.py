@@ -54,7 +54,7 @@ class _Model:
     def of(cls, alignment: SplicedAlignment) -> _Model:
         transcript = Transcript.of(alignment)
         return cls(transcript, _mrna_line(alignment, transcript.name),
-                   tuple(_parts(alignment, transcript.name)))  # fmt: skip
+                   tuple(part_lines(alignment, transcript.name)))  # fmt: skip
 
 
 def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
@@ -114,12 +114,13 @@ def _gene_line(gene: LocusGene) -> str:
 
 def _mrna_line(alignment: SplicedAlignment, name: str) -> str:
     target = escape_attribute(alignment.target)
-    attributes = [f"ID=mRNA:{name}", f"Name={target}", *_attributes_of(alignment)]
+    attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
     interval = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)
     return _line(alignment, "mRNA", interval, str(alignment.score), attributes)
 
 
-def _attributes_of(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[str]:
+def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[str]:
+    """Yield what the attributes of an mRNA say of its alignment."""
     if isinstance(alignment, ProteinAlignment):
         yield from model_attributes(alignment)
     else:
@@ -129,7 +130,8 @@ def _attributes_of(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[s
         yield f"evalue={alignment.evalue:.1e}"
 
 
-def _parts(alignment: SplicedAlignment | ProteinAlignment, name: str) -> list[str]:
+def part_lines(alignment: SplicedAlignment | ProteinAlignment, name: str) -> list[str]:
+    """Return the lines of an mRNA's parts, without line ends, from low to high positions."""
     coding = partial(_coding_line, alignment, name)
     exons = [_exon_line(alignment, e, k, name) for k, e in enumerate(_exons_of(alignment), 1)]
     segments = zip(alignment.chain, alignment.phases, strict=False)

@@ -15,7 +15,7 @@ from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.sites.api import SiteCase, read_strands
 from gpu_tools.sites.cpu.schedule import CaseProgress
 from gpu_tools.sites.model import GeneSites
-from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
+from gpu_tools.sites.proteins.cpu.strand import BestSweep, ProteinSweep
 from gpu_tools.sites.proteins.cpu.traceback import trace
 from gpu_tools.sites.proteins.sites import protein_table
 from gpu_tools.sites.table import SiteTable
@@ -83,6 +83,7 @@ def protein_align(
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
+    min_scores: Iterable[int] | None = None,
 ) -> list[ProteinAlignment]:
     """Align each case's protein to the best chain of all exons that the sites allow.
 
@@ -102,6 +103,9 @@ def protein_align(
         Threads, by default all.
     progress : callable, optional
         Called with the number of cells that are done since its last call.
+    min_scores : iterable of int, optional
+        For each case, the least score whose chain is wanted. Below it a result has strand and
+        score alone, which takes less time.
 
     Returns
     -------
@@ -125,15 +129,16 @@ def protein_align(
     for case in cases:
         case.check()
     where, done = resolve(device), progress or (lambda cells: None)
+    least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
     def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
-        return _aligned_on_cpu(cases, scoring, threads, done)
+        return _aligned_on_cpu(cases, scoring, least, threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
         from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
 
-        def finish(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None):
-            result = _result(case, strand, sweep)
+        def finish(case: ProteinCase, found: BestSweep | None) -> ProteinAlignment:
+            result = _result(case, found, least.get(id(case)))
             done(case.cells)
             return result
 
@@ -143,19 +148,25 @@ def protein_align(
 
 
 def _aligned_on_cpu(
-    cases: list[ProteinCase], scoring: ProteinScoring, threads: int, done: Callable[[int], None]
-) -> list[ProteinAlignment]:
-    """Align cases, the largest first."""
+    cases: list[ProteinCase], scoring: ProteinScoring, least: dict[int, int], threads: int,
+    done: Callable[[int], None],
+) -> list[ProteinAlignment]:  # fmt: skip
+    """Align cases, the largest first; `least` are scores whose chains are wanted, by identity."""
     order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
     aside = max(threads // max(len(cases), 1), 1)
-    found = map_on_threads(threads, lambda k: _aligned(cases[k], scoring, aside, done), order)
+
+    def aligned(k: int) -> ProteinAlignment:
+        return _aligned(cases[k], scoring, least.get(id(cases[k])), aside, done)
+
+    found = map_on_threads(threads, aligned, order)
     results = dict(zip(order, found, strict=True))
     return [results[k] for k in range(len(cases))]
 
 
 def _aligned(
-    case: ProteinCase, scoring: ProteinScoring, threads: int, progress: Callable[[int], None]
-) -> ProteinAlignment:
+    case: ProteinCase, scoring: ProteinScoring, least: int | None, threads: int,
+    progress: Callable[[int], None],
+) -> ProteinAlignment:  # fmt: skip
     tally = CaseProgress(case.cells, progress)
 
     def swept(strand: str) -> ProteinSweep:
@@ -167,21 +178,28 @@ def _aligned(
     scored = [name for name in names if sweeps[name].score is not None]
     # the first of equals: + before -
     best = max(scored, key=lambda name: sweeps[name].score, default=None)
-    result = _result(case, best, sweeps.get(best))
+    found = best and BestSweep(best, sweeps[best].score, lambda: sweeps[best])
+    result = _result(case, found, least)
     tally.finish()
     return result
 
 
-def _result(case: ProteinCase, strand: str | None, sweep: ProteinSweep | None) -> ProteinAlignment:
+def _result(
+    case: ProteinCase, found: BestSweep | None, least: int | None = None
+) -> ProteinAlignment:
     common = {
         "base": case.base.name, "target": case.target.name, "base_length": len(case.base),
         "target_length": len(case.target), "cells": case.cells,
     }  # fmt: skip
-    if sweep is None:
+    if found is None:
         return ProteinAlignment(**common)
+    common |= {"strand": found.strand, "score": found.score}
+    if least is not None and found.score < least:
+        return ProteinAlignment(**common)
+    strand, sweep = found.strand, found.sweep()
     traced, length = trace(sweep), len(case.base)
     stop = stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
     parts = shown(traced, StrandAndProtein(sweep.codes, sweep.target, sweep.scoring), stop)
     intervals = with_stop(traced.intervals) if stop else traced.intervals
     chain = tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals)
-    return ProteinAlignment(**common, strand=strand, score=sweep.score, chain=chain, **parts)
+    return ProteinAlignment(**common, chain=chain, **parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,3 +118,11 @@ class ProteinSweep:
             self.lists, columns, self.scoring.codons, state, ends, record, low, high
         )  # fmt: skip
         return by_column(ends, columns.lanes)
+
+
+class BestSweep(NamedTuple):
+    """The best chain of a case before it is traced: strand, score, and what returns the sweep."""
+
+    strand: str
+    score: int
+    sweep: Callable[[], ProteinSweep]

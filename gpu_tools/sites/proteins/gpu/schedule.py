@@ -14,6 +14,7 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.gpu.codon_windows import SHARE_OF_FREE_MEMORY
 from gpu_tools.sites.gpu.launch import can_pack
+from gpu_tools.sites.proteins.cpu.strand import BestSweep
 from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
 from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
 from gpu_tools.sites.proteins.gpu.resumed import ResumedSweep
@@ -61,8 +62,7 @@ def align_on_gpus(
     threads : int
         CPU threads.
     finish : callable
-        Makes a case's result of the case, the strand of its best chain, and that strand's sweep;
-        of the case and twice None if it has no chain.
+        Makes a case's result of the case and its best chain, a `BestSweep`; None if it has none.
     on_cpu : callable
         Aligns cases that the kernel does not take, or that the GPU's memory does not hold.
     options : ProteinGpuOptions, optional
@@ -149,14 +149,16 @@ def _aligned(
         # the first of equals: + before -
         best = max(scored, key=scores.get, default=None)
         if best is None:
-            return finish(cases[k], None, None)
+            return finish(cases[k], None)
         (number, ends), job = parts[k, best], jobs[k][best]
 
         def checkpoint(part: int):
             with cuda.gpus[gpu]:
                 return launch.checkpoint(number, part)
 
-        sweep = ResumedSweep(job, scores[best], int(np.argmax(ends)), checkpoint)
-        return finish(cases[k], best, sweep)
+        def sweep() -> ResumedSweep:
+            return ResumedSweep(job, scores[best], int(np.argmax(ends)), checkpoint)
+
+        return finish(cases[k], BestSweep(best, scores[best], sweep))
 
     return zip(jobs, map_on_threads(threads, finished, list(jobs)), strict=True)

@@ -1,0 +1,1 @@
+"""Gene sets from genomes and proteins, beside spaln and miniprot."""

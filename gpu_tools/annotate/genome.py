@@ -1,0 +1,83 @@
+"""A genome: its records, windows of them as loci, and a digest of its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from hashlib import sha256
+
+from gpu_tools.errors import InputError
+from gpu_tools.model.locus import Loci, Locus
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.windows import SearchWindow
+
+
+class GenomeRecords:
+    """Records that are searched for genes.
+
+    Parameters
+    ----------
+    records : sequence of Sequence
+        Each a record, or a locus of one (see `gpu_tools.model.locus`); no two overlap.
+
+    Raises
+    ------
+    InputError
+        If there is no record, or loci of a record overlap.
+    """
+
+    def __init__(self, records: Iterable[Nucleotides]):
+        self.records: Sequence[Nucleotides] = tuple(records)
+        if not self.records:
+            raise InputError("a genome without any record", expected="at least one record")
+        loci = Loci(self.records)
+        self.loci = [loci[record.name] for record in self.records]
+        self.record_lengths: dict[str, int] = loci.record_lengths
+        """Symbols of each record by name, in the order of the sequences."""
+        _check_apart(self.loci)
+        self._places = {}
+        for k, locus in enumerate(self.loci):
+            self._places.setdefault(locus.record, []).append(k)
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Nucleotides of each sequence."""
+        return [len(record) for record in self.records]
+
+    @cached_property
+    def digest(self) -> str:
+        """A text that differs for other sequences or names."""
+        digest = sha256()
+        for record in self.records:
+            digest.update(f"{record.name}\t{record.description}\t{len(record)}\n".encode())
+            digest.update(record.codes.tobytes())
+        return digest.hexdigest()
+
+    def locus_of(self, window: SearchWindow) -> Locus:
+        """Return where a window lies in its record."""
+        return self.loci[window.record].part(window.start, window.end)
+
+    def cut(self, window: SearchWindow) -> Nucleotides:
+        """Return the sequence of a window, on the forward strand."""
+        locus, record = self.locus_of(window), self.records[window.record]
+        codes = record.codes[window.start : window.end]
+        return Nucleotides(locus.name, codes, locus.header(locus.name))
+
+    def sequence_at(self, record: str, position: int) -> tuple[Nucleotides, int]:
+        """Return the sequence that holds a position of a record, and where it begins there."""
+        for k in self._places[record]:
+            if self.loci[k].start <= position < self.loci[k].end:
+                return self.records[k], self.loci[k].start
+        raise ValueError(f"{record} has no sequence at {position}")
+
+
+def _check_apart(loci: list[Locus]) -> None:
+    last: dict[str, Locus] = {}
+    for locus in sorted(loci):
+        before = last.get(locus.record)
+        if before and before.end > locus.start:
+            raise InputError(
+                f"{before.name} and {locus.name} overlap", record=locus.record,
+                expected="loci that do not",
+            )  # fmt: skip
+        last[locus.record] = locus

@@ -1,0 +1,196 @@
+"""Hits: the credible chains of each target in its windows, best ones first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+
+from gpu_tools.annotate.genome import GenomeRecords
+from gpu_tools.annotate.options import Alignment, AnnotationOptions
+from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.loci import interval_of
+from gpu_tools.model.significance import Gumbel
+from gpu_tools.model.windows import SearchWindow
+
+LEAST_REST = 60
+"""Nucleotides beside a chain that are tried again, at least."""
+_CHUNK = 4 << 20
+"""Nucleotides of windows that are prepared at a time."""
+
+
+@dataclass(frozen=True)
+class HitSearch:
+    """What the hits of targets depend on.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : TargetSet
+    laws : sequence of Gumbel
+        Of the best score in the genome if a target is unrelated, by target.
+    options : AnnotationOptions
+    device : str
+    threads : int
+    """
+
+    genome: GenomeRecords
+    targets: TargetSet
+    laws: Sequence[Gumbel]
+    options: AnnotationOptions
+    device: str
+    threads: int
+
+    def of_part(self, first: int, last: int) -> HitSearch:
+        """Return the search of a part of the targets, which are counted from its first one."""
+        part = replace(self.targets, sequences=self.targets.sequences[first:last])
+        return replace(self, targets=part, laws=self.laws[first:last])
+
+    def alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
+        """Yield the best chain of each window, and of what remains beside credible ones.
+
+        What is left of a window on both sides of an accepted chain is tried again, as long as
+        chains are accepted. A window whose accepted chain has an intron that is too long is cut
+        there, and both parts are tried instead.
+
+        Parameters
+        ----------
+        windows : iterable of SearchWindow
+
+        Yields
+        ------
+        (int, SplicedAlignment or ProteinAlignment)
+            A target's number, and a chain in its record's coordinates with its E-value.
+        """
+        waiting = windows
+        while waiting:
+            remaining: list[SearchWindow] = []
+            for window, alignment in self._aligned(waiting):
+                if self.options.accepts(alignment):
+                    cut = _long_intron(alignment, self.options.max_intron)
+                    remaining += self._rests(window, cut or interval_of(alignment), bool(cut))
+                    if cut:
+                        continue
+                if alignment.score is not None:
+                    yield window.target, alignment
+            waiting = remaining
+
+    def _rests(self, window: SearchWindow, taken: tuple[int, int], cut: bool):
+        """Return what remains of a window: beside a chain, or beside the middle of an intron."""
+        first = self.genome.loci[window.record].start
+        left, right = (sum(taken) // 2,) * 2 if cut else taken
+        rests = (
+            replace(window, end=left - first), replace(window, start=right - first)
+        )  # fmt: skip
+        return [rest for rest in rests if len(rest) >= LEAST_REST]
+
+    def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
+        for chunk in _chunks(windows):
+            cases = self._cases(chunk)
+            least = [self._least_score(window.target) for window in chunk]
+            found = self.targets.align(cases, least, self.device, self.threads)
+            for window, alignment in zip(chunk, found, strict=True):
+                yield window, self._placed(window, alignment)
+
+    def _cases(self, windows: list[SearchWindow]) -> list:
+        places = list(dict.fromkeys(map(_place, windows)))
+        bases = {place[:3]: None for place in places}
+        by_place = dict(zip(map(_place, windows), windows, strict=True))
+        for place in places:
+            bases[place[:3]] = bases[place[:3]] or self.genome.cut(by_place[place])
+        tables = map_on_threads(
+            self.threads, lambda place: self.targets.tables(bases[place[:3]], place[3]), places
+        )
+        table_of = dict(zip(places, tables, strict=True))
+        return [
+            self.targets.case(
+                bases[_place(w)[:3]], self.targets.sequences[w.target], table_of[_place(w)]
+            )
+            for w in windows
+        ]
+
+    def _least_score(self, target: int) -> int:
+        """Return a score below which no chain is accepted, just below the first that may be."""
+        return math.floor(self.laws[target].score_at(self.options.max_evalue)) - 1
+
+    def _placed(self, window: SearchWindow, alignment: Alignment) -> Alignment:
+        """Return an alignment in its record's coordinates, with its E-value."""
+        moved = alignment.moved(self.genome.locus_of(window))
+        if moved.score is None:
+            return moved
+        return replace(moved, evalue=self.laws[window.target].evalue(moved.score))
+
+
+def _place(window: SearchWindow) -> tuple[int, int, int, str]:
+    return window.record, window.start, window.end, window.strand
+
+
+def _chunks(windows: Iterable[SearchWindow]) -> Iterator[list[SearchWindow]]:
+    """Yield windows in groups whose different places have not too many nucleotides together."""
+    chunk: list[SearchWindow] = []
+    size = 0
+    for _, group in groupby(windows, key=_place):
+        group = list(group)
+        if chunk and size + len(group[0]) > _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+        chunk += group
+        size += len(group[0])
+    if chunk:
+        yield chunk
+
+
+def _long_intron(alignment: Alignment, longest: int) -> tuple[int, int] | None:
+    """Return the longest intron of a chain if it is longer than `longest`."""
+    introns = [(a[1], b[0]) for a, b in pairwise(sorted(alignment.chain))]
+    worst = max(introns, key=lambda intron: intron[1] - intron[0], default=(0, 0))
+    return worst if worst[1] - worst[0] > longest else None
+
+
+def results_of(
+    found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
+) -> list[tuple[int, Alignment]]:
+    """Return the hits of each target, or else the best chain of a target that has none.
+
+    Parameters
+    ----------
+    found : iterable of (int, alignment)
+        Targets' numbers and chains, in any order; a chain may occur several times.
+    accepts : callable
+        Tells whether a chain is a hit.
+
+    Returns
+    -------
+    list of (int, alignment)
+        By target, then falling score, then place. Of chains of a target that overlap on one strand
+        the best one remains.
+    """
+    best: dict[int, Alignment] = {}
+    hits: dict[int, list[Alignment]] = {}
+    for target, alignment in found:
+        if accepts(alignment):
+            hits.setdefault(target, []).append(alignment)
+        elif target not in best or rank(alignment) < rank(best[target]):
+            best[target] = alignment
+    chosen = {k: apart(hits[k]) if k in hits else [best[k]] for k in sorted({*hits, *best})}
+    return [(target, alignment) for target, several in chosen.items() for alignment in several]
+
+
+def rank(alignment: Alignment) -> tuple:
+    """Return a key that orders alignments of one target: by falling score, then place."""
+    return -alignment.score, alignment.base, alignment.strand, alignment.chain
+
+
+def apart(alignments: Iterable[Alignment]) -> list[Alignment]:
+    """Return the best chains of one target that do not overlap on one strand, by rank."""
+    taken: dict[tuple, list[tuple[int, int]]] = {}
+    chosen = []
+    for alignment in sorted(alignments, key=rank):
+        start, end = interval_of(alignment)
+        others = taken.setdefault((alignment.base, alignment.strand), [])
+        if all(end <= a or b <= start for a, b in others):
+            others.append((start, end))
+            chosen.append(alignment)
+    return chosen

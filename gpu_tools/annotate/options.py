@@ -1,0 +1,63 @@
+"""What an annotation depends on besides genome, targets and their scores."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.results import SplicedAlignment
+
+SEARCHES = ("seeded", "exhaustive")
+Alignment = SplicedAlignment | ProteinAlignment
+
+
+@dataclass(frozen=True)
+class AnnotationOptions:
+    """How genes are searched for, which hits are accepted, and which structures are isoforms.
+
+    Parameters
+    ----------
+    search : {"seeded", "exhaustive"}
+        Windows around shared words, or the whole genome in tiles.
+    max_intron : int
+        Longest intron of a gene, in nucleotides.
+    max_evalue : float
+        Largest E-value of a hit, see `gpu_tools.with_evalues`; the search space is the genome.
+    min_identity, min_coverage : float
+        Smallest identity, and smallest aligned part of the target, 0 to 1.
+    longest_gene : int
+        Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
+    isoforms : bool
+        Whether genes may have several structures.
+    batch : int
+        Targets of a batch; the result does not depend on it.
+    """
+
+    search: str = "seeded"
+    max_intron: int = 100_000
+    max_evalue: float = 0.001
+    min_identity: float = 0.0
+    min_coverage: float = 0.0
+    longest_gene: int = 200_000
+    isoforms: bool = True
+    batch: int = 100
+
+    def __post_init__(self):
+        if self.search not in SEARCHES:
+            raise ValueError(f"search {self.search!r}; expected one of {', '.join(SEARCHES)}")
+        if min(self.max_intron, self.longest_gene, self.batch) < 1:
+            raise ValueError("a length or number below 1")
+
+    def accepts(self, alignment: Alignment) -> bool:
+        """Return whether an alignment with an E-value is a hit."""
+        return (
+            bool(alignment.chain)
+            and alignment.evalue <= self.max_evalue
+            and (alignment.identity or 0.0) >= self.min_identity
+            and alignment.coverage >= self.min_coverage
+        )
+
+    def of_hits(self) -> dict:
+        """Return by name what the hits of a batch depend on."""
+        return {name: value for name, value in asdict(self).items()
+                if name not in ("isoforms", "batch")}  # fmt: skip

@@ -1,0 +1,176 @@
+"""A gene set as tables, sequences and a summary."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
+
+from gpu_tools.annotate.gene_set import (
+    AnnotatedGene,
+    AnnotatedTranscript,
+    GenomeAnnotation,
+    TargetResult,
+)
+from gpu_tools.annotate.genome import GenomeRecords
+from gpu_tools.annotate.options import Alignment
+from gpu_tools.annotate.targets import spliced
+from gpu_tools.formats.alignments.proteins import place_of, translated
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.sequences.fasta import write_fasta
+from gpu_tools.formats.tables import write_table
+from gpu_tools.model.loci import interval_of
+from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.translation import translate
+
+GENE_COLUMNS = (
+    "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
+    "identity", "coverage", "targets", "frameshifts", "inner_stops",
+)  # fmt: skip
+TARGET_COLUMNS = (
+    "target", "kind", "length", "found", "loci", "gene", "record", "strand", "start", "end",
+    "score", "evalue", "identity", "coverage",
+)  # fmt: skip
+
+
+def write_gene_table(path, annotation: GenomeAnnotation) -> None:
+    """Write a row a gene, with the figures of its best structure."""
+    write_table(path, GENE_COLUMNS, map(_gene_row, annotation.genes))
+
+
+def write_target_table(path, annotation: GenomeAnnotation) -> None:
+    """Write a row a target, with the figures of its best hit or, if there is none, best chain."""
+    write_table(path, TARGET_COLUMNS, map(_target_row, annotation.targets))
+
+
+def _gene_row(gene: AnnotatedGene) -> tuple:
+    own = gene.transcripts[0].alignment
+    shifts, stops = _faults(own)
+    return (
+        gene.name, gene.record, gene.strand, gene.start + 1, gene.end, len(gene.transcripts),
+        own.n_chain, own.target, own.score, *_figures(own), len(gene.targets), shifts, stops,
+    )  # fmt: skip
+
+
+def _target_row(target: TargetResult) -> tuple:
+    own, found = target.best, "yes" if target.loci else "no"
+    head = target.name, target.kind, target.length, found, target.loci, target.gene
+    if own is None:
+        return *head, *[None] * (len(TARGET_COLUMNS) - len(head))
+    start, end = interval_of(own) if own.chain else (None, None)
+    first = None if start is None else start + 1
+    return *head, own.base, own.strand, first, end, own.score, *_figures(own)
+
+
+def _figures(alignment: Alignment) -> tuple:
+    """Return E-value, identity and coverage as tables write them."""
+    fractions = alignment.identity, alignment.coverage
+    shown = (None if fraction is None else f"{fraction:.4f}" for fraction in fractions)
+    return f"{alignment.evalue:.1e}", *shown
+
+
+def _faults(alignment: Alignment) -> tuple[int | None, int | None]:
+    """Return the numbers of frameshifts and of inner stop codons of a protein's alignment."""
+    if isinstance(alignment, ProteinAlignment):
+        return alignment.frameshifts, alignment.inner_stops
+    return None, None
+
+
+def write_proteins(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
+    """Write the proteins of all transcripts that have a CDS, named as the transcripts."""
+    coding = (t for t in _transcripts(annotation) if t.alignment.phases)
+    write_fasta(path, (_protein(t, genome) for t in coding))
+
+
+def write_coding_sequences(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
+    """Write the spliced sequences of all transcripts, named as the transcripts."""
+    write_fasta(path, (_spliced(t, genome) for t in _transcripts(annotation)))
+
+
+def _transcripts(annotation: GenomeAnnotation) -> Iterator[AnnotatedTranscript]:
+    return (transcript for gene in annotation.genes for transcript in gene.transcripts)
+
+
+def _described(transcript: AnnotatedTranscript) -> str:
+    return f"{place_of(transcript.alignment)} {transcript.alignment.target}"
+
+
+def _protein(transcript: AnnotatedTranscript, genome: GenomeRecords) -> ProteinSequence:
+    own = transcript.alignment
+    if isinstance(own, ProteinAlignment):
+        codes = translated(own).codes
+    else:
+        codes = translate(_spliced(transcript, genome).codes[own.phases[0] :])
+        codes = codes[:-1] if own.stop_codon else codes
+    return ProteinSequence(transcript.name, codes, _described(transcript))
+
+
+def _spliced(transcript: AnnotatedTranscript, genome: GenomeRecords) -> Nucleotides:
+    own = transcript.alignment
+    record, first = genome.sequence_at(own.base, min(own.chain)[0])
+    return Nucleotides(transcript.name, spliced(own, record, first).codes, _described(transcript))
+
+
+def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
+    """Return the figures of a gene set, as JSON holds them.
+
+    Parameters
+    ----------
+    annotation : GenomeAnnotation
+    genome : GenomeRecords
+
+    Returns
+    -------
+    dict
+        Numbers of targets and targets found by kind, genes, mRNAs, chimeras; and of the genes'
+        best structures exons, introns by their outer dinucleotides, frameshifts, inner stops,
+        complete ones, and median lengths.
+    """
+    best = [gene.transcripts[0].alignment for gene in annotation.genes]
+    kinds = Counter(target.kind for target in annotation.targets)
+    found = Counter(target.kind for target in annotation.targets if target.loci)
+    faults = [_faults(own) for own in best]
+    introns = [intron for own in best for intron in _introns(own, genome)]
+    sites = Counter(pair for pair, _ in introns)
+    return {
+        "records": len(annotation.record_lengths),
+        "nucleotides": sum(annotation.record_lengths.values()),
+        "targets": {kind: {"given": n, "found": found[kind]} for kind, n in kinds.items()},
+        "genes": len(annotation.genes),
+        "mrnas": sum(len(gene.transcripts) for gene in annotation.genes),
+        "chimeric_hits": annotation.chimeras,
+        "exons": sum(own.n_chain for own in best),
+        "introns": dict(sorted(sites.items(), key=lambda item: (-item[1], item[0]))),
+        "frameshifts": sum(shifts or 0 for shifts, _ in faults),
+        "inner_stops": sum(stops or 0 for _, stops in faults),
+        "complete": sum(own.start_codon and own.stop_codon for own in best),
+        "median_lengths": {
+            "gene": _median([gene.end - gene.start for gene in annotation.genes]),
+            "exon": _median([end - start for own in best for start, end in own.chain]),
+            "intron": _median([length for _, length in introns]),
+        },
+    }
+
+
+def _median(lengths: list[int]) -> float | None:
+    return median(lengths) if lengths else None
+
+
+def _introns(alignment: Alignment, genome: GenomeRecords) -> Iterator[tuple[str, int]]:
+    """Yield first and last two nucleotides of each intron, say GT-AG, and its length."""
+    exons = sorted(alignment.chain)
+    record, first = genome.sequence_at(alignment.base, exons[0][0])
+    for (_, start), (end, _) in pairwise(exons):
+        codes = record.codes[start - first : end - first]
+        text = decode(codes if alignment.strand == "+" else reverse_complement(codes))
+        yield f"{text[:2]}-{text[-2:]}", end - start
+
+
+def write_summary(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
+    """Write the summary as JSON."""
+    with open_output(path) as stream:
+        stream.write(json.dumps(summary_of(annotation, genome), indent=2) + "\n")

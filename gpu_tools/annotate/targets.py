@@ -1,0 +1,236 @@
+"""Targets of one kind, and how they are aligned: proteins codon by codon, cDNAs by nucleotides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from gpu_tools.annotate.options import Alignment
+from gpu_tools.errors import ScoringError
+from gpu_tools.formats.alignments.proteins import translated
+from gpu_tools.formats.values.matrices import load_matrix
+from gpu_tools.model.calibration import null_model, setting_of
+from gpu_tools.model.genetic_codes import STANDARD
+from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import GENE_SCORING, AffineScoring, SplicedScoring
+from gpu_tools.model.sequences import ProteinSequence, reverse_complement
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.significance import NullModel
+from gpu_tools.sites.api import SiteCase, site_align, tables_of
+from gpu_tools.sites.model import GeneSites, load_sites
+from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.table import SiteTable
+
+_log = logging.getLogger(__name__)
+_STANDS_IN = "vertebrate"
+"""The site model whose laws are taken for a model that has none."""
+PROTEIN, CDNA = "protein", "cDNA"
+
+
+class TargetSet(Protocol):
+    """Targets that are aligned in the same way."""
+
+    kind: str
+    sequences: Sequence[Nucleotides]
+    null: NullModel
+    clearly: int
+    genetic_code: int
+
+    def setting(self) -> dict:
+        """Return all that alignments depend on besides base, target and device."""
+
+    def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
+        """Return the sites of one strand of a base."""
+
+    def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
+        """Return the question which chain on a base aligns best to a target."""
+
+    def align(
+        self, cases: list[SiteCase], least: list[int], device: str, threads: int | None
+    ) -> list[Alignment]:
+        """Answer questions; a result whose score is below a case's least has no chain."""
+
+    def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
+        """Return what a chain on a sequence makes; `first` is where that begins in its record."""
+
+    @property
+    def pairwise(self) -> AffineScoring:
+        """The scores of a target's symbols against those of a product."""
+
+
+@dataclass(frozen=True)
+class ProteinTargets:
+    """Proteins and how they are aligned; see `protein_targets`."""
+
+    sequences: tuple[ProteinSequence, ...]
+    sites: GeneSites
+    scoring: ProteinScoring
+    kind: ClassVar[str] = PROTEIN
+    clearly: ClassVar[int] = 30
+    """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def genetic_code(self) -> int:
+        """NCBI's number of the code."""
+        return self.scoring.genetic_code
+
+    @cached_property
+    def null(self) -> NullModel:
+        """The law of unrelated proteins' best scores."""
+        own = null_model(self.scoring, sites=self.sites)
+        return own or _stand_in(
+            null_model(
+                replace(self.scoring, genetic_code=STANDARD),
+                sites=protein_sites(load_sites(_STANDS_IN)),
+            ),
+            self.sites.name,
+        )
+
+    def setting(self) -> dict:
+        """Return all that alignments depend on."""
+        return setting_of(self.scoring, sites=self.sites.fingerprint) | {"stop": self.scoring.stop}
+
+    def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
+        """Return the sites of one strand of a base."""
+        return protein_tables_of(base, self.sites, self.scoring, strand, 1)
+
+    def case(self, base: Nucleotides, target: ProteinSequence, tables) -> ProteinCase:
+        """Return the question which chain on a base aligns best to a protein."""
+        return ProteinCase(base, target, tables)
+
+    def align(self, cases: list[ProteinCase], least: list[int], device: str, threads: int | None):
+        """Align proteins, on the CPU."""
+        return protein_align(cases, self.scoring, device="cpu", threads=threads, min_scores=least)
+
+    def product(self, alignment, record: Nucleotides, first: int) -> ProteinSequence:
+        """Return the protein of a chain."""
+        return translated(alignment)
+
+    @property
+    def pairwise(self) -> AffineScoring:
+        """The scores of residues against residues."""
+        scoring = self.scoring
+        open = scoring.gap_open + scoring.gap_extend
+        return AffineScoring(gap_open=open, gap_extend=scoring.gap_extend, matrix=scoring.matrix)
+
+
+@dataclass(frozen=True)
+class CdnaTargets:
+    """cDNAs and how they are aligned; see `cdna_targets`."""
+
+    sequences: tuple[Nucleotides, ...]
+    sites: GeneSites
+    scoring: SplicedScoring
+    reading: str = "any"
+    kind: ClassVar[str] = CDNA
+    genetic_code: ClassVar[int] = STANDARD
+    clearly: ClassVar[int] = 20
+    """Points by which an isoform explains its target better than other structures."""
+
+    @cached_property
+    def null(self) -> NullModel:
+        """The law of unrelated cDNAs' best scores."""
+        own = null_model(self.scoring, self.reading, self.sites)
+        other = null_model(self.scoring, self.reading, load_sites(_STANDS_IN))
+        return own or _stand_in(other, self.sites.name)
+
+    def setting(self) -> dict:
+        """Return all that alignments depend on."""
+        return setting_of(self.scoring, self.reading, self.sites.fingerprint)
+
+    def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
+        """Return the sites of one strand of a base."""
+        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1)
+
+    def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
+        """Return the question which chain on a base aligns best to a cDNA."""
+        return SiteCase(base, target, tables)
+
+    def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
+        """Align cDNAs."""
+        return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
+
+    def product(self, alignment, record: Nucleotides, first: int) -> Nucleotides:
+        """Return the spliced sequence of a chain."""
+        return spliced(alignment, record, first)
+
+    @property
+    def pairwise(self) -> AffineScoring:
+        """The scores of nucleotides against nucleotides."""
+        scoring = self.scoring
+        return AffineScoring(scoring.match, scoring.mismatch, -scoring.gap, -scoring.gap)
+
+
+def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleotides:
+    """Return the nucleotides of a chain; `first` is the record's coordinate of its first symbol."""
+    parts = [record.codes[start - first : end - first] for start, end in sorted(alignment.chain)]
+    codes = np.concatenate(parts)
+    codes = codes if alignment.strand == "+" else reverse_complement(codes)
+    return Nucleotides(alignment.target, codes)
+
+
+def _stand_in(null: NullModel | None, name: str) -> NullModel:
+    if null is None:
+        raise ScoringError("no E-values are known for these scores; expected the default ones")
+    _log.warning(
+        "no parameters of E-values are shipped for the site model %s; those of %s stand in", name,
+        _STANDS_IN,
+    )  # fmt: skip
+    return null
+
+
+def protein_targets(
+    sequences: Iterable[ProteinSequence], sites: GeneSites, scoring: ProteinScoring | None = None
+) -> ProteinTargets:
+    """Return proteins as targets of `annotate_genome`.
+
+    Parameters
+    ----------
+    sequences : iterable of ProteinSequence
+        Proteins of related genes, each of at least one residue.
+    sites : GeneSites
+        See `load_sites`; it gets the weights for proteins.
+    scoring : ProteinScoring, optional
+        BLOSUM62 and the default costs by default.
+
+    Returns
+    -------
+    ProteinTargets
+        The targets.
+    """
+    scoring = scoring or ProteinScoring(load_matrix("BLOSUM62"))
+    return ProteinTargets(tuple(sequences), protein_sites(sites), scoring)
+
+
+def cdna_targets(
+    sequences: Iterable[Nucleotides],
+    sites: GeneSites,
+    scoring: SplicedScoring | None = None,
+    reading: str = "any",
+) -> CdnaTargets:
+    """Return cDNAs as targets of `annotate_genome`.
+
+    Parameters
+    ----------
+    sequences : iterable of Sequence
+        cDNAs of related genes, in reading direction.
+    sites : GeneSites
+        See `load_sites`.
+    scoring : SplicedScoring, optional
+        Match 1, mismatch -1, gap -2 and free ends of the target by default.
+    reading : {"any", "complete", "incomplete"}
+        Whether genes must translate, see `tables_of`; without that they have no CDS.
+
+    Returns
+    -------
+    CdnaTargets
+        The targets.
+    """
+    scoring = scoring or SplicedScoring(ends=GENE_SCORING.ends)
+    return CdnaTargets(tuple(sequences), sites, scoring, reading)

@@ -1,0 +1,81 @@
+"""Windows of a batch of targets, by either search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpu_tools.annotate.genome import GenomeRecords
+from gpu_tools.annotate.options import AnnotationOptions
+from gpu_tools.annotate.targets import PROTEIN, TargetSet
+from gpu_tools.annotate.tiles import tile_windows
+from gpu_tools.model.windows import SearchWindow
+
+if TYPE_CHECKING:
+    from gpu_tools.model.sequences import Sequence as Nucleotides
+
+Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
+
+
+def windows_by(
+    genome: GenomeRecords,
+    targets: TargetSet,
+    options: AnnotationOptions,
+    index: str | Path | None,
+    threads: int,
+) -> Windows:
+    """Return the function that finds the windows of some targets, see `SearchWindow`.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : TargetSet
+        Of the kind of those that it will receive.
+    options : AnnotationOptions
+    index : path-like, optional
+        Folder of the seeded search's index; it is made if it is missing.
+    threads : int
+    """
+    if options.search == "exhaustive":
+        return lambda some: tile_windows(genome.lengths, len(some), options.longest_gene)
+    return _seeded(genome, targets, options, index, threads)
+
+
+def _seeded(
+    genome: GenomeRecords, targets: TargetSet, options: AnnotationOptions, index, threads: int
+) -> Windows:
+    from gpu_tools.search.api import SearchOptions, build_index, find_windows, load_index
+
+    search = SearchOptions(max_intron=options.max_intron, genetic_code=targets.genetic_code)
+    folder = None if index is None else Path(index, targets.kind.lower())
+    kind = "protein" if targets.kind == PROTEIN else "cdna"
+    if folder is not None and folder.exists():
+        made = load_index(folder, genome.records, options=search)
+    else:
+        made = build_index(genome.records, kind=kind, options=search, threads=threads)
+        if folder is not None:
+            made.save(folder)
+    return lambda some: joined(find_windows(made, some, search, threads, None))
+
+
+def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
+    """Return windows by place, those of one target and strand that touch or overlap as one.
+
+    Copies of a gene in a window are found one after the other, so that a border between them that
+    lies wrong can do no harm.
+    """
+    found: list[SearchWindow] = []
+    for window in sorted(windows, key=lambda w: (w.target, w.record, w.strand, w.start, w.end)):
+        last = found[-1] if found else None
+        if last and _place(last) == _place(window) and window.start <= last.end:
+            end, score = max(last.end, window.end), max(last.score, window.score)
+            found[-1] = replace(last, end=end, score=score)
+        else:
+            found.append(window)
+    return sorted(found, key=lambda w: (w.record, w.start, w.end, w.strand, w.target))
+
+
+def _place(window: SearchWindow) -> tuple[int, int, str]:
+    return window.target, window.record, window.strand

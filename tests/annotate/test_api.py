@@ -1,0 +1,182 @@
+"""Genes planted in small genomes are found, each once, whatever the batches and threads."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gpu_tools.annotate import batches
+from gpu_tools.errors import InputError, ScoringError
+from tests.annotate.genomes import (
+    annotate,
+    cdnas,
+    gene,
+    genome,
+    mutated,
+    places,
+    proteins,
+    random_protein,
+    random_text,
+    reversed_text,
+)
+
+SEARCHES = ["exhaustive", "seeded"]
+RNG = np.random.default_rng(20)
+A, B = random_protein(RNG), random_protein(RNG)
+GENE_A, GENE_B = gene(RNG, A), gene(RNG, B)
+COPY = gene(RNG, mutated(RNG, A, 0.1))
+SPACE = [random_text(RNG, 1500) for _ in range(4)]
+TWO = genome(SPACE[0], GENE_A, SPACE[1], reversed_text(GENE_B), SPACE[2])
+START_B = len(SPACE[0]) + len(GENE_A) + len(SPACE[1])
+PLACES = [
+    ("chr1", "+", 1500, 1500 + len(GENE_A)), ("chr1", "-", START_B, START_B + len(GENE_B))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_genes_of_both_strands_are_found_by_targets_that_agree(search):
+    rng = np.random.default_rng(1)
+    targets = proteins(a=A, a2=mutated(rng, A), b=mutated(rng, B), none=random_protein(rng))
+    found = annotate([TWO], targets, search=search)
+    assert places(found) == PLACES
+    assert [gene.name for gene in found.genes] == ["chr1:1", "chr1:2"]
+    assert found.genes[0].targets == ("a", "a2")
+    (transcript,) = found.genes[0].transcripts
+    assert transcript.targets == ("a", "a2")
+    assert transcript.intron_support == (2, 2)
+    assert [(t.loci, t.gene) for t in found.targets] == [
+        (1, "chr1:1"), (1, "chr1:1"), (1, "chr1:2"), (0, None)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_tandem_copies_stay_two_genes_and_a_paralogue_is_one_more(search):
+    records = [
+        genome(SPACE[0], GENE_A, SPACE[1][:400], COPY, SPACE[2]),
+        genome(SPACE[3], reversed_text(COPY), SPACE[2], name="chr2"),
+    ]
+    found = annotate(records, proteins(a=A), search=search)
+    start = 1500 + len(GENE_A) + 400
+    assert places(found) == [
+        ("chr1", "+", 1500, 1500 + len(GENE_A)), ("chr1", "+", start, start + len(COPY)),
+        ("chr2", "-", 1500, 1500 + len(COPY)),
+    ]  # fmt: skip
+    assert found.targets[0].loci == 3
+    assert found.targets[0].gene == "chr1:1"
+
+
+def test_shuffled_proteins_give_nothing():
+    rng = np.random.default_rng(2)
+    targets = proteins(**{f"p{k}": "".join(rng.permutation([*(A, B)[k % 2]])) for k in range(8)})
+    assert annotate([TWO], targets).genes == ()
+
+
+def test_cdnas_find_genes_too_and_are_one_gene_with_proteins():
+    rng = np.random.default_rng(3)
+    spliced = gene(rng, A, 0)
+    found = annotate([TWO], proteins(a=A), cdnas(c=spliced))
+    assert places(found) == PLACES[:1]
+    assert set(found.genes[0].targets) == {"a", "c"}
+    assert [target.kind for target in found.targets] == ["protein", "cDNA"]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_threads_and_batches_change_nothing(search):
+    rng = np.random.default_rng(4)
+    targets = proteins(a=A, b=B, **{f"p{k}": mutated(rng, A) for k in range(3)})
+    first = annotate([TWO], targets, search=search, threads=1)
+    assert len(first.genes) == 2
+    assert annotate([TWO], targets, search=search, batch=2) == first
+
+
+def test_tiles_find_what_one_tile_finds(monkeypatch):
+    targets = proteins(a=A, b=B)
+    whole = annotate([TWO], targets)
+    monkeypatch.setattr("gpu_tools.annotate.tiles.TILE", 100)
+    tiled = annotate([TWO], targets, longest_gene=600)
+    assert places(tiled) == places(whole) == PLACES
+
+
+def test_a_run_that_ended_goes_on_to_the_same_genes(tmp_path, monkeypatch):
+    targets = proteins(a=A, b=B, c=mutated(np.random.default_rng(5), A))
+    whole = annotate([TWO], targets, batch=1)
+    finished = []
+    write = batches.open_output
+
+    def limited(path):
+        if len(finished) == 2:
+            raise KeyboardInterrupt
+        finished.append(path)
+        return write(path)
+
+    monkeypatch.setattr(batches, "open_output", limited)
+    with pytest.raises(KeyboardInterrupt):
+        annotate([TWO], targets, batch=1, work=tmp_path)
+    monkeypatch.setattr(batches, "open_output", write)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
+    monkeypatch.setattr("gpu_tools.annotate.api.results_of", None)
+    assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
+
+
+def test_other_content_and_broken_files_are_not_taken_for_results(tmp_path, caplog):
+    whole = annotate([TWO], proteins(a=A), work=tmp_path)
+    other = annotate([genome(*SPACE)], proteins(a=A), work=tmp_path)
+    assert (len(whole.genes), len(other.genes)) == (1, 0)
+    assert annotate([TWO], proteins(a=A), work=tmp_path, min_coverage=1.0) == whole
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 3
+    for path in files:
+        path.write_text(path.read_text()[:40])
+    assert annotate([TWO], proteins(a=A), work=tmp_path) == whole
+    assert "they are computed again" in caplog.text
+
+
+def test_loci_of_a_record_give_its_coordinates():
+    text = TWO.letters()
+    parts = [
+        genome(text[:START_B], name=f"chr1:1-{START_B}"),
+        genome(text[START_B:], name=f"chr1:{START_B + 1}-{len(text)}"),
+    ]
+    parts = [replace(part, description=f"record_length={len(text)}") for part in parts]
+    found = annotate(parts, proteins(a=A, b=B))
+    assert places(found) == PLACES
+    assert found.record_lengths == {"chr1": len(text)}
+
+
+def test_a_longest_intron_is_never_exceeded():
+    rng = np.random.default_rng(6)
+    exons = gene(rng, A, 0)
+    text = exons[:180] + INTRON_TEXT + random_text(rng, 800) + INTRON_END + exons[180:]
+    record = genome(SPACE[0], text, SPACE[1])
+    (whole,) = annotate([record], proteins(a=A)).genes
+    assert whole.transcripts[0].alignment.n_chain == 2
+    cut = annotate([record], proteins(a=A), max_intron=500, max_evalue=0.1)
+    introns = [
+        b[0] - a[1]
+        for g in cut.genes for t in g.transcripts for a, b in pairwise(sorted(t.alignment.chain))
+    ]  # fmt: skip
+    assert len(cut.genes) > 0
+    assert max(introns, default=0) <= 500
+
+
+INTRON_TEXT, INTRON_END = "GTAAGT", "TACTAACTTTTTTTTTCTTTCCTTTTTTCAG"
+
+
+@pytest.mark.parametrize(
+    ("targets", "error"),
+    [
+        ([], "no target"),
+        ([proteins(a=A), proteins(a=B)], "two targets of one name"),
+    ],
+)
+def test_targets_must_be_there_and_have_different_names(targets, error):
+    with pytest.raises(InputError, match=error):
+        annotate([TWO], *targets)
+
+
+def test_scores_without_a_law_are_refused():
+    targets = proteins(a=A)
+    with pytest.raises(ScoringError, match="no E-values"):
+        annotate([TWO], replace(targets, scoring=replace(targets.scoring, gap_open=3)))

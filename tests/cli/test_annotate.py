@@ -1,0 +1,131 @@
+"""``gpu-tools annotate``: its files agree with each other, and what is wrong is said."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
+from gpu_tools.formats.tables import read_table
+from gpu_tools.model.sequences import encode_protein
+from gpu_tools.model.translation import translate
+from tests.annotate.genomes import gene, genome, mutated, random_protein, random_text, reversed_text
+
+OUTPUTS = {
+    "--output": "genes.gff3", "--table": "genes.tsv", "--targets-table": "targets.tsv",
+    "--protein-sequences": "proteins.fa", "--cds-sequences": "cds.fa", "--summary": "figures.json",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a genome of three genes, targets, and what annotate wrote."""
+    rng, path = np.random.default_rng(11), tmp_path_factory.mktemp("annotate")
+    a, b = random_protein(rng), random_protein(rng)
+    one = genome(random_text(rng, 900), gene(rng, a), random_text(rng, 700), name="chr|1;x")
+    two = genome(
+        random_text(rng, 500), reversed_text(gene(rng, b)), random_text(rng, 600),
+        gene(rng, mutated(rng, a, 0.1)), random_text(rng, 300), name="chr2",
+    )  # fmt: skip
+    write_fasta(path / "genome.fa", [one, two])
+    texts = {"a": a, "b": mutated(rng, b), "b=2": mutated(rng, b), "none": random_protein(rng)}
+    (path / "targets.fa").write_text("".join(f">{n}\n{t}\n" for n, t in texts.items()))
+    assert run(path, *(word for pair in OUTPUTS.items() for word in named(path, *pair))) == 0
+    return path
+
+
+def named(path, option, name):
+    return option, str(path / name)
+
+
+def run(path, *more):
+    words = ["--genome", path / "genome.fa", "--proteins", path / "targets.fa", "--quiet"]
+    model = ["--site-model", "vertebrate", "--device", "cpu", "--threads", "2"]
+    return main(["annotate", *map(str, words), *model, *more])
+
+
+def rows(path):
+    return [row for _, row in read_table(path, (), ("gene", "target", "found", "loci", "mrnas"))]
+
+
+def test_tables_say_which_genes_and_targets_there_are(folder):
+    assert [row["gene"] for row in rows(folder / "genes.tsv")] == ["chr|1;x:1", "chr2:1", "chr2:2"]
+    found = {row["target"]: (row["found"], row["loci"]) for row in rows(folder / "targets.tsv")}
+    assert found == {"a": ("yes", "2"), "b": ("yes", "1"), "b=2": ("yes", "1"), "none": ("no", "0")}
+
+
+def test_sequences_are_those_of_the_models(folder):
+    coding = read_fasta(folder / "cds.fa")
+    products = read_fasta(folder / "proteins.fa", encode_protein)
+    assert [s.name for s in coding] == [s.name for s in products]
+    assert [s.name for s in coding] == ["chr|1;x:1.1", "chr2:1.1", "chr2:2.1"]
+    for nucleotides, protein in zip(coding, products, strict=True):
+        assert translate(nucleotides.codes)[:-1].tolist() == protein.codes.tolist()
+
+
+def test_gff3_has_models_whose_parts_lie_within(folder):
+    lines = (folder / "genes.gff3").read_text().splitlines()
+    features = [line.split("\t") for line in lines if not line.startswith("#")]
+    kinds = [fields[2] for fields in features]
+    assert [kinds.count(kind) for kind in ("gene", "mRNA", "exon", "CDS")] == [3, 3, 9, 9]
+    assert [kinds.count(f"{end}_codon") for end in ("start", "stop")] == [3, 3]
+    mrna = next(fields[8] for fields in features if fields[2] == "mRNA" and "chr2:1.1" in fields[8])
+    attributes = dict(pair.split("=", 1) for pair in mrna.split(";"))
+    assert attributes["Target"].split()[1:] == ["1", "120"]
+    assert attributes["support"] == "2"
+    assert attributes["intron_support"] == "2,2"
+
+
+@pytest.mark.skipif(not shutil.which("gt"), reason="genometools is not installed")
+def test_genometools_accepts_the_gff3(folder):
+    command = ["gt", "gff3validator", folder / "genes.gff3"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_summary_counts(folder):
+    figures = json.loads((folder / "figures.json").read_text())
+    assert figures["targets"] == {"protein": {"given": 4, "found": 3}}
+    assert (figures["genes"], figures["mrnas"], figures["exons"]) == (3, 3, 9)
+    assert figures["introns"] == {"GT-AG": 6}
+    assert figures["complete"] == 3
+
+
+def test_the_same_files_come_of_kept_batches_and_a_kept_index(folder, tmp_path):
+    more = ["--batch", "1", "--work", str(tmp_path / "work"), "--index", str(tmp_path / "index")]
+    for name in ("first", "second"):
+        assert run(folder, "--output", str(tmp_path / name), *more) == 0
+        assert (tmp_path / name).read_bytes() == (folder / "genes.gff3").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (["--table", "{}"], 1, "named for two outputs"),
+        (["--summary", "{}/none/x"], 1, "there is no folder"),
+        (["--coding"], 2, "--coding needs --cdnas"),
+        (["--gap-open", "3"], 2, "no E-values are known"),
+        (["--cdnas", "{}/targets.fa"], 1, "illegal symbol"),
+        (["--work", "{}/genome.fa"], 1, "cannot be made"),
+        (["--proteins", "{}/targets.fa"], 1, "two targets of one name"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_said_and_nothing_written(folder, tmp_path, capsys, words, code, error):
+    output = tmp_path / "genes.gff3"
+    table = words[0] == "--table"
+    words = [str(output) if word == "{}" and table else word.format(folder) for word in words]
+    assert run(folder, "--output", str(output), *words) == code
+    message = capsys.readouterr().err
+    assert error in message
+    assert "Traceback" not in message
+    assert not output.exists()
+
+
+def test_a_run_needs_targets(folder, capsys):
+    words = ["--genome", str(folder / "genome.fa"), "--site-model", "fly"]
+    assert main(["annotate", *words, "--device", "cpu"]) == 2
+    assert "give --proteins or --cdnas" in capsys.readouterr().err
