@@ -48,6 +48,9 @@ MORE_COMMANDS = [
     for line in """
 spliced-align --base base.fa --proteins protein.fa --site-model sites.json --alignments a.gff3
 spliced-align --base base.fa --proteins protein.fa --site-model sites.json --matrix blosum.txt
+spliced-align --base base.fa --proteins protein.fa --exons exons.tsv --show a.txt
+annotate --genome base.fa --proteins protein.fa --site-model sites.json --table a.tsv
+annotate --genome base.fa --cdnas loci.fa --site-model sites.json --search exhaustive
 exons convert all.tsv --to bed
 exons convert predicted.genscan --to gff3
 exons convert twelve.bed --to tsv
