@@ -74,7 +74,7 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     if tiny:
         return
     base = random_base(rng, 3_000_000)
-    for count in (60, 600):
+    for count in (60, 200):
         made = on_base(base, random_proteins(rng, rng.integers(233, 900, count)), "+-")
         yield f"proteins_genome_{count}_kernel", protein_kernel(made, SCORING)
         yield f"proteins_genome_{count}_library", call(made, "cuda")[0]

@@ -217,7 +217,7 @@ def site_align(
 
 def _finished(
     case: SiteCase, strand: str | None, found, scoring: SplicedScoring, trace: Callable,
-    least: dict[int, int],
+    least: dict[int, int] | None = None,
 ) -> SplicedAlignment:  # fmt: skip
     """Return the result of a case from the strand of its best chain and what `trace` reads.
 
@@ -225,7 +225,7 @@ def _finished(
     """
     if strand is None:
         more = {}
-    elif found.score < least.get(id(case), found.score):
+    elif least and found.score < least.get(id(case), found.score):
         more = {"strand": strand, "score": found.score}
     else:
         more = _aligned(case, strand, found, scoring, trace)

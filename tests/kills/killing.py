@@ -107,7 +107,7 @@ class CommandKiller:
             return subprocess.Popen(
                 self.words, cwd=folder, start_new_session=True, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=errors,
-                env=os.environ | {"PYTHONPATH": str(ROOT), "GPU_TOOLS_TINY_RUN": "1"},
+                env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "GPU_TOOLS_TINY_RUN": "1"},
             )  # fmt: skip
 
     def _outputs(self, folder: Path) -> dict[str, bytes]:

@@ -102,7 +102,10 @@ class WorkflowKiller:
         return found + more, in_time, unlocked
 
     def _started(self, folder: Path, *more: str) -> subprocess.Popen:
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "GPU_TOOLS_TINY_RUN": "1"}
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+            "GPU_TOOLS_TINY_RUN": "1",
+        }
         if not self.slurm:
             environment["SLURM_CONF"] = os.devnull
         with open(folder / "output.txt", "ab") as output:
