@@ -17,6 +17,7 @@ from typing import NamedTuple
 from tests.kills.cases import KillCase, is_index, link_inputs, plain
 
 ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(ROOT), *sys.path])
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {
     signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGINT: (130, -2),
@@ -107,7 +108,7 @@ class CommandKiller:
             return subprocess.Popen(
                 self.words, cwd=folder, start_new_session=True, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=errors,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "GPU_TOOLS_TINY_RUN": "1"},
+                env=os.environ | {"PYTHONPATH": PATHS, "GPU_TOOLS_TINY_RUN": "1"},
             )  # fmt: skip
 
     def _outputs(self, folder: Path) -> dict[str, bytes]:

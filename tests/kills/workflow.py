@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from tests.kills.cases import normal
-from tests.kills.killing import ROOT, Kill, group_lives
+from tests.kills.killing import PATHS, ROOT, Kill, group_lives
 from tests.workflow.folders import BASES, TARGETS, write_sheet
 
 RECEIVERS = ("process", "group", "job")
@@ -102,10 +102,7 @@ class WorkflowKiller:
         return found + more, in_time, unlocked
 
     def _started(self, folder: Path, *more: str) -> subprocess.Popen:
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
-            "GPU_TOOLS_TINY_RUN": "1",
-        }
+        environment = os.environ | {"PYTHONPATH": PATHS, "GPU_TOOLS_TINY_RUN": "1"}
         if not self.slurm:
             environment["SLURM_CONF"] = os.devnull
         with open(folder / "output.txt", "ab") as output:

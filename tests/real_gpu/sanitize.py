@@ -101,7 +101,8 @@ def run(folder: Path, run: TinyRun, tool: str, deadline: float) -> Outcome:
         words = [sanitizer(), "--tool", tool, "--print-limit", "50", *words]
     locks = folder / f"{name}.locks"  # runs side by side share the one GPU
     environment = os.environ | {
-        "GPU_TOOLS_LOCKS": str(locks), "GPU_TOOLS_TINY_RUN": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+        "GPU_TOOLS_LOCKS": str(locks), "GPU_TOOLS_TINY_RUN": "1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
     }  # fmt: skip
     start = time.monotonic()
     with open(log, "wb") as stream:
