@@ -24,7 +24,6 @@ from gpu_tools.sites.proteins.gpu.strips import (
 )
 from gpu_tools.sites.proteins.limits import nothing
 
-
 TRACING_THREADS = 4
 
 
