@@ -233,9 +233,9 @@ def fresh_snapshots(state: State, table: SiteTable, blocks) -> Snapshots:
 @njit(nogil=True, error_model="numpy")
 def save(snapshots, state, block, tracks):
     """Store the state before a block."""
-    _copy(snapshots.rows, block, state.rows, state.carries.shape[1])
-    _copy(snapshots.before, block, state.before, state.carries.shape[1])
-    _copy(snapshots.waiting, block, state.waiting, state.carries.shape[1])
+    copy_rows(snapshots.rows, block, state.rows, state.carries.shape[1])
+    copy_rows(snapshots.before, block, state.before, state.carries.shape[1])
+    copy_rows(snapshots.waiting, block, state.waiting, state.carries.shape[1])
     for k in range(len(state.waits)):
         snapshots.waits[block, k] = state.waits[k]
     first, past = snapshots.pending[block], snapshots.pending[block + 1]
@@ -248,8 +248,8 @@ def save(snapshots, state, block, tracks):
 
 
 @njit(nogil=True)
-def _copy(snapshots, block, rows, lanes):
-    """Copy rows to those of a block."""
+def copy_rows(snapshots, block, rows, lanes):
+    """Copy rows of whole vectors to those of a block."""
     count, width = rows.shape
     for k in range(0, count * width, lanes):
         simd.store(snapshots, block * count * width + k, simd.load(rows, k))

@@ -64,6 +64,18 @@ def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     )  # fmt: skip
 
 
+def states_of(state: ProteinState, count: int) -> ProteinState:
+    """Return room for so many states like one, each of its arrays one behind the other."""
+
+    def room(part: NDArray) -> NDArray:
+        if part.ndim == 1:
+            return np.zeros((count, *part.shape), part.dtype)
+        rows = aligned_zeros((count * len(part), part.shape[1]), part.dtype)
+        return rows.reshape(count, *part.shape)
+
+    return ProteinState(*map(room, state))
+
+
 class BlockRows(NamedTuple):
     """All rows of a block, the three before it among them, laid out as `ProteinColumns`.
 

@@ -18,14 +18,18 @@ from gpu_tools.sites.proteins.cpu.state import (
     ProteinState,
     block_rows,
     fresh_state,
+    states_of,
 )
-from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_block
+from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_blocks
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.proteins.rows import PHASES
 from gpu_tools.splicing.strip import by_column
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
+_CELLS_PER_CALL = 1 << 26
+"""Cells that a call of compiled code sweeps, about: some hundredths of a second."""
 _STATE_TO_BLOCK = 64
 """Rows of a state, about, for each row kept of a boundary when a block is computed again."""
 
@@ -72,18 +76,23 @@ class ProteinSweep:
         self.blocks = [(low, min(low + count, rows)) for low in range(0, rows, count)]
 
     def run(self, done: Callable[[int], None]) -> ProteinSweep:
-        """Sweep all blocks; `done` is called with the nominal cells of each."""
+        """Sweep all blocks; `done` is called with the nominal cells of some of them."""
         state = fresh_state(self.table, self.columns)
         best = nothing(self.table, len(self.target), self.scoring)
-        for number, (low, high) in enumerate(self.blocks):
-            self.states.append(state.copy())
-            ends = self._swept(state, low, high)
-            end = int((ends[0].astype(np.int64) - self.unlifting)[self.final].max())
-            end += self.table.last.usual
-            if end > best:
-                best, self.score, self.block = end, end, number
-            self.best_exits.append(ends[1])
-            done((high - low) * len(self.target))
+        low, high = self.blocks[0]
+        each = max(_CELLS_PER_CALL // ((high - low) * self.columns.width), 1)
+        for first in range(0, len(self.blocks), each):
+            some = self.blocks[first : first + each]
+            saved = states_of(state, len(some))
+            ends = self._swept(state, some, saved)
+            scores = (ends[:, 0].astype(np.int64) - self.unlifting)[:, self.final].max(axis=1)
+            found = int(scores.argmax())
+            if scores[found] + self.table.last.usual > best:
+                best = self.score = int(scores[found]) + self.table.last.usual
+                self.block = first + found
+            self.states += [ProteinState(*(part[k] for part in saved)) for k in range(len(some))]
+            self.best_exits += list(ends[:, 1])
+            done((some[-1][1] - some[0][0]) * len(self.target))
         return self
 
     @property
@@ -105,19 +114,28 @@ class ProteinSweep:
         high = min(high, last + 1)
         state = self.states[number].copy()
         rows = block_rows(state, low, high, memory)
-        self._swept(state, low, high, rows)
+        self._swept(state, [(low, high)], record=rows[1:])
         return rows
 
-    def _swept(self, state: ProteinState, low: int, high: int, rows: BlockRows | None = None):
-        """Carry a state over a block; return the largest ends and exits, column by column."""
-        columns = self.columns
-        ends = np.full((2, columns.width), columns.none)
-        nowhere = np.empty((0, columns.width), ends.dtype)
-        record = (nowhere, nowhere, nowhere) if rows is None else rows[1:]
-        sweep_protein_block(
-            self.lists, columns, self.scoring.codons, state, ends, record, low, high
+    def _swept(
+        self, state: ProteinState, blocks: list[tuple[int, int]],
+        saved: ProteinState | None = None, record: tuple[NDArray, ...] | None = None,
+    ) -> NDArray:  # fmt: skip
+        """Carry a state over blocks; return the largest ends and exits of each, column by column.
+
+        `saved` takes the state before each block, `record` the rows of a single one.
+        """
+        columns, count = self.columns, len(blocks)
+        ends = np.full((2 * count, columns.width), columns.none)
+        if record is None:
+            record = (np.empty((0, columns.width), ends.dtype),) * PHASES
+        if saved is None:
+            saved = states_of(state, 0)
+        sweep_protein_blocks(
+            self.lists, columns, self.scoring.codons, state, saved,
+            ends.reshape(count, 2, columns.width), record, np.array(blocks, dtype=np.int64),
         )  # fmt: skip
-        return by_column(ends, columns.lanes)
+        return by_column(ends, columns.lanes).reshape(count, 2, columns.width)
 
 
 class BestSweep(NamedTuple):

@@ -12,7 +12,7 @@ from numba import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.cpu.block import listed
 from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.sites.cpu.state import copy_rows, first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.splicing.proteins.rows import (
     ONE,
@@ -97,8 +97,8 @@ def _take_exits(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
-    """Sweep the boundaries `low` to ``high - 1``.
+def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blocks):
+    """Sweep blocks of boundaries one behind the other, in one call: calls wait for Python's lock.
 
     Parameters
     ----------
@@ -107,13 +107,54 @@ def sweep_protein_block(lists, columns, codons, state, ends, record, low, high):
     codons : ndarray of uint8, shape (5, 5, 5)
         Rows of the profile.
     state : ProteinState
-        Carried on; its rows are settled before and behind the block.
-    ends : ndarray, shape (2, W)
-        Raised: the best ends of the block, the usual points left out, and its best exits.
+        Carried on; its rows are settled before and behind each block.
+    saved : ProteinState
+        Of arrays with one dimension more in front: filled in with the state before each block, if
+        there is room for it.
+    ends : ndarray, shape (B, 2, W)
+        Raised: the best ends of each block, the usual points left out, and its best exits.
     record : tuple of ndarray
         `inside`, `whole` and `codon_gaps` of `BlockRows`, filled in; without rows, none are kept.
-    low, high : int
+    blocks : ndarray of int64, shape (B, 2)
+        The first boundary of each block, and the one behind it.
     """
+    for number in range(len(blocks)):
+        if len(saved.counts):
+            _save(saved, number, state, columns.lanes)
+        _sweep_block(
+            lists, columns, codons, state, ends[number], record, blocks[number, 0],
+            blocks[number, 1],
+        )  # fmt: skip
+
+
+@njit(nogil=True)
+def _save(saved, number, state, lanes):
+    """Store a state, without exits that all classes took."""
+    copy_rows(saved.rows, number, state.rows, lanes)
+    copy_rows(saved.codon_gaps, number, state.codon_gaps, lanes)
+    copy_rows(saved.waiting, number, state.waiting, lanes)
+    copy_rows(saved.before, number, state.before, lanes)
+    counts, places = state.counts, len(state.exit_rows)
+    for k in range(len(state.waits)):
+        saved.waits[number, k] = state.waits[k]
+    taken = counts[0]
+    for k in range(len(counts)):
+        saved.counts[number, k] = counts[k]
+        taken = min(taken, counts[k])
+    first, width = number * places * PHASES, state.exits.shape[1]
+    for exit in range(taken, counts[0]):
+        place = exit & (places - 1)
+        saved.exit_rows[number, place] = state.exit_rows[place]
+        saved.exit_kinds[number, place] = state.exit_kinds[place]
+        for phase in range(PHASES):
+            row = place * PHASES + phase
+            for k in range(row * width, (row + 1) * width, lanes):
+                simd.store(saved.exits, first * width + k, simd.load(state.exits, k))
+
+
+@njit(nogil=True, error_model="numpy")
+def _sweep_block(lists, columns, codons, state, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`."""
     codes, rising = lists.codes, lists.rising
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last

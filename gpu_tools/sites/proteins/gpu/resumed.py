@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.sites.proteins.cpu.state import BlockRows, ProteinState, fresh_state
+from gpu_tools.sites.proteins.cpu.state import BlockRows, ProteinState, fresh_state, states_of
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
 from gpu_tools.sites.proteins.gpu.checkpoints import state_of
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
@@ -54,9 +54,7 @@ class ResumedSweep(ProteinSweep):
 
     def _exits_of(self, number: int) -> NDArray:
         if number not in self._exits:
-            for _ in self._swept_part(number // self._blocks_of_part):
-                if number in self._exits:
-                    break
+            self._sweep_part(number // self._blocks_of_part)
         return self._exits[number]
 
     @property
@@ -65,20 +63,23 @@ class ResumedSweep(ProteinSweep):
 
     def _block_with(self, score: int, part: int) -> int:
         """Return the first block of a part in which a chain with a score ends."""
-        for number, end in self._swept_part(part):
-            if end == score:
-                return number
-        raise ValueError("no chain of the part has the best score: the sweep is wrong")
+        found = np.flatnonzero(self._sweep_part(part) == score)
+        if not len(found):
+            raise ValueError("no chain of the part has the best score: the sweep is wrong")
+        return part * self._blocks_of_part + int(found[0])
 
-    def _swept_part(self, part: int):
-        """Sweep the blocks of a part; yield the number and best end of each."""
+    def _sweep_part(self, part: int) -> NDArray[np.int64]:
+        """Sweep the blocks of a part; return the best end of each."""
         first = part * self._blocks_of_part
+        blocks = self.blocks[first : first + self._blocks_of_part]
         state = self._state_before(part)
-        for number in range(first, min(first + self._blocks_of_part, len(self.blocks))):
-            self.states[number] = state.copy()
-            ends, self._exits[number] = self._swept(state, *self.blocks[number])
-            values = ends.astype(np.int64) - self.unlifting
-            yield number, int(values[self.final].max()) + self.table.last.usual
+        saved = states_of(state, len(blocks))
+        ends = self._swept(state, blocks, saved)
+        values = (ends[:, 0].astype(np.int64) - self.unlifting)[:, self.final].max(axis=1)
+        for k in range(len(blocks)):
+            self.states[first + k] = ProteinState(*(rows[k] for rows in saved))
+            self._exits[first + k] = ends[k, 1]
+        return values + self.table.last.usual
 
     def _state_before(self, part: int) -> ProteinState:
         if part == 0:
