@@ -136,7 +136,7 @@ def _targets(proteins, cdnas, site_model, ends, coding, scores: dict) -> list:
     from gpu_tools.sites.model import load_sites
 
     sites, found = load_sites(site_model), []
-    own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None)
+    own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
     if proteins:
         sequences = [one for path in proteins for one in read_proteins(path).values()]
         found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))

@@ -83,6 +83,14 @@ def aligned_zeros(shape: tuple[int, int], dtype) -> NDArray:
     return simd.aligned_zeros(shape[0] * shape[1], dtype).reshape(shape)
 
 
+def aligned_room(shape: tuple[int, int], dtype) -> NDArray:
+    """Return rows of whole vectors, not filled in, each beginning at a cache line."""
+    count = shape[0] * shape[1]
+    buffer = np.empty(count + simd.VECTOR_BYTES, dtype)
+    first = -buffer.ctypes.data % simd.VECTOR_BYTES // buffer.itemsize
+    return buffer[first : first + count].reshape(shape)
+
+
 def aligned_full(shape: tuple[int, int], value: np.integer) -> NDArray:
     """Return rows of whole vectors that hold a value, each beginning at a cache line."""
     made = aligned_zeros(shape, value.dtype)

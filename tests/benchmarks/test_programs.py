@@ -20,7 +20,7 @@ SOURCES = {
     for path in FOLDER.rglob("*.py")
 }
 WITH_FOLDER = sorted(name for name, text in SOURCES.items() if "needs_folder=True)" in text)
-ON_GPUS = ["benchmarks.published.measure"]
+ON_GPUS = ["benchmarks.published.measure", "benchmarks.sites.bench_proteins"]
 PROGRAMS = sorted(
     name for name, text in SOURCES.items()
     if "record.main(measure" in text and name not in [*WITH_FOLDER, *ON_GPUS]

@@ -17,6 +17,7 @@ PARTS = [
     ("segments.bench_segments", "measure_gpu"),
     ("sites.bench_sites", "measure_gpu"),
     ("sites.bench_sites", "measure_coding"),
+    ("sites.bench_proteins", "measure"),
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]

@@ -12,7 +12,7 @@ from gpu_tools.sites.rising import rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
-from gpu_tools.splicing.strip import aligned, aligned_zeros
+from gpu_tools.splicing.strip import aligned, aligned_room, aligned_zeros
 
 
 class ProteinState(NamedTuple):
@@ -70,7 +70,7 @@ def states_of(state: ProteinState, count: int) -> ProteinState:
     def room(part: NDArray) -> NDArray:
         if part.ndim == 1:
             return np.zeros((count, *part.shape), part.dtype)
-        rows = aligned_zeros((count * len(part), part.shape[1]), part.dtype)
+        rows = aligned_room((count * len(part), part.shape[1]), part.dtype)
         return rows.reshape(count, *part.shape)
 
     return ProteinState(*map(room, state))
