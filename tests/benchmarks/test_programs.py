@@ -21,9 +21,10 @@ SOURCES = {
 }
 WITH_FOLDER = sorted(name for name, text in SOURCES.items() if "needs_folder=True)" in text)
 ON_GPUS = ["benchmarks.published.measure", "benchmarks.sites.bench_proteins"]
+BY_ITSELF = ["benchmarks.spliced.bench_chains"]
 PROGRAMS = sorted(
     name for name, text in SOURCES.items()
-    if "record.main(measure" in text and name not in [*WITH_FOLDER, *ON_GPUS]
+    if "record.main(measure" in text and name not in [*WITH_FOLDER, *ON_GPUS, *BY_ITSELF]
 )  # fmt: skip
 OTHERS = {
     "benchmarks.accuracy.figure", "benchmarks.compare", "benchmarks.exons.figure",
@@ -56,7 +57,7 @@ def check(measured, path):
 def test_every_program_is_known():
     """A new program is run by one of the tests below, or is listed here with its own test."""
     started = {name for name, text in SOURCES.items() if '__name__ == "__main__"' in text}
-    assert started == {*PROGRAMS, *WITH_FOLDER, *ON_GPUS, *OTHERS}
+    assert started == {*PROGRAMS, *WITH_FOLDER, *ON_GPUS, *BY_ITSELF, *OTHERS}
     assert len(PROGRAMS) >= 9
 
 
@@ -108,10 +109,10 @@ def test_program_with_a_folder_at_a_tiny_size(name, species, tmp_path):
     check(importlib.import_module(name).measure(species, tiny=True), tmp_path / "record.json")
 
 
-def test_chains_of_a_short_gene_are_found():
+def test_chains_of_a_short_gene_are_found(tmp_path):
     from benchmarks.spliced.bench_chains import measure
 
-    found = dict(measure(tiny=True))
+    found = check(measure(tiny=True), tmp_path / "record.json")
     assert min(row["nucleotide_f1"] for row in found["chains"]) > 0.8
     assert found["candidates"][0]["sensitivity"] > 0.9
 
