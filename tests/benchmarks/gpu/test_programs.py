@@ -21,10 +21,14 @@ PARTS = [
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]
+SLOW = {"sites.bench_sites": "measure_gpu", "published.measure": "measure"}
+"""Parts that take a simulator half a minute; `tests/gpu.sh` runs them on a GPU."""
 
 
 @pytest.mark.parametrize(("program", "part"), PARTS, ids=[".".join(pair) for pair in PARTS])
 def test_part_at_a_tiny_size(program, part, tmp_path):
+    if simulated() and SLOW.get(program) == part:
+        pytest.skip("takes the simulator long")
     measure = getattr(importlib.import_module(f"benchmarks.{program}"), part)
     check(measure(tiny=True), tmp_path / "record.json")
 
