@@ -21,13 +21,17 @@ PARTS = [
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]
-SLOW = {"sites.bench_sites": "measure_gpu", "published.measure": "measure"}
-"""Parts that take a simulator half a minute; `tests/gpu.sh` runs them on a GPU."""
+SLOW = {
+    ("local.bench_local", "measure_gpu"), ("published.measure", "measure"),
+    ("sites.bench_proteins", "measure"), ("sites.bench_sites", "measure_gpu"),
+    ("spliced.bench_spliced", "measure_gpu"),
+}  # fmt: skip
+"""Parts that take a simulator 15 seconds and more; `tests/gpu.sh` runs them on a GPU."""
 
 
 @pytest.mark.parametrize(("program", "part"), PARTS, ids=[".".join(pair) for pair in PARTS])
 def test_part_at_a_tiny_size(program, part, tmp_path):
-    if simulated() and SLOW.get(program) == part:
+    if simulated() and (program, part) in SLOW:
         pytest.skip("takes the simulator long")
     measure = getattr(importlib.import_module(f"benchmarks.{program}"), part)
     check(measure(tiny=True), tmp_path / "record.json")
