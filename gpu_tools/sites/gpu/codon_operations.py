@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from numba import cuda, int32, int64
 
 from gpu_tools.hardware.device import simulated
@@ -21,24 +23,12 @@ from gpu_tools.sites.gpu.codon_plan import (
 )
 from gpu_tools.sites.gpu.codon_rows import HIGH_TWICE, LOW_TWICE, advance_alone
 from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
+from gpu_tools.sites.gpu.slots import make_place_of_slot
 from gpu_tools.splicing.codons import FRAMES
 
 HOT_SLOTS = 11 if simulated() else 21
 """The first so many slots lie in shared memory, the others in device memory."""
-
-
-def make_slot_place(size: int):
-    """Return the device function that says where a slot lies."""
-    stride = size * WARP
-
-    @cuda.jit(device=True)
-    def slot_place(slot, places):
-        """Return it; `places` are those of the first slots in shared and in device memory."""
-        if slot < HOT_SLOTS:
-            return further(places[0], int64(slot * stride))
-        return further(places[1], int64(slot - HOT_SLOTS) * int64(stride))
-
-    return slot_place
+make_slot_place = partial(make_place_of_slot, hot=HOT_SLOTS)
 
 
 def make_exit_place(size: int):

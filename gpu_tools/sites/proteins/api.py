@@ -104,8 +104,8 @@ def protein_align(
     progress : callable, optional
         Called with the number of cells that are done since its last call.
     min_scores : iterable of int, optional
-        For each case, the least score whose chain is wanted. Below it a result has strand and
-        score alone, which takes less time.
+        For each case, the least score whose chain is wanted; a case occurs once then. Below it a
+        result has strand and score alone, which takes less time.
 
     Returns
     -------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from numba import cuda, int32, int64
 
 from gpu_tools.hardware.device import simulated
@@ -10,6 +12,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP, load2, load4
 from gpu_tools.sites.gpu.codon_borders import SHARED_SLOTS_AT
 from gpu_tools.sites.gpu.codon_rows import settled_carry
 from gpu_tools.sites.gpu.packed_columns import WIDE
+from gpu_tools.sites.gpu.slots import make_place_of_slot
 from gpu_tools.sites.proteins.gpu.cells import paired
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
@@ -32,6 +35,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
 
 HOT_SLOTS = 6 if simulated() else BEFORE + 9
 """The first so many slots lie in shared memory, the others in device memory."""
+make_slot_place = partial(make_place_of_slot, hot=HOT_SLOTS)
 MOST_CODONS = 23
 """Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
 PROFILE_AT = SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
@@ -39,20 +43,6 @@ PLAN_AT = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
 PLAN_RING = 2 * WARP
 """Boundaries in shared memory: a group that is crossed, and the next one."""
 SHARED_WORDS = PLAN_AT + 4 * PLAN_RING
-
-
-def make_slot_place(size: int):
-    """Return the device function that says where a slot lies."""
-    stride = size * WARP
-
-    @cuda.jit(device=True)
-    def slot_place(slot, places):
-        """Return it; `places` are those of the first slots in shared and in device memory."""
-        if slot < HOT_SLOTS:
-            return further(places[0], int64(slot * stride))
-        return further(places[1], int64(slot - HOT_SLOTS) * int64(stride))
-
-    return slot_place
 
 
 def make_exit_place(size: int):
