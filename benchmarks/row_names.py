@@ -25,6 +25,14 @@ SITES = {
     "some_cases_cpu": "CPU, all cores: the same",
 }
 
+PROTEINS = {
+    "proteins_loci_kernel": "GPU: kernel alone, 396 loci of 42 kb, proteins of 486 residues",
+    "proteins_loci_library": "GPU: `protein_align`, the same",
+    "proteins_loci_cpu": "CPU, 16 threads: 64 of them",
+    "proteins_genome_60_kernel": "GPU: kernel alone, 60 proteins on 3 Mb",
+    "proteins_genome_60_library": "GPU: `protein_align`, the same",
+}
+
 LOCAL = {
     "gpu_score_pass": "score pass alone, 500,000 x 500,000",
     "gpu_score_pass_fourfold": "score pass alone, 2,000,000 x 2,000,000",

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from benchmarks.accuracy import comparison, rows
 from benchmarks.accuracy.rows import Row
 from benchmarks.annotate import rows as annotation_rows
-from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, SITES, SPLICED
+from benchmarks.formatting import ms, number, seconds
+from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, PROTEINS, SITES, SPLICED
 from benchmarks.search import rows as search_rows
 
 ROOT = Path(__file__).parents[1]
@@ -32,23 +33,6 @@ class Table(NamedTuple):
     record: str
     titles: Row
     rows: Callable[[dict], Iterator[Row]]
-
-
-def ms(value: float | None) -> str:
-    """Return a time with three digits that count; nothing for None."""
-    if value is None:
-        return ""
-    return f"{value:,.0f} ms" if value >= 100 else f"{float(f'{value:.3g}'):g} ms"
-
-
-def seconds(value: float) -> str:
-    """Return a time in seconds, as milliseconds below one second."""
-    return ms(1e3 * value) if value < 1 else f"{float(f'{value:.3g}'):g} s"
-
-
-def number(value: float) -> str:
-    """Return a number with three digits that count, or all of an integer's."""
-    return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"
 
 
 def _rates(names: dict[str, str], rate: str) -> Callable[[dict], Iterator[Row]]:
@@ -221,6 +205,9 @@ TABLES = {
     "site-mode": Table("sites-h200", ("site mode", "time", "GCUPS"), sites),
     "site-mode-coding": Table(
         "sites-coding-h200", ("chains that translate", "time", "GCUPS"), _rates(CODING, "gcups")
+    ),
+    "proteins": Table(
+        "proteins-h200", ("proteins in site mode", "time", "GCUPS"), _rates(PROTEINS, "gcups")
     ),
     "site-mode-calls": Table(
         "sites-whole-calls-h200",
