@@ -128,7 +128,8 @@ def _import_cuda():
             f"numba-cuda cannot be imported ({error}); install the extra gpu-tools[cuda]"
         ) from None
     # what fails is told by this package, in one line
-    logging.getLogger("numba.cuda").setLevel(logging.CRITICAL + 1)
+    log = logging.getLogger("numba.cuda")
+    log.propagate, log.handlers = False, [logging.NullHandler()]
     return cuda
 
 
