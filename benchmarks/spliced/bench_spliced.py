@@ -8,18 +8,29 @@ cases have the shape of the sources' data set (`case_sets`).
 
 from __future__ import annotations
 
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks import record
 from benchmarks.case_sets import PUBLISHED, TINY, case_set, il1rapl1_like, many_cases
 from benchmarks.timing import median_seconds
-from gpu_tools import Case, case_columns, spliced_align, spliced_align_many, spliced_scores
+from gpu_tools import (
+    Case,
+    case_columns,
+    spliced_align,
+    spliced_align_many,
+    spliced_scores,
+)
 from gpu_tools.hardware.device import cpu_threads, list_gpus
 from gpu_tools.model.resources import resource_path
 
@@ -99,6 +110,66 @@ def parasail_kernels(case: Case) -> tuple[dict[str, Callable], int]:
     return kernels, len(target) * len(query)
 
 
+def command_beside_parasail(case: Case, targets: int, repeats: int) -> dict:
+    """Time the command on a case's base and targets like its own, beside parasail's kernel.
+
+    The targets have a tenth of their nucleotides drawn anew. Times are those of the processor, of
+    the command with all targets less that with one.
+    """
+    try:
+        kernels, each = parasail_kernels(case)
+    except ImportError as error:
+        return {"not measured": str(error)}
+    fastest = min(kernels, key=lambda name: median_seconds(kernels[name], 9))
+    cells, calls = targets * case.cells, targets * case.cells // each
+    pairs = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = _written(Path(name), case, targets + 1)
+        for turn in range(repeats + 1):
+            ours = _command(folder, "targets.fa") - _command(folder, "target.fa")
+            theirs = _processor_seconds(lambda: [kernels[fastest]() for _ in range(calls)])
+            if turn:  # the first one compiles
+                pairs.append((cells / ours / 1e9, calls * each / theirs / 1e9))
+    times = statistics.median(ours / other for ours, other in pairs)
+    ours, other = (round(statistics.median(rates), 3) for rates in zip(*pairs, strict=True))
+    return {"kernel": fastest, "gcups": ours, "parasail_gcups": other, "times": round(times, 3)}
+
+
+def _written(folder: Path, case: Case, targets: int) -> Path:
+    """Write the base, its exons, one target, and many; return the folder."""
+    rng, length = np.random.default_rng(1), len(case.target)
+    drawn = rng.integers(0, 4, (targets, length))
+    made = np.where(rng.random((targets, length)) < 0.1, drawn, case.target.codes)
+    records = [_fasta(f"t{k}", codes) for k, codes in enumerate(made)]
+    exons = zip(case.exons.starts.tolist(), case.exons.ends.tolist(), strict=True)
+    (folder / "base.fa").write_text(_fasta("base", case.base.codes))
+    (folder / "exons.bed").write_text("".join(f"base\t{a}\t{b}\te\t0\t+\n" for a, b in exons))
+    (folder / "targets.fa").write_text("".join(records))
+    (folder / "target.fa").write_text(records[0])
+    return folder
+
+
+def _fasta(name: str, codes: NDArray[np.uint8]) -> str:
+    return f">{name}\n{''.join('ACGTN'[code] for code in codes)}\n"
+
+
+def _command(folder: Path, targets: str) -> float:
+    """Return the processor seconds of the command with a file of targets."""
+    words = f"--base base.fa --targets {targets} --exons exons.bed --output o.tsv --quiet"
+    words += " --device cpu --threads 1 --exon-weight 0 --intron-penalty 0 --ends global"
+    line = [sys.executable, "-m", "gpu_tools", "spliced-align", *words.split()]
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(line, check=True, cwd=folder)
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+
+
+def _processor_seconds(function: Callable) -> float:
+    begin = time.process_time()
+    function()
+    return time.process_time() - begin
+
+
 def demo_process(repeats: int) -> dict:
     """Time the command on the demo's 100 cases, files to table and GFF3, as a whole process."""
     with tempfile.TemporaryDirectory() as folder:
@@ -166,6 +237,10 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     yield "demo_process", demo_process(1 if tiny else 5)
     yield "library_one_core", library_call(some, spliced_align, "cpu", threads=1)
     yield "one_core_beside_parasail", beside_parasail(some)
+    yield (
+        "command_beside_parasail",
+        command_beside_parasail(cases[-1], *((2, 1) if tiny else (1_000, 5))),
+    )
 
 
 if __name__ == "__main__":
