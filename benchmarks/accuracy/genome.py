@@ -1,9 +1,9 @@
 """Accuracy of gene structures on whole pieces of a genome, beside minimap2, spaln and exonerate.
 
 Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA
-and TRANSCRIPTS in the environment choose programs and data sets, by commas, and how many
-transcripts, which are the same for all programs, DEVICE ours, PROCESSES how many processes of other
-programs run at a time. FOLDER holds
+and DIVERGENCES in the environment choose programs, data sets and per cents, by commas, TRANSCRIPTS
+and TARGETS how many transcripts, the same ones for all programs, and how many targets of each.
+DEVICE is for ours; PROCESSES of other programs run at a time. FOLDER holds
 folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
 FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
 with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
@@ -42,7 +42,9 @@ from gpu_tools.model.sequences import decode, reverse_complement
 from gpu_tools.sites.model import GeneSites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
-DIVERGENCES = (0, 5, 15, 25, 35, 45)
+DIVERGENCES = tuple(map(int, os.environ.get("DIVERGENCES", "0,5,15,25,35,45").split(",")))
+TARGETS = int(os.environ.get("TARGETS", "1"))
+"""Targets of each transcript, mutated differently."""
 FLANKS = {"gene": 0, "1 kb": 1_000, "3 kb": 3_000, "100 kb": 100_000}
 WHOLE = "whole piece"
 WINDOW = 200_000
@@ -143,9 +145,9 @@ class Trial(NamedTuple):
 
 
 def trials_of(chosen: list[Transcript], base: str, divergence: int, more=None) -> list[Trial]:
-    """Return a target of a divergence for each transcript; `more` sequence makes bases longer."""
-    cut = {}
-    return [_trial(t, base, divergence, k, more, cut) for k, t in enumerate(chosen)]
+    """Return targets of a divergence for each transcript; `more` sequence makes bases longer."""
+    cut, every = {}, chosen * TARGETS
+    return [_trial(t, base, divergence, k, more, cut) for k, t in enumerate(every)]
 
 
 def _trial(transcript: Transcript, base: str, divergence: int, k: int, more, cut: dict) -> Trial:

@@ -185,7 +185,8 @@ def command(
     placed = loci.place(base, inputs.bases.values(), coordinates)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
-    run = Run(inputs.cases, align, work.null, reading, shuffles, targets is not None)
+    nucleotides = targets is not None
+    run = Run(inputs.cases, align, work.null, reading, shuffles, nucleotides, work.doubtful)
     results = _aligned(run, wanted, quiet)
     _warn(work.warning([result for result in results if wanted.accepts(result)]))
     unmoved = results
@@ -218,7 +219,7 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
 class _Work(NamedTuple):
     """Cases, scoring, function, and the model of unrelated targets' scores if one is shipped.
 
-    `warning` tells what is wrong with accepted chains, None if nothing is.
+    `warning` tells what is wrong with accepted chains, None if nothing is; `doubtful` is for `Run`.
     """
 
     inputs: CaseInputs
@@ -226,6 +227,7 @@ class _Work(NamedTuple):
     align: Callable
     null: NullModel | None
     warning: Callable[[list[SplicedAlignment]], str | None]
+    doubtful: Callable[..., bool] = Run.doubtful
 
 
 def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores: dict) -> None:
@@ -262,7 +264,11 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     """Return the work on all exons that a model admits."""
     from gpu_tools.sites.api import site_align
     from gpu_tools.sites.model import load_sites
-    from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
+    from gpu_tools.sites.suitability import (
+        has_weak_sites,
+        many_shortest_introns,
+        unusual_site_counts,
+    )
 
     model = _adjusted(load_sites(site_model), sites["min_intron"], scores)
     if sites["max_intron"] is not None:
@@ -272,7 +278,7 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
     null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
-    return _Work(inputs, scoring, site_align, null, warning)
+    return _Work(inputs, scoring, site_align, null, warning, has_weak_sites)
 
 
 def _adjusted(model, min_intron: int | None, scores: dict):

@@ -75,12 +75,14 @@ class SiteCase:
 
     def admits(self, found: SplicedAlignment) -> bool:
         """Return whether a chain's introns cost with the longest intron what they cost without."""
-        if found.strand is None or not found.chain:
-            return True
-        table, chain = self.tables[found.strand], found.chain
+        return all(self.tables[found.strand].admits(*each) for each in self.introns_of(found))
+
+    def introns_of(self, found: SplicedAlignment) -> list[tuple[int, int]]:
+        """Return the boundaries of a chain's introns in reading direction, none without a chain."""
+        chain = found.chain
         if found.strand == "-":
             chain = [(len(self.base) - end, len(self.base) - start) for start, end in chain]
-        return all(table.admits(a[1], b[0]) for a, b in pairwise(chain))
+        return [(before[1], behind[0]) for before, behind in pairwise(chain)]
 
     def codes(self, strand: str):
         """Return the nucleotides of a strand in reading direction."""
