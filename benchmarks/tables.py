@@ -226,6 +226,9 @@ TABLES = {
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
         rows.accuracy_genome,
     ),
+    "accuracy-flanks": Table(
+        "accuracy-flanks", ("exon F1", "targets", *rows.FLANKS), rows.accuracy_flanks
+    ),
     "search-recall": Table(
         "search-cpu",
         (

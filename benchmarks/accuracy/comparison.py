@@ -45,14 +45,22 @@ def species(figures: dict) -> Iterator[Row]:
         yield name, *(f"{f(values):.3f}" for f in (mean, min, max))
 
 
+def genome_rows(figures: dict) -> list[dict]:
+    """Return the rows of a record of `genome`: of one run, or of several that are one record."""
+    parts = (own if isinstance(own, list) else [own] for own in figures.values())
+    return [row for own in parts for row in own]
+
+
 def genomes(figures: dict) -> Iterator[Row]:
     """Yield a row a genome and method on whole pieces: exon F1 by divergence, whole genes."""
-    rows = [r for own in figures.values() for r in own]
+    rows = genome_rows(figures)
     for data, title in DATA.items():
-        for method in ("gpu-tools", "minimap2"):
+        for method in ("gpu-tools", "minimap2", "spaln", "exonerate"):
             wanted = data, "whole piece", method
             own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
             own = {r["divergence"]: r for r in own}
+            if 5 not in own:
+                continue
             values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in DIVERGENCES)
             yield f"{title}: {method}", *values, f"{own[5]['whole']} of {own[5]['transcripts']}"
 

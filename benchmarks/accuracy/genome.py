@@ -1,14 +1,15 @@
 """Accuracy of gene structures on whole pieces of a genome, beside minimap2, spaln and exonerate.
 
 Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA
-and TRANSCRIPTS in the environment choose programs and data sets, by commas, and how many
-transcripts, DEVICE ours. FOLDER holds
+and DIVERGENCES in the environment choose programs, data sets and per cents, by commas, TRANSCRIPTS
+and TARGETS how many transcripts, the same ones for all programs, and how many targets of each.
+DEVICE is for ours; PROCESSES of other programs run at a time. FOLDER holds
 folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
 FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
 with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
 all human sequence one after the other. Targets are the transcripts' coding sequences, mutated; the
 base is the whole piece, or the gene with flanks. Models are trained on the other half of the
-windows of 200 kb, human ones on the other records. Slow programs get a sample.
+windows of 200 kb, human ones on the other records.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +34,7 @@ from benchmarks import record
 from benchmarks.accuracy.cases import Counts, annotated_records, substituted, with_indels
 from benchmarks.accuracy.choice import held_out_models
 from benchmarks.accuracy.peers import exons_of_gff, exons_of_sam
+from benchmarks.accuracy.protein_peers import exons_by_target
 from gpu_tools import Sequence, SiteCase, site_align, tables_of
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
@@ -39,14 +42,17 @@ from gpu_tools.model.sequences import decode, reverse_complement
 from gpu_tools.sites.model import GeneSites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
-DIVERGENCES = (0, 5, 15, 25, 35, 45)
+DIVERGENCES = tuple(map(int, os.environ.get("DIVERGENCES", "0,5,15,25,35,45").split(",")))
+TARGETS = int(os.environ.get("TARGETS", "1"))
+"""Targets of each transcript, mutated differently."""
 FLANKS = {"gene": 0, "1 kb": 1_000, "3 kb": 3_000, "100 kb": 100_000}
 WHOLE = "whole piece"
 WINDOW = 200_000
 SEED = 2028
 LONGEST_TARGET = 6_000
-SAMPLE = {"spaln": 20, "exonerate": 20}
-"""Transcripts that slow programs get of each data set; whole pieces take them too long."""
+LONG_BASE = 20_000
+"""Bases from this length on are indexed for spaln, as it wants them."""
+PROCESSES = int(os.environ.get("PROCESSES", "2"))
 BATCH = 200
 DEVICE = os.environ.get("DEVICE", "auto")
 SPALN_SPECIES = {"fly2L": "InsectDm", "at": "Magnolio", "held out": "Tetrapod"}
@@ -139,9 +145,9 @@ class Trial(NamedTuple):
 
 
 def trials_of(chosen: list[Transcript], base: str, divergence: int, more=None) -> list[Trial]:
-    """Return a target of a divergence for each transcript; `more` sequence makes bases longer."""
-    cut = {}
-    return [_trial(t, base, divergence, k, more, cut) for k, t in enumerate(chosen)]
+    """Return targets of a divergence for each transcript; `more` sequence makes bases longer."""
+    cut, every = {}, chosen * TARGETS
+    return [_trial(t, base, divergence, k, more, cut) for k, t in enumerate(every)]
 
 
 def _trial(transcript: Transcript, base: str, divergence: int, k: int, more, cut: dict) -> Trial:
@@ -156,13 +162,19 @@ def _trial(transcript: Transcript, base: str, divergence: int, k: int, more, cut
     key = piece.name, low, high
     if key not in cut:
         codes, first = piece.codes[low:high], low
+        name = f"{piece.name}:{low + 1}-{high}"
         if more is not None:
-            codes, first = np.concatenate([more, codes]), low - len(more)
-        cut[key] = Sequence(piece.name, codes), first
+            codes, first, name = np.concatenate([more, codes]), low - len(more), piece.name
+        # named as the commands name what they cut: so a locus has its record's intron penalties
+        cut[key] = Sequence(name, codes), first
     return Trial(transcript, *cut[key], target)
 
 
-def ours(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
+Found = list[list[tuple[str, int, int]]]
+"""Strand and interval of the exons found for each trial."""
+
+
+def ours(trials: list[Trial]) -> Found:
     """Return the chains of site mode, both strands tried."""
     tables, found = {}, []
     for begin in range(0, len(trials), BATCH):
@@ -183,43 +195,66 @@ def _exons(result) -> list[tuple[str, int, int]]:
     return sorted((result.strand, start, end) for start, end in result.chain or ())
 
 
-def minimap2(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
+def minimap2(trials: list[Trial]) -> Found:
     """Return the exons of minimap2's primary alignments; one process a base."""
-    return _by_base(trials, ("minimap2", "-a", "-x", "splice", "{base}", "{targets}"), exons_of_sam)
+    command = ("minimap2", "-a", "-x", "splice", "-t1", "{base}", "{targets}")
+    return _run(_by_base(trials), trials, (command,), exons_of_sam)
 
 
-def spaln(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
-    """Return the exons that spaln finds."""
-    species = SPALN_SPECIES[trials[0].transcript.model.name]
-    command = ("spaln", "-Q0", "-O0", "-S3", f"-T{species}", "{base}", "{targets}")
-    return _by_base(trials, command, partial(exons_of_gff, feature="exon"), one_by_one=True)
+def spaln(trials: list[Trial]) -> Found:
+    """Return the exons that spaln finds, in long bases by its index."""
+    options = ("-O0", "-S3", "-M1", f"-T{SPALN_SPECIES[trials[0].transcript.model.name]}")
+    short = [k for k in _singly(trials) if len(trials[k[0]].base) < LONG_BASE]
+    long = [g for g in _by_base(trials) if len(trials[g[0]].base) >= LONG_BASE]
+    command = ("spaln", "-Q0", *options, "{base}", "{targets}")
+    found = _run(short, trials, (command,), partial(exons_of_gff, feature="exon"))
+    commands = (
+        ("spaln", "-W", "-KD", "{base}"), ("spaln", "-Q7", "-t1", *options, "-d./base", "{targets}")
+    )  # fmt: skip
+    more = _run(long, trials, commands, lambda lines, name: exons_by_target(lines, "exon"))
+    return [a or b for a, b in zip(found, more, strict=True)]
 
 
-def exonerate(trials: list[Trial]) -> list[list[tuple[str, int, int]]]:
+def exonerate(trials: list[Trial]) -> Found:
     """Return the exons that exonerate's model of spliced cDNAs finds."""
     command = (
         "exonerate", "--showalignment", "no", "--showvulgar", "no", "--showtargetgff", "yes",
         "--bestn", "1", "--model", "est2genome", "{targets}", "{base}",
     )  # fmt: skip
-    return _by_base(trials, command, partial(exons_of_gff, feature="exon"), one_by_one=True)
+    return _run(_singly(trials), trials, (command,), partial(exons_of_gff, feature="exon"))
 
 
-def _by_base(trials: list[Trial], command, parse: Callable, one_by_one: bool = False) -> list:
-    """Run a program once a base, or once a target; `parse` makes exons of lines by target."""
+def _singly(trials: list[Trial]) -> list[list[int]]:
+    """Return each trial's number by itself."""
+    return [[k] for k in range(len(trials))]
+
+
+def _by_base(trials: list[Trial]) -> list[list[int]]:
+    """Return the numbers of the trials of each base."""
     groups = defaultdict(list)
     for k, trial in enumerate(trials):
-        groups[k if one_by_one else id(trial.base)].append(k)
+        groups[id(trial.base)].append(k)
+    return list(groups.values())
+
+
+def _run(groups: list[list[int]], trials: list[Trial], commands, parse: Callable) -> Found:
+    """Run a program once a group; `parse` makes exons of the last command's lines by target."""
     found = [[] for _ in trials]
-    for members in groups.values():
+
+    def one(members: list[int]) -> dict:
         with tempfile.TemporaryDirectory() as folder:
             base, targets = Path(folder, "base.fa"), Path(folder, "targets.fa")
             base.write_text(f">base\n{decode(trials[members[0]].base.codes)}\n")
             targets.write_text("".join(f">{k}\n{decode(trials[k].target)}\n" for k in members))
-            words = [word.format(base=base, targets=targets) for word in command]
-            run = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        lines = [line.split("\t") for line in run.stdout.splitlines()]
-        for k, exons in parse(lines, str(members[0])).items():
-            found[int(k)] = exons
+            for command in commands:
+                words = [word.format(base=base, targets=targets) for word in command]
+                run = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        return parse([line.split("\t") for line in run.stdout.splitlines()], str(members[0]))
+
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        for exons in pool.map(one, groups):
+            for k, own in exons.items():
+                found[int(k)] = own
     return found
 
 
@@ -259,17 +294,14 @@ def rows(folder: Path, methods: tuple[str, ...], tiny: bool = False) -> Iterator
     size = int(os.environ.get("TRANSCRIPTS", 10**6))
     names = os.environ.get("DATA", "fly2L,at,human").split(",")
     for name in names[-1:] if tiny else names:
-        every = sample(transcripts(folder, name), 2 if tiny else size)
+        every = transcripts(folder, name)
+        every = sample(every, min(2 if tiny else size, len(every)))
         bases = [WHOLE, *FLANKS] + (["whole and 1.3 Mb more"] if name == "human" else [])
         for base in ["gene"] if tiny else bases:
             more = human_more(folder) if base.endswith("more") else None
             for divergence in DIVERGENCES[:1] if tiny else DIVERGENCES:
-                here = [m for m in methods if base in FLANKS or m not in SAMPLE]
-                for method in here:
-                    chosen = sample(every, min(SAMPLE.get(method, size), len(every)))
-                    trials = trials_of(
-                        chosen, WHOLE if more is not None else base, divergence, more
-                    )
+                trials = trials_of(every, WHOLE if more is not None else base, divergence, more)
+                for method in methods:
                     level = {"data": name, "base": base, "divergence": divergence}
                     yield level | row(method, trials)
 

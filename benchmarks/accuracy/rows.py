@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.accuracy.comparison import genome_rows
+
 Row = tuple[str, ...]
+FLANKS = "gene", "1 kb", "3 kb", "100 kb", "whole piece"
 
 
 def accuracy(figures: dict) -> Iterator[Row]:
@@ -18,7 +21,7 @@ def accuracy(figures: dict) -> Iterator[Row]:
 
 def accuracy_genome(figures: dict) -> Iterator[Row]:
     """Yield a row a data set, base and method: exon F1 by divergence, whole genes at 0 %."""
-    rows, divergences = [row for own in figures.values() for row in own], (0, 5, 15, 25, 35, 45)
+    rows, divergences = genome_rows(figures), (0, 5, 15, 25, 35, 45)
     for data, base, method in sorted({(r["data"], r["base"], r["method"]) for r in rows}):
         own = {r["divergence"]: r for r in rows if (r["data"], r["base"]) == (data, base)
                and r["method"] == method}  # fmt: skip
@@ -27,6 +30,16 @@ def accuracy_genome(figures: dict) -> Iterator[Row]:
         values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in divergences)
         whole = f"{own[5]['whole']} of {own[5]['transcripts']}" if 5 in own else ""
         yield f"{data}, {base}: {method}", *values, whole
+
+
+def accuracy_flanks(figures: dict) -> Iterator[Row]:
+    """Yield a row a data set: targets, and exon F1 by base."""
+    rows = genome_rows(figures)
+    for data in dict.fromkeys(row["data"] for row in rows):
+        own = {row["base"]: row for row in rows if row["data"] == data}
+        values = (f"{own[base]['exon_f1']:.4f}" for base in FLANKS)
+        first = own[FLANKS[0]]
+        yield f"{data}, {first['divergence']} %", f"{first['transcripts']:,}", *values
 
 
 def accuracy_species(figures: dict) -> Iterator[Row]:

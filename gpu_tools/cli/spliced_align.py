@@ -83,6 +83,10 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "--min-intron", type=options.count(), metavar="N",
     help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
+@click.option(
+    "--max-intron", type=options.count(), metavar="N",
+    help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
+)  # fmt: skip
 @click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
 @protein_options
 @click.option(
@@ -136,8 +140,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @click.pass_context
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
-    coding, incomplete, max_evalue, min_identity, min_coverage, shuffles, all_alignments,
-    alignments, coordinates, output, device, threads, quiet, **scores,
+    max_intron, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
+    all_alignments, alignments, coordinates, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -154,10 +158,12 @@ def command(
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
-    sites = {"strand": strand, "min_intron": min_intron}
+    sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron}
     own = {name: scores.pop(name) for name in ProteinOptions.__dataclass_fields__}
     proteins = ProteinOptions(**own)
     check_protein_usage(context, alignments)
+    if proteins.proteins and max_intron is not None:
+        raise click.UsageError("--max-intron is for cDNAs, not for --proteins")
     _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
@@ -179,7 +185,8 @@ def command(
     placed = loci.place(base, inputs.bases.values(), coordinates)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
-    run = Run(inputs.cases, align, work.null, reading, shuffles, targets is not None)
+    nucleotides = targets is not None
+    run = Run(inputs.cases, align, work.null, reading, shuffles, nucleotides, work.doubtful)
     results = _aligned(run, wanted, quiet)
     _warn(work.warning([result for result in results if wanted.accepts(result)]))
     unmoved = results
@@ -212,7 +219,7 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
 class _Work(NamedTuple):
     """Cases, scoring, function, and the model of unrelated targets' scores if one is shipped.
 
-    `warning` tells what is wrong with accepted chains, None if nothing is.
+    `warning` tells what is wrong with accepted chains, None if nothing is; `doubtful` is for `Run`.
     """
 
     inputs: CaseInputs
@@ -220,6 +227,7 @@ class _Work(NamedTuple):
     align: Callable
     null: NullModel | None
     warning: Callable[[list[SplicedAlignment]], str | None]
+    doubtful: Callable[..., bool] = Run.doubtful
 
 
 def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores: dict) -> None:
@@ -256,15 +264,21 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     """Return the work on all exons that a model admits."""
     from gpu_tools.sites.api import site_align
     from gpu_tools.sites.model import load_sites
-    from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
+    from gpu_tools.sites.suitability import (
+        has_weak_sites,
+        many_shortest_introns,
+        unusual_site_counts,
+    )
 
     model = _adjusted(load_sites(site_model), sites["min_intron"], scores)
+    if sites["max_intron"] is not None:
+        model = model.with_longest_intron(sites["max_intron"])
     scoring, reading = SplicedScoring(**scores), sites["reading"]
     strands = sites["strand"] or "+-"
     inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
     null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
-    return _Work(inputs, scoring, site_align, null, warning)
+    return _Work(inputs, scoring, site_align, null, warning, has_weak_sites)
 
 
 def _adjusted(model, min_intron: int | None, scores: dict):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +67,22 @@ class SiteCase:
                     f"sites of {table.length} bases", record=self.base.name,
                     expected=f"a table of {len(self.base)}",
                 )  # fmt: skip
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a longest intron."""
+        return any(table.is_limited for table in self.tables.values())
+
+    def admits(self, found: SplicedAlignment) -> bool:
+        """Return whether a chain's introns cost with the longest intron what they cost without."""
+        return all(self.tables[found.strand].admits(*each) for each in self.introns_of(found))
+
+    def introns_of(self, found: SplicedAlignment) -> list[tuple[int, int]]:
+        """Return the boundaries of a chain's introns in reading direction, none without a chain."""
+        chain = found.chain
+        if found.strand == "-":
+            chain = [(len(self.base) - end, len(self.base) - start) for start, end in chain]
+        return [(before[1], behind[0]) for before, behind in pairwise(chain)]
 
     def codes(self, strand: str):
         """Return the nucleotides of a strand in reading direction."""
@@ -179,6 +196,8 @@ def site_align(
     These are the rules of `gpu_tools.spliced_align`, so that both give the same chain where the
     candidates are the same.
 
+    A GPU looks for the best chain of all. If an intron of it is too long, the CPU aligns the case.
+
     Time is base length times target length for each strand. On a CPU memory is some bytes a
     nucleotide of each strand, and some ten thousand rows of target length. A GPU holds a row of
     target length for each inner site, two bytes a cell; what its memory cannot hold is aligned on
@@ -198,21 +217,41 @@ def site_align(
     where = resolve(device)
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
-    def on_cpu(cases: list[SiteCase]) -> list[SplicedAlignment]:
+    def on_cpu(cases: list[SiteCase], done: Callable = done) -> list[SplicedAlignment]:
         finish = partial(_finished, scoring=scoring, trace=trace, least=least)
         return align_on_cpu(cases, scoring, threads, finish, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
         from gpu_tools.sites.gpu import chains, schedule
 
+        free = without_longest(cases)
+
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
             result = _finished(case, strand, found, scoring, chains.trace, least)
             done(case.cells)
             return result
 
-        return schedule.align_on_gpus(cases, scoring, ordinals, threads, finish, on_cpu)
+        found = schedule.align_on_gpus(free, scoring, ordinals, threads, finish, on_cpu)
+        # a best chain of all that has no longer intron is a best one of those without
+        again = [k for k, case in enumerate(cases) if not case.admits(found[k])]
+        aligned = on_cpu([cases[k] for k in again], lambda cells: None)
+        for k, result in zip(again, aligned, strict=True):
+            found[k] = result
+        return found
 
+    if least and any(case.is_limited for case in cases):
+        return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, partial(on_cpu, cases))
+
+
+def without_longest(cases: list[SiteCase]) -> list[SiteCase]:
+    """Return cases without a longest intron; what has none, and equal tables, stay the same."""
+    tables = {id(t): t.unlimited for case in cases for t in case.tables.values()}
+    return [
+        replace(case, tables={s: tables[id(t)] for s, t in case.tables.items()})
+        if case.is_limited else case
+        for case in cases
+    ]  # fmt: skip
 
 
 def _finished(

@@ -89,6 +89,8 @@ class GeneSites:
         Stop codons.
     sites_per_kb : SitesPerKb, optional
         Sites of the genome that the model was trained on.
+    longest_intron : int
+        Length of the longest intron, 0 if there is no limit, see `with_longest_intron`.
     """
 
     name: str
@@ -101,6 +103,7 @@ class GeneSites:
     end: int
     stops: tuple[str, ...]
     sites_per_kb: SitesPerKb | None = None
+    longest_intron: int = 0
 
     @property
     def shortest_intron(self) -> int:
@@ -109,8 +112,12 @@ class GeneSites:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of all that scores depend on, so not of name and source."""
+        """Digest of all that scores depend on, so not of name and source.
+
+        Nor of the longest intron: it only lowers scores, most those of unrelated targets.
+        """
         content = asdict(replace(self, name="", source=""))
+        del content["longest_intron"]
         text = json.dumps(content, sort_keys=True, default=lambda array: array.tolist())
         return sha256(text.encode()).hexdigest()[:16]
 
@@ -133,6 +140,25 @@ class GeneSites:
         """Return the model with another least length of introns."""
         introns = (replace(i, penalties=_cut(i.penalties, length)) for i in self.introns)
         return replace(self, introns=tuple(introns))
+
+    def with_longest_intron(self, length: int) -> GeneSites:
+        """Return the model with introns of at most `length` nucleotides.
+
+        All introns are admitted that are shorter by a thirtieth of `length`, or by some 2,000
+        nucleotides if that is less; which of the others are depends on where they lie, see
+        `gpu_tools.sites.table.IntronClass.admits`.
+
+        Raises
+        ------
+        ScoringError
+            If the length is less than that of the shortest intron and 64 more, or too large.
+        """
+        least = max(penalties[-1][0] for penalties in (i.penalties for i in self.introns)) + 64
+        if not least <= length <= LONGEST_INTRON:
+            raise ScoringError(
+                f"a longest intron of {length}; expected {least} to {LONGEST_INTRON} nucleotides"
+            )
+        return replace(self, longest_intron=length)
 
     def table(
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
@@ -164,7 +190,7 @@ class GeneSites:
         first = end_scores(codes, begin, (START_CODON,), self.start, 0)
         last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
         classes = (
-            IntronClass(k, *least_and_penalty, intron.rising, origin)
+            IntronClass(k, *least_and_penalty, intron.rising, origin, self.longest_intron)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )

@@ -49,9 +49,10 @@ class Rising(NamedTuple):
 
 
 def rising_of(introns) -> Rising:
-    """Return the lines of some `IntronClass`."""
-    near = [intron.rising[0][1] if intron.rising else 0 for intron in introns]
-    far = [(k, e, x) for k, i in enumerate(introns) for x, e in i.rising[1:]]
+    """Return the lines of some `IntronClass`, only the borders of those with a longest intron."""
+    near = [intron.step for intron in introns]
+    rising = [() if intron.longest else intron.rising[1:] for intron in introns]
+    far = [(k, e, x) for k, lines in enumerate(rising) for x, e in lines]
     columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
     origin = introns[0].origin if introns else 0
     return Rising(origin, np.array(near, dtype=np.int64), *(column.copy() for column in columns))

@@ -19,6 +19,8 @@ LARGEST_RATIO = 1.5
 NEAR_SHORTEST = 3
 """Nucleotides above the shortest intron that count as near it."""
 LARGEST_SHARE, LEAST_INTRONS = 0.1, 5
+LEAST_POINTS = 4.0
+"""Mean points of an intron's two sites below which a chain may be on the wrong strand."""
 
 
 def unusual_site_counts(model: GeneSites, cases: Iterable[SiteCase]) -> str | None:
@@ -85,6 +87,28 @@ def many_shortest_introns(model: GeneSites, results: Iterable[SplicedAlignment])
         f"the shortest one of the site model {model.name}, {model.shortest_intron}; introns may "
         "be shorter here: choose another model or --min-intron"
     )
+
+
+def has_weak_sites(case: SiteCase, result: SplicedAlignment) -> bool:
+    """Return whether the introns of a chain have sites as on the wrong strand.
+
+    Parameters
+    ----------
+    case : SiteCase
+    result : SplicedAlignment
+        Its result, in positions of the case's base.
+
+    Returns
+    -------
+    bool
+        Whether there are introns, of `LEAST_POINTS` at most in the mean. Such a chain may be that
+        of a reversed cDNA: exons align as well there, but their edges lie at no true sites.
+    """
+    if result.n_chain < 2:
+        return False
+    table = case.tables[result.strand]
+    points = [table.donors.at(a) + table.acceptors.at(b) for a, b in case.introns_of(result)]
+    return sum(points) <= LEAST_POINTS * len(points)
 
 
 def _intron_lengths(result: SplicedAlignment) -> list[int]:

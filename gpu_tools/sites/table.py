@@ -22,6 +22,8 @@ from gpu_tools.sites.scores import BoundaryScores
 from gpu_tools.splicing.codons import FRAMES
 
 FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
+SHORT_STEPS = 32
+"""A longest intron has at least about so many steps, see `IntronClass.step`."""
 
 
 class IntronClass(NamedTuple):
@@ -42,6 +44,8 @@ class IntronClass(NamedTuple):
     origin : int
         Added to a boundary before its multiples are counted, so that a locus and its record have
         the same penalties; equal in all classes of a table.
+    longest : int
+        No intron is longer, see `admits`; 0 if introns may have any length.
     """
 
     kind: int
@@ -49,6 +53,35 @@ class IntronClass(NamedTuple):
     penalty: int
     rising: tuple[tuple[int, int], ...] = ()
     origin: int = 0
+    longest: int = 0
+
+    @property
+    def step(self) -> int:
+        """Distance of the boundaries at which a sweep does something for the class, 0 if none.
+
+        Penalties rise at multiples of it, and exits that lie too far back are dropped there.
+        """
+        every = self.rising[0][1] if self.rising else self.longest // SHORT_STEPS
+        while self.longest and every % 2 == 0 and every > max(self.longest // SHORT_STEPS, 32):
+            every //= 2
+        return max(every, 1) if self.longest else every
+
+    @property
+    def most_steps(self) -> int:
+        """How many multiples of `step` an intron may cross if there is a longest one."""
+        return (self.longest - self.min_length + 1) // self.step - 1
+
+    def admits(self, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.bool_]:
+        """Return which introns from some exits to an entry are long and short enough.
+
+        Too long is an intron that crosses more than `most_steps` multiples of `step` behind its
+        shortest length, up to the entry. So none is longer than `longest`, all are admitted that
+        are shorter by two steps, and of those between it depends on where they lie.
+        """
+        first, last = exits + self.min_length + self.origin, entry + self.origin
+        if not self.longest:
+            return first <= last
+        return (first <= last) & (last // self.step - first // self.step <= self.most_steps)
 
     def penalty_between(self, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.int64]:
         """Return the penalties of introns from some exits to an entry, all of them long enough.
@@ -63,7 +96,10 @@ class IntronClass(NamedTuple):
     @property
     def largest_step(self) -> int:
         """The largest magnitude that is added to a row at a time."""
-        return abs(self.penalty) + max((extra for extra, _ in self.rising), default=0)
+        rises = (
+            extra + (self.longest and self.longest // every + 2) for extra, every in self.rising
+        )
+        return abs(self.penalty) + max(rises, default=0)
 
 
 class SiteTable:
@@ -94,7 +130,8 @@ class SiteTable:
     ------
     ScoringError
         If a score or a penalty is 2^30 or more, the lines of a penalty are not as `IntronClass`
-        says, or the classes' origins differ.
+        says, the classes' origins differ, or only some classes have a longest intron, or one that
+        is too short.
     """
 
     def __init__(
@@ -114,6 +151,39 @@ class SiteTable:
             )
         if len({intron.origin for intron in self.introns}) > 1:
             raise ScoringError("classes of introns with different origins; expected one")
+        if self.is_limited and not all(i.longest and i.most_steps >= 0 for i in self.introns):
+            raise ScoringError(
+                "a longest intron that some class has not, or that is too short; expected at least "
+                "the shortest one and a step"
+            )
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a longest intron."""
+        return any(intron.longest for intron in self.introns)
+
+    @property
+    def unlimited(self) -> SiteTable:
+        """The table without a longest intron, itself if it has none."""
+        if not self.is_limited:
+            return self
+        introns = tuple(intron._replace(longest=0) for intron in self.introns)
+        return SiteTable(self.first, self.acceptors, self.donors, self.last, introns,
+                         stops=self.stops)  # fmt: skip
+
+    def admits(self, exit: int, entry: int) -> bool:
+        """Return whether an intron costs what it costs without a longest intron.
+
+        The intron is one that some class admits if there is no longest one.
+        """
+        kind = self.donors.kinds_between(exit, exit + 1)[0]
+        alike = kind == self.acceptors.kinds_between(entry, entry + 1)[0]
+        costs = {False: [], True: []}
+        for intron in self.introns:
+            if alike and kind == intron.kind and exit + intron.min_length <= entry:
+                cost = int(intron.penalty_between(exit, entry))
+                costs[bool(intron.admits(exit, entry))].append(cost)
+        return bool(costs[True]) and min(costs[True]) <= min(costs[False], default=2**62)
 
     @property
     def lists(self) -> tuple[BoundaryScores, ...]:

@@ -3,7 +3,7 @@
 Run as ``python resources/models/calibrate.py`` for list mode and the shipped site models; needed
 again whenever a site model's numbers or the default scores change. ``--only vertebrate`` does one
 site model, ``--only candidates`` list mode, ``--only proteins-vertebrate`` proteins in site mode.
-``--device cuda`` gives the same files sooner.
+``--device cuda`` gives the same files sooner, ``--missing`` leaves the entries that a file has.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,15 +45,16 @@ RESIDUES = (30, 70, 150, 300, 600)
 """Lengths of proteins."""
 SPACES = ((5_000, 6, 5), (20_000, 6, 5), (80_000, 6, 4), (200_000, 4, 3), (None, 1, 8))
 """Lengths of base sequences, how many of each, and targets of each length on each of them."""
-SITE_SETTINGS = (
-    ("any", "global"), ("any", "free-target"), ("any", "free"), ("complete", "global"),
-    ("complete", "free-target"), ("incomplete", "global"),
-)  # fmt: skip
+READINGS = "any", "complete", "incomplete"
+SITE_SETTINGS = tuple(
+    (reading, ends) for reading in READINGS for ends in ("global", "free-target", "free")
+)
 CANDIDATE_SETTINGS = tuple(
     (reading, ends, weight, penalty)
-    for reading in ("any", "complete")
-    for ends in ("global", "free-target")
+    for reading in READINGS
+    for ends in ("global", "free-target", "free")
     for weight, penalty in ((0.0, 0), (0.5, 10))
+    if reading == "any" or ends != "free"  # which is not possible
 )
 NUCLEOTIDES, CANDIDATES = 100_000, 2_500
 """Spaces at which the best scores of site mode and of list mode may begin to rise faster."""
@@ -84,10 +85,13 @@ class Simulation:
     records : ndarray of uint8
         The records' nucleotides, one record behind the other.
     device : str
+    known : list
+        Entries that are there already.
     """
 
     records: np.ndarray
     device: str
+    known: list[dict[str, Any]] = field(default_factory=list)
 
     def targets(
         self, random: np.random.Generator, reading: str | None, count: int
@@ -111,6 +115,9 @@ class Simulation:
 
         What passes is counted without `LEAST_AGREEMENT`, so that it tells how good the fit is.
         """
+        for law in self.known:
+            if law["setting"] == setting:
+                return law
         random, cases, scores = np.random.default_rng(SEED), [], []
         for base, count in self.bases(random):
             made = make_cases(base, self.targets(random, setting.get("reading"), count))
@@ -248,13 +255,17 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=HERE / "significance", metavar="FOLDER")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--missing", action="store_true")
     options = parser.parse_args()
     codes = np.concatenate([record.codes for record in read_fasta(options.records)])
     simulation = Simulation(codes, options.device)
     shipped = shipped_in(HERE / "sites")
     proteins = [f"{PROTEINS}{name}" for name in shipped]
     for name in options.only or ["candidates", *shipped, *proteins]:
-        write(options.output / f"{name}.json", _laws(simulation, name), options.source)
+        path = options.output / f"{name}.json"
+        if options.missing and path.exists():
+            simulation.known = json.loads(path.read_text("ascii"))["laws"]
+        write(path, _laws(simulation, name), options.source)
 
 
 def _laws(simulation: Simulation, name: str) -> Iterator[dict[str, Any]]:

@@ -106,13 +106,16 @@ def test_scores_without_parameters_accept_all_and_say_so(coding, capsys, more):
     assert "--shuffles 100 computes E-values" in line
 
 
-@pytest.mark.parametrize("more", [(), ("--shuffles", "20")])
-def test_an_antisense_target_is_told(coding, capsys, more):
+@pytest.mark.parametrize(
+    ("accepted", "more"), [("no", ()), ("no", ("--shuffles", "20")), ("yes", ("--min-identity", 0))]
+)
+def test_an_antisense_target_is_told(coding, capsys, accepted, more):
+    """Also one that is accepted: its introns have no true sites."""
     codes = reverse_complement(np.array(["ACGT".index(c) for c in coding], dtype=np.uint8))
     with open("r.fa", "w") as stream:
         stream.write(f">true\n{coding}\n>turned\n{decode(codes)}\n")
-    rows = run(*SITES, "--min-identity", "0.95", *more, targets="r.fa")
-    assert [rows[name]["accepted"] for name in ("true", "turned")] == ["yes", "no"]
+    rows = run(*SITES, "--min-identity", "0.95", *map(str, more), targets="r.fa")
+    assert [rows[name]["accepted"] for name in ("true", "turned")] == ["yes", accepted]
     assert warnings(capsys) == ["1 targets fit clearly better as their reverse complement: turned"]
 
 

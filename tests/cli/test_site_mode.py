@@ -75,6 +75,11 @@ def test_strand_and_model_options(files, capsys):
     cheap = capsys.readouterr().out.splitlines()[1].split("\t")
     assert run("--site-model", "vertebrate", "--strand", "+", "--min-intron", "1000") == 0
     long = capsys.readouterr().out.splitlines()[1].split("\t")
+    assert run("--site-model", "vertebrate", "--strand", "+", "--max-intron", "100") == 0
+    short = capsys.readouterr().out.splitlines()[1].split("\t")
+    ends = [int(end) for part in short[8].split(",") for end in part.split("-")]
+    assert max(b - a for a, b in zip(ends[1:-1:2], ends[2::2], strict=True)) <= 101
+    assert int(short[3]) < int(cheap[3])
     assert run("--site-model", "vertebrate", "--strand", "-") == 0
     minus = capsys.readouterr().out.splitlines()[1].split("\t")
     assert int(cheap[3]) > int(long[3]) > int(minus[3])
@@ -99,12 +104,18 @@ def test_defaults_are_the_models_weights_and_free_ends_of_the_target(files, caps
     assert int(whole[3]) < int(free[3])
 
 
+def test_a_longest_intron_that_is_too_short_is_bad_input(files, capsys):
+    assert run("--site-model", "vertebrate", "--max-intron", "93") == 1
+    assert "a longest intron of 93; expected 94 to 10000000" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "either --exons or --site-model"),
         (("--exons", "e.bed", "--site-model", "vertebrate"), "either --exons or --site-model"),
         (("--exons", "e.bed", "--strand", "+"), "--strand needs --site-model"),
+        (("--exons", "e.bed", "--max-intron", "9"), "--max-intron needs --site-model"),
         (("--exons", "e.bed", "--coding", "--ends", "free"), "needs whole candidates"),
         (("--site-model", "vertebrate", "--incomplete"), "--incomplete needs --coding"),
     ],

@@ -77,7 +77,8 @@ def expected_limits(stem):
     if stem.startswith("proteins-"):
         return []
     if stem == "candidates":
-        return [("complete", "global", 0.5), ("complete", "free-target", 0.5)]
+        readings, ends = ("complete", "incomplete"), ("global", "free-target")
+        return [(reading, end, 0.5) for reading in readings for end in ends]
     return [("complete", "global", 0.0), ("incomplete", "global", 0.0)]
 
 

@@ -11,8 +11,8 @@ def chains(sites, length):
     """All chains with the sum of their sites and introns, as {chain: best sum}.
 
     `sites` holds four dictionaries of scores by boundary, ``first_entry`` and so on, ``introns``
-    as (kind, least length, penalty, lines, origin) and the kinds of boundaries, ``entry_kind``
-    and ``exit_kind``.
+    as (kind, least length, penalty, lines, origin, step, most steps) and the kinds of boundaries,
+    ``entry_kind`` and ``exit_kind``.
     """
     found = {}
 
@@ -41,13 +41,15 @@ def intron_penalty(sites, end, start):
     """Least penalty of an intron from a boundary to another one; None if no class admits it.
 
     A line (extra, every) costs its extra, and a point for each multiple of `every` that lies
-    behind the shortest intron of the class, up to the entry.
+    behind the shortest intron of the class, up to the entry. Where there is a longest intron, so
+    many of these may be multiples of the step as there are most steps; that is None elsewhere.
     """
     costs = []
-    for kind, least, penalty, lines, origin in sites["introns"]:
+    for kind, least, penalty, lines, origin, step, most in sites["introns"]:
         alike = kind == sites["exit_kind"][end] == sites["entry_kind"][start]
-        if alike and start - end >= least:
-            crossed = range(end + least + 1, start + 1)
+        crossed = range(end + least + 1, start + 1)
+        too_long = most is not None and sum((i + origin) % step == 0 for i in crossed) > most
+        if alike and start - end >= least and not too_long:
             rises = [
                 extra + sum((i + origin) % every == 0 for i in crossed) for extra, every in lines
             ]

@@ -72,7 +72,13 @@ def oracle_table(table: SiteTable) -> dict:
         for name in names
     }
     kinds = {name: getattr(table, name).tolist() for name in ("entry_kind", "exit_kind")}
-    return open_sites | kinds | {"introns": [tuple(intron) for intron in table.introns]}
+    return open_sites | kinds | {"introns": [*map(oracle_intron, table.introns)]}
+
+
+def oracle_intron(intron: IntronClass) -> tuple:
+    """Return a class in the oracle's terms."""
+    most = intron.most_steps if intron.longest else None
+    return (*intron[:5], intron.step, most)
 
 
 def random_target(rng, base, length):

@@ -44,9 +44,9 @@ def test_table_of_a_small_model():
     assert donors == {1: 2, 4: 1, 11: 1, 14: 2}
     assert acceptors == {10: 2, 12: 1}
     assert [tuple(i) for i in table.introns] == [
-        (0, 4, 5, (), 0),
-        (0, 6, 3, (), 0),
-        (1, 4, 4, (), 0),
+        (0, 4, 5, (), 0, 0),
+        (0, 6, 3, (), 0, 0),
+        (1, 4, 4, (), 0, 0),
     ]
     assert table.exit_kind[[1, 4]].tolist() == [1, 0]
     assert table.entry_kind[[10, 12]].tolist() == [1, 0]

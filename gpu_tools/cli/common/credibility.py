@@ -96,6 +96,8 @@ class Run:
         Shuffled targets of each case; None for the shipped model.
     nucleotides : bool
         Whether targets are nucleotides, which have a reverse complement.
+    doubtful : callable, optional
+        Tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list
@@ -104,6 +106,7 @@ class Run:
     reading: str
     shuffles: int | None
     nucleotides: bool = True
+    doubtful: Callable[..., bool] = lambda case, result: False
 
     def laws(self, progress: Callable[[int], None]) -> list[Gumbel | None]:
         """Return the law of each case's best score; None where it is not known."""
@@ -124,14 +127,17 @@ class Run:
     ) -> None:  # fmt: skip
         """Warn of targets whose reverse complements fit clearly better.
 
-        Without shuffles only targets that have no accepted chain are tried.
+        Without shuffles only targets are tried that have no accepted chain or a doubtful one.
         """
         if not self.nucleotides:
             return
         accepted = {r.target for r in results if wanted.accepts(r)}
         chosen = [
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))
-            if law and (self.shuffles or result.target not in accepted)
+            if law and (
+                self.shuffles or result.target not in accepted
+                or (wanted.accepts(result) and self.doubtful(self.cases[k], result))
+            )
         ]  # fmt: skip
         turned = self._align_turned([_turned(self.cases[k]) for k in chosen], quiet)
         found = with_evalues(turned, [laws[k] for k in chosen])

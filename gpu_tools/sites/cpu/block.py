@@ -16,6 +16,7 @@ from numba import njit
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.cpu.borders import cross_border
+from gpu_tools.sites.cpu.longest import cross_step, raise_both
 from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
@@ -140,7 +141,7 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     rows : tuple of (int, int)
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    codes, rising = lists.codes, lists.rising
+    codes, rising, longest = lists.codes, lists.rising, lists.longest
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
@@ -151,6 +152,7 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
     exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
     block_exits, no_carry = state.block_exits, state.carries[0]
+    window, limited = state.window, len(longest.most) > 0
     arriving, leaving = border.arriving, border.leaving
     next_arriving, next_leaving = following.arriving, following.leaving
     gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
@@ -266,11 +268,17 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
                     if exit_rows[taken] + lengths[k] > reach:
                         break
                     if exit_kinds[taken] == kinds[k]:
-                        raise_to(before, k, exits, taken, width, lanes, 0)
+                        if limited:
+                            raise_both(before, k, window, exits, taken, lanes)
+                        else:
+                            raise_to(before, k, exits, taken, width, lanes, 0)
                     counts[1 + k] += 1
             if reach == i:
                 break
-            cross_border(before, rising, i, 1, floor, lanes)
+            if limited:
+                cross_step(before, window, longest, rising, i, 1, floor, lanes)
+            else:
+                cross_border(before, rising, i, 1, floor, lanes)
             border_row, reach = next_border(rising, i + 1), i
         if todo == _LEAVE:
             to_row, exit_rows[slot], exit_kinds[slot] = slot, i, donor_kinds[donor]

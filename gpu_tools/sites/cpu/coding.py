@@ -19,6 +19,7 @@ from numba import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.cpu.block import UNKNOWN, end_of, listed
 from gpu_tools.sites.cpu.borders import cross_border
+from gpu_tools.sites.cpu.longest import cross_step, raise_both
 from gpu_tools.sites.cpu.state import WAITING, first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
@@ -186,6 +187,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
     before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
     exit_kinds, entries, block_exits = state.exit_kinds, state.entries, state.block_exits
     best, gap, floor, lowest = state.best, weights[0], weights[1], weights[2]
+    longest, window, limited = lists.longest, state.window, len(lists.longest.most) > 0
     low, high = bounds
     width, lanes = rows.shape[1], carries.shape[1]
     tail, places, kept = width - lanes, len(exit_rows) - 1, max(len(entries) // FRAMES, 1)
@@ -309,11 +311,18 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
                             bases = (boundary - track) % FRAMES
                             if bases <= boundary:
                                 to = k * SPLITS + _split_class(codes, boundary, bases)
-                                raise_to(before, to, exits, slot * FRAMES + track, width, lanes, 0)
+                                source = slot * FRAMES + track
+                                if limited:
+                                    raise_both(before, to, window, exits, source, lanes)
+                                else:
+                                    raise_to(before, to, exits, source, width, lanes, 0)
                     counts[1 + k] += 1
             if reach == i:
                 break
-            cross_border(before, rising, i, SPLITS, floor, lanes)
+            if limited:
+                cross_step(before, window, longest, rising, i, SPLITS, floor, lanes)
+            else:
+                cross_border(before, rising, i, SPLITS, floor, lanes)
             border_row, reach = next_border(rising, i + 1), i
         if leaves:
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.sites.cpu.longest import WindowRows, window_rows
+from gpu_tools.sites.longest import Longest, longest_of
 from gpu_tools.sites.rising import Rising, rising_of
 from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
@@ -39,6 +41,7 @@ class SiteLists(NamedTuple):
     lengths: NDArray[np.int64]
     penalties: NDArray[np.int64]
     rising: Rising
+    longest: Longest
     stops: NDArray[np.bool_]
 
 
@@ -73,7 +76,7 @@ class State(NamedTuple):
     kinds, `counts` how many exits there were, then how many of them each intron class has taken;
     `block_exits` the maximum over the block's exits; `entries` the rows of the block's latest inner
     entries, one a number of nucleotides of the split codon before it; `best` score, boundary and
-    column of the best end so far.
+    column of the best end so far; `window` the rows of a longest intron, if there is one.
     """
 
     rows: NDArray
@@ -88,6 +91,7 @@ class State(NamedTuple):
     block_exits: NDArray
     entries: NDArray
     best: NDArray[np.int64]
+    window: WindowRows
 
 
 class SiteBorder(NamedTuple):
@@ -104,7 +108,7 @@ class Snapshots(NamedTuple):
     """A strip's state before each block.
 
     `exits` are the rows of the exits that some intron class has not taken, those before block k
-    from number `pending[k]` on.
+    from number `pending[k]` on. `window` holds what all blocks need of a longest intron.
     """
 
     rows: NDArray
@@ -113,6 +117,7 @@ class Snapshots(NamedTuple):
     before: NDArray
     exits: NDArray
     pending: NDArray[np.int64]
+    window: WindowRows
 
 
 def fresh_border(places: int, floor) -> SiteBorder:
@@ -127,6 +132,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
     return SiteLists(
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
         *(column.copy() for column in introns.T), rising_of(table.introns),
+        longest_of(table.introns, table.length),
         np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops,
     )  # fmt: skip
 
@@ -207,6 +213,7 @@ def fresh_state(table: SiteTable, width: int, capacity: tuple[int, int], floor) 
         np.empty(places, np.int64), np.empty(places, np.uint8),
         np.zeros(1 + classes, np.int64), block_exits[0], entries,
         np.array([_NO_SCORE, 0, 0], np.int64),
+        window_rows(longest_of(table.introns, table.length), splits, width, floor),
     )  # fmt: skip
 
 
@@ -226,7 +233,7 @@ def fresh_snapshots(state: State, table: SiteTable, blocks) -> Snapshots:
     return Snapshots(
         of_blocks(state.rows), of_blocks(state.waiting), of_blocks(state.waits),
         of_blocks(state.before), np.empty((table.tracks * starts[-1], width), state.rows.dtype),
-        starts,
+        starts, state.window._replace(again=True),
     )  # fmt: skip
 
 
@@ -268,7 +275,7 @@ def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, 
         snapshots.rows[block], carries, snapshots.waiting[block], snapshots.waits[block],
         snapshots.before[block], snapshots.exits[stored], rows, table.donors.kinds[pending],
         np.array([len(rows), *taken]), snapshots.exits[:0, 0], snapshots.exits[:0],
-        np.array([_NO_SCORE, 0, 0], np.int64),
+        np.array([_NO_SCORE, 0, 0], np.int64), snapshots.window,
     )  # fmt: skip
 
 
@@ -287,7 +294,7 @@ def restored(snapshot, capacity, tracks):
         snapshot.waits.copy(), _copied(snapshot.before, len(snapshot.before)),
         _copied(snapshot.exits, tracks * places), exit_rows, exit_kinds, snapshot.counts.copy(),
         simd.aligned_zeros(width, rows.dtype), _copied(rows[:0], tracks * capacity[1]),
-        snapshot.best.copy(),
+        snapshot.best.copy(), snapshot.window,
     )  # fmt: skip
 
 

@@ -219,7 +219,7 @@ def _explains(table: SiteTable, start: int, rows, surplus) -> NDArray[np.bool_]:
     exit_kinds = table.donors.kinds_between(rows[0], rows[-1] + 1)[rows - rows[0]]
     entry_kind = table.acceptors.kinds_between(start, start + 1)[0]
     for intron in table.introns:
-        admitted = rows <= start - intron.min_length
+        admitted = intron.admits(rows, start)
         admitted &= (exit_kinds == intron.kind) & (entry_kind == intron.kind)
         penalties = intron.penalty_between(rows, start)
         explains |= admitted[:, None] & (surplus == penalties[:, None])

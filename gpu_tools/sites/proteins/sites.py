@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.errors import ScoringError
 from gpu_tools.model.genetic_codes import stop_codons
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.model import GeneSites, end_scores
@@ -54,6 +55,8 @@ def protein_table(
 
     A chain ends in front of its stop codon: the codon is not aligned.
     """
+    if model.longest_intron:
+        raise ScoringError("a longest intron is not for proteins; expected a model without one")
     table = model.table(codes, scoring.ends, "any", origin, threads)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
