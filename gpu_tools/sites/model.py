@@ -144,7 +144,7 @@ class GeneSites:
     def with_longest_intron(self, length: int) -> GeneSites:
         """Return the model with introns of at most `length` nucleotides.
 
-        All introns are admitted that are shorter by a thirtieth of `length`, or by some 2,000
+        All introns are admitted that are shorter by a sixteenth of `length`, or by some 2,000
         nucleotides if that is less; which of the others are depends on where they lie, see
         `gpu_tools.sites.table.IntronClass.admits`.
 
