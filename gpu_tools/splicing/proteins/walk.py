@@ -22,7 +22,9 @@ from gpu_tools.splicing.proteins.rows import PHASES
 CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
 """Letters of runs, those of miniprot's CIGAR: codons with residues, residues left out, codons left
 out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
-
+LETTERS = CODON + RESIDUE + MISSING + SHIFT + SHIFTED + INTRON
+_CODON_RUN, _RESIDUE_RUN, _MISSING_RUN, _SHIFT_RUN, _SHIFTED_RUN, INTRON_RUN = range(6)
+"""Numbers of letters in `LETTERS`."""
 
 _RUNS = {
     _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
@@ -74,6 +76,41 @@ def run_of(kind: int, length: int) -> tuple[str, int]:
     if kind == _RESIDUES:
         return RESIDUE, length
     return _RUNS[kind]
+
+
+@njit(nogil=True)
+def add_run(runs, count, first, second):
+    """Append a pair of numbers; return the pairs, perhaps in more space, and how many there are."""
+    if count == len(runs):
+        more = np.empty((2 * count + 1, 2), np.int64)
+        # numba takes long to compile an assignment to a slice
+        for k in range(count):
+            more[k, 0], more[k, 1] = runs[k, 0], runs[k, 1]
+        runs = more
+    runs[count, 0], runs[count, 1] = first, second
+    return runs, count + 1
+
+
+@njit(nogil=True)
+def add_moves(runs, count, moves, n_moves):
+    """Append moves as runs, joined as by `merged`; return what `add_run` returns."""
+    for k in range(n_moves):
+        move, length = moves[k, 0], moves[k, 1]
+        if move == _RESIDUES:
+            letter = _RESIDUE_RUN
+        elif move == _PAIR:
+            letter = _CODON_RUN
+        elif move == _LEFT_OUT:
+            letter = _MISSING_RUN
+        else:
+            letter = _SHIFT_RUN if move in (_SHIFT_1, _SHIFT_2) else _SHIFTED_RUN
+            length = 1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2
+        joins = letter in (_CODON_RUN, _MISSING_RUN)
+        if joins and count and runs[count - 1, 0] == letter:
+            runs[count - 1, 1] += length
+        else:
+            runs, count = add_run(runs, count, letter, length)
+    return runs, count
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from gpu_tools.sites.rising import rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
-from gpu_tools.splicing.strip import aligned, aligned_room, aligned_zeros
+from gpu_tools.splicing.strip import aligned, aligned_room
 
 
 class ProteinState(NamedTuple):
@@ -36,18 +36,6 @@ class ProteinState(NamedTuple):
     exit_rows: NDArray[np.int64]
     exit_kinds: NDArray[np.uint8]
     counts: NDArray[np.int64]
-
-    def copy(self) -> ProteinState:
-        """Return a copy whose rows begin at cache lines, without exits that all classes took."""
-        others = self._replace(exits=self.exits[:0])
-        rows = (aligned(part) if part.ndim == 2 else part.copy() for part in others)
-        # memory that is not written costs nothing
-        exits = aligned_zeros(self.exits.shape, self.exits.dtype)
-        pending = np.arange(self.counts[1:].min(initial=self.counts[0]), self.counts[0])
-        for place in (pending % len(self.exit_rows)).tolist():
-            part = slice(PHASES * place, PHASES * (place + 1))
-            exits[part] = self.exits[part]
-        return ProteinState(*rows)._replace(exits=exits)
 
 
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
@@ -74,35 +62,3 @@ def states_of(state: ProteinState, count: int) -> ProteinState:
         return rows.reshape(count, *part.shape)
 
     return ProteinState(*map(room, state))
-
-
-class BlockRows(NamedTuple):
-    """All rows of a block, the three before it among them, laid out as `ProteinColumns`.
-
-    Row k is that of boundary ``low - 3 + k``. `inside` are rows of H before exons may be entered at
-    the boundary, `whole` those behind, and `codon_gaps` those of chains that leave out the codon
-    that ends there.
-    """
-
-    low: int
-    inside: NDArray
-    whole: NDArray
-    codon_gaps: NDArray
-
-
-def block_rows(
-    state: ProteinState, low: int, high: int, memory: BlockRows | None = None
-) -> BlockRows:
-    """Return the rows of a block, those before it filled in from the state there.
-
-    `memory` are rows of another block that are of no more use.
-    """
-    shape = PHASES + high - low, state.rows.shape[1]
-    if memory is None or len(memory.whole) < shape[0]:
-        memory = BlockRows(low, *(aligned_zeros(shape, state.rows.dtype) for _ in "abc"))
-    rows = BlockRows(low, *(part[: shape[0]] for part in memory[1:]))
-    for k in range(PHASES):
-        boundary = low - PHASES + k
-        rows.inside[k] = rows.whole[k] = state.rows[boundary % RECENT]
-        rows.codon_gaps[k] = state.codon_gaps[boundary % PHASES]
-    return rows

@@ -114,7 +114,9 @@ def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blo
     ends : ndarray, shape (B, 2, W)
         Raised: the best ends of each block, the usual points left out, and its best exits.
     record : tuple of ndarray
-        `inside`, `whole` and `codon_gaps` of `BlockRows`, filled in; without rows, none are kept.
+        Three arrays of rows that are filled in, without rows if none are stored: H before exons may
+        be entered at a boundary, H behind, and chains that leave out the codon that ends there. Row
+        k is that of the boundary ``k - 3`` of the block; the first three are not filled in.
     blocks : ndarray of int64, shape (B, 2)
         The first boundary of each block, and the one behind it.
     """

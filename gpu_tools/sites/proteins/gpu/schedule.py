@@ -154,12 +154,12 @@ def _aligned(
             return finish(cases[k], None)
         (number, ends), job = parts[k, best], jobs[k][best]
 
-        def checkpoint(part: int):
+        def fetch(first: int, past: int):
             with cuda.gpus[gpu]:
-                return launch.checkpoint(number, part)
+                return launch.checkpoints_of(number, first, past)
 
         def sweep() -> ResumedSweep:
-            return ResumedSweep(job, scores[best], int(np.argmax(ends)), checkpoint)
+            return ResumedSweep(job, scores[best], int(np.argmax(ends)), fetch)
 
         return finish(cases[k], BestSweep(best, scores[best], sweep))
 

@@ -110,6 +110,16 @@ class ProteinJob:
         return rows * WIDE * WARP
 
     @property
+    def checkpoint_words_each(self) -> int:
+        """Words of a checkpoint of all strips."""
+        return self.checkpoint_stride * self.strips
+
+    @property
+    def row_cells(self) -> int:
+        """Cells of a strip's row, two a word."""
+        return 2 * WIDE * WARP
+
+    @property
     def ends(self) -> int:
         """Best ends that the job notes."""
         return (self.n_checkpoints + 1) * self.strips
