@@ -7,7 +7,6 @@ begin; an intron.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +24,6 @@ out, nucleotides too many, nucleotides too few with a residue, introns by phase.
 LETTERS = CODON + RESIDUE + MISSING + SHIFT + SHIFTED + INTRON
 _CODON_RUN, _RESIDUE_RUN, _MISSING_RUN, _SHIFT_RUN, _SHIFTED_RUN, INTRON_RUN = range(6)
 """Numbers of letters in `LETTERS`."""
-
-_RUNS = {
-    _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
-    _SHIFT_PAIR_1: (SHIFTED, 1), _SHIFT_PAIR_2: (SHIFTED, 2),
-}  # fmt: skip
 
 
 class TracedProtein(NamedTuple):
@@ -59,26 +53,7 @@ class Cell(NamedTuple):
     gap: bool = False
 
 
-def merged(runs: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Join runs of codons with residues, and of what is left out in one gap."""
-    letter, length = runs[0]
-    for following, count in runs[1:]:
-        if following == letter and letter in (CODON, MISSING):
-            length += count
-        else:
-            yield letter, length
-            letter, length = following, count
-    yield letter, length
-
-
-def run_of(kind: int, length: int) -> tuple[str, int]:
-    """Return letter and length of a move."""
-    if kind == _RESIDUES:
-        return RESIDUE, length
-    return _RUNS[kind]
-
-
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def add_run(runs, count, first, second):
     """Append a pair of numbers; return the pairs, perhaps in more space, and how many there are."""
     if count == len(runs):
@@ -91,9 +66,12 @@ def add_run(runs, count, first, second):
     return runs, count + 1
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def add_moves(runs, count, moves, n_moves):
-    """Append moves as runs, joined as by `merged`; return what `add_run` returns."""
+    """Append moves as runs, numbers of `LETTERS` and lengths; return what `add_run` returns.
+
+    Codons with residues are joined, and so is what is left out in one gap.
+    """
     for k in range(n_moves):
         move, length = moves[k, 0], moves[k, 1]
         if move == _RESIDUES:
@@ -111,6 +89,11 @@ def add_moves(runs, count, moves, n_moves):
         else:
             runs, count = add_run(runs, count, letter, length)
     return runs, count
+
+
+def runs_in_order(runs, count: int) -> list[tuple[str, int]]:
+    """Return letters and lengths of runs that were appended from the last one on."""
+    return [(LETTERS[letter], length) for letter, length in runs[:count][::-1].tolist()]
 
 
 @njit(cache=True, nogil=True)

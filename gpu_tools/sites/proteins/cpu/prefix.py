@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.sites.proteins.cpu.state import ProteinState, states_of
+from gpu_tools.sites.proteins.cpu.state import ProteinState, StateSizes
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
 from gpu_tools.splicing.strip import aligned_room
@@ -32,18 +32,14 @@ class StateMemory(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def state_memory(state: ProteinState, count: int) -> StateMemory:
-    """Return memory for so many states like one."""
-    made = states_of(state._replace(**{name: part[:0] for name, part in _rows(state)}), count)
-    cells = count * sum(part.size for _, part in _rows(state))
+def state_memory(sizes: StateSizes, columns: ProteinColumns, count: int) -> StateMemory:
+    """Return memory for so many states."""
+    rows = 2 * RECENT + PHASES + sizes.maxima + PHASES * sizes.places
+    cells = aligned_room((1, count * rows * columns.width), columns.none.dtype)[0]
     return StateMemory(
-        aligned_room((1, cells), state.rows.dtype)[0], made.waits, made.exit_rows,
-        made.exit_kinds, made.counts,
+        cells, np.zeros((count, RECENT), bool), np.zeros((count, sizes.places), np.int64),
+        np.zeros((count, sizes.places), np.uint8), np.zeros((count, 1 + sizes.classes), np.int64),
     )  # fmt: skip
-
-
-def _rows(state: ProteinState) -> list[tuple[str, NDArray]]:
-    return [(name, part) for name, part in state._asdict().items() if part.ndim == 2]
 
 
 @njit(nogil=True)

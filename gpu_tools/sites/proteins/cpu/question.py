@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.cpu.state import SiteLists
 from gpu_tools.sites.proteins.cpu.prefix import StateMemory, state_memory
-from gpu_tools.sites.proteins.cpu.state import ProteinState
+from gpu_tools.sites.proteins.cpu.state import ProteinState, StateSizes
 from gpu_tools.splicing.proteins.columns import ProteinColumns, begun, lifted_pairs
-from gpu_tools.splicing.proteins.rows import PHASES
+from gpu_tools.splicing.proteins.rows import PHASES, RECENT
 from gpu_tools.splicing.strip import aligned_room
 
 
@@ -84,17 +84,28 @@ def question_of(
 
 
 def trace_memory(
-    columns: ProteinColumns, state: ProteinState, block: int, blocks: int
+    columns: ProteinColumns, sizes: StateSizes, block: int, blocks: int
 ) -> TraceMemory:
-    """Return memory for blocks of so many boundaries, and for `blocks` states like one."""
+    """Return memory for blocks of so many boundaries, and for `blocks` states."""
     width, dtype = columns.width, columns.none.dtype
 
     def cells(count: int) -> NDArray:
         return aligned_room((1, count), dtype)[0]
 
     return TraceMemory(
-        cells(len(columns.profile) + 3 * width), np.empty(width, np.int64), state_memory(state, 1),
-        cells(3 * (PHASES + block) * width), np.array([-1, 0]), np.empty(width, np.int64),
-        state_memory(state, blocks), cells(2 * blocks * width),
+        cells(len(columns.profile) + 3 * width), np.empty(width, np.int64),
+        state_memory(sizes, columns, 1), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
+        np.empty(width, np.int64), state_memory(sizes, columns, blocks), cells(2 * blocks * width),
         np.empty((2 * (PHASES + block + width), 2), np.int64),
     )  # fmt: skip
+
+
+def no_blocks(columns: ProteinColumns, sizes: StateSizes) -> StoredBlocks:
+    """Return what is stored of a strand before any block is swept."""
+    waits, exit_rows, exit_kinds, counts = state_memory(sizes, columns, 0)[1:]
+    rows, gaps, waiting, before, exits, ends = (
+        np.empty((0, count, columns.width), columns.none.dtype)
+        for count in (RECENT, PHASES, RECENT, sizes.maxima, PHASES * sizes.places, 2)
+    )
+    states = ProteinState(rows, gaps, waiting, waits, before, exits, exit_rows, exit_kinds, counts)
+    return StoredBlocks(0, states, ends)

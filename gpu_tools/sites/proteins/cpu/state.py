@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.sites.cpu.state import most_pending, power_of_two
-from gpu_tools.sites.rising import rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
@@ -38,11 +37,28 @@ class ProteinState(NamedTuple):
     counts: NDArray[np.int64]
 
 
+class StateSizes(NamedTuple):
+    """How much a table asks of a state.
+
+    `classes` are those of introns, `maxima` the rows before entries, and `places` the latest exits.
+    """
+
+    classes: int
+    maxima: int
+    places: int
+
+
+def sizes_of(table: SiteTable) -> StateSizes:
+    """Return the sizes of a table's states."""
+    classes = len(table.introns)
+    lines = sum(max(len(intron.rising) - 1, 0) for intron in table.introns)
+    return StateSizes(classes, (classes + lines) * SPLITS, power_of_two(most_pending(table) + 1))
+
+
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     """Return the state before boundary 0."""
-    lines = len(rising_of(table.introns).far_class)
-    places, classes = power_of_two(most_pending(table) + 1), len(table.introns)
-    counts = RECENT, PHASES, RECENT, (classes + lines) * SPLITS, places * PHASES
+    classes, maxima, places = sizes_of(table)
+    counts = RECENT, PHASES, RECENT, maxima, places * PHASES
     rows, codon_gaps, waiting, before, exits = (
         aligned(np.full((count, columns.width), columns.none)) for count in counts
     )

@@ -15,13 +15,19 @@ from gpu_tools.sites.cpu.state import SiteLists, lists_of
 from gpu_tools.sites.proteins.columns import columns_of
 from gpu_tools.sites.proteins.cpu.chain import FIND_END
 from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints, no_checkpoints
-from gpu_tools.sites.proteins.cpu.question import StoredBlocks, TraceMemory, trace_memory
-from gpu_tools.sites.proteins.cpu.state import ProteinState, fresh_state, states_of
+from gpu_tools.sites.proteins.cpu.question import StoredBlocks
+from gpu_tools.sites.proteins.cpu.state import (
+    ProteinState,
+    StateSizes,
+    fresh_state,
+    sizes_of,
+    states_of,
+)
 from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_blocks
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
-from gpu_tools.splicing.proteins.rows import PHASES, SPLITS
+from gpu_tools.splicing.proteins.rows import PHASES
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
@@ -42,6 +48,8 @@ class ProteinSweep:
     target : ndarray of uint8, shape (m,)
     table : SiteTable
     scoring : ProteinScoring
+    lists : SiteLists, optional
+        The sites of the table.
     score : int or None
         Score of the best chain, None if none scores more than no chain at all.
     begin : tuple of (int, int)
@@ -55,14 +63,15 @@ class ProteinSweep:
     target: NDArray[np.uint8]
     table: SiteTable
     scoring: ProteinScoring
-    lists: SiteLists = field(init=False)
+    lists: SiteLists | None = None
     columns: ProteinColumns = field(init=False)
     score: int | None = None
     begin: tuple[int, int] = (FIND_END, -1)
     stored: StoredBlocks = field(init=False)
 
     def __post_init__(self):
-        self.lists = lists_of(self.codes, self.table)
+        if self.lists is None:
+            self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
         self.columns = columns_of(self.target, self.table, self.scoring, symbols)
 
@@ -72,9 +81,9 @@ class ProteinSweep:
         return max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK))
 
     @property
-    def maxima(self) -> int:
-        """Rows of maxima over the exits before an entry."""
-        return (len(self.lists.kinds) + len(self.lists.rising.far_class)) * SPLITS
+    def sizes(self) -> StateSizes:
+        """The sizes of states."""
+        return sizes_of(self.table)
 
     def run(self, done: Callable[[int], None]) -> ProteinSweep:
         """Sweep all blocks; `done` is called with the nominal cells of some of them."""
@@ -112,9 +121,10 @@ class ProteinSweep:
         found = int(scores.argmax())
         return found, int(scores[found]) + self.table.last.usual
 
-    def memory(self) -> TraceMemory:
-        """Return memory for a traceback."""
-        return trace_memory(self.columns, fresh_state(self.table, self.columns), self.block, 0)
+    @property
+    def blocks_again(self) -> int:
+        """Blocks that a traceback sweeps at a time to find the states before them."""
+        return 0
 
     def checkpoints(self, part: int | None) -> Checkpoints:
         """Return checkpoints, that before a part among them; there is none."""

@@ -241,7 +241,8 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             raise_ends(best_ends, rows, now * width, bonus, span, lanes)
         if recorded:
             put(inside, PHASES + i - low, rows, now, width, lanes, 0)
-        if i == next_donor:
+        leaves = i == next_donor
+        if leaves:
             score = np.int64(donor_scores[donor])
             place = counts[0] & (len(exit_rows) - 1)
             _leave(exits, place, rows, i, score, best_exits, lanes)
@@ -257,7 +258,8 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             here = simd.add(simd.load(start, k), begins)
             place = now * width + k
             simd.store(rows, place, simd.maximum(simd.load(rows, place), here))
-        _take_exits(
+        if leaves or i == next_acceptor:
+            _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
                 none, lanes,
             )  # fmt: skip
@@ -272,7 +274,8 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
                     )  # fmt: skip
             acceptor += 1
             next_acceptor = listed(acceptors, acceptor)
-        leave_residues_out(rows, now * width, gap_open, none, lanes, width)
+            # what else has joined the row has left residues out already
+            leave_residues_out(rows, now * width, gap_open, none, lanes, width)
         if recorded:
             put(whole, PHASES + i - low, rows, now, width, lanes, 0)
             put(kept_gaps, PHASES + i - low, codon_gaps, i % PHASES, width, lanes, 0)

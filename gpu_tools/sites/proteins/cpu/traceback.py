@@ -8,6 +8,8 @@ begin; an intron, the shortest, and of these the one that splits the codon behin
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from gpu_tools.sites.proteins.cpu.chain import (
@@ -22,10 +24,12 @@ from gpu_tools.sites.proteins.cpu.chain import (
     STAGE,
     follow,
 )
-from gpu_tools.sites.proteins.cpu.question import question_of
+from gpu_tools.sites.proteins.cpu.question import TraceMemory, question_of, trace_memory
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
-from gpu_tools.splicing.proteins.walk import LETTERS, TracedProtein
+from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
 
+_MOST_REUSED = 1 << 25
+"""Bytes of memory, at most, that a thread keeps for its next traceback."""
 _SPACE = 64
 """Exons and runs for which there is space at first."""
 
@@ -33,9 +37,9 @@ _SPACE = 64
 def trace(sweep: ProteinSweep) -> TracedProtein:
     """Recover the best chain of a sweep that has a score."""
     question = question_of(
-        sweep.lists, sweep.columns, sweep.target, sweep.scoring, sweep.score, sweep.maxima
+        sweep.lists, sweep.columns, sweep.target, sweep.scoring, sweep.score, sweep.sizes.maxima
     )
-    memory = sweep.memory()
+    memory = _memory_of(sweep)
     path = np.zeros(NUMBERS, np.int64)
     path[[STAGE, BLOCK]] = sweep.begin
     path[[BOUNDARY, COLUMN]] = len(sweep.codes), len(sweep.target)
@@ -48,10 +52,31 @@ def trace(sweep: ProteinSweep) -> TracedProtein:
         checkpoints = sweep.checkpoints(part)
     if part == LOST:
         raise ValueError("no move explains the value of a cell: the sweep is wrong")
-    runs, exons = runs[: path[RUNS]][::-1].tolist(), exons[: path[EXONS]][::-1].tolist()
+    chain = exons[: path[EXONS]][::-1].tolist()
     return TracedProtein(
-        [(start, end) for start, end in exons],
-        int(path[COLUMN]),
-        int(path[LAST]),
-        [(LETTERS[letter], length) for letter, length in runs],
-    )
+        [(start, end) for start, end in chain], int(path[COLUMN]), int(path[LAST]),
+        runs_in_order(runs, path[RUNS]),
+    )  # fmt: skip
+
+
+class _Reused(threading.local):
+    """Memory of the thread's latest traceback: fresh memory takes longer than the work in it."""
+
+    key: tuple = ()
+    memory: TraceMemory | None = None
+
+
+_reused = _Reused()
+
+
+def _memory_of(sweep: ProteinSweep) -> TraceMemory:
+    """Return memory for a traceback, that of the thread's latest one if it has the same sizes."""
+    own = sweep.sizes, sweep.block, sweep.blocks_again
+    key = sweep.columns.width, sweep.columns.none.dtype, *own
+    if key != _reused.key:
+        made = trace_memory(sweep.columns, *own)
+        if sum(part.nbytes for part in (made.rows, made.states.cells)) > _MOST_REUSED:
+            return made
+        _reused.key, _reused.memory = key, made
+    _reused.memory.block[0] = -1
+    return _reused.memory

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
@@ -10,13 +12,7 @@ from gpu_tools.hardware.gpu.intrinsics.rows import further, load_row, store_row
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, address
 from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.proteins.gpu.operations import make_slot_place
-from gpu_tools.sites.proteins.gpu.plan import BEFORE, FRAMES, WAITING, WAITS, ProteinStrand
-from gpu_tools.splicing.proteins.rows import SPLITS
-
-
-def rows_of_checkpoint(n_slots: int, ring: int) -> int:
-    """Return the rows of a checkpoint: three of each kind, slots, and those of exits."""
-    return 2 * FRAMES + n_slots + FRAMES * ring
+from gpu_tools.sites.proteins.gpu.plan import FRAMES
 
 
 def make_save(size: int):
@@ -44,27 +40,16 @@ def make_save(size: int):
     return save
 
 
-def columns_in_rows(job, width: int) -> NDArray[np.int64]:
-    """Return where the columns of a job lie in a row of a checkpoint, -1 for those it lacks.
+@cache
+def columns_in_rows(strips: int, stride: int, width: int) -> NDArray[np.int64]:
+    """Return where columns lie in a row of a checkpoint, -1 for those that the strips lack.
 
-    The first column of a strip is that of the strip before.
+    The first column of a strip is that of the strip before; `stride` is the words of a strip's part
+    of a checkpoint.
     """
     strip, column = np.divmod(np.arange(width), 2 * WIDE * WARP - 1)
     lane, column = np.divmod(column + 1, 2 * WIDE)
     half, column = np.divmod(column, WIDE)
     quad, word = np.divmod(column, 4)
-    places = ((quad * WARP + lane) * 4 + word) * 2 + half + 2 * job.checkpoint_stride * strip
-    return np.where(strip < job.strips, places, -1)
-
-
-def rows_of_states(strand: ProteinStrand) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return which rows of a checkpoint are those that wait, those before entries, and exits.
-
-    Those before entries are -1 for symbols that the strand lacks; of exits it is the first row.
-    """
-    most, symbols = (SPLITS - 1) // 2, strand.symbols
-    own = np.array([0, *range(1, 1 + symbols), *range(1 + most, 1 + most + symbols)])
-    groups = strand.n_maxima // strand.splits
-    before = np.full((groups, SPLITS), -1)
-    before[:, own] = 2 * FRAMES + BEFORE + np.arange(strand.n_maxima).reshape(groups, -1)
-    return 2 * FRAMES + WAITING + np.arange(WAITS), before.ravel(), 2 * FRAMES + strand.n_slots
+    places = ((quad * WARP + lane) * 4 + word) * 2 + half + 2 * stride * strip
+    return np.where(strip < strips, places, -1)

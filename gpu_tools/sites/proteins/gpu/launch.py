@@ -47,7 +47,7 @@ class ProteinLaunch:
         ]
         self.table[:, [COLUMNS, CELLS, BORDERS, CHECKPOINTS, ENDS]] = starts_of(sizes)
         _, cells, borders, checkpoints, ends = np.sum(sizes, axis=0).tolist()
-        self.inputs = [*self._plans(), on_device(columns)]
+        self.inputs = [*self._plans(), on_device([np.concatenate(columns)])]
         self.cells = cuda.device_array(cells, dtype=np.int32)
         self.borders = cuda.device_array(borders, dtype=np.int64)
         self.checkpoints = cuda.device_array(max(checkpoints, 1), dtype=np.int32)

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from gpu_tools.sites.proteins.cpu.chain import FIND_BLOCK
 from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints
-from gpu_tools.sites.proteins.cpu.question import StoredBlocks, TraceMemory, trace_memory
-from gpu_tools.sites.proteins.cpu.state import fresh_state, states_of
+from gpu_tools.sites.proteins.cpu.question import no_blocks
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
-from gpu_tools.sites.proteins.gpu.checkpoints import columns_in_rows, rows_of_states
+from gpu_tools.sites.proteins.gpu.checkpoints import columns_in_rows
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
 
 _BYTES_AT_A_TIME = 1 << 20
@@ -36,22 +35,20 @@ class ResumedSweep(ProteinSweep):
 
     def __init__(self, job: ProteinJob, score: int, part: int, fetch: Callable):
         strand = job.strand
-        super().__init__(strand.codes, job.target, strand.table, strand.scoring)
+        super().__init__(strand.codes, job.target, strand.table, strand.scoring, strand.lists)
         self._job, self._fetch, self.score, self._part = job, fetch, score, part
-        self.begin = FIND_BLOCK, part * (strand.every // strand.block)
-        self._state = fresh_state(strand.table, self.columns)
-        ends = np.empty((0, 2, self.columns.width), self.columns.none.dtype)
-        self.stored = StoredBlocks(0, states_of(self._state, 0), ends)
+        self.begin = FIND_BLOCK, part * self.blocks_again
+        self.stored = no_blocks(self.columns, self.sizes)
 
     @property
     def block(self) -> int:
         """Boundaries of a block."""
         return self._job.strand.block
 
-    def memory(self) -> TraceMemory:
-        """Return memory for a traceback."""
-        blocks = self._job.strand.every // self.block
-        return trace_memory(self.columns, self._state, self.block, blocks)
+    @property
+    def blocks_again(self) -> int:
+        """Blocks between two checkpoints."""
+        return self._job.strand.every // self.block
 
     def checkpoints(self, part: int | None) -> Checkpoints:
         """Return the checkpoint before a part, or that where the best chain ends, and some more."""
@@ -59,10 +56,11 @@ class ResumedSweep(ProteinSweep):
         words = job.checkpoint_words_each
         first = max(last + 1 - max(_BYTES_AT_A_TIME // (4 * words), 1), 1)
         cells = self._fetched(first, last + 1)
-        waiting, before, exits = rows_of_states(job.strand)
+        waiting, before, exits = job.strand.checkpoint_rows
         return Checkpoints(
             cells.view(np.int16).ravel(), first, len(cells), (2 * words, job.row_cells),
-            columns_in_rows(job, self.columns.width), job.bias, waiting, before, exits,
+            columns_in_rows(job.strips, job.checkpoint_stride, self.columns.width), job.bias,
+            waiting, before, exits,
             job.strand.every, job.strand.block,
         )  # fmt: skip
 
