@@ -22,7 +22,7 @@ CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
 """Letters of runs, those of miniprot's CIGAR: codons with residues, residues left out, codons left
 out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
 LETTERS = CODON + RESIDUE + MISSING + SHIFT + SHIFTED + INTRON
-_CODON_RUN, _RESIDUE_RUN, _MISSING_RUN, _SHIFT_RUN, _SHIFTED_RUN, INTRON_RUN = range(6)
+CODON_RUN, RESIDUE_RUN, MISSING_RUN, SHIFT_RUN, SHIFTED_RUN, INTRON_RUN = range(6)
 """Numbers of letters in `LETTERS`."""
 
 
@@ -75,15 +75,15 @@ def add_moves(runs, count, moves, n_moves):
     for k in range(n_moves):
         move, length = moves[k, 0], moves[k, 1]
         if move == _RESIDUES:
-            letter = _RESIDUE_RUN
+            letter = RESIDUE_RUN
         elif move == _PAIR:
-            letter = _CODON_RUN
+            letter = CODON_RUN
         elif move == _LEFT_OUT:
-            letter = _MISSING_RUN
+            letter = MISSING_RUN
         else:
-            letter = _SHIFT_RUN if move in (_SHIFT_1, _SHIFT_2) else _SHIFTED_RUN
+            letter = SHIFT_RUN if move in (_SHIFT_1, _SHIFT_2) else SHIFTED_RUN
             length = 1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2
-        joins = letter in (_CODON_RUN, _MISSING_RUN)
+        joins = letter in (CODON_RUN, MISSING_RUN)
         if joins and count and runs[count - 1, 0] == letter:
             runs[count - 1, 1] += length
         else:
