@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,7 @@ class BoundaryScores:
             return 0, self.length - 1
         return (int(self.boundaries[0]), int(self.boundaries[-1])) if len(self.boundaries) else None
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """The largest magnitude, 0 if no boundary is open."""
         usual = 0 if self.usual == CLOSED else abs(self.usual)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import N_CODONS, ProteinScoring
 from gpu_tools.splicing.bounds import Bounds
-from gpu_tools.splicing.strip import aligned, by_lane, lanes_of, padded
+from gpu_tools.splicing.strip import aligned_room, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
@@ -70,13 +70,18 @@ def lay_out(
     target: NDArray[np.uint8], scoring: ProteinScoring, symbols: int, limits: ProteinLimits
 ) -> ProteinColumns:
     """Lay a protein's columns out for sweeps of strands with so many symbols."""
-    count, dtype, lanes = len(target) + 1, limits.dtype, lanes_of(limits.dtype)
-    width = int(padded(count, 1, dtype.itemsize))
-    profile = np.zeros((N_CODONS, width), dtype=np.int64)
-    profile[:, 1:count] = lifted_pairs(target, scoring)
-    start = np.pad(begun(len(target), scoring), (0, width - count), "edge")
-    laid_out = aligned(by_lane(np.vstack([profile, start]), lanes, dtype))
+    dtype, lanes, residues = limits.dtype, lanes_of(limits.dtype), len(target)
+    width = int(padded(residues + 1, 1, dtype.itemsize))
     each = width // lanes
+    columns = np.arange(width).reshape(lanes, each).T.ravel()
+    # a column without a residue has the scores of none
+    scores = np.zeros((N_CODONS, scoring.substitution.shape[1] + 1), dtype)
+    scores[:, :-1] = scoring.substitution + scoring.gap_extend
+    symbols_of = np.full(width + 1, scores.shape[1] - 1)
+    symbols_of[1 : residues + 1] = target
+    laid_out = aligned_room((N_CODONS + 1, width), dtype)
+    scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
+    laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)]
     last = len(target) % each * lanes
     shift = scoring.frameshift
     return ProteinColumns(

@@ -5,22 +5,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.sequences import decode_protein, encode_protein
+from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein
 from gpu_tools.splicing.proteins.walk import (
-    CODON,
-    INTRON,
-    MISSING,
-    RESIDUE,
-    SHIFTED,
+    CODON_RUN,
+    INTRON_RUN,
+    LETTERS,
+    MISSING_RUN,
+    SHIFT_RUN,
+    SHIFTED_RUN,
     TracedProtein,
 )
 
 _CODON = 3
 _STOP = encode_protein(b"*")[0]
+_ASCII = np.frombuffer(
+    decode_protein(np.arange(len(AMINO_ACIDS), dtype=np.uint8)).encode(), np.uint8
+)
+"""Letters of residues, by number."""
+_GAP, _SHIFT_SIGN, _LOWER = ord("-"), ord("!"), 0x20
+"""Signs in an alignment, and the bit that a lower-case letter has; ``*`` has it, too."""
 
 
 class StrandAndProtein(NamedTuple):
@@ -64,40 +72,47 @@ def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict
 def _columns(traced: TracedProtein, question: StrandAndProtein):
     """Return both lines of the alignment, the exons' phases, and the number of positive pairs."""
     sequence = np.concatenate([question.codes[s:e] for s, e in traced.intervals])
-    acids, scoring = amino_acids(question.scoring.genetic_code), question.scoring
-    target, at, j = decode_protein(question.target), 0, traced.first
-    codons, residues, phases, positives = [], [], [0], 0
+    runs = [(LETTERS.index(letter), length) for letter, length in traced.runs]
+    # an intron has one column at most
+    most = sum(length if letter < INTRON_RUN else 1 for letter, length in runs)
+    lines, scoring = np.empty((2, most), np.uint8), question.scoring
+    count, positives = _fill(
+        lines, np.array(runs, dtype=np.int64), sequence, amino_acids(scoring.genetic_code),
+        scoring.codons, scoring.substitution, _ASCII, question.target, traced.first,
+    )  # fmt: skip
+    codons, residues = (line.tobytes().decode("ascii") for line in lines[:, :count])
+    phases = [INTRON_RUN - letter for letter, _ in runs if letter >= INTRON_RUN]
+    return codons, residues, (0, *(phase % _CODON for phase in phases)), positives
 
-    def pair(count: int) -> None:
-        nonlocal at, j, positives
-        words = tuple(sequence[at : at + _CODON * count].reshape(-1, _CODON).T)
-        codons.append(decode_protein(acids[words]))
-        residues.append(target[j : j + count])
-        paired = scoring.substitution[scoring.codons[words], question.target[j : j + count]]
-        positives += int((paired > 0).sum())
-        at, j = at + _CODON * count, j + count
 
-    for letter, length in traced.runs:
-        if letter == CODON:
-            pair(length)
-        elif letter in INTRON:
-            phase = INTRON.index(letter)
-            phases.append(-phase % _CODON)
-            if phase:
-                pair(1)
-        elif letter == RESIDUE:
-            codons.append("-" * length)
-            residues.append(target[j : j + length])
-            j += length
-        elif letter == MISSING:
-            words = sequence[at : at + _CODON * length].reshape(-1, _CODON)
-            codons.append(decode_protein(acids[tuple(words.T)]).lower())
-            residues.append("-" * length)
-            at += _CODON * length
-        else:
+@njit(cache=True, nogil=True)
+def _fill(lines, runs, sequence, acids, codons, substitution, letters, target, residue):
+    """Fill in both lines of the alignment; return their columns and the number of positive pairs.
+
+    `residue` is the first one that is aligned.
+    """
+    at, count, positives = 0, 0, 0
+    for run in range(len(runs)):
+        kind, length = runs[run]
+        if kind >= INTRON_RUN:
+            kind, length = CODON_RUN, 1 if kind > INTRON_RUN else 0
+        if kind in (SHIFT_RUN, SHIFTED_RUN):
             at += length
-            if letter == SHIFTED:
-                codons.append("!")
-                residues.append(target[j])
-                j += 1
-    return "".join(codons), "".join(residues), tuple(phases), positives
+            length = 1 if kind == SHIFTED_RUN else 0
+        for column in range(count, count + length):
+            lines[0, column], lines[1, column] = _GAP, _GAP
+            if kind in (CODON_RUN, MISSING_RUN):
+                word = sequence[at], sequence[at + 1], sequence[at + 2]
+                lines[0, column] = letters[acids[word]]
+                at += _CODON
+                if kind == MISSING_RUN:
+                    lines[0, column] |= _LOWER
+                elif substitution[codons[word], target[residue]] > 0:
+                    positives += 1
+            elif kind == SHIFTED_RUN:
+                lines[0, column] = _SHIFT_SIGN
+            if kind != MISSING_RUN:
+                lines[1, column] = letters[target[residue]]
+                residue += 1
+        count += length
+    return count, positives

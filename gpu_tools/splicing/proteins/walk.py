@@ -7,7 +7,6 @@ begin; an intron.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +21,9 @@ from gpu_tools.splicing.proteins.rows import PHASES
 CODON, RESIDUE, MISSING, SHIFT, SHIFTED, INTRON = "M", "I", "D", "F", "G", "NUV"
 """Letters of runs, those of miniprot's CIGAR: codons with residues, residues left out, codons left
 out, nucleotides too many, nucleotides too few with a residue, introns by phase."""
-
-
-_RUNS = {
-    _PAIR: (CODON, 1), _LEFT_OUT: (MISSING, 1), _SHIFT_1: (SHIFT, 1), _SHIFT_2: (SHIFT, 2),
-    _SHIFT_PAIR_1: (SHIFTED, 1), _SHIFT_PAIR_2: (SHIFTED, 2),
-}  # fmt: skip
+LETTERS = CODON + RESIDUE + MISSING + SHIFT + SHIFTED + INTRON
+CODON_RUN, RESIDUE_RUN, MISSING_RUN, SHIFT_RUN, SHIFTED_RUN, INTRON_RUN = range(6)
+"""Numbers of letters in `LETTERS`."""
 
 
 class TracedProtein(NamedTuple):
@@ -57,23 +53,47 @@ class Cell(NamedTuple):
     gap: bool = False
 
 
-def merged(runs: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Join runs of codons with residues, and of what is left out in one gap."""
-    letter, length = runs[0]
-    for following, count in runs[1:]:
-        if following == letter and letter in (CODON, MISSING):
-            length += count
+@njit(cache=True, nogil=True)
+def add_run(runs, count, first, second):
+    """Append a pair of numbers; return the pairs, perhaps in more space, and how many there are."""
+    if count == len(runs):
+        more = np.empty((2 * count + 1, 2), np.int64)
+        # numba takes long to compile an assignment to a slice
+        for k in range(count):
+            more[k, 0], more[k, 1] = runs[k, 0], runs[k, 1]
+        runs = more
+    runs[count, 0], runs[count, 1] = first, second
+    return runs, count + 1
+
+
+@njit(cache=True, nogil=True)
+def add_moves(runs, count, moves, n_moves):
+    """Append moves as runs, numbers of `LETTERS` and lengths; return what `add_run` returns.
+
+    Codons with residues are joined, and so is what is left out in one gap.
+    """
+    for k in range(n_moves):
+        move, length = moves[k, 0], moves[k, 1]
+        if move == _RESIDUES:
+            letter = RESIDUE_RUN
+        elif move == _PAIR:
+            letter = CODON_RUN
+        elif move == _LEFT_OUT:
+            letter = MISSING_RUN
         else:
-            yield letter, length
-            letter, length = following, count
-    yield letter, length
+            letter = SHIFT_RUN if move in (_SHIFT_1, _SHIFT_2) else SHIFTED_RUN
+            length = 1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2
+        joins = letter in (CODON_RUN, MISSING_RUN)
+        if joins and count and runs[count - 1, 0] == letter:
+            runs[count - 1, 1] += length
+        else:
+            runs, count = add_run(runs, count, letter, length)
+    return runs, count
 
 
-def run_of(kind: int, length: int) -> tuple[str, int]:
-    """Return letter and length of a move."""
-    if kind == _RESIDUES:
-        return RESIDUE, length
-    return _RUNS[kind]
+def runs_in_order(runs, count: int) -> list[tuple[str, int]]:
+    """Return letters and lengths of runs that were appended from the last one on."""
+    return [(LETTERS[letter], length) for letter, length in runs[:count][::-1].tolist()]
 
 
 @njit(cache=True, nogil=True)

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.sites.cpu.state import most_pending, power_of_two
-from gpu_tools.sites.rising import rising_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
-from gpu_tools.splicing.strip import aligned, aligned_room, aligned_zeros
+from gpu_tools.splicing.strip import aligned, aligned_room
 
 
 class ProteinState(NamedTuple):
@@ -37,24 +36,29 @@ class ProteinState(NamedTuple):
     exit_kinds: NDArray[np.uint8]
     counts: NDArray[np.int64]
 
-    def copy(self) -> ProteinState:
-        """Return a copy whose rows begin at cache lines, without exits that all classes took."""
-        others = self._replace(exits=self.exits[:0])
-        rows = (aligned(part) if part.ndim == 2 else part.copy() for part in others)
-        # memory that is not written costs nothing
-        exits = aligned_zeros(self.exits.shape, self.exits.dtype)
-        pending = np.arange(self.counts[1:].min(initial=self.counts[0]), self.counts[0])
-        for place in (pending % len(self.exit_rows)).tolist():
-            part = slice(PHASES * place, PHASES * (place + 1))
-            exits[part] = self.exits[part]
-        return ProteinState(*rows)._replace(exits=exits)
+
+class StateSizes(NamedTuple):
+    """How much a table asks of a state.
+
+    `classes` are those of introns, `maxima` the rows before entries, and `places` the latest exits.
+    """
+
+    classes: int
+    maxima: int
+    places: int
+
+
+def sizes_of(table: SiteTable) -> StateSizes:
+    """Return the sizes of a table's states."""
+    classes = len(table.introns)
+    lines = sum(max(len(intron.rising) - 1, 0) for intron in table.introns)
+    return StateSizes(classes, (classes + lines) * SPLITS, power_of_two(most_pending(table) + 1))
 
 
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     """Return the state before boundary 0."""
-    lines = len(rising_of(table.introns).far_class)
-    places, classes = power_of_two(most_pending(table) + 1), len(table.introns)
-    counts = RECENT, PHASES, RECENT, (classes + lines) * SPLITS, places * PHASES
+    classes, maxima, places = sizes_of(table)
+    counts = RECENT, PHASES, RECENT, maxima, places * PHASES
     rows, codon_gaps, waiting, before, exits = (
         aligned(np.full((count, columns.width), columns.none)) for count in counts
     )
@@ -74,35 +78,3 @@ def states_of(state: ProteinState, count: int) -> ProteinState:
         return rows.reshape(count, *part.shape)
 
     return ProteinState(*map(room, state))
-
-
-class BlockRows(NamedTuple):
-    """All rows of a block, the three before it among them, laid out as `ProteinColumns`.
-
-    Row k is that of boundary ``low - 3 + k``. `inside` are rows of H before exons may be entered at
-    the boundary, `whole` those behind, and `codon_gaps` those of chains that leave out the codon
-    that ends there.
-    """
-
-    low: int
-    inside: NDArray
-    whole: NDArray
-    codon_gaps: NDArray
-
-
-def block_rows(
-    state: ProteinState, low: int, high: int, memory: BlockRows | None = None
-) -> BlockRows:
-    """Return the rows of a block, those before it filled in from the state there.
-
-    `memory` are rows of another block that are of no more use.
-    """
-    shape = PHASES + high - low, state.rows.shape[1]
-    if memory is None or len(memory.whole) < shape[0]:
-        memory = BlockRows(low, *(aligned_zeros(shape, state.rows.dtype) for _ in "abc"))
-    rows = BlockRows(low, *(part[: shape[0]] for part in memory[1:]))
-    for k in range(PHASES):
-        boundary = low - PHASES + k
-        rows.inside[k] = rows.whole[k] = state.rows[boundary % RECENT]
-        rows.codon_gaps[k] = state.codon_gaps[boundary % PHASES]
-    return rows

@@ -12,19 +12,22 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.cpu.state import SiteLists, lists_of
-from gpu_tools.sites.proteins.columns import ProteinColumns, columns_of
+from gpu_tools.sites.proteins.columns import columns_of
+from gpu_tools.sites.proteins.cpu.chain import FIND_END
+from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints, no_checkpoints
+from gpu_tools.sites.proteins.cpu.question import StoredBlocks
 from gpu_tools.sites.proteins.cpu.state import (
-    BlockRows,
     ProteinState,
-    block_rows,
+    StateSizes,
     fresh_state,
+    sizes_of,
     states_of,
 )
 from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_blocks
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES
-from gpu_tools.splicing.strip import by_column
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
@@ -45,97 +48,87 @@ class ProteinSweep:
     target : ndarray of uint8, shape (m,)
     table : SiteTable
     scoring : ProteinScoring
+    lists : SiteLists, optional
+        The sites of the table.
     score : int or None
         Score of the best chain, None if none scores more than no chain at all.
-    block : int
-        The first block in which a chain with this score ends.
-    best_exits : list of ndarray
-        The largest exits of each block, column by column.
+    begin : tuple of (int, int)
+        Where a traceback begins: what it looks for, see `gpu_tools.sites.proteins.cpu.chain`, and
+        in which block.
+    stored : StoredBlocks
+        Of all blocks.
     """
 
     codes: NDArray[np.uint8]
     target: NDArray[np.uint8]
     table: SiteTable
     scoring: ProteinScoring
-    lists: SiteLists = field(init=False)
+    lists: SiteLists | None = None
     columns: ProteinColumns = field(init=False)
     score: int | None = None
-    block: int = -1
-    blocks: list[tuple[int, int]] = field(default_factory=list)
-    states: list[ProteinState] = field(default_factory=list)
-    best_exits: list[NDArray] = field(default_factory=list)
+    begin: tuple[int, int] = (FIND_END, -1)
+    stored: StoredBlocks = field(init=False)
 
     def __post_init__(self):
-        self.lists = lists_of(self.codes, self.table)
+        if self.lists is None:
+            self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
         self.columns = columns_of(self.target, self.table, self.scoring, symbols)
-        rows, count = (
-            len(self.codes) + 1,
-            max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK)),
-        )
-        self.blocks = [(low, min(low + count, rows)) for low in range(0, rows, count)]
+
+    @property
+    def block(self) -> int:
+        """Boundaries of a block."""
+        return max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK))
+
+    @property
+    def sizes(self) -> StateSizes:
+        """The sizes of states."""
+        return sizes_of(self.table)
 
     def run(self, done: Callable[[int], None]) -> ProteinSweep:
         """Sweep all blocks; `done` is called with the nominal cells of some of them."""
-        state = fresh_state(self.table, self.columns)
+        state, rows = fresh_state(self.table, self.columns), len(self.codes) + 1
+        lows = np.arange(0, rows, self.block)
+        blocks = np.stack([lows, np.minimum(lows + self.block, rows)], axis=1)
+        ends = np.full((len(blocks), 2, self.columns.width), self.columns.none)
+        self.stored = StoredBlocks(0, states_of(state, len(blocks)), ends)
         best = nothing(self.table, len(self.target), self.scoring)
-        low, high = self.blocks[0]
-        each = max(_CELLS_PER_CALL // ((high - low) * self.columns.width), 1)
-        for first in range(0, len(self.blocks), each):
-            some = self.blocks[first : first + each]
-            saved = states_of(state, len(some))
-            ends = self._swept(state, some, saved)
-            scores = (ends[:, 0].astype(np.int64) - self.unlifting)[:, self.final].max(axis=1)
-            found = int(scores.argmax())
-            if scores[found] + self.table.last.usual > best:
-                best = self.score = int(scores[found]) + self.table.last.usual
-                self.block = first + found
-            self.states += [ProteinState(*(part[k] for part in saved)) for k in range(len(some))]
-            self.best_exits += list(ends[:, 1])
-            done((some[-1][1] - some[0][0]) * len(self.target))
+        each = max(_CELLS_PER_CALL // (self.block * self.columns.width), 1)
+        for first in range(0, len(blocks), each):
+            some = slice(first, first + each)
+            self._sweep(state, blocks[some], some)
+            found, score = self._best_end(ends[some, 0])
+            if score > best:
+                best = self.score = score
+                self.begin = FIND_END, first + found
+            done(int(blocks[some][-1, 1] - blocks[first, 0]) * len(self.target))
         return self
 
-    @property
-    def unlifting(self) -> NDArray[np.int64]:
-        """What H' of each column is above H."""
-        return self.scoring.gap_extend * np.arange(self.columns.width)
-
-    @property
-    def final(self) -> slice:
-        """The columns in which a chain may end."""
-        return slice(0 if self.scoring.free else len(self.target), len(self.target) + 1)
-
-    def rows_of(self, number: int, last: int, memory: BlockRows | None = None) -> BlockRows:
-        """Return the rows of a block up to a boundary, computed again.
-
-        They lie in `memory` if it is large enough, which is of no more use.
-        """
-        low, high = self.blocks[number]
-        high = min(high, last + 1)
-        state = self.states[number].copy()
-        rows = block_rows(state, low, high, memory)
-        self._swept(state, [(low, high)], record=rows[1:])
-        return rows
-
-    def _swept(
-        self, state: ProteinState, blocks: list[tuple[int, int]],
-        saved: ProteinState | None = None, record: tuple[NDArray, ...] | None = None,
-    ) -> NDArray:  # fmt: skip
-        """Carry a state over blocks; return the largest ends and exits of each, column by column.
-
-        `saved` takes the state before each block, `record` the rows of a single one.
-        """
-        columns, count = self.columns, len(blocks)
-        ends = np.full((2 * count, columns.width), columns.none)
-        if record is None:
-            record = (np.empty((0, columns.width), ends.dtype),) * PHASES
-        if saved is None:
-            saved = states_of(state, 0)
+    def _sweep(self, state: ProteinState, blocks: NDArray[np.int64], some: slice) -> None:
+        """Carry a state over some blocks, and store the state before each."""
+        saved = ProteinState(*(part[some] for part in self.stored.states))
+        none = np.empty((0, self.columns.width), self.columns.none.dtype)
         sweep_protein_blocks(
-            self.lists, columns, self.scoring.codons, state, saved,
-            ends.reshape(count, 2, columns.width), record, np.array(blocks, dtype=np.int64),
+            self.lists, self.columns, self.scoring.codons, state, saved, self.stored.ends[some],
+            (none,) * PHASES, blocks,
         )  # fmt: skip
-        return by_column(ends, columns.lanes).reshape(count, 2, columns.width)
+
+    def _best_end(self, ends: NDArray) -> tuple[int, int]:
+        """Return the first of some blocks with the best end of a chain, and its score."""
+        columns = np.arange(0 if self.scoring.free else len(self.target), len(self.target) + 1)
+        lifted = self.scoring.gap_extend * columns
+        scores = (ends[:, self.columns.place(columns)].astype(np.int64) - lifted).max(axis=1)
+        found = int(scores.argmax())
+        return found, int(scores[found]) + self.table.last.usual
+
+    @property
+    def blocks_again(self) -> int:
+        """Blocks that a traceback sweeps at a time to find the states before them."""
+        return 0
+
+    def checkpoints(self, part: int | None) -> Checkpoints:
+        """Return checkpoints, that before a part among them; there is none."""
+        return no_checkpoints(self.block)
 
 
 class BestSweep(NamedTuple):

@@ -114,7 +114,9 @@ def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blo
     ends : ndarray, shape (B, 2, W)
         Raised: the best ends of each block, the usual points left out, and its best exits.
     record : tuple of ndarray
-        `inside`, `whole` and `codon_gaps` of `BlockRows`, filled in; without rows, none are kept.
+        Three arrays of rows that are filled in, without rows if none are stored: H before exons may
+        be entered at a boundary, H behind, and chains that leave out the codon that ends there. Row
+        k is that of the boundary ``k - 3`` of the block; the first three are not filled in.
     blocks : ndarray of int64, shape (B, 2)
         The first boundary of each block, and the one behind it.
     """
@@ -239,7 +241,8 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             raise_ends(best_ends, rows, now * width, bonus, span, lanes)
         if recorded:
             put(inside, PHASES + i - low, rows, now, width, lanes, 0)
-        if i == next_donor:
+        leaves = i == next_donor
+        if leaves:
             score = np.int64(donor_scores[donor])
             place = counts[0] & (len(exit_rows) - 1)
             _leave(exits, place, rows, i, score, best_exits, lanes)
@@ -255,7 +258,8 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             here = simd.add(simd.load(start, k), begins)
             place = now * width + k
             simd.store(rows, place, simd.maximum(simd.load(rows, place), here))
-        _take_exits(
+        if leaves or i == next_acceptor:
+            _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
                 none, lanes,
             )  # fmt: skip
@@ -270,7 +274,8 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
                     )  # fmt: skip
             acceptor += 1
             next_acceptor = listed(acceptors, acceptor)
-        leave_residues_out(rows, now * width, gap_open, none, lanes, width)
+            # what else has joined the row has left residues out already
+            leave_residues_out(rows, now * width, gap_open, none, lanes, width)
         if recorded:
             put(whole, PHASES + i - low, rows, now, width, lanes, 0)
             put(kept_gaps, PHASES + i - low, codon_gaps, i % PHASES, width, lanes, 0)

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.gpu.launch import on_device, starts_of
-from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.gpu.packed_strips import twice
 from gpu_tools.sites.gpu.strips import NEVER_BYTE
-from gpu_tools.sites.proteins.gpu.checkpoints import columns_of_rows
 from gpu_tools.sites.proteins.gpu.job_table import (
     BORDERS,
     BOUNDARIES,
@@ -49,7 +47,7 @@ class ProteinLaunch:
         ]
         self.table[:, [COLUMNS, CELLS, BORDERS, CHECKPOINTS, ENDS]] = starts_of(sizes)
         _, cells, borders, checkpoints, ends = np.sum(sizes, axis=0).tolist()
-        self.inputs = [*self._plans(), on_device(columns)]
+        self.inputs = [*self._plans(), on_device([np.concatenate(columns)])]
         self.cells = cuda.device_array(cells, dtype=np.int32)
         self.borders = cuda.device_array(borders, dtype=np.int64)
         self.checkpoints = cuda.device_array(max(checkpoints, 1), dtype=np.int32)
@@ -91,16 +89,13 @@ class ProteinLaunch:
             made.append(own + job.bias + job.strand.table.last.usual)
         return made
 
-    def checkpoint(self, k: int, number: int) -> NDArray[np.int16]:
-        """Return the rows of a job's checkpoint, column by column; `number` counts from 1."""
-        job = self.jobs[k]
-        words = job.checkpoint_stride * job.strips
-        first = int(self.table[k, CHECKPOINTS]) + (number - 1) * words
+    def checkpoints_of(self, k: int, first: int, past: int) -> NDArray[np.int32]:
+        """Return the words of some of a job's checkpoints, a row each; they count from 1."""
+        words = self.jobs[k].checkpoint_words_each
+        begin = int(self.table[k, CHECKPOINTS])
+        own = self.checkpoints[begin + (first - 1) * words : begin + (past - 1) * words]
         with self._fetching:
-            host = self.checkpoints[first : first + words].copy_to_host()
-        # the first column is that of the strip before
-        parts = [columns_of_rows(own)[:, 1:] for own in host.reshape(job.strips, -1, WIDE * WARP)]
-        return np.concatenate(parts, axis=1)
+            return own.copy_to_host().reshape(-1, words)
 
 
 def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:

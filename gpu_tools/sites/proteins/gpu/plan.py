@@ -16,12 +16,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites.cpu.state import lists_of, most_pending, power_of_two
+from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.operations import RAISE
 from gpu_tools.sites.rising import most_operations, next_border, write_border
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
 
 FRAMES = 3
 STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED = (1 << k for k in range(5, 13))
@@ -58,8 +61,9 @@ CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
 AHEAD = 100
 """Boundaries that the kernel may read behind the last one."""
-_BLOCKS, _CHECKPOINTS = 4, 512
-"""Blocks between checkpoints, at least, and checkpoints of a strand, about, at most."""
+_BLOCKS, _CHECKPOINTS, _BYTES_OF_CHECKPOINTS = 4, 512, 1 << 26
+"""Blocks between checkpoints, at least; checkpoints of a strand, and the bytes of all those of a
+strip of columns, about, at most."""
 
 
 class ProteinPlan(NamedTuple):
@@ -107,7 +111,14 @@ class ProteinStrand:
     @property
     def every(self) -> int:
         """Boundaries between two checkpoints, whole blocks."""
-        return self.block * max(_BLOCKS, -(-len(self.codes) // (_CHECKPOINTS * self.block)))
+        fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
+        most = max(min(fit, _CHECKPOINTS), 1)
+        return self.block * max(_BLOCKS, -(-len(self.codes) // (most * self.block)))
+
+    @property
+    def rows_of_checkpoint(self) -> int:
+        """Rows of a checkpoint: three of each kind, slots, and those of exits."""
+        return 2 * FRAMES + self.n_slots + FRAMES * self.ring
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:
@@ -130,6 +141,18 @@ class ProteinStrand:
     def n_slots(self) -> int:
         """Slots of a strip."""
         return BEFORE + self.n_maxima + 1
+
+    @cached_property
+    def checkpoint_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """The rows of a checkpoint that wait, those before entries, and the first one of exits.
+
+        Those before entries are -1 for symbols that the strand lacks.
+        """
+        own = [0, *range(ONE, ONE + self.symbols), *range(TWO, TWO + self.symbols)]
+        groups = self.n_maxima // self.splits
+        before = np.full((groups, SPLITS), -1)
+        before[:, own] = 2 * FRAMES + BEFORE + np.arange(self.n_maxima).reshape(groups, -1)
+        return 2 * FRAMES + WAITING + np.arange(WAITS), before.ravel(), 2 * FRAMES + self.n_slots
 
     @property
     def possible(self) -> bool:

@@ -7,24 +7,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.sites.proteins.cpu.state import BlockRows, ProteinState, fresh_state, states_of
+from gpu_tools.sites.proteins.cpu.chain import FIND_BLOCK
+from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints
+from gpu_tools.sites.proteins.cpu.question import no_blocks
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
-from gpu_tools.sites.proteins.gpu.checkpoints import state_of
+from gpu_tools.sites.proteins.gpu.checkpoints import columns_in_rows
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
 
-
-class _ExitsOnDemand:
-    """The largest exits of blocks; a block that is asked for is swept first."""
-
-    def __init__(self, of_block: Callable[[int], NDArray]):
-        self._of_block = of_block
-
-    def __getitem__(self, number: int) -> NDArray:
-        return self._of_block(number)
+_BYTES_AT_A_TIME = 1 << 20
+"""Bytes of checkpoints, about, that are copied from a GPU at a time."""
 
 
 class ResumedSweep(ProteinSweep):
-    """A `ProteinSweep` that goes on from checkpoints, and computes blocks when they are needed.
+    """A `ProteinSweep` that goes on from checkpoints: blocks are computed when they are needed.
 
     Parameters
     ----------
@@ -33,57 +28,43 @@ class ResumedSweep(ProteinSweep):
         Score of the best chain.
     part : int
         The first part between checkpoints in which a chain with this score ends.
-    checkpoint : callable
-        Returns the rows of a checkpoint, column by column, given its number, from 1.
+    fetch : callable
+        Returns some checkpoints, given the number of the first one, from 1, and that behind the
+        last one: an array of int32, one row each.
     """
 
-    def __init__(self, job: ProteinJob, score: int, part: int, checkpoint: Callable):
+    def __init__(self, job: ProteinJob, score: int, part: int, fetch: Callable):
         strand = job.strand
-        super().__init__(strand.codes, job.target, strand.table, strand.scoring)
-        self._job, self._checkpoint = job, checkpoint
-        self.blocks = strand.blocks
-        self.states: dict[int, ProteinState] = {}
-        self._exits: dict[int, NDArray] = {}
-        self.best_exits = _ExitsOnDemand(self._exits_of)
-        self.score, self.block = score, self._block_with(score, part)
-
-    def rows_of(self, number: int, last: int, memory: BlockRows | None = None) -> BlockRows:
-        """Return the rows of a block up to a boundary."""
-        self._exits_of(number)
-        return super().rows_of(number, last, memory)
-
-    def _exits_of(self, number: int) -> NDArray:
-        if number not in self._exits:
-            self._sweep_part(number // self._blocks_of_part)
-        return self._exits[number]
+        super().__init__(strand.codes, job.target, strand.table, strand.scoring, strand.lists)
+        self._job, self._fetch, self.score, self._part = job, fetch, score, part
+        self.begin = FIND_BLOCK, part * self.blocks_again
+        self.stored = no_blocks(self.columns, self.sizes)
 
     @property
-    def _blocks_of_part(self) -> int:
-        return self._job.strand.every // self._job.strand.block
+    def block(self) -> int:
+        """Boundaries of a block."""
+        return self._job.strand.block
 
-    def _block_with(self, score: int, part: int) -> int:
-        """Return the first block of a part in which a chain with a score ends."""
-        found = np.flatnonzero(self._sweep_part(part) == score)
-        if not len(found):
-            raise ValueError("no chain of the part has the best score: the sweep is wrong")
-        return part * self._blocks_of_part + int(found[0])
+    @property
+    def blocks_again(self) -> int:
+        """Blocks between two checkpoints."""
+        return self._job.strand.every // self.block
 
-    def _sweep_part(self, part: int) -> NDArray[np.int64]:
-        """Sweep the blocks of a part; return the best end of each."""
-        first = part * self._blocks_of_part
-        blocks = self.blocks[first : first + self._blocks_of_part]
-        state = self._state_before(part)
-        saved = states_of(state, len(blocks))
-        ends = self._swept(state, blocks, saved)
-        values = (ends[:, 0].astype(np.int64) - self.unlifting)[:, self.final].max(axis=1)
-        for k in range(len(blocks)):
-            self.states[first + k] = ProteinState(*(rows[k] for rows in saved))
-            self._exits[first + k] = ends[k, 1]
-        return values + self.table.last.usual
+    def checkpoints(self, part: int | None) -> Checkpoints:
+        """Return the checkpoint before a part, or that where the best chain ends, and some more."""
+        job, last = self._job, self._part if part is None else part
+        words = job.checkpoint_words_each
+        first = max(last + 1 - max(_BYTES_AT_A_TIME // (4 * words), 1), 1)
+        cells = self._fetched(first, last + 1)
+        waiting, before, exits = job.strand.checkpoint_rows
+        return Checkpoints(
+            cells.view(np.int16).ravel(), first, len(cells), (2 * words, job.row_cells),
+            columns_in_rows(job.strips, job.checkpoint_stride, self.columns.width), job.bias,
+            waiting, before, exits,
+            job.strand.every, job.strand.block,
+        )  # fmt: skip
 
-    def _state_before(self, part: int) -> ProteinState:
-        if part == 0:
-            return fresh_state(self.table, self.columns)
-        boundary = part * self._job.strand.every
-        rows = self._checkpoint(part).astype(np.int64) + self._job.bias
-        return state_of(rows, boundary, self._job.strand, self.columns)
+    def _fetched(self, first: int, past: int) -> NDArray[np.int32]:
+        if past <= first:
+            return np.empty((0, self._job.checkpoint_words_each), np.int32)
+        return self._fetch(first, past)

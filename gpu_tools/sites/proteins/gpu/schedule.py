@@ -24,8 +24,6 @@ from gpu_tools.sites.proteins.gpu.strips import (
 )
 from gpu_tools.sites.proteins.limits import nothing
 
-TRACING_THREADS = 4
-
 
 class ProteinGpuOptions(NamedTuple):
     """Sizes that results do not depend on.
@@ -154,15 +152,14 @@ def _aligned(
             return finish(cases[k], None)
         (number, ends), job = parts[k, best], jobs[k][best]
 
-        def checkpoint(part: int):
+        def fetch(first: int, past: int):
             with cuda.gpus[gpu]:
-                return launch.checkpoint(number, part)
+                return launch.checkpoints_of(number, first, past)
 
         def sweep() -> ResumedSweep:
-            return ResumedSweep(job, scores[best], int(np.argmax(ends)), checkpoint)
+            return ResumedSweep(job, scores[best], int(np.argmax(ends)), fetch)
 
         return finish(cases[k], BestSweep(best, scores[best], sweep))
 
-    # chains are traced in much Python and little compiled code: many threads wait for each other
-    traced = map_on_threads(min(threads, TRACING_THREADS), finished, list(jobs))
+    traced = map_on_threads(threads, finished, list(jobs))
     return zip(jobs, traced, strict=True)

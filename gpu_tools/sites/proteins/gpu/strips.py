@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.packed_columns import WIDE
-from gpu_tools.sites.proteins.gpu.checkpoints import rows_of_checkpoint
 from gpu_tools.sites.proteins.gpu.job_table import ProteinJobNumbers
 from gpu_tools.sites.proteins.gpu.operations import HOT_SLOTS, MOST_CODONS
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
@@ -106,8 +105,17 @@ class ProteinJob:
     @property
     def checkpoint_stride(self) -> int:
         """Words of a strip's part of a checkpoint."""
-        rows = rows_of_checkpoint(self.strand.n_slots, self.strand.ring)
-        return rows * WIDE * WARP
+        return self.strand.rows_of_checkpoint * WIDE * WARP
+
+    @property
+    def checkpoint_words_each(self) -> int:
+        """Words of a checkpoint of all strips."""
+        return self.checkpoint_stride * self.strips
+
+    @property
+    def row_cells(self) -> int:
+        """Cells of a strip's row, two a word."""
+        return 2 * WIDE * WARP
 
     @property
     def ends(self) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.spliced.proteins.cpu.strand import CandidateSweep, TrackRows
 from gpu_tools.spliced.proteins.limits import may_begin
@@ -18,13 +19,17 @@ from gpu_tools.splicing.proteins.columns import begun, lifted_pairs
 from gpu_tools.splicing.proteins.rows import PHASES
 from gpu_tools.splicing.proteins.walk import (
     BEGIN,
-    INTRON,
+    INTRON_RUN,
     Cell,
     TracedProtein,
-    merged,
-    run_of,
+    add_moves,
+    add_run,
+    runs_in_order,
     walk,
 )
+
+_SPACE = 64
+"""Runs for which there is space at first."""
 
 
 class TracedCandidates(NamedTuple):
@@ -60,19 +65,21 @@ def trace(sweep: CandidateSweep) -> TracedCandidates:
     """Recover the best chain of a sweep."""
     tracer, best = _Tracer(sweep), sweep.best
     tracks, exit_ = sweep.candidates.tracks, _Exit(*best[1:])
-    exons, runs, intervals = [], [], []
+    exons, intervals, runs, count = [], [], np.empty((_SPACE, 2), np.int64), 0
     while True:
         exon = tracer.exon_before(exit_)
-        cell, steps, move = tracer.walked(exon)
+        cell, moves, move = tracer.walked(exon)
         start, end = int(tracks.starts[exon.track]), int(tracks.ends[exit_.end])
         intervals.append((start, end if intervals else end - best.back))
         exons.append(exon.number)
-        runs += steps
+        runs, count = add_moves(runs, count, moves, len(moves))
         if move == BEGIN:
             break
-        exit_, letter = tracer.exit_before(exon, cell)
-        runs.append((letter, start - int(tracks.ends[exit_.end])))
-    traced = TracedProtein(intervals[::-1], cell.column, best.column, list(merged(runs[::-1])))
+        exit_, phase = tracer.exit_before(exon, cell)
+        length = start - int(tracks.ends[exit_.end])
+        runs, count = add_run(runs, count, INTRON_RUN + phase, length)
+    found = runs_in_order(runs, count)
+    traced = TracedProtein(intervals[::-1], cell.column, best.column, found)
     return TracedCandidates(traced, exons[::-1], best.back > 0)
 
 
@@ -104,7 +111,7 @@ class _Tracer:
                 return _Exon(number, track, rows, Cell(boundary, exit_.column, value, inside))
         raise ValueError("no candidate explains the value of an exit: the sweep is wrong")
 
-    def walked(self, exon: _Exon) -> tuple[Cell, list[tuple[str, int]], int]:
+    def walked(self, exon: _Exon) -> tuple[Cell, NDArray[np.int64], int]:
         """Follow a path through a candidate, to its begin or to the codon an intron precedes."""
         sweep, rows, start = self.sweep, exon.rows, int(self.tracks.starts[exon.track])
         found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
@@ -113,15 +120,14 @@ class _Tracer:
             sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights, *exon.cell,
             found,
         )  # fmt: skip
-        steps = [run_of(int(kind), int(length)) for kind, length in found[:count]]
         cell = Cell(*map(int, numbers), bool(inside), bool(gap))
         begins = not cell.inside and cell.boundary == start and may_begin(self.tracks)[exon.track]
         if begins and cell.value == self.start[cell.column]:
             move = BEGIN
-        return cell, steps, move
+        return cell, found[:count], move
 
-    def exit_before(self, exon: _Exon, cell: Cell) -> tuple[_Exit, str]:
-        """Return the nearest exit that explains an entry, and the letter of its intron."""
+    def exit_before(self, exon: _Exon, cell: Cell) -> tuple[_Exit, int]:
+        """Return the nearest exit that explains an entry, and the phase of its intron."""
         sweep, scoring = self.sweep, self.sweep.scoring
         start, ends = int(self.tracks.starts[exon.track]), self.tracks.ends
         phase = (start - cell.boundary) % PHASES
@@ -136,4 +142,4 @@ class _Tracer:
         if not len(found):
             raise ValueError("no exit explains the value of an entry: the sweep is wrong")
         end = int(found[-1])
-        return _Exit(end, phase, column, int(values[end])), INTRON[phase]
+        return _Exit(end, phase, column, int(values[end])), phase
