@@ -150,3 +150,37 @@ def test_an_interrupt_while_the_program_is_imported():
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
     assert (ended.returncode, ended.stderr) == (130, b"gpu-tools: error: interrupted\n")
+
+
+READ_BY_NOBODY = [
+    ("local-align --query patterns.fa --subject base.fa --device cpu", "stdout stderr"),
+    ("match-exact --patterns patterns.fa --text base.fa --device cpu --quiet", "stdout"),
+    ("sequences cut --fasta base.fa --record chr1", "stdout"),
+    ("--help", "stdout"),
+]
+
+
+@pytest.mark.parametrize(("command", "streams"), READ_BY_NOBODY)
+def test_a_reader_that_is_gone_ends_the_command_quietly(folder, command, streams):
+    """As `head` leaves it, but certainly before the first line is written."""
+    read, written = os.pipe()
+    os.close(read)
+    to = dict.fromkeys(streams.split(), written)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "gpu_tools", *command.split()], timeout=120,
+        **{"stderr": subprocess.PIPE, **to}, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    os.close(written)
+    assert done.returncode in (1, 141)
+    lines = [line for line in (done.stderr or b"").splitlines() if b" %" not in line]
+    assert lines == []
+
+
+def test_the_first_line_is_what_the_reader_wanted(folder):
+    program = f"set -o pipefail; {sys.executable} -P -m gpu_tools exons"
+    (folder / "many.tsv").write_text("base\tstart\tend\n" + "chr1\t5\t9\n" * 20_000)
+    done = subprocess.run(
+        ["bash", "-c", f"{program} convert many.tsv --to bed | head -1"], capture_output=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, timeout=120,
+    )  # fmt: skip
+    assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")
