@@ -165,11 +165,10 @@ def test_a_reader_that_is_gone_ends_the_command_quietly(folder, command, streams
     """As `head` leaves it, but certainly before the first line is written."""
     read, written = os.pipe()
     os.close(read)
-    to = dict.fromkeys(streams.split(), written)
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "gpu_tools", *command.split()], timeout=120,
-        **{"stderr": subprocess.PIPE, **to}, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    to = {"stderr": subprocess.PIPE} | dict.fromkeys(streams.split(), written)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-P", "-m", "gpu_tools", *command.split()]
+    done = subprocess.run(words, timeout=120, env=environment, **to)
     os.close(written)
     assert done.returncode in (1, 141)
     lines = [line for line in (done.stderr or b"").splitlines() if b" %" not in line]
