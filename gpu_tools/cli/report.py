@@ -9,7 +9,7 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.files import check_writable, open_binary
 
 _FILES = {"multiple": True, "metavar": "FILE"}
 _NEEDED = ("altair", "vl_convert", "jinja2")
@@ -61,6 +61,9 @@ def command(
     The page is one file that needs no network and no server.
     """
     check_writable(output, igv)
+    if genome is not None:
+        with open_binary(genome):  # which figures read, or only IGV does
+            pass
     _check_installed()
     from gpu_tools.report.files import session_tracks
     from gpu_tools.report.findings import Extra, read_findings
@@ -71,12 +74,12 @@ def command(
     report, others = Report(findings, loci), tuple(map(Path, (*track, *annotation, *alignments)))
     session = Path(igv) if igv else None
     around = Surroundings(Path(output), title, others, session, genome is not None)
+    write_page(report, around)  # first: it reads the genome, which may fail
     if igv:
         tracks = session_tracks(findings.folder, others)
         write_session(igv, genome, tracks, _first_place(report))
     if figures:
         _write_figures(figures, report)
-    write_page(report, around)
     note(counted(len(report.drawn), "locus drawn", "loci drawn"))
 
 

@@ -168,8 +168,9 @@ def command(
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     check_writable(output, *alignments, *proteins.outputs)
-    files = CaseFiles(base, exons, targets or proteins.proteins, pairs, exons_format, regions)
-    if proteins.proteins:
+    targets_file = proteins.proteins if targets is None else targets
+    files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
+    if targets is None:
         default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
         scores["ends"] = "global" if default else scores["ends"]
         if site_model:

@@ -225,9 +225,12 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
 def _aligned(path: PathLike, text: dict, head: pysam.AlignmentHeader) -> pysam.AlignedSegment:
     try:
         with quiet_htslib():
-            return pysam.AlignedSegment.from_dict(text, head)
+            record = pysam.AlignedSegment.from_dict(text, head)
+        if not isinstance(dict(record.get_tags()).get("AS"), int):
+            raise ValueError("no score: the tag AS is missing or no integer")
     except ValueError as error:
         raise InputError(f"a broken record of BAM ({error})", path=path) from None
+    return record
 
 
 @contextmanager

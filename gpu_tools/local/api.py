@@ -54,7 +54,8 @@ def local_align(
     threads : int, optional
         Pairs that are searched at once, all cores that the process may use by default.
     progress : callable, optional
-        Called with the number of cells of each pair that is done.
+        Called with the number of cells that are done since its last call: once a pair, and on a
+        CPU also within a large one.
 
     Returns
     -------

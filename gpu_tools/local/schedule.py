@@ -13,6 +13,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.hardware.prefetch import prefetch
+from gpu_tools.hardware.progress import CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.local.anchors import score_reached
 from gpu_tools.local.cpu import score_pass as cpu
@@ -26,6 +27,8 @@ from gpu_tools.model.sequences import Sequence, reverse_complement
 
 BYTES_PER_BATCH = 1 << 30
 """Bytes of GPU memory for the score passes of one batch."""
+PART_OF_SCORES = 0.9
+"""Of a pair's progress: the score pass takes most of the time, the search behind it the rest."""
 TILES_IN_HOST_MEMORY = 1 << 20
 TILES_FROM_GPU = 1 << 24
 """Small tiles make the search for alignments short; on a GPU they cost nothing."""
@@ -78,26 +81,31 @@ def search_pairs(
 ) -> list[list[PairwiseAlignment]]:  # fmt: skip
     """Return the best alignments of each pair, in order.
 
-    A thread works on one pair at a time; `done` is called with the cells of each pair that is done.
+    A thread works on one pair at a time; `done` is called with the number of cells that are done
+    since its last call, of a large pair also within its score pass on the CPU.
     With GPUs, the score passes of the next batch run while threads search the batch before.
     """
     made = [make_pair(*pair, search.scoring, search.strands) for pair in pairs]
 
     def on_cpu(pair: SequencePair) -> list[PairwiseAlignment]:
-        return _finished(pair, _tiles_on_cpu(pair, search), search, done)
+        tally = CaseProgress(pair.cells, done)
+        return _finished(pair, _tiles_on_cpu(pair, search, tally), search, tally)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[list[PairwiseAlignment]]:
-        finish = partial(_finished, search=search, done=done)
         results = []
         for batch, tiles in prefetch(_from_gpus(made, search, ordinals), 1):
-            results += map_on_threads(threads, finish, batch, tiles)
+            tallies = [CaseProgress(pair.cells, done) for pair in batch]
+            results += map_on_threads(
+                threads, lambda pair, of_pair, tally: _finished(pair, of_pair, search, tally),
+                batch, tiles, tallies,
+            )  # fmt: skip
         return results
 
     return on_gpu_or_cpu(where, on_gpus, partial(map_on_threads, threads, on_cpu, made))
 
 
 def _finished(
-    pair: SequencePair, tiles: list[Tiles], search: LocalSearch, done: Callable[[int], None]
+    pair: SequencePair, tiles: list[Tiles], search: LocalSearch, tally: CaseProgress
 ) -> list[PairwiseAlignment]:
     """Return the k best alignments of all strands; ``+`` comes before ``-``."""
     streams = [
@@ -109,7 +117,7 @@ def _finished(
         as_result(pair, found, rank, strand)
         for rank, (found, strand) in enumerate(islice(best, search.k), start=1)
     ]
-    done(pair.cells)
+    tally.finish()
     return results
 
 
@@ -143,13 +151,16 @@ def _known_threshold(pair: SequencePair, threshold: Threshold, smallest: int) ->
     return threshold._replace(least=max(threshold.least, *map(score_reached, pair.problems)))
 
 
-def _tiles_on_cpu(pair: SequencePair, search: LocalSearch) -> list[Tiles]:
+def _tiles_on_cpu(pair: SequencePair, search: LocalSearch, tally: CaseProgress) -> list[Tiles]:
+    def done(cells: int) -> None:
+        tally.add(int(PART_OF_SCORES * cells) // len(pair.problems))
+
     sizes = search.sizes
     threshold = _known_threshold(pair, search.threshold, sizes.words_on_cpu)
     tiles = []
     for problem in pair.problems:
         side = side_on_cpu(problem, sizes.smallest_tile)
-        upper = cpu.score_pass(problem, side, threshold)
+        upper = cpu.score_pass(problem, side, threshold, done)
         tiles.append(Tiles(problem, side, upper, threshold.least, sizes))
     return tiles
 

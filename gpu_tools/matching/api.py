@@ -12,6 +12,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import Device, cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import GpuUntilItFails
 from gpu_tools.hardware.prefetch import prefetch
+from gpu_tools.hardware.progress import CaseProgress
 from gpu_tools.matching import approximate, exact, seeds
 from gpu_tools.matching.cpu.ends import Finder
 from gpu_tools.matching.cpu.exact import Searcher
@@ -31,6 +32,7 @@ PREFETCHED_BLOCKS = {"cpu": 2, "cuda": 32}
 """Text blocks that are made before they are searched: many while a GPU gets ready."""
 Texts = Iterable[Sequence | SequenceChunk]
 Progress = Callable[[int], None]
+REPORTS_PER_BLOCK = 100
 
 
 def match_exact(
@@ -270,9 +272,10 @@ def scan_approximate(
     made = text_blocks(texts, Context(before=before), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
         errors = seeds.most_errors(costs, patterns.matches, max_distance)
-        find = _find(Finder(probes, patterns.matches, costs, limits, count), errors, where)
+        finder = Finder(probes, patterns.matches, costs, limits, count)
+        find = _find(finder, errors, where)
         tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
-        reported = _reported(blocks, progress)
+        reported = _reported(blocks, progress, finder)
         if max_distance is None:
             yield approximate.best(reported, find, tracer)
         else:
@@ -315,9 +318,21 @@ def _find_by_recurrence(finder: Finder, where: Device) -> Find:
     return GpuUntilItFails(where, on_gpus, finder.find)
 
 
-def _reported(blocks: Iterable[TextBlock], progress: Progress | None) -> Iterator[TextBlock]:
-    """Yield text blocks; a block is reported as done when the next one is requested."""
+def _reported(
+    blocks: Iterable[TextBlock], progress: Progress | None, finder: Finder | None = None
+) -> Iterator[TextBlock]:
+    """Yield text blocks; a block is done when the next one is requested.
+
+    A finder tells also within a block how much of it is done.
+    """
     for text_block in blocks:
+        size = sum(part.end - part.begin for part in text_block.ranges)
+        tally = CaseProgress(size, progress or _ignore, size // REPORTS_PER_BLOCK)
+        if finder:
+            finder.done = tally.add
         yield text_block
-        if progress:
-            progress(sum(part.end - part.begin for part in text_block.ranges))
+        tally.finish()
+
+
+def _ignore(symbols: int) -> None:
+    """Report no progress."""

@@ -215,7 +215,7 @@ def facts(locus: DrawnLocus) -> str:
         return f"{place}. No chain is accepted; the best one is shown."
     targets = len({row.alignment.target for row in locus.rows})
     methods = len({method_of(row) for row in locus.rows})
-    by = " by each method" if methods > 1 else ""
+    by = f" by {methods} methods" if methods > 1 else ""
     more = f"; {locus.omitted} of lower scores are not drawn" if locus.omitted else ""
     return f"{place}, {counted(targets, 'accepted target')}{by}{more}."
 

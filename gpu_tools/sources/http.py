@@ -219,6 +219,8 @@ class Client:
             if "timed out" in str(error):  # within an answer, requests calls it this way
                 raise TemporaryError(f"no answer within {self.patience.timeout:g} s") from None
             raise TemporaryError("no connection, or it broke") from None
+        except UnicodeDecodeError:
+            raise FetchError("the server redirects to an address that is no text") from None
         except requests.RequestException as error:
             raise FetchError(f"cannot be requested ({type(error).__name__})") from None
 

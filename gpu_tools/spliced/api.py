@@ -50,7 +50,8 @@ def spliced_align(
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional
-        Called with the number of nominal cells of one or more cases when they are done.
+        Called with the number of nominal cells that are done since its last call: of one or more
+        cases, and on a CPU also within a large one.
     reading : {"any", "complete", "incomplete"}
         ``complete`` admits only chains that translate: ATG, whole codons, no stop codon but the
         last one. ``incomplete``: they may also begin and end with any other codon. The first and

@@ -39,6 +39,8 @@ BAD_INPUT = [
     "max-segments --sequence base.fa --scale scale2.tsv", "max-submatrix --matrix blank.tsv",
     "max-segments --sequence header.fa --scale gc",
     f"sequences fetch --source ncbi:NC_1:1-{DIGITS}",
+    "sequences fetch --source nowhere.fa --max-size 1e308",
+    f"{LIST} --targets=", "spliced-align --base base.fa --exons exons.tsv --proteins=",
 ]  # fmt: skip
 MORE_FILES = {
     "deep.json": "[" * 100_000 + "]" * 100_000,

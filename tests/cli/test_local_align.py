@@ -7,6 +7,7 @@ import pytest
 
 from gpu_tools.cli.common.pairwise import COLUMNS
 from gpu_tools.cli.main import main
+from gpu_tools.formats.alignments import dot_plot
 from gpu_tools.formats.alignments.dot_plot import path_of
 from gpu_tools.model.results import PairwiseAlignment
 
@@ -109,6 +110,14 @@ def test_dot_plots_of_two_queries(files, capsys):
     assert (files / "a.png").read_bytes().startswith(b"\x89PNG")
     rows = [line.split("\t") for line in (files / "out.tsv").read_text().splitlines()[1:]]
     assert {row[0] for row in rows} == {"q", "r"}
+
+
+def test_of_many_alignments_the_best_are_drawn(files, capsys, monkeypatch):
+    monkeypatch.setattr(dot_plot, "MOST_LINES", 2)
+    assert run("local-align", "--k", "9", "--dot-plot", "x.svg", "--output", "out.tsv") == 0
+    found = (files / "out.tsv").read_text().count("\n") - 1
+    assert f"q with s: the 2 best of {found} alignments are drawn" in capsys.readouterr().err
+    assert (files / "x.svg").read_text().count("stroke-linecap: round") == 2
 
 
 def test_statistics_add_columns(files, capsys):

@@ -150,3 +150,36 @@ def test_an_interrupt_while_the_program_is_imported():
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
     assert (ended.returncode, ended.stderr) == (130, b"gpu-tools: error: interrupted\n")
+
+
+READ_BY_NOBODY = [
+    ("local-align --query patterns.fa --subject base.fa --device cpu", "stdout stderr"),
+    ("match-exact --patterns patterns.fa --text base.fa --device cpu --quiet", "stdout"),
+    ("sequences cut --fasta base.fa --record chr1", "stdout"),
+    ("--help", "stdout"),
+]
+
+
+@pytest.mark.parametrize(("command", "streams"), READ_BY_NOBODY)
+def test_a_reader_that_is_gone_ends_the_command_quietly(folder, command, streams):
+    """As `head` leaves it, but certainly before the first line is written."""
+    read, written = os.pipe()
+    os.close(read)
+    to = {"stderr": subprocess.PIPE} | dict.fromkeys(streams.split(), written)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-P", "-m", "gpu_tools", *command.split()]
+    done = subprocess.run(words, timeout=120, env=environment, **to)
+    os.close(written)
+    assert done.returncode in (1, 141)
+    lines = [line for line in (done.stderr or b"").splitlines() if b" %" not in line]
+    assert lines == []
+
+
+def test_the_first_line_is_what_the_reader_wanted(folder):
+    program = f"set -o pipefail; {sys.executable} -P -m gpu_tools exons"
+    (folder / "many.tsv").write_text("base\tstart\tend\n" + "chr1\t5\t9\n" * 20_000)
+    done = subprocess.run(
+        ["bash", "-c", f"{program} convert many.tsv --to bed | head -1"], capture_output=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, timeout=120,
+    )  # fmt: skip
+    assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")

@@ -38,7 +38,10 @@ def test_recipe_asks_for_what_the_package_needs():
     python = Requirement(f"python{PROJECT['requires-python']}").specifier
     assert requirements(parts["run"]) == needed | {"python": python}
     extras = PROJECT["optional-dependencies"]
-    wanted = requirements(extras["report"] + extras["tracks"])
+    wanted = requirements(extras["report"] + extras["tracks"] + extras["cuda"])
+    build = tomllib.loads(text_of(ROOT / "pyproject.toml"))["build-system"]["requires"]
+    host = requirements(parts["host"])
+    assert {name: host[name] for name in requirements(build)} == requirements(build)
     constrained = requirements(parts["run_constrained"])
     assert {name: constrained[name] for name in wanted} == wanted
 

@@ -275,6 +275,18 @@ def test_a_broken_record_of_bam_is_an_error(tmp_path):
     assert not out.exists()
 
 
+def test_a_record_of_bam_without_score_is_an_error(tmp_path):
+    path, out = write_batches(tmp_path, ".bam", [ALIGNMENTS])[0], tmp_path / "out.bam"
+    with pysam.AlignmentFile(path) as bam:
+        head, (record, *_) = bam.header, bam
+    record.set_tag("AS", "x")
+    with pysam.AlignmentFile(tmp_path / "x.bam", "wb", header=head) as stream:
+        stream.write(record)
+    with pytest.raises(InputError, match=r"x.bam: a broken record of BAM \(no score"):
+        merge_bam([tmp_path / "x.bam"], out)
+    assert not out.exists()
+
+
 def test_a_table_of_one_column_has_no_cases(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("base\n")

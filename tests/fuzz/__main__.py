@@ -30,6 +30,8 @@ def main() -> int:
         print(f"input {each['input']}, {each['times']} times: {each['target']}\n{each['fault']}\n")
     print(f"{figures['inputs']} inputs in {figures['seconds']} s:", end=" ")
     print(f"{len(figures['findings'])} kinds of findings")
+    if figures["unfinished"]:
+        print(f"under way when the time was over: inputs {figures['unfinished']}")
     return bool(figures["findings"])
 
 

@@ -9,7 +9,9 @@ import re
 import signal
 import tempfile
 import time
+import traceback
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -25,10 +27,12 @@ LONGEST_WAIT = 300.0
 for one that does."""
 METHOD = "spawn"
 """How processes are started."""
-_SHORTEST_WAIT = 30.0
-"""The same once the time of the job is over."""
+_LAST_WAIT = 30.0
+"""Seconds after the time of a job until what is still being tried is ended, without a verdict."""
 _ROUND = 10_000
 _MORE_MEMORY = 4 * MOST_BYTES
+_NOTED = 70
+"""Exit code of a process that has noted why it ends."""
 
 
 class Job(NamedTuple):
@@ -109,20 +113,29 @@ class Trier:
 def work(job: Job, share: int, first: int, state, log: str) -> None:
     """Try a share of the inputs from one on; log what is wrong; tell which one is being tried."""
     bound_memory(_MORE_MEMORY)
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
         trier = Trier(job, Path(folder))
         try:
-            for number in range(first, job.inputs, job.processes):
-                state[share] = number
-                if job.seconds and time.monotonic() - start > job.seconds:
-                    return
-                if found := trier.faults(number):
-                    _note(log, number, trier.target(number), found)
-            state[share] = job.inputs + share
+            _try_share(job, trier, share, first, state, log)
+        except Exception:
+            number, what = state[share], f"the harness fails: {traceback.format_exc()}"
+            _note(log, number, trier.target(number), [what])
+            raise SystemExit(_NOTED) from None
         finally:
-            trier.close()
+            with suppress(Exception):  # what fails at the end is nothing that an input does
+                trier.close()
             os.chdir("/")
+
+
+def _try_share(job: Job, trier: Trier, share: int, first: int, state, log: str) -> None:
+    start = time.monotonic()
+    for number in range(first, job.inputs, job.processes):
+        state[share] = number
+        if job.seconds and time.monotonic() - start > job.seconds:
+            return
+        if found := trier.faults(number):
+            _note(log, number, trier.target(number), found)
+    state[share] = job.inputs + share
 
 
 def _note(log: str, number: int, target: str, found: list[str]) -> None:
@@ -140,7 +153,7 @@ class Watch:
         self.context = multiprocessing.get_context(METHOD)
         self.state = self.context.RawArray("q", job.processes)
         self.changed = [(0, 0.0)] * job.processes
-        self.start = time.monotonic()
+        self.start, self.unfinished = time.monotonic(), []
         self.running = [self._started(share, share) for share in range(job.processes)]
 
     def _started(self, share: int, first: int):
@@ -153,7 +166,7 @@ class Watch:
         return process
 
     def wait(self) -> int:
-        """Wait for all; return how many inputs were tried."""
+        """Wait for all; return how many inputs were tried to their end."""
         while any(process is not None for process in self.running):
             time.sleep(0.2)
             for share in range(self.job.processes):
@@ -169,26 +182,28 @@ class Watch:
         if process.exitcode is None:
             if number != self.changed[share][0]:
                 self.changed[share] = number, time.monotonic()
-            elif time.monotonic() - self.changed[share][1] > self._patience():
+            elif time.monotonic() - self.changed[share][1] > LONGEST_WAIT or self._late(_LAST_WAIT):
                 os.kill(process.pid, signal.SIGKILL)
             return
         code, self.running[share] = process.exitcode, None
         process.join()
+        if code == -signal.SIGKILL and self._late(_LAST_WAIT):
+            self.unfinished.append(number)
+            return
         if code:
             target = schedule(self.job)[number % len(schedule(self.job))]
             waited = time.monotonic() - self.changed[share][1]
-            hung = code == -signal.SIGKILL and waited > _SHORTEST_WAIT
+            hung = code == -signal.SIGKILL and waited > LONGEST_WAIT
             what = f"time: no end within {waited:.0f} s" if hung else f"crash: {code}"
-            _note(self.log, number, target, [what])
+            if code != _NOTED:
+                _note(self.log, number, target, [what])
             if not self._late():
                 self.running[share] = self._started(share, number + self.job.processes)
 
-    def _late(self) -> bool:
+    def _late(self, more: float = 0.0) -> bool:
+        """Tell whether the time of the job is over, and so many seconds more."""
         job = self.job
-        return bool(job.seconds) and time.monotonic() - self.start > job.seconds
-
-    def _patience(self) -> float:
-        return _SHORTEST_WAIT if self._late() else LONGEST_WAIT
+        return bool(job.seconds) and time.monotonic() - self.start > job.seconds + more
 
 
 def run(job: Job) -> dict:
@@ -197,13 +212,15 @@ def run(job: Job) -> dict:
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         log = Path(folder) / "findings"
         log.touch()
-        tried = Watch(job, log).wait()
+        watch = Watch(job, log)
+        tried = watch.wait()
         noted = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     names = schedule(job)
     by_target = Counter(names[k % len(names)] for k in range(tried))
     return {
         "inputs": tried, "seed": job.seed, "processes": job.processes,
         "seconds": round(time.monotonic() - start, 1), "findings": distinct(noted),
+        "unfinished": sorted(watch.unfinished),
         "inputs_by_target": dict(sorted(by_target.items())),
     }  # fmt: skip
 

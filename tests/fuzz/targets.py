@@ -84,7 +84,7 @@ report scores.tsv --genome base.fa --annotation genes.gff3 --candidates exons.ts
 """They draw, which takes seconds: few inputs."""
 NOT_FUZZED = {"check": "it reads nothing", "warm-up": "it reads nothing, and compiles for minutes"}
 FORBIDDEN = (
-    "show", "work", "index",
+    "show", "work", "index", "k",
     "output", "device", "alignments", "bed", "gff3", "report", "dot_plot", "shuffles", "threads",
     "quiet", "debug", "help", "figures", "igv", "provenance", "ncbi_url", "ensembl_url",
     "attempts", "timeout", "protein_sequences", "cds_sequences", "table", "targets_table",

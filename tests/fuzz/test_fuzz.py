@@ -117,12 +117,29 @@ def dies(job, share, first, state, log):
 
 def test_processes_that_crash_and_hang_are_noted_and_others_go_on(monkeypatch):
     monkeypatch.setattr(engine, "LONGEST_WAIT", 0.5)
-    monkeypatch.setattr(engine, "_SHORTEST_WAIT", 0.4)
     monkeypatch.setattr(engine, "work", dies)
     monkeypatch.setattr(engine, "METHOD", "fork")
     figures = engine.run(Job(8, seed=1, processes=2))
     assert figures["inputs"] == 8
     assert [each["fault"][:8] for each in figures["findings"]] == ["crash: 3", "time: no"]
+
+
+def test_a_harness_that_fails_says_why(monkeypatch):
+    monkeypatch.setattr(Trier, "faults", lambda *_: 1 / 0)
+    monkeypatch.setattr(engine, "METHOD", "fork")
+    figures = engine.run(Job(2, seed=1, processes=1, slow=False))
+    (found,) = figures["findings"]
+    assert found["times"] == 2
+    assert "ZeroDivisionError" in found["fault"]
+
+
+def test_what_is_under_way_when_the_time_is_over_is_no_finding(monkeypatch):
+    monkeypatch.setattr(engine, "_LAST_WAIT", 0.1)
+    monkeypatch.setattr(engine, "work", dies)
+    monkeypatch.setattr(engine, "METHOD", "fork")
+    figures = engine.run(Job(8, seed=1, processes=2, seconds=0.5))
+    assert (figures["unfinished"], figures["inputs"]) == ([3], 5)
+    assert [each["fault"] for each in figures["findings"]] == ["crash: 3"]
 
 
 def test_equal_findings_are_one():

@@ -23,7 +23,8 @@ RECEIVERS = ("process", "group", "job")
 _ON_SLURM = (
     "--workflow-profile", str(ROOT / "workflow" / "profiles" / "slurm"),
     "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
-    "--seconds-between-status-checks", "2", "--retries", "0", "--set-threads", "spliced_align=1",
+    "--seconds-between-status-checks", "2", "--retries", "0",
+    "--set-threads", "spliced_align=1", "site_align=1",  # the node may have no more
 )  # fmt: skip
 _OUTSIDE = ("logs", "benchmarks")
 """Folders of results that hold times."""
@@ -76,7 +77,7 @@ class WorkflowKiller:
         for _ in range(2):
             with tempfile.TemporaryDirectory(prefix="kills-") as name:
                 folder, start = prepared(Path(name)), time.monotonic()
-                if self._started(folder).wait(_LONGEST):
+                if self._ended(folder):
                     raise SystemExit((folder / "output.txt").read_text("utf-8", "replace")[-3000:])
                 self.seconds = time.monotonic() - start
                 found.append(results(folder))
@@ -110,6 +111,15 @@ class WorkflowKiller:
                 [*self.words, *more], cwd=folder, env=environment, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
+
+    def _ended(self, folder: Path, *more: str) -> int:
+        """Run Snakemake undisturbed; return its exit code, or -9 if it had to be ended."""
+        process = self._started(folder, *more)
+        try:
+            return process.wait(_LONGEST)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait()
 
     def _killed(self, process: subprocess.Popen, kill: Kill, rng: Random) -> bool:
         with suppress(subprocess.TimeoutExpired):
@@ -147,12 +157,12 @@ class WorkflowKiller:
 
     def _faults_of_rerun(self, folder: Path) -> tuple[list[str], bool]:
         unlocked = False
-        code = self._started(folder).wait(_LONGEST)
+        code = self._ended(folder)
         printed = (folder / "output.txt").read_text("utf-8", "replace")
         if code and "LockException" in printed:  # Snakemake itself demands it
             unlocked = True
-            self._started(folder, "--unlock").wait(_LONGEST)
-            code = self._started(folder).wait(_LONGEST)
+            self._ended(folder, "--unlock")
+            code = self._ended(folder)
         if code:
             printed = (folder / "output.txt").read_text("utf-8", "replace")
             return [f"the next run fails: {printed[-2000:]}"], unlocked

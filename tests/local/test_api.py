@@ -14,6 +14,7 @@ from gpu_tools import (
     local_align,
 )
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
+from gpu_tools.local.cpu import score_pass
 from tests.local.cases import PROTEIN, letters_of, random_pair, random_scoring, sequences
 
 
@@ -77,6 +78,15 @@ def test_many_pairs_keep_their_order():
     found = local_align(pairs, scoring, device="cpu", threads=2, progress=done.append)
     assert [best.score for (best,) in found] == [60, 20, 40]
     assert sorted(done) == [16, 64, 144]
+
+
+def test_progress_moves_within_a_large_pair(monkeypatch):
+    monkeypatch.setattr(score_pass, "CELLS_PER_REPORT", 1)
+    monkeypatch.setattr(score_pass, "watched", lambda call, done: (call(counter), done(1000))[0])
+    counter, done, scoring = np.zeros(1, np.int64), [], AffineScoring()
+    pair = sequences("ACGTTGCAAC" * 40, "ACGTTGCAAC" * 50, scoring)
+    local_align([pair], scoring, device="cpu", progress=done.append)
+    assert counter[0] == sum(done) == 400 * 500
 
 
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name != "PAM120"])

@@ -5,6 +5,7 @@ import pytest
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
+from gpu_tools.matching.cpu import ends
 from gpu_tools.matching.cpu import scan as cpu
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
@@ -164,6 +165,17 @@ def test_long_texts_on_many_threads_and_blocks(lengths):
         assert [(m.end, m.distance) for m in found] == [
             (end, value) for end, value in least.items() if value == best
         ]
+
+
+def test_progress_moves_within_a_block(monkeypatch):
+    monkeypatch.setattr(ends, "POSITIONS_PER_TASK", 100)
+    text, done = text_of(np.random.default_rng(3), "ACGT", 2000), []
+    match_approximate(
+        pattern_set({"p": "ACGTACGT", "q": text[50:250]}), encoded({"t": text}, "dna"),
+        max_distance=1, device="cpu", threads=2, progress=done.append,
+    )  # fmt: skip
+    assert sum(done) == len(text)
+    assert len(done) > 10
 
 
 def test_substitution_table():

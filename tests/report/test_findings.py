@@ -81,6 +81,12 @@ def test_a_table_without_accepted_chains_makes_a_page(results, tmp_path, n):
     assert "No chain is accepted." in page.read_text()
 
 
+def test_a_genome_that_is_missing_leaves_no_session(results, tmp_path):
+    options = ["--igv", str(tmp_path / "a.xml"), "--genome", str(tmp_path / "x.fa")]
+    assert main(["report", str(results), *options, "--output", str(tmp_path / "a.html")]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_without_scores_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no table of scores"):
         read_findings(tmp_path)

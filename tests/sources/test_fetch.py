@@ -375,6 +375,8 @@ def test_redirections(server, fetch, monkeypatch):
     """Another scheme is refused; a password is for its own host alone."""
     server.play("/file", status(302, Location="file:///etc/passwd"))
     assert fetch(f"{server.url}/file", code=1).endswith("cannot be requested (InvalidSchema)")
+    server.play("/odd", status(302, Location="\u00e9"))
+    assert fetch(f"{server.url}/odd", code=1).endswith("to an address that is no text")
     other = server.url.replace("127.0.0.1", "localhost")
     server.play("/x.fa", status(302, Location=f"{other}/y.fa"))
     server.play("/y.fa", ok(FASTA))

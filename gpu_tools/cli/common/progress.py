@@ -24,19 +24,27 @@ def progress(label: str, total: int, quiet: bool) -> Iterator[Callable[[int], No
         with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
             yield bar.update
     else:
-        yield _lines(label, total)
+        yield lines(label, total)
 
 
-def _lines(label: str, total: int) -> Callable[[int], None]:
-    start = time.monotonic()
-    state = {"done": 0, "next": start + SECONDS_BETWEEN_LINES}
+def lines(
+    label: str, total: int, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int], None]:
+    """Return a function that receives the units done since its last call and prints lines.
+
+    The time that is left counts from the first units on: what is before them may be compilation.
+    """
+    state = {"done": 0, "next": clock() + SECONDS_BETWEEN_LINES, "first": None}
 
     def update(done: int) -> None:
         state["done"] += done
-        now = time.monotonic()
+        now = clock()
+        if done and state["first"] is None:
+            state["first"] = now, state["done"]
         if now >= state["next"] or state["done"] >= total:
             state["next"] = now + SECONDS_BETWEEN_LINES
-            left = time_left(now - start, state["done"], total)
+            began, before = state["first"] or (now, 0)
+            left = time_left(now - began, state["done"] - before, total - before)
             click.echo(f"{label}: {100 * state['done'] // total} %{left}", err=True)
 
     return update

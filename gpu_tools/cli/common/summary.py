@@ -14,8 +14,11 @@ from gpu_tools.hardware.gpu_faults import has_given_way
 _NOTES = f"{__name__}.notes"
 _WRITTEN = (
     "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
+    "table", "targets_table", "protein_sequences", "cds_sequences", "summary", "show",
 )  # fmt: skip
 """Options that name files to write."""
+_READ = {"report": "alignments"}
+"""Options of the same names that name files to read, by command."""
 
 
 def counted(n: int, one: str, many: str = "") -> str:
@@ -44,7 +47,7 @@ def summed_up(context: click.Context, options: dict) -> Iterator[None]:
     notes = context.meta.pop(_NOTES, None)
     if notes and not options["quiet"]:
         parts = [", ".join(notes), *_device(options), _cost(time.monotonic() - start)]
-        click.echo(f"done: {'; '.join(parts + _files(options))}", err=True)
+        click.echo(f"done: {'; '.join(parts + _files(context.info_name, options))}", err=True)
 
 
 def _device(options: dict) -> list[str]:
@@ -59,7 +62,7 @@ def _cost(seconds: float) -> str:
     return f"{seconds:.1f} s, {memory:.2g} GB of memory"
 
 
-def _files(options: dict) -> list[str]:
-    values = (options.get(name) for name in _WRITTEN)
+def _files(command: str | None, options: dict) -> list[str]:
+    values = (options.get(name) for name in _WRITTEN if name != _READ.get(command))
     paths = [p for v in values if v for p in ((v,) if isinstance(v, str) else v) if p != "-"]
     return [f"written to {', '.join(paths)}"] if paths else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import astuple
 
 import click
@@ -68,7 +69,7 @@ def command(
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
     check_writable(output, provenance)
-    patience = Patience(attempts, timeout, most_bytes=int(max_size * GIB))
+    patience = Patience(attempts, timeout, most_bytes=int(min(max_size * GIB, sys.maxsize)))
     settings = Settings(ncbi_url, ensembl_url, flank, patience)
     fetched = fetch(source, output, settings)
     if provenance is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -10,8 +11,12 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.files import replaced_when_complete, suffix_of
 from gpu_tools.model.results import PairLoci, PairwiseAlignment
 
+_log = logging.getLogger(__name__)
+
 SUFFIXES = (".svg", ".png")
 MOST_PANELS = 64
+MOST_LINES = 5000
+"""Lines of a panel, those of the best alignments: more make no picture that can be read."""
 _ACROSS, _INCHES, _DOTS_PER_INCH = 4, 4.0, 120
 _COLOURS = {"+": "tab:blue", "-": "tab:orange"}
 Line = list[tuple[int, int]]
@@ -32,6 +37,7 @@ def write_dot_plot(
         same file.
     alignments : iterable of PairwiseAlignment
         The better an alignment, the thicker its line. Lines of the two strands slope differently.
+        Of more than `MOST_LINES` of a panel the best are drawn, and a warning says so.
     pairs : iterable of (str, str)
         Names of query and subject, in the order of the panels.
     loci : PairLoci
@@ -97,12 +103,23 @@ def _draw(alignments: list[PairwiseAlignment], pairs: list[tuple[str, str]], loc
     for panel in panels[len(pairs) :]:
         panel.set_axis_off()
     for panel, (query, subject) in zip(panels, pairs, strict=False):
-        panel_alignments = [a for a in alignments if (a.query, a.subject) == (query, subject)]
-        _draw_panel(panel, [loci.moved(a) for a in panel_alignments])
+        _draw_panel(panel, [loci.moved(a) for a in _best(alignments, query, subject)])
         columns, rows = loci.subjects[subject].bounds, loci.queries[query].bounds
         panel.set(xlabel=subject, ylabel=query, xlim=columns, ylim=rows[::-1])
         panel.tick_params(labelsize="small")
     return figure
+
+
+def _best(alignments: list[PairwiseAlignment], query: str, subject: str) -> list[PairwiseAlignment]:
+    """Return the alignments of a pair of sequences that are drawn."""
+    own = [a for a in alignments if (a.query, a.subject) == (query, subject)]
+    if len(own) > MOST_LINES:
+        _log.warning(
+            "%s with %s: the %d best of %d alignments are drawn",
+            query, subject, MOST_LINES, len(own),
+        )  # fmt: skip
+        own = sorted(own, key=lambda a: -a.score)[:MOST_LINES]
+    return own
 
 
 def _draw_panel(panel, alignments: list[PairwiseAlignment]) -> None:

@@ -11,6 +11,7 @@ less than the threshold. They hand on nothing, as if nothing had come in.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.progress import CELLS_PER_REPORT, watched
 from gpu_tools.local.cpu.vectors import (
     LONGEST_BLOCK,
     ZERO,
@@ -60,7 +62,10 @@ class Pruning(NamedTuple):
     columns: int
 
 
-def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArray[np.int32]:
+def score_pass(
+    problem: Problem, side: int, threshold: Threshold = ALL,
+    done: Callable[[int], None] | None = None,
+) -> NDArray[np.int32]:  # fmt: skip
     """Return upper bounds on the scores of each tile: the largest score, border tiles aside.
 
     Parameters
@@ -70,6 +75,8 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
         Side of a tile, a power of two.
     threshold : Threshold
         For which alignments they are bounds; what cannot be part of one is left out.
+    done : callable, optional
+        Called with the number of cells of a large problem that are done since its last call.
 
     Returns
     -------
@@ -80,7 +87,12 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
     window = Rectangle(0, rows, 0, columns)
     border = WindowBorder(np.zeros(columns + 1, np.int32), np.zeros(rows, np.int32))
     for costs in costs_that_fit(problem, np.int8, np.int16, np.int32):
-        most = bounds_of_window(problem, window, side, border, None, threshold, costs)
+
+        def bounds(counter: NDArray[np.int64], costs=costs) -> NDArray[np.int32]:
+            return bounds_of_window(problem, window, side, border, None, threshold, costs, counter)
+
+        small = done is None or rows * columns < CELLS_PER_REPORT
+        most = bounds(np.zeros(1, np.int64)) if small else watched(bounds, done)
         if most.size:
             break
     bits = 8 * costs.weights.dtype.itemsize
@@ -95,7 +107,7 @@ def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:
 
 
 @njit(cache=True, nogil=True)
-def bounds_of_window(problem, window, side, border, forbidden, threshold, costs):
+def bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter=None):
     """Return upper bounds on the scores of a window's tiles, none at all if `costs` is too narrow.
 
     Parameters
@@ -111,6 +123,8 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs)
     threshold : Threshold
         As in `score_pass`.
     costs : AffineCosts
+    counter : ndarray of int64, shape (1,), or None
+        Raised by the cells of each strip that is done.
 
     Returns
     -------
@@ -149,6 +163,8 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs)
             return largest[:0]
         _join_lanes(largest, most, first, block, side, zero)
         entering, following = following, entering
+        if counter is not None:
+            counter[0] += n_rows * min(lanes * block, n_columns - first)
         first += lanes * block
     return largest
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ class Finder:
     threads : int
     numbers : sequence of int, optional
         The probes to scan for, by number; all by default.
+    done : callable
+        Called with the number of text positions that are done since its last call, by any thread.
     """
 
     probes: list[Probe]
@@ -57,6 +59,7 @@ class Finder:
     limits: DistanceLimits
     threads: int
     numbers: Sequence[int] | None = None
+    done: Callable[[int], None] = field(default=lambda positions: None, repr=False)
 
     def __post_init__(self):
         self.patterns = np.array([probe.pattern for probe in self.probes])
@@ -122,12 +125,12 @@ class Finder:
         pad = self.matches.shape[1]
         interleaved = np.empty((warm + span.length) * lanes, np.min_scalar_type(pad))
         cpu.lay_out(codes, task.start, tuple(span), lanes, pad, interleaved)
-        return np.concatenate(
-            [
-                np.insert(self._rows(k, interleaved, span), [0, 0], (k, task.text_range), axis=1)
-                for k in task.probes
-            ]
-        )
+        found = [
+            np.insert(self._rows(k, interleaved, span), [0, 0], (k, task.text_range), axis=1)
+            for k in task.probes
+        ]
+        self.done((task.end - task.begin) * len(task.probes) // len(self.numbers))
+        return np.concatenate(found)
 
     def _rows(self, number: int, interleaved, span) -> NDArray[np.int64]:
         query, pattern = self.query(number), self.probes[number].pattern

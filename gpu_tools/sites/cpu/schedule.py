@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from threading import Lock
 
+from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.sweep import SweptStrand, strand_of, sweep
@@ -14,41 +15,6 @@ _log = logging.getLogger(__name__)
 
 COLUMNS_PER_STRIP = 256
 """A strip of a large case has at least so many target columns."""
-
-
-CELLS_PER_CALL = 1 << 28
-"""Progress is reported after so many cells of a case: some tenths of a second of one core."""
-
-
-class CaseProgress:
-    """Reports how many cells of a case are done; threads may share it.
-
-    Parameters
-    ----------
-    cells : int
-        Nominal cells of the case: the sum of what is reported.
-    done : callable
-        Called with the number of cells that are done since its last call.
-    """
-
-    def __init__(self, cells: int, done: Callable[[int], None]):
-        self.left, self.done, self.new, self.lock = cells, done, 0, Lock()
-
-    def add(self, cells: int) -> None:
-        """Count cells of a sweep."""
-        with self.lock:
-            self.new += cells
-            if self.new >= CELLS_PER_CALL:
-                self._report(self.new)
-
-    def finish(self) -> None:
-        """Report all cells that are left: the case is done."""
-        with self.lock:
-            self._report(self.left)
-
-    def _report(self, cells: int) -> None:
-        self.left, self.new = self.left - cells, 0
-        self.done(cells)
 
 
 def align_on_cpu(
@@ -78,7 +44,7 @@ def align_on_cpu(
     strands = SweptStrands(scoring.gap)
 
     def align(k: int, threads: int) -> None:
-        tally = CaseProgress(cases[k].cells, done or (lambda cells: None))
+        tally = CaseProgress(cases[k].cells, done or (lambda cells: None), CELLS_PER_REPORT)
         results[k] = finish(cases[k], *_best_strand(cases[k], strands, scoring, threads, tally))
         tally.finish()
 
@@ -126,7 +92,7 @@ def _best_strand(
         strand, target = strands.of(case, name), case.target.codes
         strips = max(min(share, len(target) // COLUMNS_PER_STRIP), 1)
         strips = strips if strand.table.stops is None else 1
-        return sweep(strand, target, scoring, strips, tally.add, CELLS_PER_CALL // 4)
+        return sweep(strand, target, scoring, strips, tally.add, CELLS_PER_REPORT // 4)
 
     sweeps = zip(names, map_on_threads(threads, swept, names), strict=True)
     found = [(name, each) for name, each in sweeps if each.score is not None]

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.progress import CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.sites.api import SiteCase, read_strands
-from gpu_tools.sites.cpu.schedule import CaseProgress
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.cpu.strand import BestSweep, ProteinSweep
 from gpu_tools.sites.proteins.cpu.traceback import trace

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.memory import check_memory
+from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChains
@@ -90,14 +91,13 @@ def align_on_cpu(
 
     def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
         found.others[k] = finish(prepared, swept)
-        report(prepared.cells)
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         table, *parts = cpu_jobs.align_cases(cases, terms, lifted, numbers)
         found.add(columns.jobs.take(table[:, cpu_jobs.JOB]), _chains(table, *parts))
         report(int(columns.cells[numbers].sum()))
 
-    _run(columns, scoring, threads, sizes, align, conclude)
+    _run(columns, scoring, threads, sizes, align, conclude, report)
     return found
 
 
@@ -153,12 +153,14 @@ def _run(
     sizes: WorkSizes,
     align: Callable[[AllCases, Terms, NDArray[np.int64]], None],
     conclude: Callable[[int, PreparedCase, list[Swept]], None],
+    report: Callable[[int], None] = lambda cells: None,
 ) -> None:
     """Have threads align all cases that have a candidate.
 
     Cases that are large, and more than a thread's share of the work, come first: one after the
     other, each cut into strips of its target for all threads. The others are aligned side by side,
-    in chunks. `conclude` is called with a large case's number and its sweeps.
+    in chunks. `conclude` is called with a large case's number and its sweeps, `report` with the
+    nominal cells of a part of it.
     """
     check_rows(columns)
     bonus = scoring.exon_bonus(columns.strands.scores)
@@ -166,7 +168,9 @@ def _run(
     large = _large_cases(columns, threads, sizes)
     prepare = Preparation(scoring)
     for k in np.flatnonzero(large).tolist():
-        conclude(k, *_sweep_large(columns.cases[k], prepare, threads, sizes))
+        tally = CaseProgress(int(columns.cells[k]), report, CELLS_PER_REPORT)
+        conclude(k, *_sweep_large(columns.cases[k], prepare, threads, sizes, tally))
+        tally.finish()
     cases = AllCases(columns.strands, columns.jobs, columns.first_jobs, columns.targets, bonus)
     small = ~large & (np.diff(columns.first_jobs) > 0)
     _log.info(
@@ -204,21 +208,28 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, threads: int) -> NDArray[np
 
 
 def _large_cases(columns: CaseColumns, threads: int, sizes: WorkSizes) -> NDArray[np.bool_]:
-    """Tell of each case whether it is large, and more than a thread's share of the work."""
-    share = -(-int(columns.cells.sum()) // threads)
+    """Tell of each case whether it is large, and more than a thread's share of the work.
+
+    A thread alone has nothing to share: it sweeps all large cases so, and reports on the way.
+    """
+    share = -(-int(columns.cells.sum()) // threads) if threads > 1 else 0
     return columns.cells > max(share, sizes.cells_for_strips)
 
 
 def _sweep_large(
-    case: Case, prepare: Preparation, threads: int, sizes: WorkSizes
+    case: Case, prepare: Preparation, threads: int, sizes: WorkSizes, tally: CaseProgress
 ) -> tuple[PreparedCase, list[Swept]]:
     """Sweep the strands of a case side by side, each in strips of its target."""
     prepared, target, scoring = prepare(case), case.target.codes, prepare.scoring
     share = threads // len(prepared.graphs)
     strips = max(min(share, len(target) // sizes.columns_per_strip), 1)
+    cells = prepared.cells // len(prepared.graphs)
 
     def swept(graph) -> Swept:
-        rows = sweep(graph, target, scoring, strips, sizes.steps_per_block)
+        rows = sweep(
+            graph, target, scoring, strips, sizes.steps_per_block,
+            lambda part: tally.add(int(part * cells)),
+        )  # fmt: skip
         return Swept(graph, rows, target, scoring)
 
     return prepared, map_on_threads(threads, swept, prepared.graphs)

@@ -9,6 +9,7 @@ on several threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -237,6 +238,7 @@ def sweep(
     scoring: SplicedScoring,
     threads: int = 1,
     steps_per_block: int = STEPS_PER_BLOCK,
+    done: Callable[[float], None] | None = None,
 ) -> Sweep:
     """Sweep one strand of one case.
 
@@ -251,6 +253,8 @@ def sweep(
         Threads that share the work, each with a strip of its own.
     steps_per_block : int
         Steps after which a strip lets the next one follow.
+    done : callable, optional
+        Called with the part of the sweep that is done since its last call, 1 in all.
 
     Returns
     -------
@@ -273,9 +277,12 @@ def sweep(
     width = columns // threads
     strips = [_lay_out_strip(target, 1 + k * width, width, terms) for k in range(threads)]
 
+    n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
+
     def block(k: int, steps: tuple[int, int]) -> None:
         _run_steps(stream, strips[k], result, *borders[k : k + 2], terms.weights, steps)
+        if done and k + 1 == threads:
+            done((steps[1] - steps[0]) / n_steps)
 
-    n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
     run_strips(block, threads, blocks_of(n_steps, steps_per_block))
     return result

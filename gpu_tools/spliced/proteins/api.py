@@ -8,6 +8,7 @@ from threading import Lock
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.progress import CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
@@ -72,7 +73,7 @@ def protein_spliced_align(
     threads : int, optional
         Threads, by default all.
     progress : callable, optional
-        Called with the number of nominal cells of a case when it is done.
+        Called with the number of nominal cells that are done since its last call.
 
     Returns
     -------
@@ -112,9 +113,9 @@ def protein_spliced_align(
     aside = max(threads // max(len(cases), 1), 1)
 
     def align(k: int) -> ProteinAlignment:
-        result = _aligned(cases[k], known, scoring, aside)
-        if progress:
-            progress(result.cells)
+        tally = CaseProgress(cases[k].cells, progress or (lambda cells: None))
+        result = _aligned(cases[k], known, scoring, aside, tally)
+        tally.finish()
         return result
 
     order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
@@ -147,12 +148,16 @@ class _KnownCandidates:
 
 
 def _aligned(
-    case: ListedProteinCase, known: _KnownCandidates, scoring: ProteinScoring, threads: int
-) -> ProteinAlignment:
+    case: ListedProteinCase, known: _KnownCandidates, scoring: ProteinScoring, threads: int,
+    tally: CaseProgress,
+) -> ProteinAlignment:  # fmt: skip
     strands = known.of(case)
+    cells = case.cells // max(len(strands), 1)
 
     def swept(strand: str) -> CandidateSweep:
-        return CandidateSweep(strands[strand], case.target.codes, scoring)
+        return CandidateSweep(
+            strands[strand], case.target.codes, scoring, lambda part: tally.add(int(part * cells))
+        )
 
     sweeps = dict(zip(strands, map_on_threads(threads, swept, strands), strict=True))
     # the first of equals: + before -

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_tools.cli.common.progress import time_left
+from gpu_tools.cli.common.progress import lines, time_left
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,13 @@ from gpu_tools.cli.common.progress import time_left
 )
 def test_the_rest_takes_as_long_as_what_is_done(seconds, done, total, text):
     assert time_left(seconds, done, total) == text
+
+
+def test_compilation_does_not_count_for_what_is_left(capsys):
+    times = iter((0, 30, 40, 50, 60))
+    update = lines("aligning", 100, lambda: next(times))
+    for done in (0, 20, 20, 60):
+        update(done)
+    assert capsys.readouterr().err.splitlines() == [
+        "aligning: 0 %", "aligning: 20 %", "aligning: 40 %, about 30 s left", "aligning: 100 %",
+    ]  # fmt: skip

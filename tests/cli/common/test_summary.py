@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from gpu_tools.cli.common.summary import _files
 from gpu_tools.cli.main import main
 
 
@@ -61,3 +62,9 @@ def test_the_log_says_why_it_is_this_device(monkeypatch, tmp_path, capsys):
     finally:
         logging.getLogger("gpu_tools").setLevel("WARNING")
     assert "info: device cpu (as asked for), 1 threads of the CPU\n" in capsys.readouterr().err
+
+
+def test_files_that_are_read_are_not_written():
+    options = {"output": "o", "alignments": ("a",), "table": "t"}
+    assert _files("annotate", options) == ["written to o, a, t"]
+    assert _files("report", options) == ["written to o, t"]

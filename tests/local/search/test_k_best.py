@@ -1,5 +1,7 @@
 """The k best alignments against their naive definition, and their properties."""
 
+from random import Random
+
 import numpy as np
 import pytest
 
@@ -170,3 +172,18 @@ def test_scores_equal_those_of_filling_everything_again(seed):
         assert f.score == cells.max()
         assert np.subtract(f.end, 1).tolist() == np.argwhere(cells == f.score)[0].tolist()
         used.add(f.start, f.cigar)
+
+
+def test_forbidden_pairs_stay_sorted():
+    random, used, expected = Random(1), ForbiddenPairs(), set()
+    for _ in range(40):
+        start = random.randrange(30), random.randrange(30)
+        lengths = random.choices(range(1, 5), k=5)
+        cigar = tuple(zip("=DXI=", lengths, strict=True))
+        new = set(zip(*(part.tolist() for part in aligned_pairs(start, cigar)), strict=True))
+        if not new & expected:
+            used.add(start, cigar)
+            expected |= new
+    pairs = list(zip(*(part.tolist() for part in used.pairs), strict=True))
+    assert pairs == [(-1, -1), *sorted(expected), (2**31 - 1, 2**31 - 1)]
+    assert len(expected) > 100

@@ -117,7 +117,8 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
 @pytest.mark.parametrize(
     ("threads", "least", "expected"),
     [
-        (1, 500, False),  # one thread has nothing to share
+        (1, 500, True),  # one thread has nothing to share, but reports on the way
+        (1, 600, False),
         (2, 500, True),
         (2, 600, False),  # not large
     ],
@@ -206,6 +207,17 @@ def test_what_progress_raises_is_raised_and_ends_the_call():
     for threads in (1, 3):
         with pytest.raises(KeyboardInterrupt):
             spliced_align(made, device="cpu", threads=threads, progress=stop)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_moves_within_a_large_case(threads, monkeypatch):
+    monkeypatch.setattr(schedule, "CELLS_PER_REPORT", 100)
+    sizes = schedule.WorkSizes(columns_per_strip=10, cells_for_strips=0, steps_per_block=20)
+    example = cases.Example("ACGTTGCA" * 30, "ACGTTGCA" * 8, [(0, 200), (20, 100)])
+    columns, reported = case_columns([example.case()]), []
+    schedule.align_on_cpu(columns, SplicedScoring(), threads, reported.append, sizes)
+    assert sum(reported) == columns.cells[0]
+    assert len(reported) > 5
 
 
 def test_without_cases_or_candidates():

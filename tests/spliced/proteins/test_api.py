@@ -1,16 +1,20 @@
 """Proteins in list mode: equal to the definition, and alignments that re-score."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from gpu_tools import ExonSet, InputError, ScoringError, Sequence
+from gpu_tools.hardware.progress import CaseProgress
 from gpu_tools.model.exon_set import ANY_PHASE
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.scoring import SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
+from gpu_tools.spliced.proteins import api
 from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
+from gpu_tools.spliced.proteins.cpu import strand
 from tests import cases
 from tests.oracles import listed_proteins as oracle
 from tests.sites.proteins.test_api import (
@@ -186,6 +190,23 @@ def test_many_cases_on_threads():
     assert [r.target for r in results] == [t.name for t in targets]
     assert results == [protein_spliced_align([c], SCORING, device="cpu")[0] for c in made]
     assert sum(done) == sum(case.cells for case in made)
+
+
+def test_a_sweep_in_parts_is_the_same_and_reported(monkeypatch):
+    text, exons, _ = listed()
+    expected = align(text, PROTEIN, exons, SCORING)
+    monkeypatch.setattr(strand, "CELLS_PER_CALL", 1)
+    monkeypatch.setattr(api, "CaseProgress", partial(CaseProgress, least=1))
+    base, target = Sequence.from_text("b", text), ProteinSequence.from_text("p", PROTEIN)
+    made, done = ListedProteinCase(base, target, exons), []
+    (found,) = protein_spliced_align([made], SCORING, device="cpu", progress=done.append)
+    assert (found.chain, found.score, found.cigar) == (
+        expected.chain,
+        expected.score,
+        expected.cigar,
+    )
+    assert sum(done) == made.cells
+    assert len(done) > 1
 
 
 def test_bad_input():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,9 @@ from gpu_tools.spliced.proteins.tracks import Candidates
 from gpu_tools.splicing.proteins.columns import ProteinColumns, lay_out
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
 from gpu_tools.splicing.strip import aligned_full, by_column, by_lane
+
+CELLS_PER_CALL = 1 << 28
+"""A call of compiled code sweeps about so many cells: some tenths of a second."""
 
 
 class ChainEnd(NamedTuple):
@@ -51,29 +56,36 @@ class TrackRows(NamedTuple):
 
 @dataclass
 class CandidateSweep:
-    """Candidates and a protein, swept; some candidate may begin a chain."""
+    """Candidates and a protein, swept; some candidate may begin a chain.
+
+    `done` is called with the part of the sweep that is done since its last call, 1 in all.
+    """
 
     candidates: Candidates
     target: NDArray[np.uint8]
     scoring: ProteinScoring
+    done: InitVar[Callable[[float], None]] = lambda part: None
     columns: ProteinColumns = field(init=False)
     exits: NDArray = field(init=False)
     entries: NDArray = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self, done: Callable[[float], None]):
         codes, tracks = self.candidates.codes, self.candidates.tracks
         limits = protein_limits(tracks, self.target, self.scoring)
         symbols = int(codes.max(initial=0)) + 1
         self.columns = lay_out(self.target, self.scoring, symbols, limits)
         self.exits = self._rows(EXITS * len(tracks.ends))
         self.entries = self._rows(PHASES * len(tracks.starts))
-        self._sweep(-1, (self.exits[:0], self.exits[:0]))
+        work, nothing = self._rows(SPLITS + RECENT + PHASES), (self.exits[:0], self.exits[:0])
+        lengths = tracks.lasts - tracks.starts + 1
+        for first, past in _parts(lengths * self.columns.width):
+            self._sweep((first, past), work, nothing)
+            done(lengths[first:past].sum() / lengths.sum())
 
-    def _sweep(self, only: int, record: tuple[NDArray, NDArray]) -> None:
+    def _sweep(self, part: tuple[int, int], work: NDArray, record: tuple[NDArray, NDArray]) -> None:
         sweep_tracks(
-            self.candidates.codes, self.candidates.tracks, only, self.columns, self.scoring.codons,
-            self.scoring.intron_penalty, self.exits, self.entries,
-            self._rows(SPLITS + RECENT + PHASES), record,
+            self.candidates.codes, self.candidates.tracks, part, self.columns, self.scoring.codons,
+            self.scoring.intron_penalty, self.exits, self.entries, work, record,
         )  # fmt: skip
 
     def _rows(self, count: int) -> NDArray:
@@ -107,7 +119,16 @@ class CandidateSweep:
         tracks = self.candidates.tracks
         count = PHASES + int(tracks.lasts[track] - tracks.starts[track]) + 1
         whole, gaps = self._rows(count), self._rows(count)
-        self._sweep(track, (whole, gaps))
+        work = self._rows(SPLITS + RECENT + PHASES)
+        self._sweep((track, track + 1), work, (whole, gaps))
         inside = whole.copy()
         inside[PHASES] = self.columns.none
         return TrackRows(inside, whole, gaps)
+
+
+def _parts(cells: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut tracks, by their cells, into ranges for calls of compiled code."""
+    past = np.cumsum(cells)
+    numbers = past // CELLS_PER_CALL
+    bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(cells)]
+    return list(pairwise(bounds))

@@ -34,16 +34,16 @@ BEFORE_STOP = PHASES
 
 
 @njit(cache=True, nogil=True)
-def sweep_tracks(codes, tracks, only, columns, codons, penalty, exits, entries, work, record):
-    """Sweep all tracks of a strand, or one of them again to record its rows.
+def sweep_tracks(codes, tracks, part, columns, codons, penalty, exits, entries, work, record):
+    """Sweep tracks of a strand behind those before them, or one again to record its rows.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n,)
         The strand's nucleotides in reading direction.
     tracks : ProteinTracks
-    only : int
-        The track to be recorded, -1 for the sweep of all.
+    part : tuple of (int, int)
+        The first track, and the one behind the last.
     columns : ProteinColumns
     codons : ndarray of uint8, shape (5, 5, 5)
         Rows of the profile.
@@ -54,19 +54,19 @@ def sweep_tracks(codes, tracks, only, columns, codons, penalty, exits, entries, 
     entries : ndarray, shape (3 * T, W)
         The rows with which tracks begin: raised by the sweep, `none` before.
     work : ndarray, shape (SPLITS + RECENT + PHASES, W)
-        Of the type of cells, all `none`.
+        Of the type of cells: all `none`, or as the part before has left it.
     record : tuple of ndarray
-        Filled in for one track: rows of H and of chains that leave a codon out, from the fourth on
-        the row of the track's first boundary.
+        Empty, or filled in for one track: rows of H and of chains that leave a codon out, from the
+        fourth on the row of the track's first boundary.
     """
     before, rows, gaps = work[:SPLITS], work[SPLITS : SPLITS + RECENT], work[SPLITS + RECENT :]
-    first, past = (0, len(tracks.starts)) if only < 0 else (only, only + 1)
-    taken = 0
+    first, past = part
+    again, taken = len(record[0]) > 0, tracks.before[first - 1] if first else 0
     for track in range(first, past):
-        while only < 0 and taken < tracks.before[track]:
+        while not again and taken < tracks.before[track]:
             _take(before, exits, taken, tracks.ends[taken], codes, codons, columns, -penalty)
             taken += 1
-        if only < 0:
+        if not again:
             _enter(entries, track, before, codes, codons, tracks, columns)
         _sweep_track(codes, tracks, track, columns, codons, entries, rows, gaps, exits, record)
 
