@@ -14,6 +14,7 @@ from gpu_tools.hardware.gpu_faults import has_given_way
 _NOTES = f"{__name__}.notes"
 _WRITTEN = (
     "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
+    "histograms",
 )  # fmt: skip
 """Options that name files to write."""
 
