@@ -36,8 +36,8 @@ STRANDS = 2
 """Site mode tries both."""
 STRIP = 512
 """Columns of a strip of site mode on a GPU."""
-_SITE_COLUMNS_16 = 10_000
-"""Above so many symbols of a target cells of site mode often need 32 bits."""
+_SITE_COLUMNS_16 = 4_600
+"""Above so many symbols of a target cells of site mode need 32 bits, with the command's scores."""
 LANES = 32
 """Lanes of a warp, and columns of a chunk of list mode on a GPU."""
 
