@@ -20,9 +20,12 @@ from gpu_tools.estimate.model import (
     STRANDS,
     CaseWork,
     case_work,
+    site_features,
     site_strips,
+    site_threads,
 )
 from gpu_tools.estimate.parallelism import StrandParallelism
+from gpu_tools.sites.api import SiteCase
 from gpu_tools.spliced.case import Case
 from gpu_tools.splicing.strip import padded
 
@@ -174,7 +177,36 @@ def estimated_seconds(
         As `spliced_estimate` does.
     """
     work = cases if isinstance(cases, CaseWork) else case_work(cases)
-    return figures.together(mode, work.features[mode, figures.kind], threads)
+    features = work.features[mode, figures.kind]
+    return figures.together(mode, features, threads, work.threads[mode])
+
+
+def expected_seconds(cases: Sequence, kind: str, threads: int) -> float | None:
+    """Estimate how long one call with all cases takes, whichever mode they are of.
+
+    Parameters
+    ----------
+    cases : sequence of Case or SiteCase
+    kind : {"cpu", "gpu"}
+    threads : int
+
+    Returns
+    -------
+    float or None
+        Seconds; None if there is no model of such cases: proteins, and chains that translate.
+    """
+    figures = device_figures(kind)
+    if all(type(case) is Case for case in cases):
+        return estimated_seconds(cases, figures, LIST, threads)
+    if not all(_is_plain_site_case(case) for case in cases):
+        return None
+    lengths = np.array([[len(case.base), len(case.target)] for case in cases]).T
+    features = site_features(*lengths)[kind]
+    return figures.together(SITE, features, threads, site_threads(lengths[1]))
+
+
+def _is_plain_site_case(case) -> bool:
+    return type(case) is SiteCase and all(table.stops is None for table in case.tables.values())
 
 
 def _parallelism(case: Case, strands: tuple[StrandParallelism, ...]) -> dict:

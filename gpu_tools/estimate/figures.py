@@ -60,11 +60,13 @@ class DeviceFigures:
         """
         return self.seconds[mode][CALL] + features @ self._weights(mode)
 
-    def together(self, mode: str, features: NDArray[np.float64], threads: int = 1) -> float:
+    def together(
+        self, mode: str, features: NDArray[np.float64], threads: int = 1, shared=1
+    ) -> float:
         """Return the seconds of one call that has all cases.
 
-        On a CPU threads share the cases, but no case. A GPU works on the critical paths of all
-        cases at the same time.
+        On a CPU threads share the cases, and few of them a case. A GPU works on the critical paths
+        of all cases at the same time.
 
         Parameters
         ----------
@@ -72,13 +74,16 @@ class DeviceFigures:
         features : ndarray of float64, shape (C, F)
         threads : int
             Threads of a CPU.
+        shared : int or ndarray of int64, shape (C,)
+            How many threads can share a case.
         """
         if not len(features):
             return 0.0
         own, weights = self.seconds[mode], self._weights(mode)
         if self.kind == CPU:
             each = features @ weights
-            return own[CALL] + max(float(each.max()), float(each.sum()) / threads)
+            alone = each / np.minimum(shared, threads)
+            return own[CALL] + max(float(alone.max()), float(each.sum()) / threads)
         return own[CALL] + float(summed(mode, self.kind, features) @ weights)
 
     def _weights(self, mode: str) -> NDArray[np.float64]:

@@ -20,12 +20,14 @@ LONG_SECONDS = 1.0
 
 
 def call_of(mode: str, cases: list[Case], device: str) -> Callable[[], object]:
-    """Return a function that aligns cases once in a mode, with one thread.
+    """Return a function that aligns cases once in a mode: on one thread of a CPU, or on a GPU.
 
     Site mode scores the sites of both strands of every distinct base, and then aligns.
     """
+    # beside a GPU all threads of the CPU do what it does not
+    threads = 1 if device == CPU else None
     if mode == LIST:
-        return lambda: spliced_align(cases, GENE_SCORING, device=device, threads=1)
+        return lambda: spliced_align(cases, GENE_SCORING, device=device, threads=threads)
     # list mode does not need these imports, which take time
     from gpu_tools.model.scoring import SplicedScoring
     from gpu_tools.sites.api import SiteCase, site_align, tables_of
@@ -35,9 +37,10 @@ def call_of(mode: str, cases: list[Case], device: str) -> Callable[[], object]:
 
     def align():
         bases = {id(case.base): case.base for case in cases}
-        tables = {k: tables_of(b, model, ends=scoring.ends, threads=1) for k, b in bases.items()}
+        options = {"ends": scoring.ends, "threads": threads}
+        tables = {key: tables_of(base, model, **options) for key, base in bases.items()}
         work = [SiteCase(case.base, case.target, tables[id(case.base)]) for case in cases]
-        return site_align(work, scoring, device=device, threads=1)
+        return site_align(work, scoring, device=device, threads=threads)
 
     return align
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from gpu_tools.estimate.parallelism import StrandParallelism, case_strands
 from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
+from gpu_tools.sites.cpu.schedule import COLUMNS_PER_STRIP
 from gpu_tools.spliced.bounds import Extent, bound_cells
 from gpu_tools.spliced.case import Case, check_cases
+from gpu_tools.spliced.cpu.schedule import SIZES
 from gpu_tools.splicing.bounds import costs_of, fit_int16
 from gpu_tools.splicing.strip import padded
 
@@ -54,12 +56,15 @@ class CaseWork(NamedTuple):
         2 or 4, in list mode.
     features : dict of (str, str) to ndarray of float64, shape (C, F)
         By mode and kind of device, in the order of `FEATURES`.
+    threads : dict of str to ndarray of int64, shape (C,)
+        By mode: how many threads of a CPU can share a case, in strips of its target.
     """
 
     cases: list[Case]
     strands: list[tuple[StrandParallelism, ...]]
     bytes_a_cell: NDArray[np.int64]
     features: dict[tuple[str, str], NDArray[np.float64]]
+    threads: dict[str, NDArray[np.int64]]
 
 
 def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> CaseWork:
@@ -93,10 +98,33 @@ def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> 
     features = {
         (LIST, CPU): _list_on_cpu(counts, lengths, bytes_a_cell),
         (LIST, GPU): _list_on_gpu(counts, lengths, np.array(delays)),
-        (SITE, CPU): _sites_on_cpu(lengths),
-        (SITE, GPU): _sites_on_gpu(lengths),
+        **{(SITE, kind): own for kind, own in site_features(*lengths).items()},
     }
-    return CaseWork(cases, strands, bytes_a_cell, features)
+    cells = np.array([case.cells for case in cases], dtype=np.int64)
+    threads = {LIST: _list_threads(cells, lengths[1]), SITE: site_threads(lengths[1])}
+    return CaseWork(cases, strands, bytes_a_cell, features, threads)
+
+
+def site_features(bases, targets) -> dict[str, NDArray[np.float64]]:
+    """Return what the sweeps of both strands in site mode consist of, by kind of device.
+
+    Parameters
+    ----------
+    bases, targets : ndarray of int64, shape (C,)
+        Lengths of the cases' bases and targets.
+    """
+    lengths = np.asarray(bases), np.asarray(targets)
+    return {CPU: _sites_on_cpu(lengths), GPU: _sites_on_gpu(lengths)}
+
+
+def site_threads(targets) -> NDArray[np.int64]:
+    """Return how many threads of a CPU can share a case of site mode, given targets' lengths."""
+    return STRANDS * np.maximum(np.asarray(targets) // COLUMNS_PER_STRIP, 1)
+
+
+def _list_threads(cells, targets) -> NDArray[np.int64]:
+    strips = STRANDS * np.maximum(targets // SIZES.columns_per_strip, 1)
+    return np.where(cells > SIZES.cells_for_strips, strips, 1)
 
 
 def _key(case: Case) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from gpu_tools import (
     Case,
     ExonSet,
     Sequence,
+    SiteCase,
     calibrate_device,
     device_figures,
     estimated_seconds,
@@ -18,6 +19,7 @@ from gpu_tools import (
     store_figures,
 )
 from gpu_tools.estimate import calibrate, figures, measure
+from gpu_tools.estimate.api import expected_seconds
 from gpu_tools.estimate.calibrate import Sample, fit_seconds, sample_cases
 from gpu_tools.estimate.figures import shipped_figures, stored_figures
 from gpu_tools.estimate.model import CALL, CPU, FEATURES, GPU, LIST, MODES, SITE, case_work
@@ -62,11 +64,30 @@ def test_cases_add_up_on_a_cpu_and_overlap_on_a_gpu(mode):
         together = estimated_seconds(cases, own, mode) - call
         if own.kind == CPU:
             assert together == pytest.approx(sum(each))
-            assert estimated_seconds(cases, own, mode, threads=50) == pytest.approx(
-                call + max(each)
-            )
+            shared = case_work(cases).threads[mode]
+            assert mode == SITE or (shared == 1).all()
+            on_many_threads = estimated_seconds(cases, own, mode, threads=50)
+            longest = max(each / np.minimum(shared, 50))
+            assert on_many_threads == pytest.approx(call + max(longest, sum(each) / 50))
         assert max(each) <= together <= sum(each) + 1e-12
     assert estimated_seconds([], KINDS[0]) == 0
+
+
+def test_a_large_case_is_shared_by_threads():
+    large = case_of(500, 190, 30_000)
+    assert case_work([large]).threads[LIST] == 2 * (30_000 // 512)
+    one, many = (estimated_seconds([large], KINDS[0], LIST, threads) for threads in (1, 4))
+    assert many < one / 3
+
+
+def test_commands_expect_what_the_model_says():
+    case = case_of(40, 150, 1200)
+    site = SiteCase(case.base, case.target, {})
+    for kind, own in zip((CPU, GPU), KINDS, strict=True):
+        for mode, each in ((LIST, case), (SITE, site)):
+            expected = estimated_seconds([case], own, mode, 2)
+            assert expected_seconds([each], kind, 2) == pytest.approx(expected)
+    assert expected_seconds([case, "protein"], CPU, 2) is None
 
 
 def test_a_case_without_candidates_takes_a_call_and_little_more():
