@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.published.block import TILE
 from benchmarks.published.problem import Problem, groups, problems
 from gpu_tools import Case, SplicedScoring
 from gpu_tools.estimate.api import published_cells
 from gpu_tools.estimate.calibrate import fit_seconds
 from gpu_tools.estimate.measure import RelativeErrors, relative_errors
 from gpu_tools.estimate.parallelism import case_strands
-from gpu_tools.hardware.gpu.intrinsics.words import WARP
 
+_WARP, _TILE = 32, 1024
+"""Threads of a warp, and the most of a block; machines without CUDA make estimates too."""
 ESTIMATES = {
     "sequential": "sequential",
     "accelerator1": "intra_exon",
@@ -63,7 +63,7 @@ def _steps_of_maxima(design: str, problem: Problem) -> int:
         return int((ends[:, None] <= starts).sum()) * problem.columns
     lengths, steps = ends - starts, 0
     for first, stop in _launches(design, problem):
-        threads = min(-(-int(lengths[first:stop].max()) // WARP) * WARP, TILE)
+        threads = min(-(-int(lengths[first:stop].max()) // _WARP) * _WARP, _TILE)
         steps += first * -(-problem.columns // threads)
     return steps
 
