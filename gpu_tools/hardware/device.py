@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.gpu_faults import described
+from gpu_tools.hardware.gpu_errors import described
 
 _SPECIFICATION = re.compile(r"(auto|cpu|cuda|cuda:[0-9]{1,4}(,[0-9]{1,4})*)")
 MOST_CPU_THREADS = 1024
@@ -128,7 +128,8 @@ def _import_cuda():
             f"numba-cuda cannot be imported ({error}); install the extra gpu-tools[cuda]"
         ) from None
     # what fails is told by this package, in one line
-    logging.getLogger("numba.cuda").setLevel(logging.CRITICAL + 1)
+    log = logging.getLogger("numba.cuda")
+    log.propagate, log.handlers = False, [logging.NullHandler()]
     return cuda
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 
 import numba_cuda  # noqa: F401  (puts its own numba.cuda in the place of numba's)
 import numpy as np
@@ -73,5 +74,6 @@ BREAKS = {
 }  # fmt: skip
 
 if __name__ == "__main__":
-    BREAKS[sys.argv[1]]()
+    with warnings.catch_warnings(action="ignore"):  # a launch of one thread, a fork
+        BREAKS[sys.argv[1]]()
     sys.exit(main(sys.argv[2:]))

@@ -154,17 +154,29 @@ def main() -> None:
                 COMMANDS, zip(of_gpu, expected.values(), strict=True), strict=True
             )
         ]
-        for left in (16, 700, 1500):
-            found += with_little_memory(folder, left, expected, processes if left < 100 else 1)
-        for fault in FAULTS[1:]:  # those of memory take all of it: one at a time
-            alone = fault in ("middle", "fragments")
-            found += rows(folder, fault, expected, 1 if alone else processes)
-    states = Counter(f"{row['fault']}: {row['state']}" for row in found)
-    if options.record:
-        figures = {"seconds": round(time.monotonic() - start, 1), "states": states, "runs": found}
-        record.write(options.record, figures)
-    print(*sorted(states.items()), sep="\n")
+        for fault in FAULTS[::-1]:  # those of memory take all of it: one at a time
+            if fault == "memory":
+                for left in (16, 700, 1500):
+                    alone = left > 100
+                    found += with_little_memory(folder, left, expected, 1 if alone else processes)
+            else:
+                alone = fault in ("middle", "fragments")
+                found += rows(folder, fault, expected, 1 if alone else processes)
+            note(options.record, found, start)
+    print(*sorted(states_of(found).items()), sep="\n")
     sys.exit(any(row["state"].startswith("wrong") for row in found))
+
+
+def states_of(found: list[dict]) -> Counter:
+    """Return how many runs ended how, by fault."""
+    return Counter(f"{row['fault']}: {row['state']}" for row in found)
+
+
+def note(path: str | None, found: list[dict], start: float) -> None:
+    """Write the record of what has run, if one is wanted."""
+    if path:
+        seconds = round(time.monotonic() - start, 1)
+        record.write(path, {"seconds": seconds, "states": states_of(found), "runs": found})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
@@ -106,6 +107,7 @@ class _OnDevice:
             for n, ((k, end), own) in enumerate(zip(ends.items(), gains, strict=True))
         ]
         exons = cuda.device_array((most * len(ends), 4), dtype=np.int32)
+        device_memset(exons, 0, exons.nbytes)
         counts = cuda.device_array(len(ends), dtype=np.int32)
         self.launch.trace_kernel[len(ends), WARP](
             cuda.to_device(np.array(traces, dtype=np.int64)), self.launch.device_table,

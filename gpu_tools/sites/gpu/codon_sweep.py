@@ -177,7 +177,10 @@ def _make_sweep(size: int):
         leave_group(last, strip_parts[2], shared, lane)
         ends[SCORE], ends[NUMBER] = state[3][3]
         first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
-        ends[COLUMN] = find_column(cells[4 * lane + BEST_END * stride :], first_column, gap)
+        ends[COLUMN] = first_column
+        if state[3][3][0] > LOWEST_SCORE:  # else there is no row
+            best_row = cells[4 * lane + BEST_END * stride :]
+            ends[COLUMN] = find_column(best_row, first_column, gap)
         sync_lanes()
 
     return sweep

@@ -111,9 +111,8 @@ class SitePackedLaunch(StripLaunch):
         lifted = (scoring.substitution() - scoring.gap).astype(np.int64)
         extra = NEVER_BYTE << 8 | int(lifted[0, OTHER]) & 0xFF
         words = lifted[:, :4].astype(np.int8).copy().view(np.int32).ravel()
-        lanes = [WARP] * (WARP - 1) + [0]
         free_gap = 0 if scoring.ends == "global" else scoring.gap
-        return [twice(scoring.gap), extra, *words, NEVER, free_gap, *lanes]
+        return [twice(scoring.gap), extra, *words, NEVER, free_gap]
 
     def _start(self) -> None:
         sweep_packed_warp[self.n_strips, WARP](
@@ -190,9 +189,10 @@ def together(arrays: list) -> tuple:
 
 
 def on_device(parts):
-    """Copy large arrays to the current GPU, one behind the other; four unused elements follow."""
+    """Copy large arrays to the current GPU, one behind the other; four zeros follow."""
     # operations are read one ahead, four words each
     made = cuda.device_array(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
+    device_memset(made[-4:], 0, made[-4:].nbytes)
     first = 0
     for part in parts:
         if len(part):

@@ -19,10 +19,9 @@ from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import BEST_END, COPY_AT, FROM_ROW, LATE_AT, OLD_AT, SOURCE_AT, TO_AT
 from gpu_tools.sites.gpu.strips import NEVER
 
-GAP_AT, EXTRA_AT, WORDS_AT, END_GAP_AT, LANES_AT = 0, 1, 2, 8, 9
+GAP_AT, EXTRA_AT, WORDS_AT, END_GAP_AT = 0, 1, 2, 8
 """Where the scoring array has: the gap, bytes 4 to 7 of the words of lifted scores, those words by
-symbol of the base sequence, the gap if ends are free, else 0, and for each lane 0 if it is the last
-one, else `WARP`.
+symbol of the base sequence, and the gap if ends are free, else 0.
 """
 _HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
 _HIGH_THEN_LOW, _LOW_SIGNED, _HIGH_SIGNED = 0x1032, 0x9910, 0xBB32

@@ -35,7 +35,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     max2,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.ends import COLUMN, NUMBER, SCORE
+from gpu_tools.sites.gpu.ends import COLUMN, LOWEST_SCORE, NUMBER, SCORE
 from gpu_tools.sites.gpu.job_table import (
     BORDERS,
     BOUNDARIES,
@@ -65,15 +65,11 @@ from gpu_tools.sites.gpu.packed_columns import (
 )
 from gpu_tools.sites.gpu.packed_step import (
     END_GAP_AT,
-    LANES_AT,
     from_border,
     make_decode,
     make_step,
 )
-from gpu_tools.sites.gpu.steps import (
-    BEST_END,
-    WORDS,
-)
+from gpu_tools.sites.gpu.steps import BEST_END, WORDS
 from gpu_tools.sites.gpu.strips import await_word, begin_strip, lowered_by, peek
 
 
@@ -134,18 +130,20 @@ def _make_sweep(size: int):
     columns, find_column = make_columns(size), make_find_column(size)
 
     @cuda.jit(device=True)
-    def advance(state, step, first, k, own_out, fixed):
+    def advance(state, step, first, k, is_last, fixed):
         """Do step `k` of a group; return the next one as well."""
-        shared, out, k = fixed[5], own_out + uint32(2 * k), int32(k + 1)
+        shared, out, k = fixed[5], uint32(SHARED_OUTS_AT + 2 * k), int32(k + 1)
         following, borders = _step_of(shared, int32(first + 4 * k)), _borders_of(shared, k)
-        state, (shared[out], shared[out + uint32(1)]) = do_step(state, step, borders, fixed)
+        state, leaving = do_step(state, step, borders, fixed)
+        if is_last:
+            shared[out], shared[out + uint32(1)] = leaving
         return state, following
 
     @cuda.jit(device=True)
     def sweep(job, strip, parts, numbers, ends, scoring, shared, scratch):
         """Sweep a strip; `ends` takes the lane's best end."""
         steps, target, cells, arriving, leaving = parts
-        lane, own, own_out = numbers
+        lane, own = numbers
         n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
         own_step, own_border = uint32(4 * lane), uint32(SHARED_BORDERS_AT + 2 * lane)
         next_step = own_step + uint32(4 * WARP)
@@ -156,6 +154,7 @@ def _make_sweep(size: int):
         lowered = lowered_by(job, strip)
         copies = cells[4 * lane :]
         fixed = chosen, starts, drops, own, is_first, shared, address(copies), scratch
+        is_last = lane == int32(WARP - 1)
         sync_lanes()
         state = start(chosen, starts, floor, lane, own, shared)
         # the last step does nothing: so do the lanes that are before the first one
@@ -182,9 +181,9 @@ def _make_sweep(size: int):
             while more:
                 # known long before the branch
                 more = any_lane(k < int32(WARP - 2))
-                state, step = advance(state, step, own_first, k, own_out, fixed)
+                state, step = advance(state, step, own_first, k, is_last, fixed)
                 # twice, for then few words have to change places
-                state, step = advance(state, step, own_first, int32(k + 1), own_out, fixed)
+                state, step = advance(state, step, own_first, int32(k + 1), is_last, fixed)
                 k = int32(k + 2)
             sync_lanes()
             out, left = uint32(2 * (first + lane)), uint32(SHARED_OUTS_AT + 2 * lane)
@@ -193,7 +192,10 @@ def _make_sweep(size: int):
             first = int32(first + WARP)
         best_row = copies[BEST_END * size * WARP :]
         ends[SCORE], ends[NUMBER] = state[4]
-        ends[COLUMN] = find_column(best_row, first_column, gap)
+        ends[COLUMN] = first_column
+        if state[4][0] > LOWEST_SCORE:  # else there is no row
+            ends[COLUMN] = find_column(best_row, first_column, gap)
+        sync_lanes()
 
     return sweep
 
@@ -232,9 +234,7 @@ def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
     shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
     lane = int32(cuda.threadIdx.x)
     own = place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane))
-    # all lanes store what they leave to the next, without a branch; the last one's is used
-    own_out = uint32(SHARED_OUTS_AT + 2 * scoring[uint32(LANES_AT + lane)])
-    numbers = lane, own, own_out
+    numbers = lane, own
     while True:
         k = begin_strip(strips, scratch)
         if any_lane(k < 0):

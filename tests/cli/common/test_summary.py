@@ -42,6 +42,16 @@ def test_the_log_says_what_was_chosen_and_why(pair, capsys):
     assert "info" not in capsys.readouterr().err
 
 
+def test_what_libraries_log_is_not_shown(pair, capsys):
+    main([*pair, "--quiet", "--device", "cuda:0"])  # looks for a GPU
+    capsys.readouterr()
+    library = logging.getLogger("numba.cuda.cudadrv.driver")
+    library.setLevel(logging.CRITICAL)
+    library.critical("pid 2 forked from pid 1")
+    logging.getLogger("gpu_tools.somewhere").warning("seen")
+    assert capsys.readouterr().err == "gpu-tools: warning: seen\n"
+
+
 def test_the_log_says_why_it_is_this_device(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "v.txt").write_text("1\n-2\n3\n")
