@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpu_tools.estimate.model import CPU, LIST
+from gpu_tools.hardware.small_inputs import take_gpu
 from gpu_tools.model.scoring import GENE_SCORING
 from gpu_tools.spliced.api import spliced_align
 from gpu_tools.spliced.case import Case
@@ -26,6 +27,8 @@ def call_of(mode: str, cases: list[Case], device: str) -> Callable[[], object]:
     """
     # beside a GPU all threads of the CPU do what it does not
     threads = 1 if device == CPU else None
+    if device != CPU:
+        take_gpu()
     if mode == LIST:
         return lambda: spliced_align(cases, GENE_SCORING, device=device, threads=threads)
     # list mode does not need these imports, which take time

@@ -4,9 +4,10 @@ import csv
 
 import pytest
 
+from gpu_tools.cli import spliced_align
 from gpu_tools.cli.main import main
 from gpu_tools.cli.spliced_estimate import COLUMNS, FIGURES, MEASURED
-from gpu_tools.estimate import calibrate, figures, measure
+from gpu_tools.estimate import api, calibrate, figures, measure
 from gpu_tools.estimate.calibrate import Sample
 
 BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
@@ -98,6 +99,15 @@ def test_a_calibration_is_stored_and_renewed_for_another_version(timed, monkeypa
 def test_cases_are_whole_or_absent(arguments, capsys):
     assert run(*arguments) == 2
     assert "missing; expected cases, or --calibrate alone" in capsys.readouterr().err
+
+
+def test_long_alignments_tell_before_how_long_they_take(monkeypatch, capsys):
+    monkeypatch.setattr(spliced_align, "_CELLS_TOLD", 0)
+    monkeypatch.setattr(api, "expected_seconds", lambda cases, kind, threads: 125.0)
+    told = "aligning: 0 %, about 2 min left by the time model\n"
+    for options, expected in (((), True), (("--quiet",), False), (("--coding",), False)):
+        assert main(["spliced-align", *INPUTS, *options, "--output", "out.tsv"]) == 0
+        assert (told in capsys.readouterr().err) == expected
 
 
 def test_bad_input_is_told_with_its_place(folder, capsys):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from gpu_tools.estimate.measure import call_of
+from gpu_tools.estimate.model import LIST
 from gpu_tools.hardware import small_inputs
 from gpu_tools.hardware.device import Device
 from gpu_tools.hardware.small_inputs import unless_small, was_small
@@ -28,6 +30,13 @@ def test_large_inputs_start_the_gpu_and_small_ones_follow():
     assert unless_small(AUTO, 10.0) == AUTO
     assert unless_small(AUTO, 0.01) == AUTO
     assert not was_small()
+
+
+def test_timed_calls_take_the_gpu():
+    call_of(LIST, [], "cpu")
+    assert unless_small(AUTO, 0.01) == CPU
+    call_of(LIST, [], "cuda:0")
+    assert unless_small(AUTO, 0.01) == AUTO
 
 
 @pytest.mark.parametrize(("value", "device"), [("0", AUTO), ("20", CPU), ("nothing", AUTO)])
