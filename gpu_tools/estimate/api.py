@@ -272,4 +272,4 @@ def _steps(work: CaseWork, k: int) -> dict[str, int]:
 
 def _memory(case: Case, strands: tuple[StrandParallelism, ...], bytes_a_cell: int) -> int:
     width = int(padded(np.int64(len(case.target)), 1, bytes_a_cell)) + 1
-    return bytes_a_cell * width * sum(s.ends + s.tracks for s in strands)
+    return bytes_a_cell * width * sum(s.stored_rows for s in strands)

@@ -144,10 +144,14 @@ def _sample_case(rng, sample: Sample, number: int) -> Case:
     lengths = rng.gamma(4, sample.exon / 4, sample.exons).astype(np.int64)
     lengths = np.clip(lengths, 1, sample.base)
     starts = rng.integers(0, sample.base - lengths + 1)
-    # every third exon begins where another one does, as candidates do
-    starts[::3] = np.minimum(np.roll(starts, 1)[::3], sample.base - lengths[::3])
-    exons = ExonSet.from_intervals(np.stack([starts, starts + lengths], axis=1).tolist())
-    target = _mutated_chain(rng, base, starts, starts + lengths, sample.target)
+    ends, other = starts + lengths, np.roll(np.arange(sample.exons), 1)
+    # as candidates do, every third exon begins, and every third ends, where another one does
+    starts[::3] = starts[other][::3]
+    ends[::3] = np.minimum(starts + lengths, sample.base)[::3]
+    ends[1::3] = ends[other][1::3]
+    starts[1::3] = np.maximum(ends - lengths, 0)[1::3]
+    exons = ExonSet.from_intervals(np.stack([starts, ends], axis=1).tolist())
+    target = _mutated_chain(rng, base, starts, ends, sample.target)
     names = f"base{number}", f"target{number}"
     return Case(Sequence(names[0], base), Sequence(names[1], target), exons)
 

@@ -28,7 +28,7 @@ CPU, GPU = "cpu", "gpu"
 CALL, STEPS = "call", "steps"
 """What a call takes whatever it does, and the steps that can only follow each other on a GPU."""
 FEATURES = {
-    (LIST, CPU): ("case", "vectors", "rows", "exons", "traced"),
+    (LIST, CPU): ("case", "vectors", "rows", "stored", "traced"),
     (LIST, GPU): ("case", "rows", "exons", "cells", STEPS),
     (SITE, CPU): ("case", "nucleotides", "columns", "vectors", "traced"),
     (SITE, GPU): ("case", "nucleotides", "columns", "cells", STEPS),
@@ -92,7 +92,7 @@ def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> 
     lengths = np.array([[len(case.base), len(case.target)] for case in cases]).reshape(-1, 2).T
     counts = [
         np.array([sum(getattr(s, name) for s in own) for own in strands], dtype=np.int64)
-        for name in ("exons", "merged_rows")
+        for name in ("exons", "merged_rows", "stored_rows")
     ]
     delays = [max((strand.longest_delay for strand in own), default=0) for own in strands]
     features = {
@@ -143,15 +143,15 @@ def _bytes_a_cell(cases, strands, scoring: SplicedScoring) -> NDArray[np.int64]:
 
 
 def _list_on_cpu(counts, lengths, bytes_a_cell) -> NDArray[np.float64]:
-    (exons, rows), (_, columns) = counts, lengths
+    (_, rows, stored), (_, columns) = counts, lengths
     vectors = padded(columns, 1, bytes_a_cell) * bytes_a_cell // VECTOR_BYTES
     # the chain's exons together are about as long as the target
     traced = columns * np.minimum(columns, rows)
-    return _table(np.ones(len(rows)), rows * vectors, rows, exons, traced)
+    return _table(np.ones(len(rows)), rows * vectors, rows, stored * columns, traced)
 
 
 def _list_on_gpu(counts, lengths, delays) -> NDArray[np.float64]:
-    (exons, rows), (_, columns) = counts, lengths
+    (exons, rows, _), (_, columns) = counts, lengths
     steps = np.where(rows > 0, columns + LANES * delays, 0)
     return _table(np.ones(len(rows)), rows, exons, rows * columns, steps)
 

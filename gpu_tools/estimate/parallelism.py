@@ -85,6 +85,11 @@ class StrandParallelism(NamedTuple):
         """
         return len(self.group_sizes)
 
+    @property
+    def stored_rows(self) -> int:
+        """Rows that a sweep of list mode stores: above each track, and behind each end."""
+        return self.ends + self.tracks
+
 
 def strand_parallelism(
     starts: NDArray[np.int64], ends: NDArray[np.int64], bonus: NDArray[np.int64]
